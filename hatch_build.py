@@ -1,4 +1,4 @@
-"""Puts the pages of errors into the wheel, and the kernel's jar, built for the Spark that is installed where the wheel is built."""
+"""Puts the documentation into the wheel, and the kernel's jar, built for the Spark that is installed where the wheel is built."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ class KernelHook(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if version == "editable":
             return  # works on the sources; the jar comes from the cache
-        build_data["force_include"][str(Path(self.root, "docs", "errors"))] = "headrace/error_pages"
+        docs = Path(self.root, "docs")
+        build_data["force_include"][str(docs / "errors")] = "headrace/error_pages"
+        for page in (*docs.glob("*.md"), *docs.glob("connectors/*.md"), *docs.glob("cookbook/*.md")):
+            build_data["force_include"][str(page)] = f"headrace/pages/{page.relative_to(docs)}"
         sys.path.insert(0, str(Path(self.root, "src")))
         try:
             from headrace.errors import HeadraceError

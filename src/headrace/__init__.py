@@ -212,9 +212,12 @@ def __getattr__(name: str) -> Any:
 
         found = public(name, _PUBLIC)
         raise AttributeError(f"headrace has no {name}" + (f"; did you mean {found}?" if found else ""))
-    # A plan needs its operators and the analyses, which register when they are imported.
-    import_module("headrace.analysis")
-    value = getattr(import_module(module), name)
+    from headrace.interrupts import held, interruptible
+
+    with interruptible(), held():
+        # A plan needs its operators and the analyses, which register when they are imported.
+        import_module("headrace.analysis")
+        value = getattr(import_module(module), name)
     setattr(sys.modules[__name__], name, value)
     return value
 

@@ -134,6 +134,7 @@ CODES: dict[str, Code] = {
     "SPARK_VERSION": Code("ConfigError", "environment", "a Spark of another version"),
     # ports: what several connectors say; the codes of one stand beside it
     "FOLDER_OWNED": Code("CheckpointError", "user", "an output folder that another sink or checkpoint writes"),
+    "FOLDER_NOT_WRITABLE": Code("ConnectorError", "environment", "a folder that cannot be written"),
     "MANIFEST_FORMAT": Code("CheckpointError", "user", "a manifest written by a later version"),
     "OUTPUT_MISSING": Code("ConnectorError", "environment", "an output file that is gone"),
     "SCHEMA_NEEDED": Code("ConnectorError", "user", "a source whose schema cannot be found by looking"),
@@ -201,7 +202,7 @@ CODES: dict[str, Code] = {
     "FILE_FAILED": Code("PlanError", "user", "a Python file that raised while it was loaded"),
     "CHECK_FAILED": Code("PlanError", "user", "a check of a job that does not hold"),
     "FILE_KIND": Code("ConfigError", "user", "a file that is neither Python, SQL, YAML nor JSON"),
-    "FILE_MISSING": Code("ConfigError", "user", "a file that does not exist"),
+    "FILE_MISSING": Code("ConfigError", "user", "a file that is not there, or cannot be read"),
     "GUARANTEE": Code("PlanError", "user", "a sink with a weaker guarantee than required"),
     "JOB_UNKNOWN": Code("ConfigError", "user", "a job that a file does not make"),
     "NO_SINKS": Code("PlanError", "user", "a job without sinks"),

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from headrace import spec
+from headrace.durable import named
 from headrace.engine import Job
 from headrace.engine import job as job_of
 from headrace.engine.job import of_script
@@ -44,9 +45,7 @@ def load(path: str | Path, *, job: str | None = None) -> Job:
     >>> hr.load(file).plan.fingerprint == made.plan.fingerprint
     True
     """
-    place = Path(path)
-    if not place.is_file():
-        raise HeadraceError("FILE_MISSING", f"there is no file {path}", hint=f"it was looked for at {place.absolute()}")
+    place = named.existing(path)
     if place.suffix == ".py":
         found = _of_python(place)
     elif place.suffix in _READ:
@@ -200,3 +199,5 @@ def _one(found: list[Job], place: Path, wanted: str | None) -> Job:
 
 # What reads each kind of file that is not run.
 _READ: Mapping[str, Callable[[Path], list[Job]]] = {".json": _of_json, ".sql": _of_sql, ".yaml": _of_yaml, ".yml": _of_yaml}
+KINDS = (".py", *_READ)
+"""How the names of files end that make a job."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,6 +19,7 @@ from headrace.schema import milliseconds
 from headrace.spelling import suggestion
 
 FILE = "headrace.toml"
+_NUMBER = re.compile(r"\s*[+-]?\d+(\.\d+)?\s*", re.ASCII)
 JOBS = Path(".headrace")
 """Where jobs keep their checkpoints, each under its name, unless a setting says otherwise."""
 
@@ -36,8 +39,24 @@ class Settings:
     lease: int
 
 
+_LONGEST = 365 * 86_400_000
+"""Milliseconds of a setting."""
+_MOST = 100_000
+"""Tasks per level: each keeps a store of its own for every operator."""
+
+_CURES = {
+    "checkpoint": "name a folder on a disk of this machine",
+    "every": 'write "10 seconds", or 10 for so many seconds, at most 365 days; 0 begins an epoch as soon as the last has ended',
+    "partitions": f"write a whole number from 1 to {_MOST:,}",
+    "progress": "write true or false",
+    "lease": 'write a duration from 1 second to 365 days, such as "20 seconds"',
+}
+
+
 def _folder(value: Any) -> Path:
     text = os.fspath(value)
+    if not text or "\0" in text:
+        raise ValueError("it is no path")
     parts = urlsplit(text)
     if parts.scheme == "file":
         return Path(url2pathname(parts.path))
@@ -47,7 +66,15 @@ def _folder(value: Any) -> Path:
 
 
 def _every(value: Any) -> int:
-    return milliseconds(timedelta(seconds=value) if isinstance(value, int | float) and not isinstance(value, bool) else value, "it")
+    number = float(value) if isinstance(value, str) and _NUMBER.fullmatch(value) else value
+    if isinstance(number, int | float) and not isinstance(number, bool):
+        if not 0 <= number * 1000 <= _LONGEST:
+            raise ValueError("it is negative" if number < 0 else "it is longer than 365 days" if number > 0 else "it is no number")
+        number = timedelta(seconds=number)
+    found = milliseconds(number, "it")
+    if found > _LONGEST:
+        raise ValueError("it is longer than 365 days")
+    return found
 
 
 def _lease(value: Any) -> int:
@@ -58,10 +85,11 @@ def _lease(value: Any) -> int:
 
 
 def _count(value: Any) -> int:
-    number = int(value)
-    if number < 1 or isinstance(value, bool):
-        raise ValueError("it is a number from 1 on")
-    return number
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    number = value if whole else int(value) if isinstance(value, str) and value.isascii() and value.strip().isdigit() else 0
+    if not 1 <= number <= _MOST:
+        raise ValueError(f"it is a whole number from 1 to {_MOST:,}")
+    return int(number)
 
 
 def _flag(value: Any) -> bool:
@@ -84,21 +112,42 @@ READ: Mapping[str, Callable[[Any], Any]] = {
 def settings(job: str, said: Mapping[str, Any] | None = None, **arguments: Any) -> Settings:
     """The settings of a run of `job`, whose script `said` some; arguments that are None count as not given."""
     found: dict[str, Any] = {"checkpoint": JOBS / job, "every": 0, "partitions": None, "progress": None, "lease": 20_000}
-    script = ("the script", said or {})
-    for place, values in (script, *_file(job), ("the environment", _environment()), ("an argument", arguments)):
+    for place, values in (("the script", said or {}), *_lasting(job), ("an argument", arguments)):
         for name, value in values.items():
             if value is None:
                 continue
             if name not in READ:
                 hint = suggestion(name, READ, f"there are: {', '.join(sorted(READ))}")
                 raise HeadraceError("BAD_SETTING", f"{place} has {name}, and there is no such setting", hint=hint)
-            try:
-                found[name] = READ[name](value)
-            except (ValueError, TypeError) as problem:
-                raise _bad(name, place, f"{value!r} does not fit: {problem}") from None
-            except HeadraceError as problem:
-                raise _bad(name, place, problem.message) from None
+            found[name] = _read(name, value, place)
     return Settings(**found)
+
+
+def checkpoint_of(job: str) -> Path:
+    """Where a job keeps its state, as far as the environment and headrace.toml say it.
+
+    >>> checkpoint_of("fraud")
+    PosixPath('.headrace/fraud')
+    """
+    found = JOBS / job
+    for place, values in _lasting(job):
+        if values.get("checkpoint") is not None:
+            found = _read("checkpoint", values["checkpoint"], place)
+    return found
+
+
+def _lasting(job: str) -> list[tuple[str, dict[str, Any]]]:
+    """What is said outside of a call, and where."""
+    return [*_file(job), ("the environment", _environment())]
+
+
+def _read(name: str, value: Any, place: str) -> Any:
+    try:
+        return READ[name](value)
+    except (ValueError, TypeError) as problem:
+        raise _bad(name, place, f"{value!r} does not fit: {problem}") from None
+    except HeadraceError as problem:
+        raise _bad(name, place, problem.message) from None
 
 
 def _environment() -> dict[str, Any]:
@@ -120,4 +169,5 @@ def _file(job: str) -> list[tuple[str, dict[str, Any]]]:
 
 
 def _bad(name: str, place: str, why: str) -> HeadraceError:
-    return HeadraceError("BAD_SETTING", f"the setting {name} in {place}: {why}", hint="the settings are explained in docs/settings.md.")
+    hint = f"{_CURES[name]}. All settings: headrace docs settings"
+    return HeadraceError("BAD_SETTING", f"the setting {name} in {place}: {why}", hint=hint)

@@ -36,11 +36,25 @@ WORDS: dict[str, str] = {
         "write": "writestream sink",
         "write.foreach_batch(...)": "foreachbatch foreach",
         "schema": "dtypes printschema",
-        "as_dataframe()": "topandas todf",
+        "as_dataframe()": "todf",
     }.items()
     for word in words.split()
 }
 """What is written here for a word of theirs, which stands without upper case."""
+
+
+CALLS: dict[str, str] = {
+    word: call
+    for call, words in {
+        "hr.show(stream)": "show display print",
+        "hr.collect(stream)": "collect tolist tolocaliterator iterrows itertuples rows",
+        "hr.collect(stream).to_pandas()": "topandas to_pandas",
+        "hr.collect(stream).to_arrow()": "toarrow to_arrow",
+        'hr.job("name", stream.write...).run()': "run start execute",
+    }.items()
+    for word in words.split()
+}
+"""What is called with a stream here, and is a method of theirs."""
 
 
 FUNCTIONS = frozenset(
@@ -75,7 +89,7 @@ def public(name: str, known: Iterable[str]) -> str | None:
     # Of a short word a letter is a third: another one may stand in its place, and none be left out.
     near = nearest(name, known, 0.7) or nearest(name, [one for one in known if len(one) == len(name) <= 4])
     verb = None if near else nearest(name, VERBS, 0.75)
-    return f"hr.{near}" if near else f"stream.{verb}" if verb else None
+    return f"hr.{near}" if near else f"stream.{verb}" if verb else CALLS.get(name.lower())
 
 
 class Verbs:
@@ -91,6 +105,7 @@ class Verbs:
                 raise AttributeError(f"{kind!r} object has no attribute {name!r}")
             has = [verb for verb in dir(self) if not verb.startswith("_")]
             found = meant(name, has) if kind == "Stream" else nearest(name, has)
-            hint = f"did you mean `.{found}`?" if found else f"it has: {', '.join(has)}"
+            call = CALLS.get(name.lower()) if kind == "Stream" else None
+            hint = f"write {call}" if call else f"did you mean `.{found}`?" if found else f"it has: {', '.join(has)}"
             what = "a stream" if kind == "Stream" else f"a {kind.lower()} stream"
             raise AttributeError(f"{what} has no `{name}`; {hint}")

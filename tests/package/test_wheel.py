@@ -62,6 +62,7 @@ def test_what_is_in_it(wheel: Path) -> None:
         "headrace/py.typed",
         "headrace/ops/read.pyi",
         *(f"headrace/error_pages/{code}.md" for code in CODES),
+        *(f"headrace/pages/{name}.md" for name in ("settings", "cli", "connectors/kafka", "cookbook/top-k")),
         "headrace/jvm/log4j2.properties",
         "headrace/samples/charges/1.json",
         f"headrace/jvm/jar/{kernel().jar_name}",
@@ -80,6 +81,7 @@ def use(python: Path, folder: Path) -> None:
     cache = str(folder / "cache")
     assert call([command, "--version"], folder, HEADRACE_CACHE=cache) == "headrace 0.1.0\n"
     assert call([command, "error", "NO_WATERMARK"], folder).startswith("# NO_WATERMARK\n")
+    assert call([command, "docs", "settings"], folder).startswith("# Settings\n")
     assert "came with the package" in call([command, "doctor"], folder, HEADRACE_CACHE=cache)
     (folder / "first.py").write_text(first_program(), encoding="utf-8")
     said = call([python, "-W", "ignore", "first.py"], folder, HEADRACE_CACHE=cache)

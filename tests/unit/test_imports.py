@@ -22,7 +22,7 @@ SOURCE = Path(__file__).resolve().parents[2] / "src"
 
 # Lowest first. Packages of one row never import each other.
 ROWS: tuple[tuple[str, ...], ...] = (
-    ("codes", "places", "points", "samples", "packages", "masking", "spelling"),
+    ("codes", "interrupts", "places", "points", "samples", "packages", "masking", "spelling"),
     ("errors", "words"),
     ("durable",),
     ("syntax",),
@@ -56,7 +56,7 @@ OTHERS = "..."
 
 # The rows inside a package.
 INNER: dict[str, tuple[tuple[str, ...], ...]] = {
-    "durable": (("atomic", "filelog", "marks", "private", "sums"), ("segments",), ("manifest",)),
+    "durable": (("atomic", "filelog", "marks", "named", "private", "sums"), ("segments",), ("manifest",)),
     "ops": (
         ("facts", "asking", "change_words", "columns", "expires", "handle"),
         ("inlet", "signatures"),

@@ -11,6 +11,7 @@ from headrace.cli import (
     certify,
     completion,
     demo,
+    docs,
     doctor,
     error,
     explain,
@@ -27,12 +28,13 @@ from headrace.cli import (
 from headrace.cli.options import in_options
 from headrace.cli.parser import Parser
 from headrace.errors import EXIT_CODES, HeadraceError
+from headrace.interrupts import EXIT_CODE, interrupted, interruptible
 
-COMMANDS = (run, sql, explain, plan, schema, state, letters, rewind, certify, demo, doctor, error, packages, prepare, completion)
+COMMANDS = (run, sql, explain, plan, schema, state, letters, rewind, certify, demo, doctor, error, docs, packages, prepare, completion)
 
 _EXITS = """\
 exit code: 0 all went well, 1 something in the job is to be changed, 2 the command was not understood, 3 the input does not fit,
-4 the machine or its set-up is the cause, 5 a fault of headrace, 130 stopped by Ctrl-C.
+4 the machine or its set-up is the cause, 5 a fault of headrace, 130 stopped by Ctrl-C or SIGTERM.
 """
 
 
@@ -56,15 +58,18 @@ def version() -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and give its exit code."""
-    asked = parser().parse_args(arguments)
     try:
-        code: int = asked.run(asked)
-        return code
+        with interruptible():
+            asked = parser().parse_args(arguments)
+            code: int = asked.run(asked)
+            return code
     except HeadraceError as error:
+        if interrupted():
+            return EXIT_CODE
         print(in_options(error), file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
-        return 130
+        return EXIT_CODE
     except BrokenPipeError:
         # the reader of our output is gone (`headrace plan job.py | head`); nothing is left to be said to it
         sys.stderr.close()

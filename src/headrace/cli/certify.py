@@ -5,18 +5,21 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from pathlib import Path
 from typing import Any
 
 from headrace.cli import load
+from headrace.cli.numbers import whole
+from headrace.durable import named
 from headrace.errors import EXIT_CODES, HeadraceError
 from headrace.plan import DisplayNames
 from headrace.points import POINTS
 
+_MOST = 100_000
+"""Of epochs, and of what happens to copies: each takes seconds."""
 EPILOG = """\
 The job is not run itself: copies of it are, which read the first rows of its sources and write to places that are thrown away. Each copy is
 killed at some points of its epochs and started again until it ends; then what its sinks hold is compared with what they hold if nobody
-disturbs the job. docs/faults.md says what the points are.
+disturbs the job. `headrace docs faults` says what the points are.
 """
 
 
@@ -27,21 +30,25 @@ def add(commands: Any) -> None:
     load.arguments(parser)
     parser.add_argument("--points", metavar="NAMES", help="kill at these points, separated by commas (default: at all; none: at none)")
     parser.add_argument("--fails", action="store_true", help="also make the job fail at these points")
-    parser.add_argument("--kills", metavar="N", type=int, default=0, help="also kill this many times at random")
+    parser.add_argument("--kills", metavar="N", type=whole(0, _MOST), default=0, help="also kill this many times at random")
     parser.add_argument(
-        "--executors", metavar="N", type=int, default=0, help="also kill an executor this many times; copies run on two of this machine"
+        "--executors",
+        metavar="N",
+        type=whole(0, _MOST),
+        default=0,
+        help="also kill an executor this many times; copies run on two of this machine",
     )
     parser.add_argument(
         "--restore",
         metavar="N",
-        type=int,
+        type=whole(1, _MOST),
         action="append",
         default=[],
         help="also put back earlier copies of the checkpoint, when the sinks are N epochs ahead of it; may be repeated",
     )
-    parser.add_argument("--seed", metavar="N", type=int, default=0, help="decides on the random moments (default: 0)")
-    parser.add_argument("--rows", metavar="N", type=int, default=2000, help="rows to read of each source, about (default: 2000)")
-    parser.add_argument("--epochs", metavar="N", type=int, default=7, help="epochs to read them in, about (default: 7)")
+    parser.add_argument("--seed", metavar="N", type=whole(), default=0, help="decides on the random moments (default: 0)")
+    parser.add_argument("--rows", metavar="N", type=whole(1), default=2000, help="rows to read of each source, about (default: 2000)")
+    parser.add_argument("--epochs", metavar="N", type=whole(1, _MOST), default=7, help="epochs to read them in, about (default: 7)")
     parser.add_argument(
         "--server",
         metavar="CONNECTOR=ADDRESS",
@@ -49,7 +56,7 @@ def add(commands: Any) -> None:
         default=[],
         help="write the copies of this connector's sinks there; may be repeated",
     )
-    parser.add_argument("--parallel", metavar="N", type=int, default=2, help="copies that run at once (default: 2)")
+    parser.add_argument("--parallel", metavar="N", type=whole(1, 64), default=2, help="copies that run at once (default: 2)")
     parser.add_argument("--out", metavar="FOLDER", help="also write the certificate there, as NAME.json and NAME.md")
     parser.set_defaults(run=run)
 
@@ -59,6 +66,8 @@ def run(asked: argparse.Namespace) -> int:
     from headrace.certify import certify
 
     job = load.job(asked)
+    # before an hour of copies has run
+    out = named.folder(asked.out) if asked.out else None
     points = None if asked.points is None else [name.strip() for name in asked.points.split(",") if name.strip() not in ("", "none")]
     found = certify(
         job,
@@ -75,11 +84,9 @@ def run(asked: argparse.Namespace) -> int:
         told=lambda text: print(f"headrace: {text}", file=sys.stderr, flush=True),
     )
     print(DisplayNames.of(job.plan).text(str(found)))
-    if asked.out:
-        folder = Path(asked.out)
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{job.name}.json").write_text(json.dumps(found.to_json(), indent=1) + "\n", encoding="utf-8")
-        (folder / f"{job.name}.md").write_text(found.markdown(), encoding="utf-8")
+    if out is not None:
+        named.write(out / f"{job.name}.json", json.dumps(found.to_json(), indent=1) + "\n")
+        named.write(out / f"{job.name}.md", found.markdown())
     return 0 if found.holds else EXIT_CODES[found.fault]
 
 

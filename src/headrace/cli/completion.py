@@ -3,11 +3,31 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
+
+from headrace.settings import JOBS
 
 EPILOG = """\
 bash: eval "$(headrace completion bash)"    zsh: eval "$(headrace completion zsh)"    fish: headrace completion fish | source
 """
+_FILES = ("FILE", "FOLDER", "JOB")
+"""What stands for a path; a JOB may be the folder in which it keeps its state."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """What may follow a command: commands below it, options with the choices of their values (None: no value), words in any other place.
+
+    `jobs` and `files` say whether the names of jobs, and of files, may stand there, too.
+    """
+
+    commands: tuple[str, ...]
+    options: dict[str, tuple[str, ...] | None]
+    choices: tuple[str, ...]
+    jobs: bool
+    files: bool
 
 
 def add(commands: Any) -> None:
@@ -18,47 +38,62 @@ def add(commands: Any) -> None:
     parser.set_defaults(run=run)
 
 
-def words() -> dict[str, list[str]]:
-    """Command -> its options and choices."""
-    from headrace.cli import parser
-
-    top = parser()
-    found: dict[str, list[str]] = {"": sorted(option for action in top._actions for option in action.option_strings)}
-    for action in top._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            found |= {name: sorted(_words(command)) for name, command in action.choices.items()}
-    return found
-
-
-def _words(command: argparse.ArgumentParser) -> set[str]:
-    """The options and choices of a command, and of the commands below it."""
-    found: set[str] = set()
-    for action in command._actions:
-        found.update(action.option_strings, map(str, action.choices or ()))
-        if isinstance(action, argparse._SubParsersAction):
-            for below in action.choices.values():
-                found |= _words(below)
-    return found
-
-
 def run(asked: argparse.Namespace) -> int:
     print({"bash": bash, "zsh": _zsh, "fish": _fish}[asked.shell]())
     return 0
 
 
+def words() -> dict[str, Words]:
+    """Each command, `state show` for one below another, and what may follow it; the first is `headrace` itself, an empty text."""
+    from headrace.cli import parser
+
+    return dict(_words("", parser()))
+
+
+def _words(name: str, command: argparse.ArgumentParser) -> Iterator[tuple[str, Words]]:
+    below = next((one.choices for one in command._actions if isinstance(one, argparse._SubParsersAction)), {})
+    plain = [one for one in command._actions if not isinstance(one, argparse._SubParsersAction)]
+    shown = [one for one in plain if one.option_strings and one.help != argparse.SUPPRESS]
+    options = {option: None if one.nargs == 0 else _choices(one) for one in shown for option in one.option_strings}
+    places = [one for one in plain if not one.option_strings]
+    choices = tuple(choice for one in places for choice in _choices(one))
+    metavars = [str(one.metavar) for one in places]
+    yield name, Words(tuple(below), options, choices, "JOB" in metavars, any(one in _FILES for one in metavars))
+    for other, parser in below.items():
+        yield from _words(f"{name} {other}".strip(), parser)
+
+
+def _choices(action: argparse.Action) -> tuple[str, ...]:
+    return tuple(map(str, action.choices or ()))
+
+
 def bash() -> str:
-    """The script for bash."""
+    """The script for bash. Where it offers nothing, bash goes on with the names of files."""
     found = words()
-    cases = "\n".join(f"    {name}) words='{' '.join(options)}' ;;" for name, options in found.items() if name)
-    first = " ".join([*(name for name in found if name), *found[""]])
+    parents = "|".join(name for name, one in found.items() if name and one.commands)
+    values, places = [], []
+    for name, one in found.items():
+        values += [f"    '{name}:{option}') words='{' '.join(of)}' ;;" for option, of in one.options.items() if of is not None]
+        # what has places of its own offers options only where one is begun
+        here = (*one.commands, *one.choices) or (() if one.files else tuple(one.options))
+        jobs = f'"$(command ls {JOBS} 2>/dev/null)"' if one.jobs else ""
+        places.append(f"    '{name}') options='{' '.join(one.options)}' words='{' '.join(here)}'{jobs} ;;")
+    newline = "\n"
     return f"""\
 _headrace() {{
-  local current=${{COMP_WORDS[COMP_CWORD]}} words
-  case "${{COMP_WORDS[1]}}" in
-{cases}
-    *) words='{first}' ;;
+  local current=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} command= words= options=
+  [ "$COMP_CWORD" -gt 1 ] && command=${{COMP_WORDS[1]}}
+  case "$command" in
+    {parents}) [ "$COMP_CWORD" -gt 2 ] && command="$command ${{COMP_WORDS[2]}}" ;;
   esac
-  [ "$COMP_CWORD" -eq 1 ] && words='{first}'
+  case "$command:$before" in
+{newline.join(values)}
+    *)
+  case "$command" in
+{newline.join(places)}
+  esac
+  [ "${{current:0:1}}" = - ] && words=$options ;;
+  esac
   COMPREPLY=( $(compgen -W "$words" -- "$current") )
 }}
 complete -o default -F _headrace headrace"""
@@ -70,11 +105,16 @@ def _zsh() -> str:
 
 def _fish() -> str:
     found = words()
-    names = " ".join(name for name in found if name)
-    lines = [f"complete -c headrace -n 'not __fish_seen_subcommand_from {names}' -f -a '{names}'"]
-    for name, options in found.items():
-        for option in options:
-            when = f"-n '__fish_seen_subcommand_from {name}'" if name else "-n __fish_use_subcommand"
-            what = f"-l {option[2:]}" if option.startswith("--") else f"-s {option[1:]}" if option.startswith("-") else f"-f -a {option}"
-            lines.append(f"complete -c headrace {when} {what}")
+    lines = []
+    for name, one in found.items():
+        parts = [f"__fish_seen_subcommand_from {part}" for part in name.split()] or ["__fish_use_subcommand"]
+        below = [f"not __fish_seen_subcommand_from {' '.join(one.commands)}"] if name and one.commands else []
+        when = f"complete -c headrace -n '{'; and '.join((*parts, *below))}'"
+        here = " ".join((*one.commands, *one.choices))
+        lines += [f"{when} -f -a '{here}'"] if here else [] if one.files else [f"{when} -f"]
+        lines += [f"{when} -a '(command ls {JOBS} 2>/dev/null)'"] if one.jobs else []
+        for option, of in one.options.items():
+            spelled = f"-l {option[2:]}" if option.startswith("--") else f"-s {option[1:]}"
+            value = "" if of is None else f" -x -a '{' '.join(of)}'" if of else " -r"
+            lines.append(f"{when} {spelled}{value}")
     return "\n".join(lines)

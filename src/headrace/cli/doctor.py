@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import argparse
 import json
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headrace.cli import rows
+from headrace.cli import load, rows
+from headrace.cli.options import in_options
 from headrace.durable.sums import CURE
 from headrace.errors import EXIT_CODES, HeadraceError
+from headrace.load import KINDS
 
 if TYPE_CHECKING:
+    from headrace.engine.examination import Examination
     from headrace.jvm.doctor import Check
+
+
+EPILOG = """\
+A name or a folder leads to a checkpoint, and not to the sinks of its job: these are looked at where its FILE is given, which starts Spark.
+"""
 
 
 def add(commands: Any) -> None:
@@ -20,26 +29,42 @@ def add(commands: Any) -> None:
         "doctor",
         help="say what is installed, what is missing and how to fix it; or whether a checkpoint is whole",
         description="Look at all that headrace needs, or at a checkpoint.",
+        epilog=EPILOG,
     )
     parser.add_argument(
         "checkpoint",
         metavar="JOB",
         nargs="?",
-        type=rows.checkpoint,
-        help="the name of a job, or the folder in which it keeps its state: look at that checkpoint instead",
+        type=_asked,
+        help="the name of a job, the folder in which it keeps its state, or its FILE: look at that checkpoint instead",
+    )
+    load.options(parser)
+    parser.add_argument(
+        "--checkpoint", dest="folder", metavar="FOLDER", help="with a FILE, where the job keeps its state (default: .headrace/NAME)"
     )
     parser.add_argument("--json", action="store_true", help="as JSON")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, complain=parser.error)
 
 
 def run(asked: argparse.Namespace) -> int:
+    if not isinstance(asked.checkpoint, Path) and (asked.job or asked.path or asked.folder):
+        asked.complain("--job, --path and --checkpoint go with the FILE of a job")
     return _machine(asked) if asked.checkpoint is None else _checkpoint(asked)
 
 
-def _checkpoint(asked: argparse.Namespace) -> int:
-    from headrace.engine.examination import examine
+def _asked(text: str) -> str | Path:
+    """The file of a job, as a path, or the folder of a checkpoint."""
+    return Path(text) if Path(text).suffix in KINDS and not Path(text).is_dir() else rows.checkpoint(text)
 
-    seen = examine(Path(asked.checkpoint).absolute())
+
+def _checkpoint(asked: argparse.Namespace) -> int:
+    from headrace.engine.examination import examine, examine_job
+
+    if isinstance(asked.checkpoint, Path):
+        asked.file = asked.checkpoint
+        seen = examine_job(load.job(asked), asked.folder)
+    else:
+        seen = examine(Path(asked.checkpoint).absolute())
     if asked.json:
         print(json.dumps(seen.to_json(), indent=2))
     else:
@@ -48,12 +73,26 @@ def _checkpoint(asked: argparse.Namespace) -> int:
             print(f"{seen.holder} works on it now: what it is writing may look cut off")
         for query, epoch in seen.next_epochs.items():
             comes = f"does epoch {epoch} again" if query in seen.again else f"begins epoch {epoch}"
-            print(f"{'ok     ' if seen.sound else '       '}  query {query}: the next start {comes}")
+            print(f"{'       ' if seen.problems else 'ok     '}  query {query}: the next start {comes}")
+        _sinks(seen)
         for problem in seen.problems:
             print(f"DAMAGED  {problem}")
         if seen.problems:
             print(f"         cure: {CURE}")
-    return 0 if seen.sound else EXIT_CODES["environment"]
+    return 0 if seen.sound else EXIT_CODES["environment"] if seen.refusal is None else seen.refusal.exit_code
+
+
+def _sinks(seen: Examination) -> None:
+    """Whether the sinks hold what the checkpoint has written, or that nobody has looked."""
+    if seen.refusal is not None:
+        print("REFUSED  the next start:")
+        print(textwrap.indent(str(in_options(seen.refusal)), "         "))
+    elif seen.compared:
+        print("ok       sinks: they hold what the checkpoint has written")
+    elif not seen.problems:
+        print("         sinks: not looked at; a start is refused where one holds other epochs than the checkpoint")
+        if seen.holder is None:
+            print("         headrace doctor FILE, with the file that makes the job, looks at them")
 
 
 def _connectors_of_spark() -> list[Check]:

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import re
-import sys
 from pathlib import Path
 from typing import Any
 
+from headrace.cli import pages
 from headrace.codes import CODES, REASONS, page_of
 from headrace.ports.registry import load_all
 from headrace.spelling import suggestion
-
-_PACKAGE = Path(__file__).resolve().parents[1]
-# hatch_build.py puts the pages into the wheel; a clone has them in its documentation.
-_FOLDERS = (_PACKAGE / "error_pages", _PACKAGE.parents[1] / "docs" / "errors")
 
 
 def add(commands: Any) -> None:
@@ -45,26 +40,12 @@ def run(asked: argparse.Namespace) -> int:
     if code not in CODES and code not in REASONS:
         all_of_them = "`headrace error` lists all codes; those in [brackets] are Spark's"
         asked.complain(f"no error has the code {asked.code}: {suggestion(code, [*CODES, *REASONS], all_of_them)}")
-    _show(page(code))
+    pages.show(page(code), "errors")
     return 0
 
 
 def page(code: str) -> str:
     """The page of a code as Markdown."""
-    places = (*(folder / f"{code}.md" for folder in _FOLDERS), Path(page_of(code)))
+    places = (*(folder / f"{code}.md" for folder in pages.ERRORS), Path(page_of(code)))
     file = next(place for place in places if place.is_file())
     return file.read_text(encoding="utf-8")
-
-
-def _show(text: str) -> None:
-    # The pages of other errors are printed by this command. Others are not in the package: a link names them, within parentheses alone.
-    text = re.sub(r"\(\[[^\]]+\]\(\.\./([^)\s#]+)[^)\s]*\)\)", r"(docs/\1)", text)
-    text = re.sub(r"\[([^\]]+)\]\(\.\./([^)\s#]+)[^)\s]*\)", r"\1 (docs/\2)", text)
-    text = re.sub(r"\[([^\]]+)\]\([^)\s]+\)", r"\1", text)
-    if not sys.stdout.isatty():
-        print(text, end="")
-        return
-    from rich.console import Console
-    from rich.markdown import Markdown
-
-    Console().print(Markdown(text))

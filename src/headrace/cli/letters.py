@@ -6,10 +6,11 @@ import argparse
 from typing import Any
 
 from headrace.cli import rows
+from headrace.cli.numbers import whole
 from headrace.engine.letters import letters
 
 EPILOG = """\
-Nothing is locked: the job may run meanwhile. docs/contracts.md tells the whole way from a letter to a row.
+Nothing is locked: the job may run meanwhile. `headrace docs contracts` tells the whole way from a letter to a row.
 """
 
 
@@ -29,7 +30,7 @@ def _show(commands: Any) -> None:
     )
     rows.job(parser)
     _some(parser)
-    parser.add_argument("--limit", metavar="N", type=rows.limit, default=20, help="at most so many (default: 20)")
+    parser.add_argument("--limit", metavar="N", type=whole(), default=20, help="at most so many (default: 20)")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="how they are printed (default: text)")
     parser.set_defaults(run=show)
 
@@ -72,10 +73,10 @@ def show(asked: argparse.Namespace) -> int:
 
 
 def export(asked: argparse.Namespace) -> int:
-    written, left = letters(asked.checkpoint).export(asked.source, asked.file, reason=asked.reason)
+    written, left_out = letters(asked.checkpoint).export(asked.source, asked.file, reason=asked.reason)
     print(f"{written:,} row{'' if written == 1 else 's'} of {asked.source} in {asked.file}")
-    if left:
-        print(f"{left:,} left out: behind a step that had changed their columns they failed as other rows than those of {asked.source}")
+    for why, count in left_out.items():
+        print(f"{count:,} letter{'' if count == 1 else 's'} left out: {why}")
     return 0
 
 

@@ -11,6 +11,11 @@ from headrace.load import load
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="a Python file, a script of SQL or YAML that makes a job, or a plan as JSON")
+    options(parser)
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """What may be said with a FILE."""
     parser.add_argument("--job", metavar="NAME", help="which job, where the file makes several")
     parser.add_argument(
         "--path",

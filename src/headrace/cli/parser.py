@@ -23,9 +23,19 @@ class Parser(argparse.ArgumentParser):
         return found, unknown
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        if action.choices is not None and value not in action.choices:
-            what = "command" if isinstance(action, argparse._SubParsersAction) else "choice"
-            raise argparse.ArgumentError(action, _unknown(what, str(value), [str(choice) for choice in action.choices], "there are"))
+        if action.choices is None or value in action.choices:
+            return
+        known = [str(choice) for choice in action.choices]
+        if not isinstance(action, argparse._SubParsersAction):
+            raise argparse.ArgumentError(action, _unknown("choice", str(value), known, "there are"))
+        below = " or ".join(f"{name} {value}" for name, command in action.choices.items() if value in _commands(command))
+        text = f"there is no command {value}: did you mean {below}? There are: {', '.join(known)}"
+        raise argparse.ArgumentError(action, text if below else _unknown("command", str(value), known, "there are"))
+
+
+def _commands(command: argparse.ArgumentParser) -> list[str]:
+    """The commands below a command."""
+    return [name for action in command._actions if isinstance(action, argparse._SubParsersAction) for name in action.choices]
 
 
 def _unknown(what: str, name: str, known: list[str], has: str) -> str:

@@ -6,12 +6,14 @@ import argparse
 import json
 from pathlib import Path
 
+from headrace.cli.numbers import whole
 from headrace.engine import Table
-from headrace.settings import JOBS
-from headrace.spark.checkpoint.folder import is_checkpoint
+from headrace.errors import HeadraceError
+from headrace.settings import FILE, JOBS, checkpoint_of
+from headrace.spark.checkpoint.folder import is_checkpoint, stored_in
 
 EPILOG = """\
-Nothing is locked and nothing is changed: the job may run meanwhile. docs/state.md says what the tables show.
+Nothing is locked and nothing is changed: the job may run meanwhile. `headrace docs state` says what the tables show.
 """
 
 
@@ -20,26 +22,38 @@ def job(parser: argparse.ArgumentParser) -> None:
 
 
 def checkpoint(text: str) -> str:
-    """The folder of a job, by its name or by itself. Another folder that happens to have the name of a job is never meant."""
-    named = JOBS / text
-    if Path(text).name != text or not named.is_dir():
+    """The folder of a job, by its name or by itself. Another folder that happens to have the name of a job is never meant.
+
+    A name leads where `headrace run` would keep the state of that job: HEADRACE_CHECKPOINT and headrace.toml count.
+    """
+    if Path(text).name != text:
         return text
-    if is_checkpoint(Path(text)):
+    named, here = checkpoint_of(text), Path(text)
+    moved = named != JOBS / text
+    if not (_keeps(named, text) if moved else named.is_dir()):
+        return str(named) if moved and not is_checkpoint(here) else text
+    if is_checkpoint(here) and not here.samefile(named):
         raise argparse.ArgumentTypeError(f"{text} is a job, in {named}, and a checkpoint, in ./{text}: write which of these paths is meant")
     return str(named)
 
 
+def _keeps(folder: Path, job: str) -> bool:
+    """Whether a folder keeps the state of this job, and not of another one."""
+    stored = stored_in(folder)
+    if stored is not None and stored.job != job and not is_checkpoint(Path(job)):
+        raise HeadraceError(
+            "CHECKPOINT_OTHER_JOB",
+            f"{folder}, which the settings name for the job {job}, is the checkpoint of {stored.job}",
+            hint=f"name the folder in which {job} keeps its state, or mend {FILE} or HEADRACE_CHECKPOINT.",
+        )
+    return stored is not None and stored.job == job
+
+
 def arguments(parser: argparse.ArgumentParser) -> None:
     job(parser)
-    parser.add_argument("--epoch", metavar="N", type=int, help="the state after this epoch (default: the last one)")
-    parser.add_argument("--limit", metavar="N", type=limit, default=20, help="at most so many rows (default: 20)")
+    parser.add_argument("--epoch", metavar="N", type=whole(), help="the state after this epoch (default: the last one)")
+    parser.add_argument("--limit", metavar="N", type=whole(), default=20, help="at most so many rows (default: 20)")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="how rows are printed (default: text)")
-
-
-def limit(text: str) -> int:
-    if not text.isdigit():
-        raise argparse.ArgumentTypeError(f"{text} is no number of rows")
-    return int(text)
 
 
 def printed(table: Table, asked: argparse.Namespace) -> str:

@@ -6,10 +6,11 @@ import argparse
 from typing import Any
 
 from headrace.cli import load
+from headrace.interrupts import EXIT_CODE
 
 EPILOG = """\
 Ctrl-C finishes the epoch and stops; a second one stops at once. Starting again goes on from there.
-Each option wins over HEADRACE_* variables, and these over headrace.toml (docs/settings.md).
+Each option wins over HEADRACE_* variables, and these over headrace.toml (`headrace docs settings`).
 """
 
 
@@ -18,11 +19,11 @@ def add(commands: Any) -> None:
     load.arguments(parser)
     parser.add_argument("--checkpoint", metavar="FOLDER", help="where the job keeps its state (default: .headrace/NAME)")
     parser.add_argument(
-        "--every", metavar="DURATION", help='begin an epoch this often, as "10 seconds" (default: as soon as the last one ended)'
+        "--every",
+        metavar="DURATION",
+        help='begin an epoch this often, as "10 seconds" or 10 (default, and 0: as soon as the last one ended)',
     )
-    parser.add_argument(
-        "--partitions", metavar="N", type=int, help="tasks per level, fixed with the first run of a checkpoint (default: cores)"
-    )
+    parser.add_argument("--partitions", metavar="N", help="tasks per level, fixed with the first run of a checkpoint (default: cores)")
     parser.add_argument("--fresh", action="store_true", help="remove the checkpoint and what the sinks wrote, and start over")
     parser.add_argument(
         "--flush",
@@ -45,4 +46,4 @@ def run(asked: argparse.Namespace) -> int:
         progress=False if asked.quiet else None,
     )
     print(summary)
-    return 130 if summary.stopped else 0
+    return EXIT_CODE if summary.stopped else 0

@@ -9,14 +9,15 @@ from typing import Any
 
 from headrace.client.client import Client
 from headrace.client.output import FORMATS, Output
-from headrace.errors import HeadraceError
+from headrace.durable import named
+from headrace.interrupts import EXIT_CODE
 from headrace.load import job_name, script
 from headrace.syntax.script import statements
 from headrace.syntax.statements import Run, Statement, lasting
 
 EPILOG = """\
 A script's statements run in their order; what it inserts into sinks is one job, which runs at its end. With -e nothing of FILE runs but its
-names are known. Without FILE and -e this is a prompt, or reads a script from standard input. docs/sql.md lists the statements.
+names are known. Without FILE and -e this is a prompt, or reads a script from standard input. `headrace docs sql` lists the statements.
 """
 
 
@@ -41,9 +42,7 @@ def add(commands: Any) -> None:
 
 def run(asked: argparse.Namespace) -> int:
     output = Output(asked.output)
-    place = None if asked.file is None else Path(asked.file)
-    if place is not None and not place.is_file():
-        raise HeadraceError("FILE_MISSING", f"there is no file {place}", hint=f"it was looked for at {place.absolute()}")
+    place = None if asked.file is None else named.existing(asked.file)
     client = Client(output, job="sql" if place is None else job_name(place))
     if asked.execute:
         return _answer(client, place, asked.execute)
@@ -62,14 +61,14 @@ def _answer(client: Client, place: Path | None, texts: list[str]) -> int:
     ended = client.run(statement for statement in known if lasting(statement))
     for text in texts:
         ended = client.run(statements(text, "<sql>")) and ended
-    return 0 if ended else 130
+    return 0 if ended else EXIT_CODE
 
 
 def _whole(client: Client, found: tuple[Statement, ...], asked: argparse.Namespace) -> int:
     """A script, then its job, which RUN in it would only run twice."""
     ended = client.run(one for one in found if not isinstance(one, Run))
     if not ended or not client.catalogue.sinks():
-        return 0 if ended else 130
+        return 0 if ended else EXIT_CODE
     summary = client.run_job(
         checkpoint=asked.checkpoint,
         every=asked.every,
@@ -77,4 +76,4 @@ def _whole(client: Client, found: tuple[Statement, ...], asked: argparse.Namespa
         flush=asked.flush,
         progress=False if asked.quiet else None,
     )
-    return 130 if summary.stopped else 0
+    return EXIT_CODE if summary.stopped else 0

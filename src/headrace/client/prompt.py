@@ -19,6 +19,7 @@ from pygments.lexers.sql import SqlLexer
 from headrace.client.client import Client
 from headrace.client.output import Output
 from headrace.errors import HeadraceError
+from headrace.interrupts import terminated
 from headrace.plan.meaning import MEANING
 from headrace.ports.registry import connectors
 from headrace.sql.catalogue import SETTINGS, Catalogue
@@ -53,7 +54,9 @@ def prompt(output: Output) -> int:
     while True:
         try:
             text = session.prompt("sql> ")
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as stop:
+            if terminated(stop):
+                raise
             continue  # the line is thrown away, as in a shell
         except EOFError:
             return 0
@@ -75,7 +78,9 @@ def answer(client: Client, text: str) -> None:
             client.run(found)
     except HeadraceError as error:
         client.output.error(error)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
+        if terminated(stop):
+            raise
         client.output.note("stopped")
 
 

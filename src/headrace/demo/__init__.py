@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+from headrace.durable import named
 from headrace.errors import HeadraceError
 
 MARK = ".headrace-demo"
@@ -55,7 +56,7 @@ def own(folder: Path) -> Path:
         raise HeadraceError(
             "DEMO_FOLDER", f"{folder} is not empty and was not made by the demo", hint="name another folder: headrace demo --out FOLDER"
         )
-    folder.mkdir(parents=True, exist_ok=True)
+    named.folder(folder)
     (folder / MARK).touch()
     return folder
 

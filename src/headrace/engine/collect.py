@@ -12,6 +12,7 @@ from headrace.engine.loading import refuse_while_loading
 from headrace.engine.lost import lost, told
 from headrace.engine.table import Table
 from headrace.errors import HeadraceError, here
+from headrace.interrupts import interruptible, interruption
 from headrace.ops.columns import label
 from headrace.ops.sink import sink
 from headrace.ops.stream import Stream
@@ -48,14 +49,15 @@ def collected(stream: Stream) -> Table:
             hint='run a job with a sink instead: hr.job("name", stream.write.files(...)).run()',
             site=here(),
         )
-    plan = Plan.of("collect", [sink(stream._node, kept, None, None)], meaning())
-    made = compile(plan)
+    with interruptible():
+        plan = Plan.of("collect", [sink(stream._node, kept, None, None)], meaning())
+        made = compile(plan)
     with tempfile.TemporaryDirectory(prefix="headrace-") as folder, Signals() as signals:
         checkpoint = Path(folder, "checkpoint")
         run = start(made, checkpoint)
         summary = run.watch(lambda: None, signals)
         if summary is None or summary.stopped:
-            raise KeyboardInterrupt
+            raise interruption()
         letters = lost(summary, checkpoint)
         if letters:
             warnings.warn(told(letters, "hr.collect(...).dead_letters has them"), RuntimeWarning, stacklevel=3)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from headrace.durable.manifest import Manifest
+from headrace.engine.job import Job
 from headrace.engine.state import stored_job
 from headrace.errors import HeadraceError
 from headrace.spark.checkpoint.examine import whole
@@ -15,13 +16,15 @@ from headrace.spark.checkpoint.folder import query_folder
 from headrace.spark.checkpoint.history import History
 from headrace.spark.checkpoint.lease import held_by
 from headrace.spark.checkpoint.record import recorded
+from headrace.spark.run.start import refusal
 
 
 @dataclass(frozen=True)
 class Examination:
     """A checkpoint as it stands: the job, of each query the epoch that comes next, and what is wrong.
 
-    `again`: queries whose next epoch was begun and cut off. `holder` names the process that works there now.
+    `again`: queries whose next epoch was begun and cut off. `holder` names the process that works there now. `compared`: whether the job
+    itself was at hand, to look at its sinks; `refusal` is what its start would be refused for then.
     """
 
     folder: str
@@ -30,14 +33,17 @@ class Examination:
     again: tuple[str, ...]
     problems: tuple[str, ...]
     holder: str | None
+    compared: bool = False
+    refusal: HeadraceError | None = None
 
     @property
     def sound(self) -> bool:
-        """Whether a job can go on from here, as far as the checkpoint itself tells: its sinks are compared at the start."""
-        return not self.problems
+        """Whether a job can go on from here: as far as the checkpoint itself tells, and its sinks, where they were `compared`."""
+        return not self.problems and self.refusal is None
 
     def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "sound": self.sound}
+        plain = {name: value for name, value in vars(self).items() if name != "refusal"}
+        return {**plain, "refusal": self.refusal and self.refusal.to_json(), "sound": self.sound}
 
 
 def examine(folder: Path) -> Examination:
@@ -50,6 +56,14 @@ def examine(folder: Path) -> Examination:
     problems = [problem for name in names for problem in _problems(folder, name, histories[name])]
     holder = held_by(folder)
     return Examination(str(folder), stored.job, next_epochs, again, tuple(problems), None if holder is None else str(holder))
+
+
+def examine_job(job: Job, checkpoint: str | None = None) -> Examination:
+    """Look at the checkpoint of a job, and whether its sinks and the job itself agree with it. Starts the session; changes nothing."""
+    seen = examine(job.checkpoint(checkpoint).absolute())
+    if seen.problems or seen.holder is not None:
+        return seen
+    return replace(seen, compared=True, refusal=refusal(job._compiled(), Path(seen.folder)))
 
 
 def _problems(folder: Path, name: str, history: History) -> Iterator[str]:

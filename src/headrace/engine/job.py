@@ -7,10 +7,12 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 from headrace.analysis.guarantee import EXACTLY
 from headrace.engine.loading import refuse_while_loading
 from headrace.errors import HeadraceError, here
+from headrace.interrupts import interruptible, interruption
 from headrace.jvm.session import session
 from headrace.ops.write import Sink
 from headrace.plan import DisplayNames, Explanation, Node, Plan, displayed, explain, facts
@@ -110,12 +112,15 @@ class Job:
         Where another process works on the checkpoint, `standby=True` waits until it has ended, or gives no sign for 20 seconds (the
         setting `lease`), and takes over; else that is an error.
         """
+        _refuse_others(fresh=fresh, flush=flush is None or flush, standby=standby)
         asked, display = self._asked(checkpoint, every, partitions, progress)
-        # PySpark sets a handler of its own for Ctrl-C when it starts, so it starts before ours are set.
-        session()
-        with Signals() as signals, display:
-            run = self._start(asked, fresh, flush, self._waits(lambda: signals.asked > 0) if standby else None)
-            summary = run.watch(lambda: display.show(lambda: run.progress, run.status), signals)
+        with interruptible():
+            # Until Spark is there and the job compiled there is nothing to finish, and a signal ends it at once.
+            session()
+            made = self._compiled()
+            with Signals() as signals, display:
+                run = self._start(made, asked, fresh, flush, self._waits(lambda: signals.asked > 0) if standby else None)
+                summary = run.watch(lambda: display.show(lambda: run.progress, run.status), signals)
         assert summary is not None  # without a timeout `watch` ends with the run
         if asked.progress is None and progress is None and _is_script() and not sys.stderr.isatty():
             print(summary, file=sys.stderr, flush=True)
@@ -135,8 +140,9 @@ class Job:
         """Start the job and return at once, with `standby=True` when it is its turn; the arguments are those of `run`. `progress` is
         shown while somebody waits for the `Run`.
         """
+        _refuse_others(fresh=fresh, flush=flush is None or flush, standby=standby)
         asked, display = self._asked(checkpoint, every, partitions, progress)
-        run = self._start(asked, fresh, flush, self._waits(lambda: False) if standby else None)
+        run = self._start(self._compiled(), asked, fresh, flush, self._waits(lambda: False) if standby else None)
         run.display = display
         return run
 
@@ -144,6 +150,7 @@ class Job:
         self, checkpoint: str | os.PathLike[str] | None, every: str | timedelta | None, partitions: int | None, progress: Show
     ) -> tuple[Settings, Display]:
         refuse_while_loading(f"the job {self.name}")
+        _refuse_others(progress=progress is None or callable(progress) or progress)
         shown = progress if isinstance(progress, bool) else None
         asked = settings(self.name, self._said, checkpoint=checkpoint, every=every, partitions=partitions, progress=shown)
         return asked, Display(self.name, progress if callable(progress) else asked.progress)
@@ -154,9 +161,9 @@ class Job:
             self._spark = compile(self.plan)
         return self._spark
 
-    def _start(self, asked: Settings, fresh: bool, flush: bool | None, waits: Callable[[str], None] | None) -> Run:
+    def _start(self, made: SparkJob, asked: Settings, fresh: bool, flush: bool | None, waits: Callable[[str], None] | None) -> Run:
         run = start(
-            self._compiled(),
+            made,
             asked.checkpoint,
             every=asked.every,
             partitions=asked.partitions,
@@ -175,7 +182,7 @@ class Job:
 
         def waits(text: str) -> None:
             if stopped():
-                raise KeyboardInterrupt
+                raise interruption()
             if text not in told:
                 told.add(text)
                 print(f"{self.name}: {text}", file=sys.stderr, flush=True)
@@ -192,7 +199,7 @@ class Job:
             job.run(checkpoint=made.new)
         """
         refuse_while_loading(f"the job {self.name}")
-        old, new = (settings(self.name, self._said, checkpoint=folder).checkpoint for folder in (checkpoint, to))
+        old, new = self.checkpoint(checkpoint), self.checkpoint(to)
         with displayed(self.plan):
             return migrate(self._compiled(), old, new, dry_run=dry_run)
 
@@ -206,7 +213,11 @@ class Job:
             job.rewind(dry_run=False)
         """
         refuse_while_loading(f"the job {self.name}")
-        return rewind(self._compiled(), settings(self.name, self._said, checkpoint=checkpoint).checkpoint, dry_run=dry_run)
+        return rewind(self._compiled(), self.checkpoint(checkpoint), dry_run=dry_run)
+
+    def checkpoint(self, folder: str | os.PathLike[str] | None = None) -> Path:
+        """Where a run with this argument keeps the state of the job: HEADRACE_CHECKPOINT, `headrace.toml` and the job's script count."""
+        return settings(self.name, self._said, checkpoint=folder).checkpoint
 
     def with_paths(self, paths: Mapping[str, str]) -> Job:
         """The same job with other paths for some sources and sinks, by their names."""
@@ -223,6 +234,13 @@ class Job:
         made = Plan.from_json(data)
         # What lives in this process (rows of memory sources, functions) is not in the JSON, and is kept.
         return Job(_alive(made, self.plan, set(paths)), self._said)
+
+
+def _refuse_others(**flags: object) -> None:
+    """Refuse what is neither True nor False: the text "false" would count as True, and fresh=True removes results."""
+    for name, value in flags.items():
+        if not isinstance(value, bool):
+            raise HeadraceError("BAD_SETTING", f"{name} cannot be {value!r}", hint=f"write {name}=True or {name}=False", site=here())
 
 
 def _is_script() -> bool:
@@ -263,10 +281,11 @@ def job(name: str, *sinks: Sink) -> Job:
                 hint="a stream becomes a sink by its write: stream.write.files(...)",
                 site=here(),
             )
-    ends = [sink._use() for sink in sinks]
-    plan = Plan.of(valid_name(name), ends, meaning())
-    compiled = compile(plan)
-    suit(compiled)
+    with interruptible():
+        ends = [sink._use() for sink in sinks]
+        plan = Plan.of(valid_name(name), ends, meaning())
+        compiled = compile(plan)
+        suit(compiled)
     return Job(plan, compiled=compiled)
 
 

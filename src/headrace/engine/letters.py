@@ -7,10 +7,12 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from headrace.durable import named
 from headrace.engine.loading import refuse_while_loading
 from headrace.engine.state import stored_job
 from headrace.engine.table import Table
@@ -21,6 +23,13 @@ from headrace.ports import Lines
 from headrace.spark.checkpoint import repaired
 from headrace.spark.checkpoint.letters import Letter, letters_in
 from headrace.spelling import suggestion
+
+
+class Exported(NamedTuple):
+    """What `Letters.export` did: how many rows it wrote, and how many letters have no row to be written, by the reason."""
+
+    rows: int
+    left_out: Mapping[str, int]
 
 
 class Letters:
@@ -48,18 +57,20 @@ class Letters:
         ]
         return Table(rows[:limit], Table.letters, more=limit is not None and len(rows) > limit)
 
-    def export(self, source: str, path: str | os.PathLike[str], *, reason: str | None = None) -> tuple[int, int]:
-        """Write the rows of a source's letters into a file to be repaired. Says how many there are, and how many were left out because they
-        failed behind a step that had changed their columns.
+    def export(self, source: str, path: str | os.PathLike[str], *, reason: str | None = None) -> Exported:
+        """Write the rows of a source's letters into a file to be repaired. Says how many there are, and how many letters were left out, and
+        why.
         """
         source = self._shown.stored(source)
         node, lines = self._source(source)
         letters = [one for one in self._all() if one.source == source and (reason is None or reason.lower() in one.reason.lower())]
         columns = list(node.columns)
-        rows = [row for one in letters if (row := _row(one, source, columns)) is not None]
+        found = [_row(one, source, columns) for one in letters]
+        rows = [row for row in found if row is not None]
+        left_out = Counter(_left_out(one) for one, row in zip(letters, found, strict=True) if row is None)
         text = _csv(rows, columns, lines) if lines.kind == "csv" else "".join(f"{_line(row)}\n" for row in rows)
-        Path(path).write_text(text, encoding="utf-8")
-        return len(rows), len(letters) - len(rows)
+        named.write(path, text)
+        return Exported(len(rows), left_out)
 
     def replay(self, source: str, path: str | os.PathLike[str], *, again: bool = False) -> int:
         """Feed a file of repaired rows to a source: each of its rows is one more row of the source, once. The job takes it with its next
@@ -75,7 +86,7 @@ class Letters:
                 f"the job {self.job} has read its bounded input to the end and fired all its timers",
                 hint="start over with fresh=True, from mended input; flush=False keeps a job open for rows that come later.",
             )
-        text = Path(path).read_bytes()
+        text = named.existing(path).read_bytes()
         rows = _checked(text, path, list(node.columns), lines)
         digest = hashlib.sha256(text).hexdigest()[:12]
         before = next((file for file in repaired.given(self.folder, source) if digest in file.name), None)
@@ -147,6 +158,16 @@ def _row(letter: Letter, source: str, columns: list[str]) -> str | dict[str, Any
     except ValueError:
         return None
     return found if isinstance(found, dict) and list(found) == columns else None
+
+
+def _left_out(letter: Letter) -> str:
+    """Why a letter has no row that its source could read."""
+    code = letter.reason.partition(":")[0]
+    if code in ("FILE_BROKEN", "FILE_CHANGED"):
+        return f"{code} is about a whole file and no row of it: headrace error {code} has the cure"
+    if letter.raw is None:
+        return "there is no text of the row"
+    return "behind a step that had changed the columns it failed as another row than that of the source"
 
 
 def _line(row: str | dict[str, Any]) -> str:

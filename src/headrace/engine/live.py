@@ -15,6 +15,7 @@ from headrace.analysis.boundedness import sources
 from headrace.engine.loading import refuse_while_loading
 from headrace.engine.lost import lost
 from headrace.engine.lost import told as missing
+from headrace.interrupts import interruptible
 from headrace.ops.facts.keys import known_keys
 from headrace.ops.facts.kind import kind_of
 from headrace.ops.sink import sink
@@ -133,10 +134,11 @@ def follow(
     """
     refuse_while_loading("a stream")
     key = next(iter(sorted(known_keys(stream._node), key=len)), None)
-    columns = [name.lower() for name in stream.columns]
-    board = Board(None if key is None else tuple(sorted(columns.index(name) for name in key)), told)
-    plan = Plan.of("live", [sink(stream._node, board, None, None)], meaning())
-    made = compile(plan)
+    with interruptible():
+        columns = [name.lower() for name in stream.columns]
+        board = Board(None if key is None else tuple(sorted(columns.index(name) for name in key)), told)
+        plan = Plan.of("live", [sink(stream._node, board, None, None)], meaning())
+        made = compile(plan)
     with tempfile.TemporaryDirectory(prefix="headrace-") as folder, Signals() as signals:
         checkpoint = Path(folder, "checkpoint")
         run = start(made, checkpoint)

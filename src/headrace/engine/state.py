@@ -100,7 +100,7 @@ class State:
 def state(checkpoint: str | os.PathLike[str], *, epoch: int | None = None) -> State:
     """The state that a job keeps in the folder `checkpoint`, after its last epoch or after `epoch`.
 
-    Nothing is locked and nothing is changed: the job may run meanwhile. What is shown is described in docs/state.md.
+    Nothing is locked and nothing is changed: the job may run meanwhile. What is shown is described by `headrace docs state`.
 
     >>> import headrace as hr
     >>> class Count(hr.Program):
@@ -126,7 +126,15 @@ def stored_job(folder: Path) -> Stored:
     found = None if is_clearing(folder) else stored_in(folder)
     if found is not None:
         return found
-    why = "it is being emptied" if is_clearing(folder) else "it has no job.json" if folder.is_dir() else "there is no such folder"
+    why = (
+        "it is being emptied"
+        if is_clearing(folder)
+        else "it has no job.json"
+        if folder.is_dir()
+        else "it is a file"
+        if folder.is_file()
+        else "there is no such folder"
+    )
     raise HeadraceError(
         "NOT_A_CHECKPOINT",
         f"{folder} is no checkpoint: {why}",

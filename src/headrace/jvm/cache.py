@@ -8,7 +8,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from headrace.durable import private
+from headrace.durable import named, private
 
 
 def home() -> Path | None:
@@ -32,14 +32,16 @@ def jvm_home() -> Path | None:
 
 
 def folder(*parts: str) -> Path:
-    """A folder in the cache, made if needed: HEADRACE_CACHE, else XDG_CACHE_HOME/headrace, else ~/.cache/headrace, else a temporary one."""
+    """A folder in the cache, made if needed: HEADRACE_CACHE, else XDG_CACHE_HOME/headrace, else ~/.cache/headrace, else a temporary one.
+
+    Raises FOLDER_NOT_WRITABLE.
+    """
     top = root()
     if top == _in_temporary():
         top = _owned(top)
-    top.mkdir(parents=True, exist_ok=True, mode=0o700)
-    path = top.joinpath(*parts)
-    path.mkdir(parents=True, exist_ok=True)
-    return path
+    with suppress(OSError):
+        top.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return named.folder(top.joinpath(*parts))
 
 
 def temporary() -> Path:

@@ -117,8 +117,9 @@ def _disk() -> Check:
 
 def _cache() -> Check:
     root = cache.root()
-    writable = os.access(_existing(root), os.W_OK)
-    return Check("cache", writable, f"{root}{'' if writable else ' cannot be written to'}", "set HEADRACE_CACHE to a folder of yours.")
+    above = next(place for place in (root, *root.parents) if place.exists())
+    wrong = f" is no folder: {above} is a file" if not above.is_dir() else " cannot be written to" if not os.access(above, os.W_OK) else ""
+    return Check("cache", not wrong, f"{root}{wrong}", "set HEADRACE_CACHE to a folder of yours.")
 
 
 def _folder() -> Check:

@@ -53,6 +53,9 @@ def configuration(given: Mapping[str, str], log: Path, defaults: Mapping[str, st
         # A machine's own name need not resolve, and nobody else has to reach this driver.
         conf.setdefault("spark.driver.host", "127.0.0.1")
         conf.setdefault("spark.driver.bindAddress", "127.0.0.1")
+        if conf.get("spark.sql.catalogImplementation") != "hive":
+            # Spark makes the folder also where no table is saved, and it would be left in the current one.
+            conf.setdefault("spark.sql.warehouse.dir", str(temporary() / "warehouse"))
     if re.fullmatch(r"local(\[.*\])?", conf["spark.master"]):
         # Other users of the machine reach these ports, and could enter the folder where Spark spills rows. Spark makes the secret itself.
         conf.setdefault("spark.authenticate", "true")

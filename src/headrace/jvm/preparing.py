@@ -17,6 +17,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+from headrace.errors import HeadraceError
 from headrace.jvm import archive, cache, launch
 from headrace.jvm.java import Java
 
@@ -41,7 +42,7 @@ def later() -> None:
     java, _unprepared = _unprepared, None
     if java is None or os.environ.get(SWITCH) == "never":
         return
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, HeadraceError):
         if not archive.place(java).is_file() and not failure(java).is_file() and _room():
             # A daemon, since it waits only so that no dead process is left to a job that runs for long.
             threading.Thread(target=_begin, name="headrace prepare", daemon=True).start()
@@ -88,7 +89,7 @@ def _begin() -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("HEADRACE_") or name == "HEADRACE_CACHE"}
     source = str(Path(__file__).resolve().parents[2])
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, (source, environment.get("PYTHONPATH"))))
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, HeadraceError):
         subprocess.Popen(
             [sys.executable, "-m", "headrace", "prepare", "--in-background"],
             cwd=cache.folder("classes"),

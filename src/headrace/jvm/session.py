@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import HeadraceError
-from headrace.jvm import archive, fetch, launch, preparing
+from headrace.interrupts import SIGNALS, held, interactive, interruptible
+from headrace.jvm import archive, fetch, gateway, launch, preparing
 from headrace.jvm.cache import has_user_name
 from headrace.jvm.compile import KEY_ENTRY, kernel, kernel_jar, spark_version
 from headrace.jvm.java import find
@@ -55,7 +57,7 @@ def session(
     >>> hr.session().sql("SELECT 1 + 1 AS two").collect()
     [Row(two=2)]
     """
-    with _lock:
+    with interruptible(), _lock:
         if packages is not None:
             fetch.choose(packages)
         wanted = {name: _text(value) for name, value in (conf or {}).items()}
@@ -65,10 +67,13 @@ def session(
         found = spark if spark is not None else _active()
         if found is None:
             found = _start(wanted)
-        else:
-            _refuse_connect(found)
-            if wanted:
-                _same_settings(found, wanted, given=spark is not None)
+            _attach(found)
+            if "PYSPARK_GATEWAY_PORT" not in os.environ:
+                jvm(found).headrace.Signals.leaveToPython()
+            return found
+        _refuse_connect(found)
+        if wanted:
+            _same_settings(found, wanted, given=spark is not None)
         _attach(found)
         return found
 
@@ -77,14 +82,13 @@ def end() -> None:
     """Stop Spark and the JVM that this process started, and wait until it is gone."""
     from pyspark import SparkContext
 
-    found, gateway = _active(), SparkContext._gateway
+    found, known = _active(), SparkContext._gateway
     if found is not None:
         found.stop()
-    if gateway is not None:
-        process: Any = gateway.proc
-        gateway.shutdown()
-        process.stdin.close()
-        process.wait()
+    if known is not None:
+        process: Any = known.proc
+        known.shutdown()
+        gateway.end(process)
         SparkContext._gateway = SparkContext._jvm = None
 
 
@@ -157,26 +161,26 @@ def _start(wanted: Mapping[str, str]) -> SparkSession:
     prepared = archive.reading(java)
     settings = launch.configuration(wanted, log, defaults, prepared)
 
-    from pyspark import SparkConf, SparkContext, java_gateway
-    from pyspark.sql import SparkSession
+    with held():
+        from pyspark import SparkConf, SparkContext
+        from pyspark.sql import SparkSession
 
-    start_gateway: Any = java_gateway.launch_gateway
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     # Every user of the machine sees by which line a process was started; what is secret is given to it when it runs.
     line = SparkConf(loadDefaults=False).setAll([(name, value) for name, value in settings.items() if not is_secret(name)])
+    known, launched = SparkContext._gateway, None
     with launch.environment(java, settings["spark.master"]):
         try:
-            gateway = SparkContext._gateway
-            if gateway is None:
+            if known is None:
                 # The launcher and the JVM itself print things that no setting turns off.
-                with log.open("ab") as noise:
-                    gateway = start_gateway(line, {"stdout": noise, "stderr": noise})
+                launched = gateway.launch(launch.spark_home(), line, log)
                 _log = log
                 if not prepared:
                     preparing.started_without(java)
                 if not has_user_name():
-                    _log_in(gateway.jvm)
-            context = SparkContext(conf=conf, gateway=gateway)
+                    _log_in(launched.jvm)
+            with _own_handlers():
+                context = SparkContext(conf=conf, gateway=known or launched)
             return SparkSession(context)
         except Exception as problem:
             raise HeadraceError(
@@ -185,6 +189,27 @@ def _start(wanted: Mapping[str, str]) -> SparkSession:
                 hint=f"the log is in {log}; `headrace doctor` checks Java, memory, disk and the rest.",
                 cause=problem,
             ) from masked_problem(problem)
+        except BaseException:
+            # interrupted: the next start begins with a JVM of its own
+            if launched is not None:
+                gateway.end(launched.proc, gateway.PATIENCE)
+                SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+            raise
+
+
+@contextlib.contextmanager
+def _own_handlers() -> Iterator[None]:
+    """Keep the handlers of signals. PySpark sets one for Ctrl-C, which calls the JVM in the midst of another call. It stays at a prompt, to
+    end a query there.
+    """
+    before = {} if threading.current_thread() is not threading.main_thread() else {one: signal.getsignal(one) for one in SIGNALS}
+    try:
+        yield
+    finally:
+        if not interactive():
+            for number, handler in before.items():
+                if handler is not None:  # None: it was not set from Python
+                    signal.signal(number, handler)
 
 
 def _submitted() -> dict[str, str]:

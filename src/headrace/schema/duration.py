@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from typing import NoReturn
 
 from headrace.errors import SchemaError, here
 
 _MILLIS = {"millisecond": 1, "second": 1_000, "minute": 60_000, "hour": 3_600_000, "day": 86_400_000, "week": 604_800_000}
+_LONGEST = 100_000 * 365 * _MILLIS["day"]
+"""More would not fit into a time of Spark."""
 _SHORT = {"ms": "millisecond", "s": "second", "sec": "second", "m": "minute", "min": "minute", "h": "hour", "hr": "hour", "d": "day"}
 _PART = re.compile(r"\s*(?:and\s+|,\s*)?([+-]?\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*")
 
@@ -24,7 +27,7 @@ def milliseconds(value: str | dt.timedelta, what: str) -> int:
             raise _wrong(value, what, "it has microseconds, and durations are whole milliseconds")
         if millis < 0:
             raise _wrong(value, what, "it is negative")
-        return millis
+        return millis if millis <= _LONGEST else _too_long(value, what)
     if not isinstance(value, str):
         raise _wrong(value, what, "it is no text with units and no timedelta")
     text = re.sub(r"(?i)^\s*interval\s", "", value)
@@ -47,7 +50,7 @@ def milliseconds(value: str | dt.timedelta, what: str) -> int:
         raise _wrong(value, what, "it is empty")
     if total != int(total):
         raise _wrong(value, what, "durations are whole milliseconds")
-    return int(total)
+    return int(total) if total <= _LONGEST else _too_long(value, what)
 
 
 def shown(millis: int) -> str:
@@ -82,6 +85,10 @@ def hours(count: float) -> dt.timedelta:
 def days(count: float) -> dt.timedelta:
     """A duration: `e.ts + hr.days(1)`."""
     return dt.timedelta(days=count)
+
+
+def _too_long(value: object, what: str) -> NoReturn:
+    raise _wrong(value, what, "it is longer than 100,000 years")
 
 
 def _wrong(value: object, what: str, why: str) -> SchemaError:

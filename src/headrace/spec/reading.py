@@ -119,5 +119,5 @@ class _Reader:
 _QUOTES = "a text with `: `, ` #` or, inside {...}, `${` in it needs quotes, or `|` and lines of its own"
 
 
-def _syntax(what: str, site: Site, hint: str = "docs/yaml.md says how a job is written") -> PlanError:
+def _syntax(what: str, site: Site, hint: str = "`headrace docs yaml` says how a job is written") -> PlanError:
     return PlanError("YAML_SYNTAX", f"this cannot be read: {what}", hint=hint, site=site)

@@ -138,7 +138,12 @@ def test_an_examination_finds_damage_without_a_start(healthy: Path) -> None:
 def test_the_doctor_looks_at_a_checkpoint(healthy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = healthy / "checkpoint"
     assert main(["doctor", str(folder)]) == 0
-    assert capsys.readouterr().out == f"job shop, checkpoint {folder}\nok       query main: the next start begins epoch 3\n"
+    assert capsys.readouterr().out.splitlines() == [
+        f"job shop, checkpoint {folder}",
+        "ok       query main: the next start begins epoch 3",
+        "         sinks: not looked at; a start is refused where one holds other epochs than the checkpoint",
+        "         headrace doctor FILE, with the file that makes the job, looks at them",
+    ]
     log, record = newest(folder, KINDS["source log"]), newest(folder, KINDS["record"])
     kept = log.read_bytes(), record.read_bytes()
     log.write_bytes(flipped(kept[0]))

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import headrace as hr
+from headrace.cli import main
 from headrace.errors import HeadraceError
 from tests.spark.engine.jobs import files, lines
 
@@ -90,6 +91,36 @@ def test_a_checkpoint_that_was_put_back(shop: Shop, tmp_path: Path) -> None:
     (tmp_path / "newest").rename(shop.checkpoint)
     shop.run()
     shop.check()
+
+
+def test_the_doctor_compares_the_sinks_where_it_gets_the_file(shop: Shop, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = tmp_path / "shop.json"
+    plan.write_text(json.dumps(shop.job().plan.to_json()), encoding="utf-8")
+    shutil.copytree(shop.checkpoint, tmp_path / "backup")
+    command = ["doctor", str(plan), "--checkpoint", str(shop.checkpoint)]
+    before = files(shop.folder)
+    assert main(command) == 0
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "ok       query main: the next start begins epoch 3",
+        "ok       sinks: they hold what the checkpoint has written",
+    ]
+    assert files(shop.folder) == before
+    shop.put(1)
+    shop.run()
+    shutil.rmtree(shop.checkpoint)
+    (tmp_path / "backup").rename(shop.checkpoint)
+    assert main(["doctor", str(shop.checkpoint)]) == 0
+    assert "sinks: not looked at" in capsys.readouterr().out
+    before = files(shop.folder)
+    assert main(command) == 4
+    said = capsys.readouterr().out.splitlines()
+    assert said[2] == "REFUSED  the next start:"
+    assert said[3].startswith("         CHECKPOINT_BEHIND: all holds epoch 3; counts holds epoch 3, and the checkpoint ")
+    assert "--fresh starts over" in said[5]
+    assert main([*command, "--json"]) == 4
+    found = json.loads(capsys.readouterr().out)
+    assert (found["compared"], found["sound"], found["refusal"]["code"]) == (True, False, "CHECKPOINT_BEHIND")
+    assert files(shop.folder) == before
 
 
 def test_epochs_of_the_same_number_that_are_cut_otherwise(shop: Shop, tmp_path: Path) -> None:

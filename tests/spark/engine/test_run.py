@@ -40,7 +40,7 @@ def test_bounded_input_is_read_flushed_and_sealed(tmp_path: Path) -> None:
     assert {letter["file"].rpartition("/")[2] for letter in letters} == {"2.json"}
     assert "no json" in {letter["raw"] for letter in letters}
     text = str(summary)
-    assert text.startswith("fraud: 9 rows in ") and " and sealed\n" in text
+    assert text.startswith("fraud: 9 rows in ") and ", 2 new dead letters, sealed\n" in text
     assert text.endswith(
         '  dead rows of alerts: those without a key or event time are in charges.output("dead_letter"), '
         'those that failed in alerts.output("dead_letter")\n'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from importlib import metadata
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from headrace import cli
-from headrace.cli import completion
+from headrace.cli import completion, pages
 from headrace.errors import CODES, REASONS, HeadraceError, Site
 
 
@@ -41,6 +42,11 @@ def test_a_wrong_command_is_not_understood(capsys: pytest.CaptureFixture[str]) -
     [
         (["state", "shw", "folder"], "argument COMMAND: there is no command shw: did you mean show? There are: show, query, migrate"),
         (
+            ["show", "fraud"],
+            "argument COMMAND: there is no command show: did you mean state show or letters show? There are: run, sql, explain, plan, schema, "
+            "state, letters, rewind, certify, demo, doctor, error, docs, packages, prepare, completion",
+        ),
+        (
             ["explain", "job.py", "--jsn"],
             "there is no option --jsn: did you mean --json? It takes: -h, --help, --job, --path, --verbose, --json",
         ),
@@ -68,10 +74,40 @@ def test_the_page_of_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     text = capsys.readouterr().out
     assert text.startswith("# NO_WATERMARK\n") and "## Cure" in text
     assert cli.main(["error", "STATE_CHANGED"]) == 0
-    assert "wider types, key columns by other names (docs/checkpoints.md)." in " ".join(capsys.readouterr().out.split())
+    assert "wider types, key columns by other names (headrace docs checkpoints)." in " ".join(capsys.readouterr().out.split())
     assert cli.main(["error", "CHECKPOINT_UNREADABLE"]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "(CHECKPOINT_BEHIND)" in text and "Damage (docs/checkpoints.md) lists what each file is." in text and "](" not in text
+    assert "(CHECKPOINT_BEHIND)" in text and "Damage (headrace docs checkpoints) lists what each file is." in text and "](" not in text
+
+
+def test_a_page_of_the_documentation(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["docs", "settings"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("# Settings\n") and "a script of SQL (headrace docs sql)" in text and "](" not in text
+    assert cli.main(["docs", "docs/connectors/kafka.md"]) == 0
+    assert "](" not in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        cli.main(["docs", "seting"])
+    said = capsys.readouterr().err.splitlines()[-1].partition(": error: ")[2]
+    assert said == "there is no page seting: did you mean `settings`? `headrace docs` lists all pages"
+
+
+def test_all_pages_a_line_each(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["docs"]) == 0
+    names = {line.split()[0] for line in capsys.readouterr().out.splitlines()}
+    assert {"settings", "cli", "connectors/kafka", "cookbook/top-k"} <= names
+
+
+def test_what_is_printed_names_no_file_that_the_package_does_not_have(capsys: pytest.CaptureFixture[str]) -> None:
+    """A user of the wheel has no folder `docs`: commands and messages name `headrace docs PAGE`, and there is such a page."""
+    source = Path(cli.__file__).parents[1]
+    texts = {file: file.read_text(encoding="utf-8") for file in source.rglob("*.py")}
+    said = {
+        str(file.relative_to(source)): found for file, text in texts.items() if (found := re.findall(r"docs/(?!errors/)[a-z]\S*\.md", text))
+    }
+    assert said == {"demo/__init__.py": ["docs/demo.md"]}
+    named = {name for text in texts.values() for name in re.findall(r"headrace docs ([a-z][a-z/-]*)", text)}
+    assert named and named <= pages.names().keys()
 
 
 def test_all_codes_a_line_each(capsys: pytest.CaptureFixture[str]) -> None:
@@ -124,27 +160,18 @@ def test_doctor_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert code == (4 if any(check["required"] and not check["ok"] for check in checks) else 0)
 
 
+@pytest.mark.parametrize("arguments", [["--job", "x"], ["fraud", "--checkpoint", "x"], [".headrace/fraud", "--path", "a=b"]])
+def test_doctor_takes_options_of_a_file_with_one_only(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["doctor", *arguments])
+    assert capsys.readouterr().err.endswith("error: --job, --path and --checkpoint go with the FILE of a job\n")
+
+
 def test_doctor_names_a_connector_of_spark_that_is_of_another_version(capsys: pytest.CaptureFixture[str]) -> None:
     cli.main(["doctor"])
     kafka = next(line for line in capsys.readouterr().out.splitlines() if "  kafka: " in line)
     version = metadata.version("pyspark")
     assert kafka == f"ok       kafka: Spark's connector 4.2.0 on Spark {version}: the latest that Maven Central has for it"
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_names_what_there_is(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["completion", shell]) == 0
-    text = capsys.readouterr().out
-    for word in ("doctor", "checkpoint", "fresh", "explain"):
-        assert word in text
-
-
-def test_the_completion_of_bash_completes() -> None:
-    script = f"""{completion.bash()}
-COMP_WORDS=(headrace run --fr); COMP_CWORD=2; _headrace; echo "${{COMPREPLY[*]}}"
-COMP_WORDS=(headrace do); COMP_CWORD=1; _headrace; echo "${{COMPREPLY[*]}}" """
-    found = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
-    assert found.stdout.split() == ["--fresh", "doctor"]
 
 
 def test_the_commands_about_state(capsys: pytest.CaptureFixture[str]) -> None:
@@ -157,7 +184,9 @@ def test_the_commands_about_state(capsys: pytest.CaptureFixture[str]) -> None:
             cli.parser().parse_args(wrong)
         assert ended.value.code == 2
     capsys.readouterr()
-    assert {"show", "query", "--table", "--epoch", "--limit", "json"} <= set(completion.words()["state"])
+    show_words = completion.words()["state show"]
+    assert show_words.options["--format"] == ("text", "json")
+    assert {"--table", "--epoch", "--limit"} <= show_words.options.keys()
 
 
 JOB_COMMANDS = [

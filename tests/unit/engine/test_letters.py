@@ -17,7 +17,7 @@ from headrace.spark.compile.identity import Identity
 from tests.unit.errors import check_error
 
 
-def letter(node: str, reason: str, raw: str, **more: Any) -> dict[str, Any]:
+def letter(node: str, reason: str, raw: str | None, **more: Any) -> dict[str, Any]:
     return {"node": node, "reason": reason, "file": None, "position": None, "raw": raw, **more}
 
 
@@ -119,7 +119,7 @@ def test_a_commit_under_way(checkpoint: Path) -> None:
 
 
 def test_rows_of_json_to_be_repaired(checkpoint: Path, tmp_path: Path) -> None:
-    assert hr.letters(checkpoint).export("charges", tmp_path / "out.json") == (3, 0)
+    assert hr.letters(checkpoint).export("charges", tmp_path / "out.json") == (3, {})
     assert (tmp_path / "out.json").read_text(encoding="utf-8").splitlines() == [
         '{"card": "a"',
         '{"card": "b", "amount": -1}',
@@ -128,13 +128,34 @@ def test_rows_of_json_to_be_repaired(checkpoint: Path, tmp_path: Path) -> None:
 
 
 def test_rows_of_csv_to_be_repaired(checkpoint: Path, tmp_path: Path) -> None:
-    assert hr.letters(checkpoint).export("limits", tmp_path / "out.csv") == (2, 0)
+    assert hr.letters(checkpoint).export("limits", tmp_path / "out.csv") == (2, {})
     assert (tmp_path / "out.csv").read_text(encoding="utf-8").splitlines() == ["card;limit;on", "a;x;true", ";7;true"]
 
 
 def test_rows_whose_columns_had_changed_are_left_out(checkpoint: Path, tmp_path: Path) -> None:
     told(checkpoint, 9, letter("halves", "later", '{"card":"c","half":0}'))
-    assert hr.letters(checkpoint).export("charges", tmp_path / "out.json", reason="later") == (0, 1)
+    assert hr.letters(checkpoint).export("charges", tmp_path / "out.json", reason="later") == (
+        0,
+        {"behind a step that had changed the columns it failed as another row than that of the source": 1},
+    )
+
+
+def test_letters_of_whole_files_are_left_out_for_what_they_are(
+    checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told(
+        checkpoint,
+        9,
+        *(letter("charges", reason, None, file="file:///in/2.json.gz") for reason in ("FILE_BROKEN: it ends too early",) * 2),
+        letter("charges", "FILE_CHANGED: it had 1 byte when it was read and has 2 now; what has changed since is not read", None),
+        letter("charges", "not JSON", None),
+    )
+    assert main(["letters", "export", str(checkpoint), str(tmp_path / "out.json"), "--source", "charges"]) == 0
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "2 letters left out: FILE_BROKEN is about a whole file and no row of it: headrace error FILE_BROKEN has the cure",
+        "1 letter left out: FILE_CHANGED is about a whole file and no row of it: headrace error FILE_CHANGED has the cure",
+        "1 letter left out: there is no text of the row",
+    ]
 
 
 def test_a_repaired_file_is_kept_whole_in_the_order_of_giving(checkpoint: Path, tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import sys
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -127,8 +129,8 @@ def test_table_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_argument_that_does_not_fit() -> None:
     check_error(
         """
-        BAD_SETTING: the setting partitions in an argument: 0 does not fit: it is a number from 1 on
-          hint: the settings are explained in docs/settings.md.
+        BAD_SETTING: the setting partitions in an argument: 0 does not fit: it is a whole number from 1 to 100,000
+          hint: write a whole number from 1 to 100,000. All settings: headrace docs settings
           more: headrace error BAD_SETTING
         """,
         lambda: settings("fraud", partitions=0),
@@ -140,7 +142,7 @@ def test_variable_that_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     check_error(
         """
         BAD_SETTING: the setting progress in the environment: 'maybe' does not fit: it is true or false
-          hint: the settings are explained in docs/settings.md.
+          hint: write true or false. All settings: headrace docs settings
           more: headrace error BAD_SETTING
         """,
         lambda: settings("fraud"),
@@ -151,7 +153,7 @@ def test_duration_that_cannot_be_read() -> None:
     check_error(
         """
         BAD_SETTING: the setting every in an argument: it cannot be 'soon': it is not numbers with units
-          hint: the settings are explained in docs/settings.md.
+          hint: write "10 seconds", or 10 for so many seconds, at most 365 days; 0 begins an epoch as soon as the last has ended. All settings: headrace docs settings
           more: headrace error BAD_SETTING
         """,
         lambda: settings("fraud", every="soon"),
@@ -175,7 +177,7 @@ def test_checkpoint_on_another_file_system() -> None:
     check_error(
         """
         BAD_SETTING: the setting checkpoint in an argument: 's3://bucket/fraud' does not fit: a checkpoint lies on a file system of this machine for now, so it is a path and no URI
-          hint: the settings are explained in docs/settings.md.
+          hint: name a folder on a disk of this machine. All settings: headrace docs settings
           more: headrace error BAD_SETTING
         """,
         lambda: settings("fraud", checkpoint="s3://bucket/fraud"),
@@ -250,3 +252,51 @@ def test_a_row_is_taken_away_from_a_source_of_rows_that_are_added() -> None:
             """,
             lambda: h.commit({"charges": [("-", ("a", 1))]}),
         )
+
+
+def test_a_flag_that_is_neither_true_nor_false() -> None:
+    job = made(charges.write.console())
+    check_error(
+        """
+        BAD_SETTING: fresh cannot be 'false'
+          at test_engine.py:*: lambda: job.run(fresh="false"),  # type: ignore[arg-type]
+          hint: write fresh=True or fresh=False
+          more: headrace error BAD_SETTING
+        """,
+        lambda: job.run(fresh="false"),  # type: ignore[arg-type]
+    )
+    others: list[dict[str, Any]] = [{"flush": "no"}, {"standby": 1}, {"progress": "yes"}, {"fresh": None}]
+    for more in others:
+        with pytest.raises(hr.HeadraceError, match="BAD_SETTING"):
+            job.run(**more)
+        with pytest.raises(hr.HeadraceError, match="BAD_SETTING"):
+            job.start(**more)
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("every", [-1, "-1", "-1 seconds", math.nan, "nan", math.inf, 10**20, "366 days", "99999999999999 days", 0.0001, True, "", "soon"]),
+        ("every", [timedelta(days=366), timedelta(seconds=-1), timedelta(microseconds=1), []]),
+        ("partitions", [0, -1, math.nan, math.inf, 1.5, "1.5", 10**20, 100_001, True, "", "x", "²", []]),
+        ("lease", [0, "0", -5, "0.5 seconds", math.nan, 10**30, "999999999 days"]),
+        ("progress", [2, "maybe", None, ""]),
+        ("checkpoint", ["", "a\0b", 5]),
+    ],
+)
+def test_numbers_that_are_none(name: str, values: list[Any]) -> None:
+    for value in values:
+        if value is not None:
+            with pytest.raises(hr.HeadraceError, match=f"BAD_SETTING: the setting {name} in an argument"):
+                settings("fraud", **{name: value})
+
+
+def test_a_number_is_one_of_seconds() -> None:
+    assert [settings("fraud", every=one).every for one in (0, "0", "10", 2.5, "2.5", "365 days")] == [
+        0,
+        0,
+        10_000,
+        2500,
+        2500,
+        31_536_000_000,
+    ]

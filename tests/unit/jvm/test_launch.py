@@ -40,6 +40,16 @@ def test_a_local_driver_asks_for_a_secret_and_spills_where_nobody_else_looks(mon
     assert theirs.items() <= launch.configuration({"spark.master": "local[2]", **theirs}, LOG, {}).items()
 
 
+def test_the_folder_of_tables_is_not_left_in_the_current_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(cache.tempfile, "gettempdir", lambda: str(tmp_path))
+    name = "spark.sql.warehouse.dir"
+    assert Path(launch.configuration({"spark.master": "local[2]"}, LOG, {})[name]).is_relative_to(tmp_path)
+    # executors elsewhere would not find it, and Hive has its own
+    assert name not in launch.configuration({"spark.master": "spark://north:7077"}, LOG, {})
+    assert name not in launch.configuration({"spark.master": "local[2]", "spark.sql.catalogImplementation": "hive"}, LOG, {})
+    assert launch.configuration({"spark.master": "local[2]"}, LOG, {name: "/theirs"})[name] == "/theirs"
+
+
 def test_options_with_blanks_are_quoted_and_the_users_own_come_last() -> None:
     conf = launch.configuration({"spark.driver.extraJavaOptions": "-Xss8m"}, LOG, {})
     assert '"-Dheadrace.log=/var/tmp/a log"' in conf["spark.driver.extraJavaOptions"]

@@ -200,6 +200,7 @@ def test_public_names() -> None:
         ("withColumn", "stream.with_columns(...)"),
         ("count", "hr.f.count"),
         ("collectt", "hr.collect"),
+        ("display", "hr.show(stream)"),
     ],
 )
 def test_a_name_that_the_package_has_not(name: str, meant: str) -> None:
@@ -232,6 +233,21 @@ def test_a_verb_that_streams_have_not(name: str, meant: str) -> None:
         getattr(charges, name)
     assert str(raised.value) == f"a stream has no `{name}`; did you mean `.{meant}`?"
     assert not hasattr(charges, name)
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("show", "hr.show(stream)"),
+        ("collect", "hr.collect(stream)"),
+        ("toPandas", "hr.collect(stream).to_pandas()"),
+        ("run", 'hr.job("name", stream.write...).run()'),
+    ],
+)
+def test_what_is_called_with_a_stream_and_is_no_verb_of_it(name: str, call: str) -> None:
+    with pytest.raises(AttributeError) as raised:
+        getattr(charges, name)
+    assert str(raised.value) == f"a stream has no `{name}`; write {call}"
 
 
 def test_a_verb_that_grouped_and_keyed_streams_have_not() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from headrace.errors import HeadraceError
 from headrace.spark.checkpoint.folder import Checkpoint
+from headrace.spark.checkpoint.record import Totals
 from headrace.spark.compile.identity import Identity, QueryIdentity
 from headrace.spark.compile.levels import Query
 from headrace.spark.run.epochs import Committer
@@ -97,8 +98,7 @@ def start(tmp_path: Path) -> Start:
                 QueryIdentity(f"q{number}", (), 0, "none", ()),
                 handle,
                 Committer({}, checkpoint.record(f"q{number}"), checkpoint.history(f"q{number}"), checkpoint.lease.check),
-                {},
-                -1,
+                Totals(),
             )
             for number, handle in enumerate(handles)
         ]

@@ -19,10 +19,11 @@ def summary(folder: Path, **given: int) -> Summary:
         sinks={"join-2e65d5f4.files": 2},
         dead_letters={str(folder / "dead_letters" / "main"): given.get("letters", 0)},
         rows=given.get("rows", 4),
-        epochs=1,
+        epochs=given.get("epochs", 1),
         seconds=2.0,
-        sealed=False,
-        stopped=False,
+        sealed=bool(given.get("sealed")),
+        stopped=bool(given.get("stopped")),
+        new_dead_letters=given.get("new", 0),
         names={"join-2e65d5f4": "join(orders, items)", "join-2e65d5f4.files": "best"},
     )
 
@@ -32,7 +33,7 @@ def test_names_are_those_that_people_read_and_dead_rows_are_found(tmp_path: Path
     folder = Path(".headrace/shop").absolute()
     found = summary(folder, dead=2, letters=2)
     assert str(found).split("\n") == [
-        "shop: 4 rows in 1 epoch, 2.0 s (2 rows/s)",
+        "shop: 4 rows in 1 epoch, 2.0 s (2.0 rows/s)",
         "  source  read  malformed",
         "  orders     4          0",
         "  program input             in  handled  late  dead  held",
@@ -50,8 +51,27 @@ def test_names_are_those_that_people_read_and_dead_rows_are_found(tmp_path: Path
 
 
 def test_it_is_short_in_a_list_and_whole_in_a_notebook(tmp_path: Path) -> None:
-    assert repr(summary(tmp_path, rows=1)) == "<Summary shop: 1 row in 1 epoch, 2.0 s (0 rows/s)>"
+    assert repr(summary(tmp_path, rows=1)) == "<Summary shop: 1 row in 1 epoch, 2.0 s (0.5 rows/s)>"
     assert summary(tmp_path)._repr_html_().startswith("<pre>shop: 4 rows in 1 epoch")
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        ({"rows": 1234}, "1,234 rows in 1 epoch, 2.0 s (617 rows/s)"),
+        ({"rows": 4, "new": 2, "sealed": 1}, "4 rows in 1 epoch, 2.0 s (2.0 rows/s), 2 new dead letters, sealed"),
+        ({"rows": 0, "epochs": 2, "sealed": 1}, "no new rows in 2 epochs, 2.0 s, sealed"),
+        ({"rows": 0, "stopped": 1}, "no new rows in 1 epoch, 2.0 s, stopped"),
+        # whole files that are broken or have changed: nothing was read, and it is not nothing
+        ({"rows": 0, "new": 1}, "no new rows in 1 epoch, 2.0 s, 1 new dead letter"),
+        (
+            {"rows": 0, "letters": 7},
+            "nothing new to read. fresh=True (--fresh) removes the checkpoint and what the sinks wrote, and reads all again.",
+        ),
+    ],
+)
+def test_the_first_line_says_what_this_run_did(given: dict[str, int], line: str, tmp_path: Path) -> None:
+    assert str(summary(tmp_path, **given)).splitlines()[0] == f"shop: {line}"
 
 
 def test_the_line_of_progress_counts_one_as_one() -> None:

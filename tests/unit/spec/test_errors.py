@@ -71,7 +71,7 @@ def test_a_key_that_is_there_twice(job: Made) -> None:
         """
         YAML_SYNTAX: this cannot be read: `job` is there twice, first in line 1
           at job.yaml:2:1: job: b
-          hint: docs/yaml.md says how a job is written
+          hint: `headrace docs yaml` says how a job is written
           more: headrace error YAML_SYNTAX
         """,
         job("job: a\njob: b\n"),
@@ -83,7 +83,7 @@ def test_a_tag(job: Made) -> None:
         """
         YAML_SYNTAX: this cannot be read: the tag tag:yaml.org,2002:python/name:os.system says nothing here
           at job.yaml:1:6: job: !!python/name:os.system x
-          hint: docs/yaml.md says how a job is written
+          hint: `headrace docs yaml` says how a job is written
           more: headrace error YAML_SYNTAX
         """,
         job("job: !!python/name:os.system x\n"),
@@ -95,7 +95,7 @@ def test_a_value_that_has_itself_in_it(job: Made) -> None:
         """
         YAML_SYNTAX: this cannot be read: a value that has itself in it
           at job.yaml:1:6: job: &a [*a]
-          hint: docs/yaml.md says how a job is written
+          hint: `headrace docs yaml` says how a job is written
           more: headrace error YAML_SYNTAX
         """,
         job("job: &a [*a]\n"),
@@ -119,7 +119,7 @@ def test_a_key_that_is_no_text(job: Made) -> None:
         """
         YAML_SYNTAX: this cannot be read: a key is a text
           at job.yaml:2:3: ? [x]
-          hint: docs/yaml.md says how a job is written
+          hint: `headrace docs yaml` says how a job is written
           more: headrace error YAML_SYNTAX
         """,
         job("job: a\n? [x]\n: b\n"),

@@ -10,7 +10,6 @@ register(
             "an input file that is cut off, damaged or gone",
             'put a whole copy of it in its place; with broken_files="skip" read.files goes on without such files, a dead letter for each.',
         ),
-        "FOLDER_NOT_WRITABLE": Code("ConnectorError", "environment", "a folder that cannot be written"),
         "NOT_A_FOLDER": Code("ConnectorError", "user", "a file where a folder is expected"),
         "PARTITION_FOLDERS": Code("ConnectorError", "user", "columns in folder names, which text formats are read without"),
         "PATH_EMPTY": Code("ConnectorError", "input", "a path with nothing to read"),

@@ -73,7 +73,7 @@ class Stored:
 def stored_in(folder: Path) -> Stored | None:
     """What the `job.json` of a folder says; None if there is none. Looks without locking."""
     path = folder / "job.json"
-    value = read(path)
+    value = read(path) if folder.is_dir() else None
     if value is None:
         return None
     try:

@@ -27,8 +27,8 @@ class RunningQuery:
     identity: QueryIdentity
     handle: Any
     committer: Committer
-    before: dict[str, int]
-    epoch_before: int
+    began: Totals
+    """What was counted before this run."""
 
     @property
     def totals(self) -> Totals:
@@ -39,8 +39,9 @@ class RunningQuery:
         return tuple(source for source in self.query.sources if source.watermark is not None)
 
     def read(self) -> dict[str, int]:
-        """Rows read so far, by source."""
-        return {str(source.name): self.totals.of_source(str(source.name), "read") for source in self.query.sources}
+        """Rows read in this run, by source."""
+        totals, names = self.totals, [str(source.name) for source in self.query.sources]
+        return {name: totals.of_source(name, "read") - self.began.of_source(name, "read") for name in names}
 
     def programs(self) -> dict[int, tuple[str, dict[int, str]]]:
         """Number -> name and inputs by side, of each operator and lookup."""

@@ -39,6 +39,7 @@ class Run:
         closed: Callable[[], None],
         shown: DisplayNames | None = None,
         notices: tuple[str, ...] = (),
+        letters_before: int = 0,
     ) -> None:
         self.job = job
         self.notices = notices
@@ -55,6 +56,7 @@ class Run:
         self.first_end = bounded and flush and not checkpoint.sealing and any(query.query.final for query in queries)
         self._seals = self.first_end or checkpoint.sealing
         self._closed = closed
+        self._letters_before = letters_before
         self._started = time.monotonic()
         self._seconds: float | None = None
         # Who asks for a stop and who ends the run are two threads: what `status` is between them is settled under the lock.
@@ -80,7 +82,7 @@ class Run:
         return progress_of(
             self._reports(),
             rows=self._rows(),
-            epochs=sum(query.totals.epoch - query.epoch_before for query in self._queries),
+            epochs=sum(query.totals.epoch - query.began.epoch for query in self._queries),
             seconds=self._elapsed(),
             state_keys=sum(query.state_keys() for query in self._queries),
             live=not self._bounded,
@@ -277,17 +279,18 @@ class Run:
         read: dict[str, int] = {}
         for query in self._queries:
             for name, n in query.read().items():
-                read[name] = max(read.get(name, 0), n - query.before.get(name, 0))
+                read[name] = max(read.get(name, 0), n)
         return sum(read.values())
 
     def _elapsed(self) -> float:
         return time.monotonic() - self._started if self._seconds is None else self._seconds
 
     def _summary(self) -> Summary:
-        progress = self.progress
+        progress, found = self.progress, counted(self._queries, self._checkpoint)
         return Summary(
             job=self.job,
-            **counted(self._queries, self._checkpoint),
+            **found,
+            new_dead_letters=sum(found["dead_letters"].values()) - self._letters_before,
             rows=progress.rows,
             epochs=progress.epochs,
             seconds=progress.seconds,

@@ -7,6 +7,8 @@ import threading
 from types import FrameType, TracebackType
 from typing import Any
 
+from headrace.interrupts import SIGNALS, interruption
+
 
 class Signals:
     """Counts the asks to stop while the block runs; puts the old handlers back behind it.
@@ -23,11 +25,11 @@ class Signals:
         self.asked += 1
         # While a run watches, it stops itself for the first two; before that, or if it hangs, the next one is an interrupt as usual.
         if self.asked > (2 if self.watched else 1):
-            raise KeyboardInterrupt
+            raise interruption(number)
 
     def __enter__(self) -> Signals:
         if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
+            for number in SIGNALS:
                 # None: the handler was not set from Python and could not be put back
                 if signal.getsignal(number) is not None:
                     self._before[number] = signal.signal(number, self._ask)

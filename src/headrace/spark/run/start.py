@@ -19,6 +19,7 @@ from headrace.masking import leaving
 from headrace.ops import Lookup, Source
 from headrace.ops.operator import Connected
 from headrace.plan import DisplayNames, Plan, displayed
+from headrace.ports import aside
 from headrace.spark.checkpoint import repaired, torn
 from headrace.spark.checkpoint.compare import identified, refuse_in_mid_epoch, with_frozen_schemas
 from headrace.spark.checkpoint.folder import Checkpoint, Stored, migrated
@@ -27,7 +28,7 @@ from headrace.spark.checkpoint.relocation import mend
 from headrace.spark.checkpoint.succession import refuse_mixed_results
 from headrace.spark.compile.computed import check_computed
 from headrace.spark.compile.document import build
-from headrace.spark.compile.identity import QueryIdentity, repaired_scan
+from headrace.spark.compile.identity import DEAD_LETTERS, Identity, QueryIdentity, repaired_scan
 from headrace.spark.compile.job import SparkJob
 from headrace.spark.compile.levels import Query
 from headrace.spark.compile.placing import in_parts
@@ -53,6 +54,8 @@ class Started:
     close: Callable[[], None]
     sealed: bool = False
     notices: tuple[str, ...] = ()
+    letters_before: int = 0
+    """Dead letters that its queries, and its sinks, had before."""
 
 
 def start(
@@ -77,6 +80,7 @@ def start(
         closed=begun.close,
         shown=job.shown,
         notices=tuple(map(job.shown.text, begun.notices)),
+        letters_before=begun.letters_before,
     )
 
 
@@ -98,11 +102,7 @@ def begin(
     What its plan, its sources and the checkpoint refuse is refused before anything is touched. Sinks and the kernel are asked last: with
     `fresh` the checkpoint is empty by then, and a clearing that they cut off is finished by the next start.
     """
-    provide(job)
-    for source in job.sources:
-        _check(source)
-    for lookup in job.lookups:
-        _check(lookup)
+    _provide(job)
     checkpoint = Checkpoint(folder, fresh=fresh, waits=waits, silence=silence)
     # what is to be given back, last things first; one that fails does not keep the others
     opened = ExitStack()
@@ -110,41 +110,25 @@ def begin(
     running: list[RunningQuery] = []
     opening = False
     try:
-        if not fresh and checkpoint.migrated is not None:
-            raise migrated(checkpoint.folder, checkpoint.migrated)
-        # Nothing depends on what a start stored that never got to its queries.
-        stored = checkpoint.stored if checkpoint.begun else None
-        job = with_frozen_schemas(job, stored)
-        identity, names = identified(job, stored, checkpoint.folder)
-        suit(job, starting=True)
-        outlets = {name: outlets_of(job, query, checkpoint.dead_letters(name)) for query, name in each(job, names)}
-        anew = dict.fromkeys(outlets, False)
-        notices: tuple[str, ...] = ()
-        if stored is not None and not fresh:
-            totals = {query.name: checkpoint.record(query.name).totals for query in stored.identity.queries}
-            notices = refuse_mixed_results(job, stored, identity, names, totals)
-            for name in outlets:
-                anew[name] = refuse_other_history(job, checkpoint, name, outlets)
-        check_computed(job, [identity.query(name) for name in names.values()])
-        if stored is not None and not fresh:
-            refuse_in_mid_epoch(job.plan, stored.plan, _unfinished(job, checkpoint, names))
-        number = _partitions(stored, partitions)
-        if stored is not None and (checkpoint.sealed or checkpoint.sealing):
-            _refuse_endless(job)
-            _refuse_new_input(job, checkpoint, stored, names)
-            if checkpoint.sealed:
-                return Started(checkpoint, [], opened.close, sealed=True)
+        ready = _ready(job, checkpoint, partitions, fresh=fresh)
+        job, identity, names, outlets = ready.job, ready.identity, ready.names, ready.outlets
+        if ready.sealed:
+            return Started(checkpoint, [], opened.close, sealed=True, letters_before=_put_aside(checkpoint))
         if fresh:
             checkpoint.begin_clearing()
         checkpoint.empty()
         # Before sinks make anything here: a folder with something in it is a checkpoint by its job.json, and sinks know it by its id.
-        checkpoint.store(job.plan.job, job.plan.to_json(), job.settings, number, identity)
+        checkpoint.store(job.plan.job, job.plan.to_json(), job.settings, ready.partitions, identity)
         opening = True
         sinks = {name: _open(job, identity.query(name), checkpoint, outlets[name], opened) for _, name in each(job, names)}
         checkpoint.end_clearing()
+        refused = _put_aside(checkpoint)
         for query, name in each(job, names):
-            running.append(_started(job, query, identity.query(name), checkpoint, sinks[name], number, every, clock, anew[name]))
-        return Started(checkpoint, running, opened.close, notices=notices)
+            running.append(
+                _started(job, query, identity.query(name), checkpoint, sinks[name], ready.partitions, every, clock, ready.anew[name])
+            )
+        letters = sum(one.began.rows.get(DEAD_LETTERS, 0) for one in running)
+        return Started(checkpoint, running, opened.close, notices=ready.notices, letters_before=refused + letters)
     except BaseException as problem:
         _displayed(problem, job, checkpoint)
         for one in running:
@@ -154,6 +138,83 @@ def begin(
                 checkpoint.lease.decline()
             opened.close()
         raise
+
+
+@leaving()
+def refusal(job: SparkJob, folder: Path) -> HeadraceError | None:
+    """Why a start of a job on a checkpoint would be refused; None if nothing speaks against it. Nothing is changed."""
+    checkpoint: Checkpoint | None = None
+    try:
+        _provide(job)
+        checkpoint = Checkpoint(folder)
+        _ready(job, checkpoint, None)
+    except HeadraceError as problem:
+        if checkpoint is not None:
+            _displayed(problem, job, checkpoint)
+        return problem
+    finally:
+        if checkpoint is not None:
+            checkpoint.lease.decline()
+            checkpoint.close()
+    return None
+
+
+@dataclass(frozen=True)
+class _Ready:
+    """A job that nothing refuses on its checkpoint. `anew`: of each query whether an epoch is pending that no sink holds; `notices`: what
+    begins empty beside the past of the checkpoint, a line for each.
+    """
+
+    job: SparkJob
+    identity: Identity
+    names: Mapping[str, str]
+    outlets: Mapping[str, list[Outlet]]
+    anew: Mapping[str, bool]
+    partitions: int
+    sealed: bool
+    notices: tuple[str, ...]
+
+
+def _ready(job: SparkJob, checkpoint: Checkpoint, partitions: int | None, *, fresh: bool = False) -> _Ready:
+    """Refuse what the plan, the checkpoint and the sinks refuse; nothing is touched."""
+    if not fresh and checkpoint.migrated is not None:
+        raise migrated(checkpoint.folder, checkpoint.migrated)
+    # Nothing depends on what a start stored that never got to its queries.
+    stored = checkpoint.stored if checkpoint.begun else None
+    job = with_frozen_schemas(job, stored)
+    identity, names = identified(job, stored, checkpoint.folder)
+    suit(job, starting=True)
+    outlets = {name: outlets_of(job, query, checkpoint.dead_letters(name)) for query, name in each(job, names)}
+    anew = dict.fromkeys(outlets, False)
+    notices: tuple[str, ...] = ()
+    if stored is not None and not fresh:
+        totals = {query.name: checkpoint.record(query.name).totals for query in stored.identity.queries}
+        notices = refuse_mixed_results(job, stored, identity, names, totals)
+        for name in outlets:
+            anew[name] = refuse_other_history(job, checkpoint, name, outlets)
+    check_computed(job, [identity.query(name) for name in names.values()])
+    if stored is not None and not fresh:
+        refuse_in_mid_epoch(job.plan, stored.plan, _unfinished(job, checkpoint, names))
+    number = _partitions(stored, partitions)
+    ended = stored is not None and (checkpoint.sealed or checkpoint.sealing)
+    if stored is not None and ended:
+        _refuse_endless(job)
+        _refuse_new_input(job, checkpoint, stored, names)
+    return _Ready(job, identity, names, outlets, anew, number, ended and checkpoint.sealed, notices)
+
+
+def _provide(job: SparkJob) -> None:
+    """What the sources and lookups of a job, and its packages, refuse."""
+    provide(job)
+    for source in job.sources:
+        _check(source)
+    for lookup in job.lookups:
+        _check(lookup)
+
+
+def _put_aside(checkpoint: Checkpoint) -> int:
+    """Rows that sinks could not deliver so far."""
+    return sum(aside.counted(checkpoint.folder).values())
 
 
 def _displayed(problem: BaseException, job: SparkJob, checkpoint: Checkpoint) -> None:
@@ -292,7 +353,7 @@ def _started(
     history = checkpoint.history(identity.name, job.plan.fingerprint)
     history.tidy()
     committer = Committer(sinks, checkpoint.record(identity.name), history, checkpoint.lease.check, clock or time.monotonic)
-    totals = committer.record.totals
+    began = committer.record.totals
     handle = start_query(
         spark,
         document,
@@ -304,9 +365,7 @@ def _started(
         log=checkpoint.errors,
         loader=loader,
     )
-    running = RunningQuery(query, identity, handle, committer, {}, totals.epoch)
-    running.before = running.read()
-    return running
+    return RunningQuery(query, identity, handle, committer, began)
 
 
 def _lookups(job: SparkJob, query: Query) -> tuple[dict[str, dict[str, Any]], Loader]:

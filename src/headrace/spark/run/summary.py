@@ -110,7 +110,7 @@ class LookupCounts:
 
 @dataclass(frozen=True, repr=False)
 class Summary:
-    """What a run did. `rows`, `epochs` and `seconds` are of this run; all other counts are of the checkpoint's whole life.
+    """What a run did. `rows`, `epochs`, `seconds` and `new_dead_letters` are of this run; all other counts are of the checkpoint's life.
 
     `sources`, `inputs`, `lookups` and `expectations` list `SourceCounts`, `InputCounts`, `LookupCounts` and `ExpectationCounts`; `sinks`
     maps a sink's name to the rows it got; `dead_letters` maps a folder to the rows that lie there because nobody read them, or because a
@@ -131,6 +131,7 @@ class Summary:
     expectations: tuple[ExpectationCounts, ...] = ()
     lookups: tuple[LookupCounts, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
+    new_dead_letters: int = 0
 
     @property
     def rows_per_second(self) -> float:
@@ -148,6 +149,7 @@ class Summary:
             "expectations": [one.to_json() for one in self.expectations],
             "sinks": dict(self.sinks),
             "dead_letters": dict(self.dead_letters),
+            "new_dead_letters": self.new_dead_letters,
             "sealed": self.sealed,
             "stopped": self.stopped,
         }
@@ -226,13 +228,7 @@ def prove(inputs: tuple[InputCounts, ...]) -> None:
 
 def _text(summary: Summary) -> list[str]:
     shown = DisplayNames(summary.names)
-    if not summary.rows and not summary.stopped and not (summary.sealed and summary.epochs):
-        over = "fresh=True (--fresh) removes the checkpoint and what the sinks wrote, and reads all again."
-        lines = [f"{summary.job}: nothing new to read. {over}"]
-    else:
-        end = " and sealed" if summary.sealed else ", stopped" if summary.stopped else ""
-        read = f"{many(summary.rows, 'row')} in {many(summary.epochs, 'epoch')}"
-        lines = [f"{summary.job}: {read}, {summary.seconds:.1f} s ({summary.rows_per_second:,.0f} rows/s){end}"]
+    lines = [f"{summary.job}: {_first(summary)}"]
     of_sources = [
         "read",
         "malformed",
@@ -261,6 +257,21 @@ def _text(summary: Summary) -> list[str]:
     )
     lines += _table(("sink", "rows"), [(shown(name), f"{rows:,}") for name, rows in summary.sinks.items()])
     return [*lines, *_dead(summary, shown)]
+
+
+def _first(summary: Summary) -> str:
+    """What this run did, in a line."""
+    letters = summary.new_dead_letters
+    if not summary.rows and not letters and not summary.stopped and not (summary.sealed and summary.epochs):
+        return "nothing new to read. fresh=True (--fresh) removes the checkpoint and what the sinks wrote, and reads all again."
+    rate = summary.rows_per_second
+    speed = f" ({rate:,.{0 if rate >= 10 else 1}f} rows/s)" if summary.rows else ""
+    read = (
+        f"{many(summary.rows, 'row') if summary.rows else 'no new rows'} in {many(summary.epochs, 'epoch')}, {summary.seconds:.1f} s{speed}"
+    )
+    ends = [many(letters, "new dead letter")] if letters else []
+    ends += ["sealed"] if summary.sealed else ["stopped"] if summary.stopped else []
+    return ", ".join((read, *ends))
 
 
 def many(count: int, what: str) -> str:

@@ -1,0 +1,29 @@
+"""Numbers on the command line."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+MOST = 2**31 - 1
+
+
+def whole(least: int = 0, most: int = MOST) -> Callable[[str], int]:
+    """What reads a whole number within these bounds.
+
+    >>> whole(1)("7")
+    7
+    >>> whole(1)("0")
+    Traceback (most recent call last):
+    ...
+    argparse.ArgumentTypeError: 0 is no whole number from 1 on
+    """
+    bounds = f"from {least:,} on" if most == MOST else f"from {least:,} to {most:,}"
+
+    def read(text: str) -> int:
+        number = int(text) if text.isascii() and text.removeprefix("-").isdigit() and len(text) <= 20 else least - 1
+        if not least <= number <= most:
+            raise argparse.ArgumentTypeError(f"{text} is no whole number {bounds}")
+        return number
+
+    return read

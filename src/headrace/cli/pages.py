@@ -1,0 +1,57 @@
+"""Pages of the documentation, in the terminal. hatch_build.py puts them into the wheel; a clone has them in its folder `docs`."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+ERRORS = (_PACKAGE / "error_pages", _PACKAGE.parents[1] / "docs" / "errors")
+DOCS = (_PACKAGE / "pages", _PACKAGE.parents[1] / "docs")
+
+
+def names() -> dict[str, str]:
+    """The pages, by name, with what each is called: `settings`, `connectors/kafka`."""
+    folder = next(place for place in DOCS if place.is_dir())
+    found = (file for part in (".", "connectors", "cookbook") for file in sorted((folder / part).glob("*.md")))
+    return {str(file.relative_to(folder).with_suffix("")): _title(file) for file in found}
+
+
+def text(name: str) -> str:
+    """A page as Markdown."""
+    return next(place for folder in DOCS if (place := folder / f"{name}.md").is_file()).read_text(encoding="utf-8")
+
+
+def show(page: str, folder: str = "") -> None:
+    """Print a page that lies in a folder of the documentation. Links name the command that prints what they lead to."""
+    page = re.sub(r"\[([^\]]+)\]\(([^)\s]+)\)", lambda link: _linked(link[1], link[2], folder), page)
+    # within parentheses alone
+    page = re.sub(r"\(([A-Z_]+|`[^`]+`|[^()\n]+) \((headrace [^()\n]+)\)\)", r"(\2)", page)
+    if not sys.stdout.isatty():
+        print(page, end="")
+        return
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    Console().print(Markdown(page))
+
+
+def _linked(words: str, target: str, folder: str) -> str:
+    name, _, _ = target.partition("#")
+    if "://" in target or not name.endswith(".md"):
+        return words
+    path: list[str] = []
+    for part in (*folder.split("/"), *name.removesuffix(".md").split("/")):
+        path = path[:-1] if part == ".." else [*path, part] if part not in ("", ".") else path
+    if path[0] == "errors":
+        code = path[-1]
+        return (
+            words if words.strip("`") == code or folder == "errors" else f"{words} (headrace error{'' if code == 'index' else f' {code}'})"
+        )
+    return f"{words} (headrace docs {'/'.join(path)})"
+
+
+def _title(file: Path) -> str:
+    with file.open(encoding="utf-8") as lines:
+        return next((line.removeprefix("# ").strip() for line in lines if line.startswith("# ")), "")

@@ -1,0 +1,53 @@
+"""Files and folders that a user names: where one cannot be used, an error says why."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from headrace.errors import HeadraceError
+
+Named = str | os.PathLike[str]
+
+
+def existing(path: Named) -> Path:
+    """A file that can be read. Raises FILE_MISSING.
+
+    >>> existing("nowhere.json")
+    Traceback (most recent call last):
+    ...
+    headrace.errors.ConfigError: FILE_MISSING: there is no file nowhere.json
+    ...
+    """
+    place = Path(path)
+    if place.is_dir():
+        raise HeadraceError("FILE_MISSING", f"{path} is a folder, and a file is read here", hint="name a file in it.")
+    if not place.is_file():
+        raise HeadraceError("FILE_MISSING", f"there is no file {path}", hint=f"it was looked for at {place.absolute()}")
+    try:
+        place.open("rb").close()
+    except OSError as problem:
+        raise HeadraceError("FILE_MISSING", f"{path} cannot be read: {problem.strerror}", hint="let this user read it.") from None
+    return place
+
+
+def write(path: Named, text: str) -> None:
+    """Write a file. Raises FOLDER_NOT_WRITABLE."""
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as problem:
+        raise _refused(path, problem, "name a file in a folder that is there and that this user may write to.") from None
+
+
+def folder(path: Named) -> Path:
+    """A folder, made if need be. Raises FOLDER_NOT_WRITABLE."""
+    place = Path(path)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise _refused(path, problem, "name a folder that this user may write to, or make room on its disk.") from None
+    return place
+
+
+def _refused(path: Named, problem: OSError, hint: str) -> HeadraceError:
+    return HeadraceError("FOLDER_NOT_WRITABLE", f"{path} cannot be written: {problem.strerror}", hint=hint)
