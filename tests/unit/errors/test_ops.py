@@ -499,6 +499,24 @@ def test_join() -> None:
     )
     check_error(
         """
+        UNKNOWN_COLUMN: no column `charges.card` in charges or cards.rename
+          at test_ops.py:*: lambda: charges.join(numbers, on="charges.card = number"),
+          hint: a stream is called so in a text by charges.alias("charges")
+          more: headrace error UNKNOWN_COLUMN
+        """,
+        lambda: charges.join(numbers, on="charges.card = number"),
+    )
+    check_error(
+        """
+        BAD_JOIN: `card` is a column of charges and of cards, and the condition does not say which is meant
+          at test_ops.py:*: lambda: charges.join(cards.alias("c"), on="c.card = card", how="semi"),
+          hint: give the streams short names: charges.alias("a").join(cards.alias("b"), on="a.card = b.card", ...)
+          more: headrace error BAD_JOIN
+        """,
+        lambda: charges.join(cards.alias("c"), on="c.card = card", how="semi"),
+    )
+    check_error(
+        """
         BAD_INPUT: join was given 'cards', which is no stream
           at test_ops.py:*: lambda: charges.join("cards", on="card"),
           hint: charges.join(cards, on="card")
