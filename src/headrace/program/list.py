@@ -35,6 +35,9 @@ class List(Entries):
     def __init__(self, type: Any, *, expires: str | dt.timedelta | None = None, clock: str = "event", was: str | None = None) -> None:
         super().__init__(type_text(type), expires=expires, clock=clock, was=was)
 
+    def __contains__(self, value: object) -> bool:
+        raise self._refusal("look into it with `in`", "write hr.f.array_contains({}.get(), value)")
+
     def get(self) -> Column:
         """All values as one array, empty if there are none."""
         recording, name = self._recording()

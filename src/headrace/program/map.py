@@ -40,6 +40,9 @@ class Map(Entries):
     ) -> None:
         super().__init__(type_text(value), key=type_text(key), expires=expires, clock=clock, was=was)
 
+    def __contains__(self, key: object) -> bool:
+        raise self._refusal("look into it with `in`", "write {}.has(key)")
+
     def get(self, key: Any) -> Column:
         """The value of a key, null if there is none. A Python value is a literal."""
         recording, name = self._recording()
