@@ -37,7 +37,7 @@ CODES: dict[str, Code] = {
     "PLAN_VERSION": Code("PlanError", "user", "a plan of another format"),
     # expr
     "BAD_LITERAL": Code("PlanError", "user", "a Python value that has no literal"),
-    "NOT_AN_AGGREGATE": Code("PlanError", "user", "a modifier of functions used on something else"),
+    "NOT_AN_AGGREGATE": Code("PlanError", "user", "a column or a text in the place of an aggregate"),
     "NULL_COMPARISON": Code("PlanError", "user", "a comparison with None"),
     "TRACED_BOOL": Code("PlanError", "user", "Python asked a column for a truth value"),
     "TRACED_VALUE": Code("PlanError", "user", "Python asked a column for its value"),

@@ -12,6 +12,7 @@ from headrace.errors import HeadraceError, Site
 from headrace.jvm.frames import java_session
 from headrace.jvm.session import jvm, session
 from headrace.ops import Program
+from headrace.ops.aggregate import Aggregate
 from headrace.ops.operator import operator
 from headrace.plan import DisplayNames, Fact, Plan, fact
 from headrace.plan.meaning import MEANING
@@ -112,7 +113,7 @@ def _error(plan: Plan, error: Mapping[str, Any], schemas: Mapping[str, str]) -> 
     if node is not None and not isinstance(node, Program) and node.inputs:
         ddl = schemas.get(operator(node.inputs[0]).checked_as)
         columns = parse_schema(ddl).names if ddl else ()
-    return error_of(Fault.from_json(error, site, columns))
+    return error_of(Fault.from_json(error, site, columns, isinstance(node, Aggregate)))
 
 
 def _all(errors: list[HeadraceError]) -> HeadraceError:

@@ -657,3 +657,33 @@ def test_join_asof() -> None:
         """,
         lambda: charges.join_asof(rates, on="card", time=("ts", "at"), within="soon"),
     )
+
+
+def test_a_column_where_an_aggregate_is_expected() -> None:
+    check_error(
+        """
+        NOT_AN_AGGREGATE: `amount` is a column of charges and not an aggregate
+          at test_ops.py:*: lambda: charges.group_by("card").agg(n="amount"),
+          hint: say which value of the rows of a group is meant: n="sum(amount)", or max, min, avg, count, first
+          more: headrace error NOT_AN_AGGREGATE
+        """,
+        lambda: charges.group_by("card").agg(n="amount"),
+    )
+    check_error(
+        """
+        NOT_AN_AGGREGATE: `place.city` is a column of charges and not an aggregate
+          at test_ops.py:*: lambda: charges.group_by().agg("place.city"),
+          hint: say which value of the rows of a group is meant: city="sum(place.city)", or max, min, avg, count, first
+          more: headrace error NOT_AN_AGGREGATE
+        """,
+        lambda: charges.group_by().agg("place.city"),
+    )
+    check_error(
+        """
+        NOT_AN_AGGREGATE: `card` is a column of charges and not an aggregate
+          at test_ops.py:*: lambda: charges.group_by("card").agg(n="card"),
+          hint: it is in each row of the result already, which has: card
+          more: headrace error NOT_AN_AGGREGATE
+        """,
+        lambda: charges.group_by("card").agg(n="card"),
+    )
