@@ -423,7 +423,7 @@ def test_sink_kind() -> None:
         """
         SINK_KIND: console cannot be written with mode='upsert'
           at test_ops.py:*: lambda: charges.write.console(mode="upsert"),
-          hint: it takes: append
+          hint: leave mode out
           more: headrace error SINK_KIND
         """,
         lambda: charges.write.console(mode="upsert"),
@@ -431,7 +431,7 @@ def test_sink_kind() -> None:
     spent = charges.group_by("card").agg(spent="sum(amount)").named("spent")
     check_error(
         """
-        SINK_KIND: rows are also taken away from spent, and to files rows can only be added
+        SINK_KIND: rows are also taken away from spent, and rows can only be added to files
           at test_ops.py:*: lambda: spent.write.files("out", format="json"),
           hint: write its changes, each with the word insert or delete in the column _change: mode="changes"
           more: headrace error SINK_KIND
@@ -440,9 +440,18 @@ def test_sink_kind() -> None:
     )
     check_error(
         """
+        SINK_KIND: rows are also taken away from spent, and without a key rows can only be added to jdbc
+          at test_ops.py:*: lambda: spent.write.jdbc("postgresql://db/shop", "spent"),
+          hint: replace rows by a key: key="card", or write its changes, each with the word insert or delete in the column _change: mode="changes"
+          more: headrace error SINK_KIND
+        """,
+        lambda: spent.write.jdbc("postgresql://db/shop", "spent"),
+    )
+    check_error(
+        """
         SINK_KIND: rows are also taken away from spent, and with mode='append' they are only added
           at test_ops.py:*: lambda: spent.write.memory(mode="append"),
-          hint: leave mode out, or write its changes with mode="changes"
+          hint: leave mode out, or replace rows by a key, without mode: key="card", or write its changes: mode="changes"
           more: headrace error SINK_KIND
         """,
         lambda: spent.write.memory(mode="append"),
