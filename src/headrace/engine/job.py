@@ -206,7 +206,9 @@ class Job:
             job.rewind(dry_run=False)
         """
         refuse_while_loading(f"the job {self.name}")
-        return rewind(self._compiled(), settings(self.name, self._said, checkpoint=checkpoint).checkpoint, dry_run=dry_run)
+        made = self._compiled()
+        with displayed(made.plan):
+            return rewind(made, settings(self.name, self._said, checkpoint=checkpoint).checkpoint, dry_run=dry_run)
 
     def with_paths(self, paths: Mapping[str, str]) -> Job:
         """The same job with other paths for some sources and sinks, by their names."""

@@ -50,7 +50,7 @@ class Aggregate(Grouped):
     >>> # epoch 1: +(a, 1) +(b, 5)   ->   +(a, 1) +(b, 5)
     >>> # epoch 2: +(a, 2)           ->   -(a, 1) +(a, 3)
     >>> charges.group_by("card").agg(spent="sum(amount)")
-    <Stream aggregate: card, spent>
+    <Stream aggregate(charges): card, spent>
     """
 
     net = True
@@ -63,6 +63,10 @@ class Aggregate(Grouped):
     @cached_property
     def columns(self) -> tuple[str, ...]:
         return (*(name for name, _ in self.keys), *(name for name, _ in self.aggregates))
+
+    @property
+    def called_after(self) -> tuple[Node, ...]:
+        return (self.input,)
 
     def describe(self) -> str:
         by = f" by {', '.join(name for name, _ in self.keys)}" if self.keys else ""

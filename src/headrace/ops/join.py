@@ -53,7 +53,7 @@ class Join(TwoSided):
     >>> charges = hr.read.memory([("a", 7)], "card string, amount int", name="charges")
     >>> cards = hr.read.memory([("a", "SE")], "card string, country string", name="cards")
     >>> charges.join(cards, on="card")                         # epoch 1: charges +(a, 7), cards +(a, SE)   ->   +(a, 7, SE)
-    <Stream join.join: card, amount, country>
+    <Stream join(charges, cards): card, amount, country>
     """
 
     how: str = field(metadata={"of": ("inner", "left", "full", "semi", "anti", "existence")})

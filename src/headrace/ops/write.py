@@ -30,13 +30,14 @@ class Sink:
     <Job copy: charges.console>
     """
 
-    def __init__(self, node: Node, connected: Any) -> None:
+    def __init__(self, node: Node, connected: Any, stream: Node | None = None) -> None:
         self._node = node
         self._connected = connected
-        self._unused = weakref.finalize(self, _warn, label(node.inputs[0]), node.verb, node.site, HeadraceError.total)
+        self._of = label(stream or node.inputs[0])
+        self._unused = weakref.finalize(self, _warn, self._of, node.verb, node.site, HeadraceError.total)
 
     def __repr__(self) -> str:
-        return f"<Sink {label(self._node.inputs[0])} to {self._node.describe()}>"
+        return f"<Sink {self._of} to {self._node.describe()}>"
 
     def _use(self) -> Node:
         """The node, for a job that takes this sink."""
@@ -71,7 +72,7 @@ class Write:
             connected = build(cls, f"write.{connector}", arguments, options, names(cls, "Sink"))
             if on_refused is not None:
                 refuse(connected, on_refused)
-            return Sink(sink(node, connected, mode, None if name is None else valid_name(name)), connected)
+            return Sink(sink(node, connected, mode, None if name is None else valid_name(name)), connected, node)
 
         described(write, connector, cls, "Sink", Sink)
         return write

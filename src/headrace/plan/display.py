@@ -10,13 +10,14 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
+from headrace.durable.marks import HASH
 from headrace.errors import HeadraceError
-from headrace.plan.naming import HASH
 from headrace.plan.node import Node, Role
 from headrace.plan.plan import Plan
 from headrace.plan.walk import order
 
 _LONGEST = 48
+_FORMS = ("changes", "consolidate", "upserts")
 
 
 class DisplayNames:
@@ -34,8 +35,8 @@ class DisplayNames:
         self.names = dict(names)
         self._stored = {shown: name for name, shown in self.names.items()}
         other = sorted((name for name, shown in self.names.items() if name != shown), key=len, reverse=True)
-        # not within a path or a longer name, and not a call in a line of Python
-        self._pattern = re.compile(rf"(?<![\w./-])(?:{'|'.join(map(re.escape, other))})(?![\w(-]|\.\w)") if other else None
+        # not within a path or a longer name, and not a call in a line of Python but of its output
+        self._pattern = re.compile(rf"(?<![\w./-])(?:{'|'.join(map(re.escape, other))})(?![\w(-]|\.(?!output\()\w)") if other else None
 
     @classmethod
     def of(cls, plan: Plan) -> DisplayNames:
@@ -103,11 +104,14 @@ def _wanted(node: Node, found: Mapping[str, str], by_rule: Collection[Node]) -> 
     if not node.inputs:
         yield node.verb
         return
+    if node.role is Role.SINK:
+        # What a sink put before itself to take the rows is not worth a word either.
+        yield f"{found[str(_sent(node.inputs[0], by_rule).name)]}.{node.verb}"
     if not node.by_content:
         before = node.inputs[0] if node.passing else _place(node.inputs[0], by_rule)
         yield f"{found[str(before.name)]}.{node.verb}"
         return
-    reads = list(dict.fromkeys(found[str(_place(before, by_rule).name)] for before in node.inputs))
+    reads = list(dict.fromkeys(found[str(_place(before, by_rule).name)] for before in node.called_after))
     for names in (reads, _sources(node)):
         if len(", ".join(names)) <= _LONGEST:
             yield f"{node.verb}({', '.join(names)})"
@@ -118,6 +122,13 @@ def _wanted(node: Node, found: Mapping[str, str], by_rule: Collection[Node]) -> 
 def _place(node: Node, by_rule: Collection[Node]) -> Node:
     """The nearest node before another that has a place of its own: what only passes rows on is not worth a word."""
     while node.passing and node in by_rule:
+        node = node.inputs[0]
+    return node
+
+
+def _sent(node: Node, by_rule: Collection[Node]) -> Node:
+    """The nearest node before a sink that is more than the form in which its rows are sent."""
+    while node in by_rule and (node.passing or node.verb in _FORMS):
         node = node.inputs[0]
     return node
 

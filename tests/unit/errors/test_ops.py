@@ -409,9 +409,9 @@ def test_output_behind_a_source_of_changes() -> None:
     rows = hr.read.memory([], "card string, op string", change_column="op", change_format="upsert", key="card", name="rows")
     check_error(
         """
-        UNKNOWN_OUTPUT: upserts.filter has no outputs
+        UNKNOWN_OUTPUT: upserts(rows).filter has no outputs
           at test_ops.py:*: lambda: rows.filter("card > 'a'").output("dead_letter"),
-          hint: rows.output("dead_letter") has the rows that upserts.filter cannot compute, in a job with both; hr.collect(...).dead_letters has them, too
+          hint: rows.output("dead_letter") has the rows that upserts(rows).filter cannot compute, in a job with both; hr.collect(...).dead_letters has them, too
           more: headrace error UNKNOWN_OUTPUT
         """,
         lambda: rows.filter("card > 'a'").output("dead_letter"),

@@ -171,6 +171,20 @@ def test_a_sink_that_no_job_takes_warns() -> None:
     assert found[0].filename == __file__
 
 
+def test_a_sink_is_told_of_by_the_stream_that_was_written() -> None:
+    spent = charges.group_by("card").agg(spent="sum(amount)")
+    with pytest.warns(UserWarning, match=r"aggregate\(charges\)\.write\.memory\(\.\.\.\) was never given"):
+        assert repr(spent.write.memory(key="card")) == "<Sink aggregate(charges) to memory>"
+
+
+def test_streams_without_names_are_called_after_what_they_read() -> None:
+    cards = hr.read.memory([], "card string, country string", name="cards")
+    joined = charges.filter("amount > 3").join(cards, on="card")
+    assert repr(joined).startswith("<Stream join(charges, cards): card")
+    assert repr(joined.filter("amount > 3")).startswith("<Stream join(charges, cards).filter: card")
+    assert repr(charges.group_by().agg(n="count(*)")) == "<Stream aggregate(charges): n>"
+
+
 def test_a_sink_that_a_job_takes_does_not_warn() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
