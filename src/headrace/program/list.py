@@ -9,6 +9,7 @@ from headrace.errors import here
 from headrace.expr import Column
 from headrace.program.entries import Entries
 from headrace.program.statement import Append, Set
+from headrace.program.whole import refuse_fraction
 from headrace.schema.ddl import type_text
 
 
@@ -51,4 +52,5 @@ class List(Entries):
     def append(self, value: Any) -> None:
         """Puts a value at the end. A Python value is a literal; null is kept as null."""
         recording, name = self._recording()
+        refuse_fraction(f"`{name}`", self.type, value)
         recording.record(Append(name, recording.text(value), site=here()))
