@@ -153,6 +153,20 @@ _MANY_ROWS = (
     "a program keeps one in an hr.Aggregate"
 )
 
+_KINDS = {"BOOLEAN": "truth value", "DATE": "date", "TIMESTAMP": "time", "TIMESTAMP_NTZ": "time"}
+
+
+def _constant_text(hint: str) -> Callable[[Fault], Words]:
+    """A text beside something else. Spark may compare the two as a wider type than either has, so no type is named."""
+
+    def words(fault: Fault) -> Words:
+        text, to = (fault.parameters.get(name, "") for name in ("text", "type"))
+        kind = "whole number" if to.endswith("INT") else "number" if re.match("DECIMAL|DOUBLE|FLOAT", to) else _KINDS.get(to, to)
+        return "WRONG_TYPE", f"{fault.node}: the text {text} is no {kind}{_in(fault)}", hint
+
+    return words
+
+
 _PER_ROW = "an expression gives one value for each row; explode makes rows of an array, a program adds up over rows"
 
 _WINDOW = "window functions stand in select and with_columns, in front of it: .with_columns(place=hr.f.rank().over(by=...))"
@@ -179,8 +193,7 @@ _WORDS: Mapping[str, Callable[[Fault], Words]] = {
     "NOT_A_TIMESTAMP": _says("WRONG_TYPE", "cast it: CAST(... AS timestamp)"),
     "KEY_TYPE": _says("WRONG_TYPE", "key by a part of it that can be put in order"),
     "CELL_TYPE": _cell_type,
-    "CONSTANT_TEXT": _says(
-        "WRONG_TYPE",
+    "CONSTANT_TEXT": _constant_text(
         'give a value of that type, such as 5, Decimal("0.5") or datetime(2026, 1, 1); or cast what stands beside it to string',
     ),
     "EMIT_TYPES_DIFFER": _says("WRONG_TYPE", "cast one of them, so that the column has one type"),

@@ -16,6 +16,7 @@ from headrace.ops.aggregate import Aggregate
 from headrace.ops.operator import operator
 from headrace.plan import DisplayNames, Fact, Plan, fact
 from headrace.plan.meaning import MEANING
+from headrace.program.spoken import Spoken
 from headrace.schema import Struct, parse_schema
 
 
@@ -95,13 +96,19 @@ def _schemas(plan: Plan, answer: Mapping[str, Any]) -> Schemas:
     casts: list[ImplicitCast] = []
     for warning in answer["warnings"]:
         if warning["class"] == "TEXT_COLUMN":
-            casts.append(ImplicitCast(warning["node"], Site.parse(warning["site"]) if warning["site"] else None, warning["message"]))
+            casts.append(_cast(plan, warning))
             continue
         kind = timed if warning["class"] == "PROCESSING_TIME" else unsteady
         kind[warning["node"]] = (*kind.get(warning["node"], ()), warning["text"])
     outside = {node: tuple(names) for node, names in answer["outside"].items()}
     storage = {node: tuple((sql, kept) for sql, kept in parts) for node, parts in answer["storage"].items()}
     return Schemas(found, outputs, keys, unsteady, timed, frozenset(answer["total"]), outside, tuple(dict.fromkeys(casts)), storage)
+
+
+def _cast(plan: Plan, warning: Mapping[str, Any]) -> ImplicitCast:
+    node, message = plan.nodes.get(warning["node"]), warning["message"]
+    said = Spoken.of(node.traced)(message) if isinstance(node, Program) else message
+    return ImplicitCast(warning["node"], Site.parse(warning["site"]) if warning["site"] else None, said)
 
 
 def _error(plan: Plan, error: Mapping[str, Any], schemas: Mapping[str, str]) -> HeadraceError:
@@ -113,7 +120,8 @@ def _error(plan: Plan, error: Mapping[str, Any], schemas: Mapping[str, str]) -> 
     if node is not None and not isinstance(node, Program) and node.inputs:
         ddl = schemas.get(operator(node.inputs[0]).checked_as)
         columns = parse_schema(ddl).names if ddl else ()
-    return error_of(Fault.from_json(error, site, columns, isinstance(node, Aggregate)))
+    found = error_of(Fault.from_json(error, site, columns, isinstance(node, Aggregate)))
+    return Spoken.of(node.traced).error(found) if isinstance(node, Program) else found
 
 
 def _all(errors: list[HeadraceError]) -> HeadraceError:

@@ -49,7 +49,7 @@ def trace(
 
     shared = frozenset(attribute for attribute, cell in cells.items() if cell.kind == "broadcast")
     _check_shared(title, shared, broadcast, cells)
-    frame = Frame(title, key, shared, {id(cell): attribute for attribute, cell in declared.items()}, {})
+    frame = Frame(title, key, shared, {id(cell): attribute for attribute, cell in declared.items()}, {}, frozenset(timers))
     order = [EVENT, *sorted(set(inputs) - {EVENT}), LATE, *timers]
     traced = []
     for on in order:
@@ -268,7 +268,8 @@ def _run(handler: Callable[..., object], recording: Recording, timer: str | None
     try:
         with recorded(recording):
             result = handler(*arguments)
-    except HeadraceError:
+    except HeadraceError as error:
+        recording.spoken.error(error)
         raise
     except Exception as error:
         raise _failed(place, error) from masked_problem(error)
