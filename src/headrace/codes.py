@@ -148,7 +148,7 @@ CODES: dict[str, Code] = {
     # analysis
     "BAD_EXPRESSION": Code("PlanError", "user", "a text that Spark refuses"),
     "BAD_SYNTAX": Code("PlanError", "user", "a text that Spark cannot read"),
-    "KEYS_DIFFER": Code("PlanError", "user", "inputs of a program whose keys do not fit each other"),
+    "KEYS_DIFFER": Code("PlanError", "user", "inputs of a program, or sides of a join, whose keys do not fit each other"),
     "NOT_PER_ROW": Code("PlanError", "user", "an expression that does not give one value for each row"),
     "NOT_REPEATABLE": Code("PlanError", "user", "a text that gives another value each time, where rows are taken away"),
     "UNKNOWN_FUNCTION": Code("PlanError", "user", "a function that Spark does not have"),

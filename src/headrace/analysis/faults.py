@@ -167,6 +167,14 @@ def _constant_text(hint: str) -> Callable[[Fault], Words]:
     return words
 
 
+def _joined_keys(fault: Fault) -> Words:
+    left, _, right = fault.parameters["types"].partition(", ")
+    message = (
+        f"{fault.node}: `{fault.parameters['left']}` is {left} on the left side, `{fault.parameters['right']}` {right} on the right one"
+    )
+    return "KEYS_DIFFER", message, 'cast one of them, so that both can be compared: .with_columns(card="CAST(card AS string)")'
+
+
 _PER_ROW = "an expression gives one value for each row; explode makes rows of an array, a program adds up over rows"
 
 _WINDOW = "window functions stand in select and with_columns, in front of it: .with_columns(place=hr.f.rank().over(by=...))"
@@ -200,6 +208,7 @@ _WORDS: Mapping[str, Callable[[Fault], Words]] = {
     "EMIT_NAMES_DIFFER": _says("EMIT_DIFFERS", "all rows of one output have the same columns in the same order"),
     "LET_TYPE": _says("LET_TYPE", 'give it one: hr.let(..., "timestamp")'),
     "KEYS_DIFFER": _says("KEYS_DIFFER", "cast one of them in key_by, so that all inputs are keyed by one type"),
+    "JOINED_KEYS_DIFFER": _joined_keys,
     "COLUMN_ALREADY_EXISTS": _says("DUPLICATE_COLUMN", "give one of them another name"),
     "WATERMARK_COLUMN_MISSING": _says("UNKNOWN_COLUMN"),
     "TIME_COLUMN_MISSING": _says("UNKNOWN_COLUMN", "time= names a column that the program emits"),

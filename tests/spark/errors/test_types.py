@@ -159,6 +159,25 @@ def test_window_function_in_a_condition() -> None:
     )
 
 
+def test_window_function_in_a_text_is_shown_as_it_was_written() -> None:
+    with pytest.raises(hr.PlanError) as raised:
+        job(charges.with_columns(place="rank() OVER (ORDER BY amount) + 'x'"))
+    assert raised.value.message.endswith("the text 'x' is no whole number, in `rank() OVER (ORDER BY amount) + 'x'`")
+
+
+def test_keys_of_a_join() -> None:
+    numbers = hr.read.memory([], "number array<int>", name="numbers")
+    check_error(
+        """
+        KEYS_DIFFER: join(charges, numbers): `card` is STRING on the left side, `number` ARRAY<INT> on the right one
+          at test_types.py:*: lambda: job(charges.join(numbers, on="card = number")),
+          hint: cast one of them, so that both can be compared: .with_columns(card="CAST(card AS string)")
+          more: headrace error KEYS_DIFFER
+        """,
+        lambda: job(charges.join(numbers, on="card = number")),
+    )
+
+
 def test_aggregate_in_a_handler() -> None:
     check_error(
         """
