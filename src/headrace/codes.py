@@ -37,7 +37,7 @@ CODES: dict[str, Code] = {
     "PLAN_VERSION": Code("PlanError", "user", "a plan of another format"),
     # expr
     "BAD_LITERAL": Code("PlanError", "user", "a Python value that has no literal"),
-    "NOT_AN_AGGREGATE": Code("PlanError", "user", "a modifier of functions used on something else"),
+    "NOT_AN_AGGREGATE": Code("PlanError", "user", "a column or a text in the place of an aggregate"),
     "NULL_COMPARISON": Code("PlanError", "user", "a comparison with None"),
     "TRACED_BOOL": Code("PlanError", "user", "Python asked a column for a truth value"),
     "TRACED_VALUE": Code("PlanError", "user", "Python asked a column for its value"),
@@ -149,7 +149,7 @@ CODES: dict[str, Code] = {
     # analysis
     "BAD_EXPRESSION": Code("PlanError", "user", "a text that Spark refuses"),
     "BAD_SYNTAX": Code("PlanError", "user", "a text that Spark cannot read"),
-    "KEYS_DIFFER": Code("PlanError", "user", "inputs of a program whose keys do not fit each other"),
+    "KEYS_DIFFER": Code("PlanError", "user", "inputs of a program, or sides of a join, whose keys do not fit each other"),
     "NOT_PER_ROW": Code("PlanError", "user", "an expression that does not give one value for each row"),
     "NOT_REPEATABLE": Code("PlanError", "user", "a text that gives another value each time, where rows are taken away"),
     "UNKNOWN_FUNCTION": Code("PlanError", "user", "a function that Spark does not have"),

@@ -6,7 +6,7 @@ Every error text reads: code and message, the place, a hint that cures it, the c
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 from headrace.codes import CODES as CODES
 from headrace.codes import EXIT_CODES as EXIT_CODES
@@ -33,6 +33,9 @@ class HeadraceError(Exception):
       more: headrace error UNKNOWN_COLUMN
     """
 
+    total: ClassVar[int] = 0
+    """How many there were in this process."""
+
     def __new__(cls, code: str, *args: Any, **keywords: Any) -> HeadraceError:
         if code not in CODES:
             raise TypeError(f"no error has the code {code}; a connector adds its own with headrace.errors.register")
@@ -51,6 +54,7 @@ class HeadraceError(Exception):
         cause: BaseException | None = None,
         also: Iterable[HeadraceError] = (),
     ) -> None:
+        HeadraceError.total += 1
         self.code = code
         self.message = masked(message)
         self.hint = hint and masked(hint)

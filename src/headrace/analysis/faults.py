@@ -24,10 +24,12 @@ class Fault:
     parameters: Mapping[str, str]
     text: str
     columns: tuple[str, ...]
+    groups: bool = False
+    """Whether the node is an aggregate of groups, and no program with a cell."""
 
     @classmethod
-    def from_json(cls, value: Mapping[str, Any], site: Site | None, columns: tuple[str, ...]) -> Fault:
-        return cls(value["node"], site, value["class"], value["message"], value["parameters"], value["text"], columns)
+    def from_json(cls, value: Mapping[str, Any], site: Site | None, columns: tuple[str, ...], groups: bool = False) -> Fault:
+        return cls(value["node"], site, value["class"], value["message"], value["parameters"], value["text"], columns, groups)
 
 
 Words = tuple[str, str, str | None]
@@ -129,6 +131,50 @@ def _says(code: str, hint: str | None = None) -> Callable[[Fault], Words]:
     return lambda fault: (code, f"{fault.node}: {_plain(fault.message)}{_in(fault)}", hint)
 
 
+def _no_aggregate(said: str | None = None) -> Callable[[Fault], Words]:
+    """A text that is no aggregate, in `agg` or in a cell; `said` stands for Spark's sentence."""
+
+    def words(fault: Fault) -> Words:
+        message = f"{fault.node}: {said or _plain(fault.message)}{_in(fault)}"
+        return ("NOT_AN_AGGREGATE", message, _OF_GROUPS) if fault.groups else ("BAD_AGGREGATE", message, _OF_ROWS)
+
+    return words
+
+
+_OUTSIDE = "a column stands outside of an aggregate function"
+
+_OF_GROUPS = (
+    "each column stands in an aggregate function, as in sum(amount) / count(*); what is computed from a key of the groups comes after agg: "
+    ".with_columns(...)"
+)
+
+_MANY_ROWS = (
+    'an aggregate is of many rows: .group_by("card").agg(total="sum(amount)"), beside each row hr.f.sum("amount").over(per="card"); '
+    "a program keeps one in an hr.Aggregate"
+)
+
+_KINDS = {"BOOLEAN": "truth value", "DATE": "date", "TIMESTAMP": "time", "TIMESTAMP_NTZ": "time"}
+
+
+def _constant_text(hint: str) -> Callable[[Fault], Words]:
+    """A text beside something else. Spark may compare the two as a wider type than either has, so no type is named."""
+
+    def words(fault: Fault) -> Words:
+        text, to = (fault.parameters.get(name, "") for name in ("text", "type"))
+        kind = "whole number" if to.endswith("INT") else "number" if re.match("DECIMAL|DOUBLE|FLOAT", to) else _KINDS.get(to, to)
+        return "WRONG_TYPE", f"{fault.node}: the text {text} is no {kind}{_in(fault)}", hint
+
+    return words
+
+
+def _joined_keys(fault: Fault) -> Words:
+    left, _, right = fault.parameters["types"].partition(", ")
+    message = (
+        f"{fault.node}: `{fault.parameters['left']}` is {left} on the left side, `{fault.parameters['right']}` {right} on the right one"
+    )
+    return "KEYS_DIFFER", message, 'cast one of them, so that both can be compared: .with_columns(card="CAST(card AS string)")'
+
+
 _PER_ROW = "an expression gives one value for each row; explode makes rows of an array, a program adds up over rows"
 
 _WINDOW = "window functions stand in select and with_columns, in front of it: .with_columns(place=hr.f.rank().over(by=...))"
@@ -155,27 +201,27 @@ _WORDS: Mapping[str, Callable[[Fault], Words]] = {
     "NOT_A_TIMESTAMP": _says("WRONG_TYPE", "cast it: CAST(... AS timestamp)"),
     "KEY_TYPE": _says("WRONG_TYPE", "key by a part of it that can be put in order"),
     "CELL_TYPE": _cell_type,
-    "CONSTANT_TEXT": _says(
-        "WRONG_TYPE",
+    "CONSTANT_TEXT": _constant_text(
         'give a value of that type, such as 5, Decimal("0.5") or datetime(2026, 1, 1); or cast what stands beside it to string',
     ),
     "EMIT_TYPES_DIFFER": _says("WRONG_TYPE", "cast one of them, so that the column has one type"),
     "EMIT_NAMES_DIFFER": _says("EMIT_DIFFERS", "all rows of one output have the same columns in the same order"),
     "LET_TYPE": _says("LET_TYPE", 'give it one: hr.let(..., "timestamp")'),
     "KEYS_DIFFER": _says("KEYS_DIFFER", "cast one of them in key_by, so that all inputs are keyed by one type"),
+    "JOINED_KEYS_DIFFER": _joined_keys,
     "COLUMN_ALREADY_EXISTS": _says("DUPLICATE_COLUMN", "give one of them another name"),
     "WATERMARK_COLUMN_MISSING": _says("UNKNOWN_COLUMN"),
     "TIME_COLUMN_MISSING": _says("UNKNOWN_COLUMN", "time= names a column that the program emits"),
-    "AGGREGATE_IN_ROW_EXPRESSION": _says("NOT_PER_ROW", _PER_ROW),
+    "AGGREGATE_IN_ROW_EXPRESSION": _says("NOT_PER_ROW", _MANY_ROWS),
     "WINDOW_IN_ROW_EXPRESSION": _says("NOT_PER_ROW", _WINDOW),
     "GENERATOR_IN_ROW_EXPRESSION": _says("NOT_PER_ROW", _PER_ROW),
     "SUBQUERY_IN_ROW_EXPRESSION": _says("NOT_PER_ROW", _PER_ROW),
     "NOT_A_ROW_EXPRESSION": _says("NOT_PER_ROW", _PER_ROW),
     "INTERNAL": _says("INTERNAL", "this is a fault of headrace; please report it."),
-    "MISSING_GROUP_BY": _says("BAD_AGGREGATE", _OF_ROWS),
-    "NOT_AN_AGGREGATE": _says("BAD_AGGREGATE", _OF_ROWS),
+    "MISSING_GROUP_BY": _no_aggregate(_OUTSIDE),
+    "NOT_AN_AGGREGATE": _no_aggregate(),
     "DISTINCT_AGGREGATE": _says("BAD_AGGREGATE", "keep what was seen in a map: seen = hr.Map(type, 'boolean'), and ask seen.has(...)"),
-    "AGGREGATE_KIND": _says("BAD_AGGREGATE", _OF_ROWS),
-    "AGGREGATE_FUNCTION_WITH_NONDETERMINISTIC_EXPRESSION": _says("BAD_AGGREGATE", _OF_ROWS),
+    "AGGREGATE_KIND": _no_aggregate(),
+    "AGGREGATE_FUNCTION_WITH_NONDETERMINISTIC_EXPRESSION": _no_aggregate(),
     "NOT_A_GENERATOR": _says("WRONG_TYPE", "explode takes an array or a map"),
 }

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from headrace.analysis.faults import Fault, error_of
@@ -12,9 +13,13 @@ from headrace.errors import HeadraceError, Site
 from headrace.jvm.frames import java_session
 from headrace.jvm.session import jvm, session
 from headrace.ops import Program
+from headrace.ops.aggregate import Aggregate
 from headrace.ops.operator import operator
-from headrace.plan import DisplayNames, Fact, Plan, fact
+from headrace.ops.partition import Partition
+from headrace.ops.relational import TwoSided
+from headrace.plan import DisplayNames, Fact, Node, Plan, fact
 from headrace.plan.meaning import MEANING
+from headrace.program.spoken import Spoken
 from headrace.schema import Struct, parse_schema
 
 
@@ -94,13 +99,19 @@ def _schemas(plan: Plan, answer: Mapping[str, Any]) -> Schemas:
     casts: list[ImplicitCast] = []
     for warning in answer["warnings"]:
         if warning["class"] == "TEXT_COLUMN":
-            casts.append(ImplicitCast(warning["node"], Site.parse(warning["site"]) if warning["site"] else None, warning["message"]))
+            casts.append(_cast(plan, warning))
             continue
         kind = timed if warning["class"] == "PROCESSING_TIME" else unsteady
         kind[warning["node"]] = (*kind.get(warning["node"], ()), warning["text"])
     outside = {node: tuple(names) for node, names in answer["outside"].items()}
     storage = {node: tuple((sql, kept) for sql, kept in parts) for node, parts in answer["storage"].items()}
     return Schemas(found, outputs, keys, unsteady, timed, frozenset(answer["total"]), outside, tuple(dict.fromkeys(casts)), storage)
+
+
+def _cast(plan: Plan, warning: Mapping[str, Any]) -> ImplicitCast:
+    node, message = plan.nodes.get(warning["node"]), warning["message"]
+    said = Spoken.of(node.traced)(message) if isinstance(node, Program) else message
+    return ImplicitCast(warning["node"], Site.parse(warning["site"]) if warning["site"] else None, said)
 
 
 def _error(plan: Plan, error: Mapping[str, Any], schemas: Mapping[str, str]) -> HeadraceError:
@@ -112,7 +123,21 @@ def _error(plan: Plan, error: Mapping[str, Any], schemas: Mapping[str, str]) -> 
     if node is not None and not isinstance(node, Program) and node.inputs:
         ddl = schemas.get(operator(node.inputs[0]).checked_as)
         columns = parse_schema(ddl).names if ddl else ()
-    return error_of(Fault.from_json(error, site, columns))
+    fault = Fault.from_json(error, site, columns, isinstance(node, Aggregate))
+    if isinstance(node, TwoSided) and fault.condition == "KEYS_DIFFER":
+        left, right = node.keys[int(fault.parameters["column"].removeprefix("key ")) - 1]
+        fault = replace(fault, condition="JOINED_KEYS_DIFFER", parameters={**fault.parameters, "left": left, "right": right})
+    return _as_written(node, error_of(fault))
+
+
+def _as_written(node: Node | None, error: HeadraceError) -> HeadraceError:
+    """An error with what the user wrote in the place of names that stand for it."""
+    if isinstance(node, Program):
+        return Spoken.of(node.traced).error(error)
+    calls = dict(node.inputs[0].functions) if node is not None and node.inputs and isinstance(node.inputs[0], Partition) else {}
+    for name, call in calls.items():
+        error.message = re.sub(rf"\b{name}\b", call.replace("\\", "\\\\"), error.message)
+    return error
 
 
 def _all(errors: list[HeadraceError]) -> HeadraceError:

@@ -108,7 +108,9 @@ class Source(ports.Source):
 
 
 class Sink(ports.Options, ports.Sink):
-    """Rows kept in this process, in `.rows()` of the sink; after a restart in another process the earlier ones are gone.
+    """Rows kept in this process, in `.rows()` of the sink; a run in another process has only what it reads itself.
+
+    Its checkpoint goes on there, and rows that were read before do not come again.
 
     With a `key` each row takes the place of the one with the same key.
 

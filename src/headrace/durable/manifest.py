@@ -26,7 +26,7 @@ from typing import Any
 
 from headrace.durable import sums
 from headrace.durable.atomic import create, replace
-from headrace.durable.marks import Mark
+from headrace.durable.marks import Mark, readable
 from headrace.durable.segments import FORMAT, End, Segments, Span, moment, of_this_format
 from headrace.durable.sums import text_of
 from headrace.errors import CheckpointError, ConnectorError
@@ -271,7 +271,7 @@ def may_write(folder: object, found: Owner | None, owner: Owner) -> None:
     """Refuse a folder that another one has written."""
     if found is None or (found.checkpoint, found.query) == (owner.checkpoint, owner.query):
         return
-    holds = f"{folder} holds the output of sink {found.sink} of job {found.job}"
+    holds = f"{folder} holds the output of sink {readable(found.sink, owner.sink)} of job {found.job}"
     if found.job != owner.job:
         raise CheckpointError(
             "FOLDER_OWNED",

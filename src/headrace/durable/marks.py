@@ -6,9 +6,22 @@ The identity of an epoch is drawn once, when its offsets are logged, and a repla
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from headrace.errors import HeadraceError
+
+# What tells names apart that would be the same: no people read it.
+HASH = re.compile(r"-[0-9a-f]{6}(?:[0-9a-f]{2})?(?![\w-])")
+
+
+def readable(name: str, known: str = "") -> str:
+    """A stored name of which no plan here knows what to say in its place, without what no people read; `known` stays as it is.
+
+    >>> readable("upserts-3e4becd6.jdbc"), readable("spent")
+    ('upserts.jdbc', 'spent')
+    """
+    return name if name == known else HASH.sub("", name)
 
 
 @dataclass(frozen=True)

@@ -213,7 +213,9 @@ class Job:
             job.rewind(dry_run=False)
         """
         refuse_while_loading(f"the job {self.name}")
-        return rewind(self._compiled(), self.checkpoint(checkpoint), dry_run=dry_run)
+        made = self._compiled()
+        with displayed(made.plan):
+            return rewind(made, self.checkpoint(checkpoint), dry_run=dry_run)
 
     def checkpoint(self, folder: str | os.PathLike[str] | None = None) -> Path:
         """Where a run with this argument keeps the state of the job: HEADRACE_CHECKPOINT, `headrace.toml` and the job's script count."""

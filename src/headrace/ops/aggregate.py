@@ -9,7 +9,8 @@ from functools import cached_property
 from typing import Any, Self
 
 from headrace.errors import PlanError, here
-from headrace.ops.columns import given, name_of, once
+from headrace.expr import Expression
+from headrace.ops.columns import given, label, name_of, once
 from headrace.ops.expires import Duration, expiring, expiry
 from headrace.ops.facts.keys import Keys, lower
 from headrace.ops.facts.kind import APPEND, CHANGES, only_added
@@ -20,7 +21,7 @@ from headrace.ops.inlet import Checked, Inlet, Json, inlet, lists
 from headrace.ops.relational import Grouped
 from headrace.ops.values import one_row
 from headrace.plan import Fact, Node, node
-from headrace.syntax import quote
+from headrace.syntax import path_of, quote
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Aggregate(Grouped):
     >>> # epoch 1: +(a, 1) +(b, 5)   ->   +(a, 1) +(b, 5)
     >>> # epoch 2: +(a, 2)           ->   -(a, 1) +(a, 3)
     >>> charges.group_by("card").agg(spent="sum(amount)")
-    <Stream aggregate: card, spent>
+    <Stream aggregate(charges): card, spent>
     """
 
     net = True
@@ -62,6 +63,10 @@ class Aggregate(Grouped):
     @cached_property
     def columns(self) -> tuple[str, ...]:
         return (*(name for name, _ in self.keys), *(name for name, _ in self.aggregates))
+
+    @property
+    def called_after(self) -> tuple[Node, ...]:
+        return (self.input,)
 
     def describe(self) -> str:
         by = f" by {', '.join(name for name, _ in self.keys)}" if self.keys else ""
@@ -136,11 +141,25 @@ def group_by(input: Node, columns: Sequence[Any], expires: Duration, alias: str 
 
 def agg(groups: Groups, columns: Sequence[Any], named: Mapping[str, Any]) -> Aggregate:
     found = given(groups.node, columns, dict(named), groups.alias)
+    for expression in found:
+        if path_of(expression.text) is not None:
+            raise _no_aggregate(groups, expression)
     aggregates = tuple((name_of(expression), expression.text) for expression in found)
     if not aggregates and not groups.items:
         raise PlanError("NO_COLUMNS", "agg was given no aggregate", hint='.agg(total="sum(amount)")', site=here())
     once([*groups.names, *(name for name, _ in aggregates)], "agg")
     return aggregate(groups.node, groups.items, aggregates, groups.expires_ms)
+
+
+def _no_aggregate(groups: Groups, expression: Expression) -> PlanError:
+    """The error for a column, or a field of one, where an aggregate is expected."""
+    text, name = expression.text, expression.alias or (path_of(expression.text) or ("total",))[-1]
+    if text.lower() in (name.lower() for name in groups.names):
+        hint = f"it is in each row of the result already, which has: {', '.join(groups.names)}"
+    else:
+        hint = f'say which value of the rows of a group is meant: {name}="sum({text})", or max, min, avg, count, first'
+    message = f"`{text}` is a column of {label(groups.node)} and not an aggregate"
+    return PlanError("NOT_AN_AGGREGATE", message, hint=hint, site=here())
 
 
 def distinct(input: Node, expires: Duration = None) -> Aggregate:

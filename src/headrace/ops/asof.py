@@ -54,7 +54,7 @@ class AsOf(Ungrouped, TwoSided):
     >>> # epoch 1: rates +(x, 1:00, 0.5), orders +(x, 3:00)   ->   +(x, 3:00, 1:00, 0.5)
     >>> # epoch 2: rates +(x, 2:00, 0.6)                      ->   -(x, 3:00, 1:00, 0.5) +(x, 3:00, 2:00, 0.6)
     >>> orders.join_asof(rates, on="pair", time=("ts", "at"))
-    <Stream join_asof: pair, ts, at, rate>
+    <Stream join_asof(orders, rates): pair, ts, at, rate>
     """
 
     how: str = field(metadata={"of": HOWS})

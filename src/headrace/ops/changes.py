@@ -25,7 +25,7 @@ class Changes(Stepwise):
     >>> charges = hr.read.memory([("a", 1), ("a", 2)], "card string, amount int", name="charges")
     >>> spent = charges.group_by("card").agg(spent="sum(amount)")
     >>> spent.changes()                                        # epoch 1: +(a, 1)            ->   (a, 1, insert)
-    <Stream consolidate.changes: card, spent, _change>
+    <Stream consolidate(aggregate(charges)).changes: card, spent, _change>
     """
 
     @cached_property

@@ -13,6 +13,8 @@ from headrace.plan import Node
 from headrace.spelling import nearest, suggestion
 from headrace.syntax import plain_name, quote, references, unqualified
 
+_LONGEST = 48
+
 
 def label(node: Node) -> str:
     """What a node is called in an error: its name, or the one a plan would give it by its place."""
@@ -23,10 +25,25 @@ def label(node: Node) -> str:
         if not node.passing:
             skips = True
             verbs.append(node.verb)
-        elif not skips:
+        elif not skips and not (node.inputs[0].by_content and node.inputs[0].verb == node.verb):
             verbs.append(node.verb)
         node = node.inputs[0]
-    return ".".join([node.name or node.verb, *reversed(verbs)])
+    return ".".join([node.name or _called(node), *reversed(verbs)])
+
+
+def _called(node: Node) -> str:
+    """What an operator without a name is called: after what it reads, as in `join(orders, items)`."""
+    if not node.by_content:
+        return node.verb
+    reads = ", ".join(dict.fromkeys(label(_read(before)) for before in node.called_after))
+    return f"{node.verb}({reads})" if 0 < len(reads) <= _LONGEST else node.verb
+
+
+def _read(node: Node) -> Node:
+    """The nearest node before an operator that has a place of its own."""
+    while node.passing and node.name is None and node.inputs:
+        node = node.inputs[0]
+    return node
 
 
 def known(node: Node, expressions: Iterable[Expression]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import field, replace
 from datetime import timedelta
 from functools import cached_property
@@ -23,7 +23,7 @@ from headrace.ops.facts.reading import Wanted, both, read
 from headrace.ops.facts.state import GIVEN, GROWS, Basis
 from headrace.ops.handle import Handle, other_stream, verb
 from headrace.ops.inlet import Checked, Inlet, Json, inlet, lists
-from headrace.ops.on import apart, names_of, over_both
+from headrace.ops.on import Aliases, apart, free, names_of, over_both, set_apart, shared
 from headrace.ops.project import Project
 from headrace.ops.relational import LEFT, RIGHT, TwoSided
 from headrace.ops.window import shown_micros
@@ -53,7 +53,7 @@ class Join(TwoSided):
     >>> charges = hr.read.memory([("a", 7)], "card string, amount int", name="charges")
     >>> cards = hr.read.memory([("a", "SE")], "card string, country string", name="cards")
     >>> charges.join(cards, on="card")                         # epoch 1: charges +(a, 7), cards +(a, SE)   ->   +(a, 7, SE)
-    <Stream join.join: card, amount, country>
+    <Stream join(charges, cards): card, amount, country>
     """
 
     how: str = field(metadata={"of": ("inner", "left", "full", "semi", "anti", "existence")})
@@ -259,7 +259,7 @@ def _one_by_one(near: Interval) -> Fact:
     return Fact(GROWS, f"{kept}; given back: {sides[1 - endless]} rows when the watermark passes {ends[1 - endless]}{late}")
 
 
-def join(left: Node, right: Node, on: Any, how: str, expires: Duration, emit: str, aliases: tuple[str | None, str | None]) -> Node:
+def join(left: Node, right: Node, on: Any, how: str, expires: Duration, emit: str, aliases: Aliases) -> Node:
     """The join that a user asks for, with the columns of both sides, a key by name once."""
     for option, value, known in (("how", how, HOWS), ("emit", emit, EMITS)):
         if value not in known:
@@ -275,10 +275,10 @@ def _on_names(left: Node, right: Node, names: tuple[str, ...], how: str, after: 
     if how == "right":
         return _on_names_right(left, right, names, after, emit)
     keys = {name.lower() for name in names}
-    shared = [name for name in right.columns if name.lower() not in keys and name.lower() in {one.lower() for one in left.columns}]
-    if shared and how not in ("semi", "anti"):
-        raise _clash(left, right, shared[0])
-    renamed = {name: _free(f"{name}_right", (*left.columns, *right.columns)) for name in names}
+    others = [name for name in shared(left, right) if name.lower() not in keys]
+    if others and how not in ("semi", "anti"):
+        raise _clash(left, right, others[0])
+    renamed = {name: free(f"{name}_right", (*left.columns, *right.columns)) for name in names}
     theirs = {name: column_name(right, name) for name in names}
     items = tuple((next((renamed[one] for one in names if theirs[one] == name), name), quote(name)) for name in right.columns)
     if how in ("semi", "anti"):
@@ -305,12 +305,12 @@ def _on_names_right(left: Node, right: Node, names: tuple[str, ...], after: int 
     return Project(swapped, "join", tuple((name, quote(has[name.lower()])) for name in order), site=here())
 
 
-def _on_condition(
-    left: Node, right: Node, text: str, how: str, after: int | None, emit: str, aliases: tuple[str | None, str | None]
-) -> Node:
-    shared = [name for name in right.columns if name.lower() in {one.lower() for one in left.columns}]
-    if shared:
-        raise _clash(left, right, shared[0])
+def _on_condition(left: Node, right: Node, text: str, how: str, after: int | None, emit: str, aliases: Aliases) -> Node:
+    if how in ("semi", "anti"):
+        right, text = set_apart(left, right, text, aliases, "join")
+        return joined(left, right, how, text, after, emit)
+    if both := shared(left, right):
+        raise _clash(left, right, both[0])
     text = over_both(left, right, text, aliases)
     if how == "right":
         swapped = joined(right, left, "left", text, after, emit)
@@ -323,13 +323,6 @@ def joined(left: Node, right: Node, how: str, condition: str | None, expires_ms:
     keys, safe, rest = apart(left, right, condition)
     condition = " AND ".join(f"({part})" for part in rest) or None
     return Join(left, right, how, tuple(keys), tuple(safe), condition, expires_ms=expires_ms, emit=emit, site=here())
-
-
-def _free(wanted: str, taken: Sequence[str]) -> str:
-    has = {name.lower() for name in taken}
-    while wanted.lower() in has:
-        wanted += "_"
-    return wanted
 
 
 def _clash(left: Node, right: Node, name: str) -> PlanError:

@@ -8,8 +8,12 @@ from typing import Any
 from headrace.errors import PlanError, here
 from headrace.expr import of_text
 from headrace.ops.columns import bare, column_name, label
+from headrace.ops.project import Project
 from headrace.plan import Node
-from headrace.syntax import conjuncts, equal_sides, references
+from headrace.syntax import conjuncts, equal_sides, quote, references, unqualified
+
+Aliases = tuple[str | None, str | None]
+"""How a condition calls the left and the right stream."""
 
 Parts = tuple[list[tuple[str, str]], list[int], list[str]]
 """The equalities of both sides, which of them hold of two nulls, and the other conditions."""
@@ -28,7 +32,7 @@ def names_of(left: Node, right: Node, on: Any, verb: str) -> tuple[str, ...] | N
     return tuple(column_name(left, name) for name in on)
 
 
-def over_both(left: Node, right: Node, text: str, aliases: tuple[str | None, str | None]) -> str:
+def over_both(left: Node, right: Node, text: str, aliases: Aliases) -> str:
     """A condition without the aliases of the streams, its columns checked."""
     for alias in aliases:
         expression = bare(of_text(text)._expression, alias)
@@ -36,12 +40,60 @@ def over_both(left: Node, right: Node, text: str, aliases: tuple[str | None, str
     both = {name.lower() for name in (*left.columns, *right.columns)}
     for path in references(text) or ():
         if path[0].lower() not in both:
-            hint = f"there are: {', '.join((*left.columns, *right.columns))}"
-            raise PlanError("UNKNOWN_COLUMN", f"no column `{'.'.join(path)}` in {label(left)} or {label(right)}", hint=hint, site=here())
+            raise _unknown(left, right, path)
     return text
 
 
-def sides_of(left: Node, right: Node, text: str, aliases: tuple[str | None, str | None]) -> Parts:
+def _unknown(left: Node, right: Node, path: tuple[str, ...]) -> PlanError:
+    qualifier = next(
+        (node for node in (left, right) if len(path) > 1 and node.name is not None and node.name.lower() == path[0].lower()), None
+    )
+    if qualifier is not None:
+        hint = f'a stream is called so in a text by {label(qualifier)}.alias("{path[0]}")'
+    else:
+        hint = f"there are: {', '.join(dict.fromkeys((*left.columns, *right.columns)))}"
+    return PlanError("UNKNOWN_COLUMN", f"no column `{'.'.join(path)}` in {label(left)} or {label(right)}", hint=hint, site=here())
+
+
+def shared(left: Node, right: Node) -> list[str]:
+    """The columns of the right side that have the name of one of the left side."""
+    taken = {name.lower() for name in left.columns}
+    return [name for name in right.columns if name.lower() in taken]
+
+
+def set_apart(left: Node, right: Node, text: str, aliases: Aliases, verb: str) -> tuple[Node, str]:
+    """The right side with other names for the columns that both have, for a verb that does not give them, and the condition over them."""
+    plain = over_both(left, right, text, aliases)
+    both = shared(left, right)
+    if not both:
+        return right, plain
+    said = {alias.lower() for alias in aliases if alias is not None}
+    for path in references(text) or ():
+        if not (len(path) > 1 and path[0].lower() in said) and path[0].lower() in {name.lower() for name in both}:
+            cure = f'{label(left)}.alias("a").{verb}({label(right)}.alias("b"), on="a.{path[0]} = b.{path[0]}", ...)'
+            message = f"`{path[0]}` is a column of {label(left)} and of {label(right)}, and the condition does not say which is meant"
+            raise PlanError("BAD_JOIN", message, hint=f"give the streams short names: {cure}", site=here())
+    taken = [*left.columns, *right.columns]
+    renamed: dict[str, str] = {}
+    for name in both:
+        renamed[name.lower()] = free(f"{name}_right", taken)
+        taken.append(renamed[name.lower()])
+    if aliases[1] is not None:
+        text = unqualified(text, aliases[1], renamed)
+    items = tuple((renamed.get(name.lower(), name), quote(name)) for name in right.columns)
+    moved = Project(right, verb, items, site=here())
+    return moved, over_both(left, moved, text, aliases)
+
+
+def free(wanted: str, taken: Sequence[str]) -> str:
+    """A name that no column has."""
+    has = {name.lower() for name in taken}
+    while wanted.lower() in has:
+        wanted += "_"
+    return wanted
+
+
+def sides_of(left: Node, right: Node, text: str, aliases: Aliases) -> Parts:
     """What a user's condition over both sides consists of."""
     return apart(left, right, over_both(left, right, text, aliases))
 

@@ -29,7 +29,7 @@ class Partition(Partitioned):
     >>> # epoch 1: +(a, 5) +(a, 7)   ->   +(a, 5, 2) +(a, 7, 1)
     >>> # epoch 2: -(a, 7)           ->   -(a, 5, 2) -(a, 7, 1) +(a, 5, 1)
     >>> sales.with_columns(place=hr.f.rank().over(per="shop", by="amount desc"))
-    <Stream partition.with_columns: shop, amount, place>
+    <Stream partition(sales).with_columns: shop, amount, place>
     """
 
     order: tuple[Ordering, ...]

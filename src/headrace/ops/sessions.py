@@ -63,7 +63,7 @@ class Sessions(Relational, Unary, Ungrouped):
     >>> # epoch 2: +(a, 12:10)   ->   -(a, 12:00, 12:00, 12:10, 12:09:59.999) +(a, 12:00, 12:00, 12:20, 12:19:59.999)
     >>> #                             +(a, 12:10, 12:00, 12:20, 12:19:59.999)
     >>> charges.window(hr.sessions("ts", "10 minutes", per="card"))
-    <Stream sessions: card, ts, window_start, window_end, window_time>
+    <Stream sessions(charges): card, ts, window_start, window_end, window_time>
     """
 
     per: tuple[str, ...]

@@ -10,6 +10,7 @@ from headrace.ops.filter import Filter
 from headrace.ops.generate import Generated
 from headrace.ops.handle import Handle, other_stream, verb
 from headrace.ops.join import Join
+from headrace.ops.on import free
 from headrace.ops.project import Project
 from headrace.ops.union import union
 from headrace.plan import Node
@@ -22,14 +23,14 @@ _LEFT, _RIGHT, _COPY = "_left", "_right", "_copy"
 def intersect(left: Node, right: Node, all: bool) -> Node:
     """The rows that both have; with `all` each as often as the one that has it less often."""
     if flag("intersect", "all", all):
-        return _repeated(left, right, "intersect", f"{_LEFT} > 0 AND {_RIGHT} > 0", f"least({_LEFT}, {_RIGHT})")
+        return _repeated(left, right, "intersect", "{left} > 0 AND {right} > 0", "least({left}, {right})")
     return distinct(_meeting(left, right, "semi", "intersect"))
 
 
 def subtract(left: Node, right: Node, all: bool) -> Node:
     """The rows of the first that the second has not; with `all` each as many times more often as the first has it."""
     if flag("subtract", "all", all):
-        return _repeated(left, right, "subtract", f"{_LEFT} > {_RIGHT}", f"{_LEFT} - {_RIGHT}")
+        return _repeated(left, right, "subtract", "{left} > {right}", "{left} - {right}")
     return distinct(_meeting(left, right, "anti", "subtract"))
 
 
@@ -42,17 +43,19 @@ def _meeting(left: Node, right: Node, how: str, verb: str) -> Join:
 
 
 def _repeated(left: Node, right: Node, verb: str, condition: str, times: str) -> Node:
-    """Each row so often, by how often either side has it."""
-    both = union([_counted(left, verb, (1, 0)), _counted(right, verb, (0, 1))])
+    """Each row so often, by how often either side has it; `{left}` and `{right}` in the texts."""
+    one, other, copy = (free(name, left.columns) for name in (_LEFT, _RIGHT, _COPY))
+    counts = {"left": one, "right": other}
+    both = union([_counted(left, verb, {one: 1, other: 0}), _counted(right, verb, {one: 0, other: 1})])
     keys = [(name, quote(name)) for name in left.columns]
-    counted = aggregate(both, keys, [(_LEFT, f"sum({_LEFT})"), (_RIGHT, f"sum({_RIGHT})")])
-    kept = Filter(counted, (condition,), site=here())
-    copies = Generated(kept, f"explode(sequence(1L, {times}))", (_COPY,), False, site=here())
+    counted = aggregate(both, keys, [(name, f"sum({name})") for name in (one, other)])
+    kept = Filter(counted, (condition.format_map(counts),), site=here())
+    copies = Generated(kept, f"explode(sequence(1L, {times.format_map(counts)}))", (copy,), False, site=here())
     return Project(copies, verb, tuple(keys), site=here())
 
 
-def _counted(node: Node, verb: str, counts: tuple[int, int]) -> Project:
-    items = (*((name, quote(name)) for name in node.columns), (_LEFT, f"{counts[0]}L"), (_RIGHT, f"{counts[1]}L"))
+def _counted(node: Node, verb: str, counts: dict[str, int]) -> Project:
+    items = (*((name, quote(name)) for name in node.columns), *((name, f"{count}L") for name, count in counts.items()))
     return Project(node, verb, items, site=here())
 
 

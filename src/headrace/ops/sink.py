@@ -16,6 +16,7 @@ from headrace.ops.facts.keys import Keys
 from headrace.ops.facts.kind import kind_of
 from headrace.ops.facts.reading import Wanted
 from headrace.ops.inlet import Json
+from headrace.ops.modes import MODES, as_rows, refused, written
 from headrace.ops.operator import Connected, Unary, Ungrouped, operator
 from headrace.ops.source import plain
 from headrace.ops.unclosed import require_closing
@@ -23,7 +24,6 @@ from headrace.ops.upserts import shown, upserts
 from headrace.plan import Node, Role, node
 from headrace.ports.options import choice, restored, wrong
 
-MODES = ("append", "upsert", "changes")
 _REFUSED = "on_refused"
 
 
@@ -117,47 +117,22 @@ def options_of(connected: ports.Sink) -> dict[str, Any]:
 def sink(input: Node, connected: ports.Sink, mode: str | None, name: str | None) -> Sink:
     if mode is not None and mode not in MODES:
         raise wrong(f"write.{connected.connector}: mode cannot be {mode!r}", f"it is one of: {', '.join(MODES)}")
-    accepts = connected.traits.accepts
     kind = kind_of(input)
-    mode = mode or connected.mode
-    if connected.key or (mode == "upsert" and mode in accepts):
-        mode = mode or ("append" if kind == "append" and "append" in connected.traits.keyed else "upsert")
-        if mode not in connected.traits.keyed or not connected.key:
-            raise wrong(
-                f"write.{connected.connector}: key and mode={mode!r} do not go together",
-                'rows are replaced by a key: key="id", mode="upsert"',
-            )
-        if mode == "upsert" or kind == "changes":
-            replaces = mode == "upsert" and connected.traits.replaces
-            input, kind = upserts(input, connected.key, kind, replaces=replaces), "changes"
-    if mode == "changes" and mode not in accepts and "append" in accepts:
-        # To whom rows can only be added, a change is a row that says what it is.
-        input, kind, mode = shown(input, kind), "append", "append"
-    if kind == "changes" and (mode == "append" or (mode or kind) not in accepts):
-        # Where a window that is to be sent once never closes, that is why rows would be taken away.
-        require_closing([input])
-    if kind == "changes" and (mode or kind) == "append":
-        raise PlanError(
-            "SINK_KIND",
-            f"rows are also taken away from {label(input)}, and with mode={mode!r} they are only added",
-            hint='leave mode out, or write its changes with mode="changes"',
-            site=here(),
-        )
-    if (mode or kind) not in accepts:
-        raise _not_taken(input, connected, mode, kind)
+    way = written(connected, kind, mode, bool(connected.key))
+    if way is None:
+        error = refused(input, connected, kind, mode)
+        if kind == "changes" and error.code == "SINK_KIND":
+            # Where a window that is to be sent once never closes, that is why rows would be taken away.
+            require_closing([input])
+        raise error
+    if connected.key and (way == "upsert" or kind == "changes"):
+        replaces = way == "upsert" and connected.traits.replaces
+        input, kind = upserts(input, connected.key, kind, replaces=replaces), "changes"
+    if as_rows(connected, way):
+        input, way = shown(input, kind), "append"
     if not input.columns:
         raise PlanError(
             "NO_COLUMNS", f"{label(input)} has no columns to write", hint="write one of its other outputs: .output(...)", site=here()
         )
     connected.check(input.columns)
-    return Sink(input, connected.connector, options_of(connected), mode or kind, connected, name=name, site=here())
-
-
-def _not_taken(input: Node, connected: ports.Sink, mode: str | None, kind: str) -> PlanError:
-    accepts = ", ".join(connected.traits.accepts)
-    if mode is not None:
-        message, hint = f"{connected.connector} cannot be written with mode={mode!r}", f"it takes: {accepts}"
-    else:
-        message = f"rows are also taken away from {label(input)}, and to {connected.connector} rows can only be added"
-        hint = 'write its changes, each with the word insert or delete in the column _change: mode="changes"'
-    return PlanError("SINK_KIND", message, hint=hint, site=here())
+    return Sink(input, connected.connector, options_of(connected), way, connected, name=name, site=here())

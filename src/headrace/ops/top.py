@@ -38,11 +38,11 @@ class Top(Partitioned):
     >>> # epoch 1: +(a, 5) +(a, 7)   ->   +(a, 7)
     >>> # epoch 2: -(a, 7)           ->   -(a, 7) +(a, 5)
     >>> sales.top(1, by="amount desc", per="shop")
-    <Stream top: shop, amount>
+    <Stream top(sales): shop, amount>
     >>> # epoch 1: +(a, 5) +(a, 7)   ->   +(a, 7)
     >>> # epoch 2: +(b, 7)           ->   +(b, 7)
     >>> sales.top(1, by="amount desc", ties="rank")
-    <Stream top: shop, amount>
+    <Stream top(sales): shop, amount>
     """
 
     order: tuple[Ordering, ...]

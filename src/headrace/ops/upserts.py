@@ -38,9 +38,9 @@ class Upserts(Relational, Unary, Ungrouped):
     >>> # epoch 1: (a, 1) (b, 5)   ->   +(a, 1) +(b, 5)
     >>> # epoch 2: (a, 2)          ->   -(a, 1) +(a, 2)
     >>> told.upserts("card")
-    <Stream upserts: card, amount>
+    <Stream upserts(told): card, amount>
     >>> told.upserts("card").changes()
-    <Stream upserts: card, amount, _change>
+    <Stream upserts(told): card, amount, _change>
     """
 
     net = True

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Callable
 from typing import Any
 
-from headrace.errors import Site
+from headrace.errors import HeadraceError, Site
 from headrace.ops.columns import label
 from headrace.ops.signatures import described, names
 from headrace.ops.sink import refuse, sink
@@ -18,7 +19,7 @@ from headrace.ports.registry import names_with
 
 
 class Sink:
-    """The end of a stream, to be given to `hr.job(name, *sinks)`; one that never is, warns.
+    """The end of a stream, to be given to `hr.job(name, *sinks)`; one that never is, warns, unless an error kept it from there.
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
@@ -29,13 +30,14 @@ class Sink:
     <Job copy: charges.console>
     """
 
-    def __init__(self, node: Node, connected: Any) -> None:
+    def __init__(self, node: Node, connected: Any, stream: Node | None = None) -> None:
         self._node = node
         self._connected = connected
-        self._unused = weakref.finalize(self, _warn, label(node.inputs[0]), node.verb, node.site)
+        self._of = label(stream or node.inputs[0])
+        self._unused = weakref.finalize(self, _warn, self._of, node.verb, node.site, HeadraceError.total)
 
     def __repr__(self) -> str:
-        return f"<Sink {label(self._node.inputs[0])} to {self._node.describe()}>"
+        return f"<Sink {self._of} to {self._node.describe()}>"
 
     def _use(self) -> Node:
         """The node, for a job that takes this sink."""
@@ -70,15 +72,18 @@ class Write:
             connected = build(cls, f"write.{connector}", arguments, options, names(cls, "Sink"))
             if on_refused is not None:
                 refuse(connected, on_refused)
-            return Sink(sink(node, connected, mode, None if name is None else valid_name(name)), connected)
+            return Sink(sink(node, connected, mode, None if name is None else valid_name(name)), connected, node)
 
         described(write, connector, cls, "Sink", Sink)
         return write
 
 
-def _warn(stream: str, connector: str, site: Site | None) -> None:
+def _warn(stream: str, connector: str, site: Site | None, errors: int) -> None:
+    """Warns of a sink that no job took, unless an error came between: of `errors` headrace knew when the sink was made."""
     import warnings
 
+    if HeadraceError.total != errors or getattr(sys, "last_value", None) is not None:
+        return
     message = f"{stream}.write.{connector}(...) was never given to hr.job(...), so it writes nothing"
     # At the user's line, as the place where the sink is found to be forgotten says nothing.
     warnings.warn_explicit(message, UserWarning, site.file if site else "headrace", site.line if site else 0)

@@ -157,7 +157,7 @@ class Write:
         name: str | None = None,
         mode: str | None = None,
     ) -> Sink:
-        """Rows kept in this process, in `.rows()` of the sink; after a restart in another process the earlier ones are gone."""
+        """Rows kept in this process, in `.rows()` of the sink; a run in another process has only what it reads itself."""
 
     def redis(
         self,

@@ -17,6 +17,7 @@ from headrace.plan.plan import Plan
 from headrace.plan.walk import order
 
 _LONGEST = 48
+_FORMS = ("changes", "consolidate", "upserts")
 
 
 class DisplayNames:
@@ -34,8 +35,8 @@ class DisplayNames:
         self.names = dict(names)
         self._stored = {shown: name for name, shown in self.names.items()}
         other = sorted((name for name, shown in self.names.items() if name != shown), key=len, reverse=True)
-        # not within a path or a longer name, and not a call in a line of Python
-        self._pattern = re.compile(rf"(?<![\w./-])(?:{'|'.join(map(re.escape, other))})(?![\w(-]|\.\w)") if other else None
+        # not within a path or a longer name, and not a call in a line of Python but of its output
+        self._pattern = re.compile(rf"(?<![\w./-])(?:{'|'.join(map(re.escape, other))})(?![\w(-]|\.(?!output\()\w)") if other else None
 
     @classmethod
     def of(cls, plan: Plan) -> DisplayNames:
@@ -94,11 +95,14 @@ def _wanted(node: Node, found: Mapping[str, str], ruled: Collection[Node]) -> It
     if not node.inputs:
         yield node.verb
         return
+    if node.role is Role.SINK:
+        # What a sink put before itself to take the rows is not worth a word either.
+        yield f"{found[str(_sent(node.inputs[0], ruled).name)]}.{node.verb}"
     if not node.by_content:
         before = node.inputs[0] if node.passing else _place(node.inputs[0], ruled)
         yield f"{found[str(before.name)]}.{node.verb}"
         return
-    reads = list(dict.fromkeys(found[str(_place(before, ruled).name)] for before in node.inputs))
+    reads = list(dict.fromkeys(found[str(_place(before, ruled).name)] for before in node.called_after))
     for names in (reads, _sources(node)):
         if len(", ".join(names)) <= _LONGEST:
             yield f"{node.verb}({', '.join(names)})"
@@ -109,6 +113,13 @@ def _wanted(node: Node, found: Mapping[str, str], ruled: Collection[Node]) -> It
 def _place(node: Node, ruled: Collection[Node]) -> Node:
     """The nearest node before another that has a place of its own: what only passes rows on is not worth a word."""
     while node.passing and node in ruled:
+        node = node.inputs[0]
+    return node
+
+
+def _sent(node: Node, ruled: Collection[Node]) -> Node:
+    """The nearest node before a sink that is more than the form in which its rows are sent."""
+    while node in ruled and (node.passing or node.verb in _FORMS):
         node = node.inputs[0]
     return node
 

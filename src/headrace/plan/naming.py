@@ -15,15 +15,14 @@ from collections.abc import Collection, Iterable
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
+from headrace.durable.marks import readable
+from headrace.durable.marks import HASH
 from headrace.errors import PlanError, here
 from headrace.plan.codec import encode, without_sites
 from headrace.plan.node import Node, Role
 from headrace.plan.walk import depths, order
 
 N = TypeVar("N", bound=Node)
-
-# What tells names apart that would be the same: no people read it.
-HASH = re.compile(r"-[0-9a-f]{6}(?:[0-9a-f]{2})?(?![\w-])")
 
 _NAME = re.compile(r"[^\W_][\w .-]*")
 _LONGEST = 200
@@ -196,4 +195,4 @@ def _clash(first: Node, second: Node, name: str) -> PlanError:
     }.get(second.role, 'give one of them another name: .named("...")')
     where = f", the first at {first.site}" if first.site else ""
     what = {Role.SOURCE: "sources", Role.SINK: "sinks"}.get(second.role, "nodes") if first.role is second.role else "nodes"
-    return PlanError("NAME_CLASH", f"two {what} of the job would be called `{HASH.sub('', name)}`{where}", hint=cure, site=second.site)
+    return PlanError("NAME_CLASH", f"two {what} of the job would be called `{readable(name)}`{where}", hint=cure, site=second.site)

@@ -67,6 +67,11 @@ class Node:
         return ""
 
     @property
+    def called_after(self) -> tuple[Node, ...]:
+        """The inputs that people name where they speak of it."""
+        return self.inputs
+
+    @property
     def passing(self) -> bool:
         """Whether it keeps nothing, so that it may be put in between and taken away again: then nothing is named after it."""
         beside = self.role is Role.OUTPUT and self.inputs[0].role is Role.LOOKUP

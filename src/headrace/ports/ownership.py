@@ -18,7 +18,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from headrace.durable.marks import Mark
+from headrace.durable.marks import Mark, readable
 from headrace.errors import CheckpointError, HeadraceError
 from headrace.ports.sink import SinkContext
 
@@ -145,8 +145,9 @@ class Ownership:
     def owned(self, holder: Holder, *, alone: bool) -> HeadraceError:
         """The error for a place that another checkpoint has written; `alone`: a fresh start may empty it."""
         cure = "start with fresh=True, which empties it" if alone else self._by_hand
+        sink = readable(holder.sink, self.context.name)
         return CheckpointError(
             "TABLE_OWNED",
-            f"{self.place} holds what sink {holder.sink} of job {holder.job} wrote from another checkpoint or query",
+            f"{self.place} holds what sink {sink} of job {holder.job} wrote from another checkpoint or query",
             hint=f"write to another {self._each}, go on from the checkpoint that wrote it, or {cure}.",
         )

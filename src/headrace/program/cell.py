@@ -29,8 +29,8 @@ class Cell(Opaque):
     kind: ClassVar[str]
     fires: ClassVar[bool] = False  # has a handler of its own
     computable: ClassVar[bool] = False  # has one value per key, which may come from others
-    read_with: ClassVar[str] = ".get()"
-    write_with: ClassVar[str] = ".set(...)"
+    read_with = ".get()"
+    write_with = ".set(...)"
 
     def __init__(
         self,
@@ -97,11 +97,14 @@ class Cell(Opaque):
             )
         return current, name
 
-    def _refusal(self, done: str) -> ProgramError:
+    def _refusal(self, done: str, cure: str | None = None) -> ProgramError:
+        """The error; `cure` is what to write where it is neither read nor written, `{}` for the cell."""
         name = self._name or "cell"
         return ProgramError(
             "CELL_OPERATOR",
             f"`{name}` is a cell, not its value, so Python cannot {done}",
-            hint=f"read it: self.{name}{self.read_with}; write it: self.{name}{self.write_with}",
+            hint=f"read it: self.{name}{self.read_with}; write it: self.{name}{self.write_with}"
+            if cure is None
+            else cure.format(f"self.{name}"),
             site=here(),
         )

@@ -11,6 +11,9 @@ from headrace.program.statement import Clear
 class Entries(Cell):
     """A cell of any number of entries, which are read in pages and which a loop goes over."""
 
+    def __len__(self) -> int:
+        raise self._refusal("take its length", "write {}.size()")
+
     def clear(self) -> None:
         """Takes all entries away."""
         recording, name = self._recording()

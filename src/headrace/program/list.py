@@ -9,6 +9,7 @@ from headrace.errors import here
 from headrace.expr import Column
 from headrace.program.entries import Entries
 from headrace.program.statement import Append, Set
+from headrace.program.whole import refuse_fraction
 from headrace.schema.ddl import type_text
 
 
@@ -35,6 +36,9 @@ class List(Entries):
     def __init__(self, type: Any, *, expires: str | dt.timedelta | None = None, clock: str = "event", was: str | None = None) -> None:
         super().__init__(type_text(type), expires=expires, clock=clock, was=was)
 
+    def __contains__(self, value: object) -> bool:
+        raise self._refusal("look into it with `in`", "write hr.f.array_contains({}.get(), value)")
+
     def get(self) -> Column:
         """All values as one array, empty if there are none."""
         recording, name = self._recording()
@@ -48,4 +52,5 @@ class List(Entries):
     def append(self, value: Any) -> None:
         """Puts a value at the end. A Python value is a literal; null is kept as null."""
         recording, name = self._recording()
+        refuse_fraction(f"`{name}`", self.type, value)
         recording.record(Append(name, recording.text(value), site=here()))

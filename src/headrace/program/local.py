@@ -9,6 +9,7 @@ from headrace.expr import Column
 from headrace.program.opaque import Opaque
 from headrace.program.recording import Origin, Recording, recording
 from headrace.program.statement import Let
+from headrace.program.whole import refuse_fraction
 from headrace.schema.ddl import type_text
 from headrace.syntax import quote
 
@@ -31,6 +32,8 @@ def let(value: Any, type: Any = None) -> Local:
     if value is None and type is None:
         hint = 'give it one: hr.let(None, "timestamp")'
         raise ProgramError("LET_TYPE", "hr.let(None) makes a local without a type", hint=hint, site=here())
+    if type is not None:
+        refuse_fraction("the local", type_text(type), value)
     text = current.text(value)
     name = current.numbered("let")
     said = "a local was made with hr.let inside a `with hr.when(...)` or `with hr.each(...)`, and is used outside of it"

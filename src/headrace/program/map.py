@@ -11,6 +11,7 @@ from headrace.expr import Column
 from headrace.program.entries import Entries
 from headrace.program.opaque import Opaque
 from headrace.program.statement import Clear, Set
+from headrace.program.whole import refuse_fraction
 from headrace.schema.ddl import type_text
 
 
@@ -40,6 +41,9 @@ class Map(Entries):
     ) -> None:
         super().__init__(type_text(value), key=type_text(key), expires=expires, clock=clock, was=was)
 
+    def __contains__(self, key: object) -> bool:
+        raise self._refusal("look into it with `in`", "write {}.has(key)")
+
     def get(self, key: Any) -> Column:
         """The value of a key, null if there is none. A Python value is a literal."""
         recording, name = self._recording()
@@ -53,6 +57,8 @@ class Map(Entries):
     def set(self, key: Any, value: Any) -> None:
         """Replaces the value of a key; null removes it."""
         recording, name = self._recording()
+        refuse_fraction(f"the key of `{name}`", str(self.key), key)
+        refuse_fraction(f"`{name}`", self.type, value)
         of, text = recording.text(_given(key)), recording.text(value)
         recording.record(Set(name, text, of, site=here()))
 

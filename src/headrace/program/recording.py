@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from headrace.errors import PlanError, ProgramError, Site, here
 from headrace.expr import Column, Expression, in_handler, of_value
-from headrace.program.statement import Append, Clear, Each, Read, Replace, Set, Statement, When
+from headrace.program.spoken import Spoken
+from headrace.program.statement import Append, Clear, Each, Let, Read, Replace, Set, Statement, When
 from headrace.spelling import nearest, suggestion
 from headrace.syntax import quote, references
 
@@ -114,6 +115,7 @@ class Frame:
     shared: frozenset[str]  # the names of the cells that all keys read
     cells: dict[int, str]  # by identity: a cell object is found again by the attribute that holds it
     outputs: dict[str, Emitted]
+    timers: frozenset[str] = frozenset()  # the names of its timers
 
 
 class Recording:
@@ -129,6 +131,7 @@ class Recording:
         self.block = Block()
         self.locals: dict[str, Origin] = {}
         self.numbers: dict[str, int] = {}  # of locals, by what they are named after
+        self.named: list[Statement] = []  # those that make locals
         self.loops: list[tuple[str, str]] = []  # the open loops: the cell and the name of the entry
         self.unentered: dict[int, Unentered] = {}  # `hr.when(...)` and `hr.each(...)` that no `with` has entered yet
         self.read_sources: dict[CodeType, frozenset[int]] = {}  # functions that were looked through, and the lines where they open a branch
@@ -137,7 +140,14 @@ class Recording:
     def program(self) -> str:
         return self.frame.program
 
+    @property
+    def spoken(self) -> Spoken:
+        """What people call the locals that were made so far."""
+        return Spoken(self.named, self.frame.timers, tuple(self.frame.cells.values()))
+
     def record(self, statement: Statement) -> None:
+        if isinstance(statement, Read | Each | Let):
+            self.named.append(statement)
         of = {it: cell for cell, it in self.loops}
         cell = of.get(statement.it) if isinstance(statement, Replace) else getattr(statement, "cell", None)
         if cell in self.frame.shared and not self.broadcast and not isinstance(statement, Read | Each):

@@ -246,8 +246,8 @@ def _attributes(node: ast.AST) -> Iterator[tuple[str, str]]:
 
 def _kind(value: object) -> str | None:
     kind = type(value)
-    if issubclass(kind, Cell):
-        return CELL + kind.read_with
+    if isinstance(value, Cell):
+        return CELL + value.read_with
     if issubclass(kind, Row):
         return ROW
     if issubclass(kind, Functions):

@@ -53,6 +53,8 @@ class Timer(Cell):
 
     def __init__(self, *, clock: str = "event", key: Any = None, was: str | Column | None = None) -> None:
         super().__init__("timestamp", key=None if key is None else type_text(key), clock=clock, was=was)
+        if key is not None:
+            self.read_with, self.write_with = ".at(key)", ".set(at, key)"
 
     def set(self, at: Any, key: Any = None) -> None:
         """Makes it fire at a time, a column or a datetime, instead of the time that is pending (for this key). None clears it."""

@@ -12,6 +12,7 @@ from headrace.errors import HeadraceError, ProgramError, Site, here, ours
 from headrace.expr import Column
 from headrace.masking import masked_problem
 from headrace.program.cell import Cell
+from headrace.program.meant import Owner, instead, otherwise_called
 from headrace.program.output import MAIN, Output
 from headrace.program.program import Program
 from headrace.program.recording import TIMER_KEY, Emitted, Frame, Recording, recorded
@@ -48,7 +49,7 @@ def trace(
 
     shared = frozenset(attribute for attribute, cell in cells.items() if cell.kind == "broadcast")
     _check_shared(title, shared, broadcast, cells)
-    frame = Frame(title, key, shared, {id(cell): attribute for attribute, cell in declared.items()}, {})
+    frame = Frame(title, key, shared, {id(cell): attribute for attribute, cell in declared.items()}, {}, frozenset(timers))
     order = [EVENT, *sorted(set(inputs) - {EVENT}), LATE, *timers]
     traced = []
     for on in order:
@@ -267,7 +268,8 @@ def _run(handler: Callable[..., object], recording: Recording, timer: str | None
     try:
         with recorded(recording):
             result = handler(*arguments)
-    except HeadraceError:
+    except HeadraceError as error:
+        recording.spoken.error(error)
         raise
     except Exception as error:
         raise _failed(place, error) from masked_problem(error)
@@ -288,34 +290,21 @@ def _failed(place: str, error: Exception) -> ProgramError:
     lines = [frame for frame in traceback.extract_tb(error.__traceback__) if not ours(frame.filename)]
     site = Site(lines[-1].filename, lines[-1].lineno or 0, lines[-1].line or "") if lines else None
     hint = "a handler runs once, when the program is built, and not for each row: what depends on a row is written with hr.when and columns"
-    if isinstance(error, AttributeError) and isinstance(error.obj, Program | Cell | Output):
+    if isinstance(error, AttributeError) and isinstance(error.obj, Program | Owner):
         hint = _lacking(error.obj, error.name or "")
+    elif isinstance(error, TypeError) and (called := otherwise_called(error)):
+        hint = called
     elif isinstance(error, TypeError) and "Column" in str(error):
         hint = "a column has a value only when rows flow: use functions of Spark, hr.f.round(...), and instead of `in` use .is_in(...)"
     return ProgramError("HANDLER_FAILED", f"{place} raised {type(error).__name__}: {error}", hint=hint, site=site, cause=error)
 
 
-# What other libraries call what cells do, beside the names that are merely misspelled.
-_ALIKE = {
-    "exists": ("has", "contains", "is_set", "present"),
-    "get": ("value", "read", "peek"),
-    "set": ("put", "update", "write"),
-    "clear": ("delete", "remove", "reset", "unset"),
-    "append": ("add", "push"),
-    "remove": ("delete", "pop", "discard"),
-    "has": ("contains", "contains_key"),
-    "size": ("len", "length", "count"),
-}
-
-
-def _lacking(owner: Program | Cell | Output, name: str) -> str:
+def _lacking(owner: Program | Owner, name: str) -> str:
     """The hint for an attribute that is not there."""
-    if isinstance(owner, Program):
-        known = [one for one in dir(owner) if not one.startswith(("_", "on_"))]
-        return suggestion(name, known, "cells and parameters are class attributes or set in __init__")
-    known = [one for one in dir(type(owner)) if not one.startswith("_") and callable(getattr(type(owner), one)) and one != "traced"]
-    meant = next((method for method, words in _ALIKE.items() if method in known and name in words), name)
-    return suggestion(meant, known, f"the {type(owner).__name__} has: {', '.join(known)}")
+    if not isinstance(owner, Program):
+        return instead(owner, name)
+    known = [one for one in dir(owner) if not one.startswith(("_", "on_"))]
+    return suggestion(name, known, "cells and parameters are class attributes or set in __init__")
 
 
 def _outputs(title: str, outputs: Mapping[str, Output], frame: Frame, program: Program) -> Iterator[TracedOutput]:

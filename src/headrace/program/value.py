@@ -9,6 +9,7 @@ from headrace.errors import here
 from headrace.expr import Column, f, of_value
 from headrace.program.cell import Cell
 from headrace.program.statement import Clear, Set
+from headrace.program.whole import refuse_fraction
 from headrace.schema.ddl import type_text
 
 
@@ -51,6 +52,7 @@ class Value(Cell):
         was: str | Column | None = None,
     ) -> None:
         super().__init__(type_text(type), expires=expires, clock=clock, was=was)
+        refuse_fraction("the cell", self.type, default)
         self._default = None if default is None else of_value(default).cast(self.type)
 
     def get(self) -> Column:
@@ -65,8 +67,12 @@ class Value(Cell):
         return recording.read(name).is_not_null()
 
     def set(self, value: Any) -> None:
-        """Replaces the value. A Python value is a literal; None clears the cell."""
+        """Replaces the value. A Python value is a literal; None clears the cell.
+
+        A column of another type is stored as INSERT would store it: of a double an int keeps what stands before the point.
+        """
         recording, name = self._recording()
+        refuse_fraction(f"`{name}`", self.type, value)
         text = recording.text(value)
         recording.record(Set(name, text, site=here()))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from headrace.ops.asking import asking
 from headrace.ops.feeding import OPTIONS as FEEDING
-from headrace.ops.sink import MODES
+from headrace.ops.modes import MODES
 from headrace.ports import REFUSED, lookup_class, sink_class, source_class
 from headrace.ports.option import without_marks
 from headrace.ports.registry import names_with

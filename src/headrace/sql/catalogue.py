@@ -8,8 +8,9 @@ from typing import Any
 from headrace.errors import HeadraceError, PlanError, standing
 from headrace.ops.expires import expiry
 from headrace.ops.feeding import OPTIONS as FEEDING
+from headrace.ops.modes import MODES
 from headrace.ops.read import read
-from headrace.ops.sink import MODES, refuse
+from headrace.ops.sink import refuse
 from headrace.ops.stream import Stream
 from headrace.ops.tables import Table, lookup
 from headrace.ops.write import Sink

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -164,11 +164,15 @@ def split_alias(text: str) -> tuple[str, str | None]:
     return (written(text, before), alias.alias) if before and name.text == alias.alias else (text, None)
 
 
-def unqualified(text: str, alias: str) -> str:
+def unqualified(text: str, alias: str, renamed: Mapping[str, str] | None = None) -> str:
     """A text with the qualifier taken from the columns that carry it; all else stays as it was written.
+
+    `renamed` has other names for some of these columns, by theirs in lower case.
 
     >>> unqualified("c.amount > 3 AND d.amount > 4", "c")
     'amount > 3 AND d.amount > 4'
+    >>> unqualified("c.amount > 3 AND d.amount > 4", "d", {"amount": "amount_right"})
+    'c.amount > 3 AND amount_right > 4'
     """
     paths = references(text) or ()
     tree = parsed(text) if any(len(path) > 1 and path[0].lower() == alias.lower() for path in paths) else None
@@ -176,13 +180,15 @@ def unqualified(text: str, alias: str) -> str:
         return text
     from sqlglot import exp
 
-    cuts = []
+    changes = []
     for column in tree.find_all(exp.Column):
         first, *rest = column.parts
         if rest and first.name.lower() == alias.lower():
-            cuts.append((first.meta["start"] - len(_SELECT), rest[0].meta["start"] - len(_SELECT)))
-    for start, end in sorted(cuts, reverse=True):
-        text = text[:start] + text[end:]
+            other = (renamed or {}).get(rest[0].name.lower())
+            start, end = first.meta["start"] - len(_SELECT), rest[0].meta["start"] - len(_SELECT)
+            changes.append((start, end, "") if other is None else (start, rest[0].meta["end"] + 1 - len(_SELECT), quote(other)))
+    for start, end, put in sorted(changes, reverse=True):
+        text = text[:start] + put + text[end:]
     return text
 
 

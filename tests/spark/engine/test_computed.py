@@ -219,7 +219,7 @@ def test_an_expression_that_does_not_fit_touches_nothing(tmp_path: Path) -> None
         """
         BAD_WAS: sums.total: an aggregate function in a row expression, in `sum(small)`
           at test_computed.py:*: total = hr.Value("bigint", was=hr.f.sum("small"))
-          hint: an expression gives one value for each row; explode makes rows of an array, a program adds up over rows
+          hint: an aggregate is of many rows: .group_by("card").agg(total="sum(amount)"), beside each row hr.f.sum("amount").over(per="card"); a program keeps one in an hr.Aggregate
           more: headrace error BAD_WAS
         """,
         lambda: job(tmp_path, Summed).run(checkpoint=tmp_path / "state"),

@@ -21,6 +21,15 @@ class Large(hr.Program):
             hr.emit(n=e.n)
 
 
+class Kept(hr.Program):
+    seen = hr.Value("string")
+
+    def on_event(self, e: hr.Event) -> None:
+        with hr.when(self.seen.get() > 5):
+            hr.emit(n=e.n)
+        self.seen.set(e.customer)
+
+
 def warned(stream: hr.Stream) -> list[str]:
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
@@ -48,6 +57,10 @@ def test_columns_of_python_programs_and_queries_warn_too(spark: SparkSession) ->
     assert warned(orders.filter(hr.col("customer") > 5)) == [f"orders.filter: {WARNED.format('BIGINT', 'BIGINT')}"]
     assert warned(orders.key_by("n").process(Large)) == [
         "orders.Large: " + WARNED.format("BIGINT", "BIGINT").replace("customer", "e.customer")
+    ]
+    assert warned(orders.key_by("n").process(Kept, order="arrival")) == [
+        "orders.Kept: the text `self.seen.get()` is read as BIGINT; a row with any other text is a dead letter. "
+        'Write self.seen.get().cast("bigint") if that is meant'
     ]
     with pytest.warns(UserWarning, match="^hr.sql: the text `customer` is read as BIGINT"):
         hr.sql("SELECT n FROM orders WHERE customer > 5", orders=orders)

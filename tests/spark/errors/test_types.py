@@ -119,22 +119,31 @@ def test_unknown_field() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "kind"),
+    ("text", "kind", "cure"),
     [
-        ("sum(amount)", "an aggregate function"),
-        ("explode(tags)", "a generator"),
+        (
+            "sum(amount)",
+            "an aggregate function",
+            'an aggregate is of many rows: .group_by("card").agg(total="sum(amount)"), beside each row hr.f.sum("amount").over(per="card"); '
+            "a program keeps one in an hr.Aggregate",
+        ),
+        (
+            "explode(tags)",
+            "a generator",
+            "an expression gives one value for each row; explode makes rows of an array, a program adds up over rows",
+        ),
     ],
 )
-def test_more_than_one_row(text: str, kind: str) -> None:
+def test_more_than_one_row(text: str, kind: str, cure: str) -> None:
     check_error(
         """
         NOT_PER_ROW: charges.select: <kind> in a row expression, in `<text>`
           at test_types.py:*: lambda: job(charges.select(total=text)),
-          hint: an expression gives one value for each row; explode makes rows of an array, a program adds up over rows
+          hint: <cure>
           more: headrace error NOT_PER_ROW
         """,
         lambda: job(charges.select(total=text)),
-        hide={text: "<text>", kind: "<kind>"},
+        hide={cure: "<cure>", text: "<text>", kind: "<kind>"},
     )
 
 
@@ -150,12 +159,31 @@ def test_window_function_in_a_condition() -> None:
     )
 
 
+def test_window_function_in_a_text_is_shown_as_it_was_written() -> None:
+    with pytest.raises(hr.PlanError) as raised:
+        job(charges.with_columns(place="rank() OVER (ORDER BY amount) + 'x'"))
+    assert raised.value.message.endswith("the text 'x' is no whole number, in `rank() OVER (ORDER BY amount) + 'x'`")
+
+
+def test_keys_of_a_join() -> None:
+    numbers = hr.read.memory([], "number array<int>", name="numbers")
+    check_error(
+        """
+        KEYS_DIFFER: join(charges, numbers): `card` is STRING on the left side, `number` ARRAY<INT> on the right one
+          at test_types.py:*: lambda: job(charges.join(numbers, on="card = number")),
+          hint: cast one of them, so that both can be compared: .with_columns(card="CAST(card AS string)")
+          more: headrace error KEYS_DIFFER
+        """,
+        lambda: job(charges.join(numbers, on="card = number")),
+    )
+
+
 def test_aggregate_in_a_handler() -> None:
     check_error(
         """
         NOT_PER_ROW: charges.Adding: an aggregate function in a row expression, in `sum(e.amount)`
           at test_types.py:*: hr.emit(v=hr.f.sum(e.amount))
-          hint: an expression gives one value for each row; explode makes rows of an array, a program adds up over rows
+          hint: an aggregate is of many rows: .group_by("card").agg(total="sum(amount)"), beside each row hr.f.sum("amount").over(per="card"); a program keeps one in an hr.Aggregate
           more: headrace error NOT_PER_ROW
         """,
         lambda: job(charges.key_by("card").process(Adding)),

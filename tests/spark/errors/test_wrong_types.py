@@ -106,10 +106,24 @@ def test_all_that_is_meant() -> None:
         job(body)()
 
 
+@pytest.mark.parametrize(
+    ("body", "written"),
+    [
+        (lambda self, e: self.n.set(self.text.get()), "self.text.get()"),
+        (lambda self, e: self.n.set(hr.f.upper(self.wake.at())), "upper(self.wake.at())"),
+        (lambda self, e: self.n.set(hr.let(e.ts).get()), "local.get()"),
+    ],
+)
+def test_what_a_handler_read_is_shown_as_it_was_written(body: Callable[[Cells, hr.Row], object], written: str) -> None:
+    with pytest.raises(hr.PlanError) as raised:
+        job(body)()
+    assert raised.value.message.endswith(f"in `{written}`")
+
+
 def test_text_beside_a_number() -> None:
     check_error(
         """
-        WRONG_TYPE: charges.filter: the text 'one' is no BIGINT, in `amount < 'one'`
+        WRONG_TYPE: charges.filter: the text 'one' is no whole number, in `amount < 'one'`
           at test_wrong_types.py:*: cut = charges.filter("amount < 'one'")
           hint: give a value of that type, such as 5, Decimal("0.5") or datetime(2026, 1, 1); or cast what stands beside it to string
           more: headrace error WRONG_TYPE

@@ -140,7 +140,7 @@ def test_its_type_is_known_when_the_plan_is_built(spark: SparkSession) -> None:
 def test_a_column_outside_of_a_function(spark: SparkSession) -> None:
     check_error(
         """
-        BAD_AGGREGATE: rows.P: The query does not include a GROUP BY clause. Add GROUP BY or turn it into the window functions using OVER clauses, in `x + 1`
+        BAD_AGGREGATE: rows.P: a column stands outside of an aggregate function, in `x + 1`
           at test_aggregates.py:*: cell = hr.Aggregate(sql, "x int")
           hint: an hr.Aggregate is an expression of aggregate functions over the columns it declares: sum(x), max_by(name, x), sum(x) / count(*)
           more: headrace error BAD_AGGREGATE

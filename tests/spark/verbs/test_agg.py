@@ -94,3 +94,15 @@ def test_a_name_of_a_key() -> None:
         """,
         lambda: streams().sales.group_by("shop").agg(shop="count(1)"),
     )
+
+
+def test_a_text_with_a_column_outside_of_a_function() -> None:
+    check_error(
+        """
+        NOT_AN_AGGREGATE: aggregate(sales): a column stands outside of an aggregate function, in `sum(amount) + amount`
+          at test_agg.py:*: lambda: streams().sales.group_by("shop").agg(n="sum(amount) + amount").schema,
+          hint: each column stands in an aggregate function, as in sum(amount) / count(*); what is computed from a key of the groups comes after agg: .with_columns(...)
+          more: headrace error NOT_AN_AGGREGATE
+        """,
+        lambda: streams().sales.group_by("shop").agg(n="sum(amount) + amount").schema,
+    )

@@ -40,6 +40,12 @@ def joins(a: hr.Stream, b: hr.Stream) -> Queries:
     named = b.rename({"j": "k"})
     found["right, by name"] = (a.join(named, on="k", how="right"), "SELECT j, x, d, y FROM a RIGHT JOIN b ON k = j")
     found["full, by name"] = (a.join(named, on="k", how="full"), "SELECT coalesce(k, j), x, d, y FROM a FULL JOIN b ON k = j")
+    same = b.rename({"j": "k", "y": "x"}).alias("t")
+    for how in ("semi", "anti"):
+        found[f"{how}, the same names"] = (
+            a.alias("s").join(same, on="s.k = t.k AND s.x < t.x", how=how),
+            f"SELECT k, x, d FROM a {how} JOIN b ON k = j AND x < y",
+        )
     found["self"] = (
         a.select("k", "x").join(a.select(l="k", z="x"), on="k = l AND x < z"),
         "SELECT s.k, s.x, t.k, t.x FROM a s JOIN a t ON s.k = t.k AND s.x < t.x",

@@ -25,6 +25,10 @@ def test_answers(spark: SparkSession) -> None:
                 lambda s: s.sales.select(name="shop").subtract(s.shops.select("name"), all=True),
                 "SELECT shop FROM sales EXCEPT ALL SELECT name FROM shops",
             ),
+            "all, with a column of our own name": (
+                lambda s: s.sales.select(_left="shop").subtract(s.shops.select(_left="name"), all=True),
+                "SELECT shop FROM sales EXCEPT ALL SELECT name FROM shops",
+            ),
             "of itself": (
                 lambda s: s.sales.subtract(s.sales.filter("amount > 1")),
                 "SELECT * FROM sales EXCEPT SELECT * FROM sales WHERE amount > 1",

@@ -124,7 +124,7 @@ def test_a_sink_by_key(spark: SparkSession, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"mode": "upsert"}, "write.memory: key and mode='upsert' do not go together"),
+        ({"mode": "upsert"}, "write.memory: mode='upsert' replaces rows by a key, and none is named"),
         ({"mode": "append", "key": "card"}, "write.memory: key and mode='append' do not go together"),
         ({"key": "number"}, "no column `number` in told"),
     ],

@@ -159,7 +159,7 @@ def test_late_rows_are_those_that_take_away_what_is_forgotten() -> None:
     assert joined.output("late_right").columns == ("number", "country")
     check_error(
         """
-        UNKNOWN_OUTPUT: join has no output `late`
+        UNKNOWN_OUTPUT: join(charges, cards.ledger) has no output `late`
           at test_expiry.py:*: lambda: joined.output("late"),
           hint: it has: dead_letter, late_right
           more: headrace error UNKNOWN_OUTPUT

@@ -74,7 +74,7 @@ def test_the_page_of_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     text = capsys.readouterr().out
     assert text.startswith("# NO_WATERMARK\n") and "## Cure" in text
     assert cli.main(["error", "STATE_CHANGED"]) == 0
-    assert "wider types, key columns by other names (headrace docs checkpoints)." in " ".join(capsys.readouterr().out.split())
+    assert "wider types; key columns by other names (headrace docs checkpoints)." in " ".join(capsys.readouterr().out.split())
     assert cli.main(["error", "CHECKPOINT_UNREADABLE"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "(CHECKPOINT_BEHIND)" in text and "Damage (headrace docs checkpoints) lists what each file is." in text and "](" not in text

@@ -98,7 +98,7 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     "column without its row": (handler(lambda self, e: hr.emit(n=hr.expr("amount + 1"))), "`e.amount`"),
     "key in a handler": (handler(lambda self, e: hr.emit(n=self.key.crad)), "`card`"),
     "cell": (handler(lambda self, e: self.smal.get()), "`small`"),  # type: ignore[attr-defined]
-    "method of a cell": (handler(lambda self, e: self.small.gets()), "`get`"),  # type: ignore[attr-defined]
+    "method of a cell": (handler(lambda self, e: self.small.gets()), "`get()`"),  # type: ignore[attr-defined]
     "handler that is missing": (lambda: trace(Misnamed, name="p", key=("card",), inputs={"event": ("card",)}), "`on_due`"),
     "handler of nothing": (lambda: trace(Unfed, name="p", key=("card",), inputs={"event": ("card",)}), "`on_wake`"),
     "method of a column": (lambda: hr.col("a").isin(1), "`.is_in()`"),

@@ -409,9 +409,9 @@ def test_output_behind_a_source_of_changes() -> None:
     rows = hr.read.memory([], "card string, op string", change_column="op", change_format="upsert", key="card", name="rows")
     check_error(
         """
-        UNKNOWN_OUTPUT: upserts.filter has no outputs
+        UNKNOWN_OUTPUT: upserts(rows).filter has no outputs
           at test_ops.py:*: lambda: rows.filter("card > 'a'").output("dead_letter"),
-          hint: rows.output("dead_letter") has the rows that upserts.filter cannot compute, in a job with both; hr.collect(...).dead_letters has them, too
+          hint: rows.output("dead_letter") has the rows that upserts(rows).filter cannot compute, in a job with both; hr.collect(...).dead_letters has them, too
           more: headrace error UNKNOWN_OUTPUT
         """,
         lambda: rows.filter("card > 'a'").output("dead_letter"),
@@ -423,7 +423,7 @@ def test_sink_kind() -> None:
         """
         SINK_KIND: console cannot be written with mode='upsert'
           at test_ops.py:*: lambda: charges.write.console(mode="upsert"),
-          hint: it takes: append
+          hint: leave mode out
           more: headrace error SINK_KIND
         """,
         lambda: charges.write.console(mode="upsert"),
@@ -431,7 +431,7 @@ def test_sink_kind() -> None:
     spent = charges.group_by("card").agg(spent="sum(amount)").named("spent")
     check_error(
         """
-        SINK_KIND: rows are also taken away from spent, and to files rows can only be added
+        SINK_KIND: rows are also taken away from spent, and rows can only be added to files
           at test_ops.py:*: lambda: spent.write.files("out", format="json"),
           hint: write its changes, each with the word insert or delete in the column _change: mode="changes"
           more: headrace error SINK_KIND
@@ -440,9 +440,18 @@ def test_sink_kind() -> None:
     )
     check_error(
         """
+        SINK_KIND: rows are also taken away from spent, and without a key rows can only be added to jdbc
+          at test_ops.py:*: lambda: spent.write.jdbc("postgresql://db/shop", "spent"),
+          hint: replace rows by a key: key="card", or write its changes, each with the word insert or delete in the column _change: mode="changes"
+          more: headrace error SINK_KIND
+        """,
+        lambda: spent.write.jdbc("postgresql://db/shop", "spent"),
+    )
+    check_error(
+        """
         SINK_KIND: rows are also taken away from spent, and with mode='append' they are only added
           at test_ops.py:*: lambda: spent.write.memory(mode="append"),
-          hint: leave mode out, or write its changes with mode="changes"
+          hint: leave mode out, or replace rows by a key, without mode: key="card", or write its changes: mode="changes"
           more: headrace error SINK_KIND
         """,
         lambda: spent.write.memory(mode="append"),
@@ -496,6 +505,24 @@ def test_join() -> None:
           more: headrace error UNKNOWN_COLUMN
         """,
         lambda: charges.join(numbers, on="card = number AND colour = 1"),
+    )
+    check_error(
+        """
+        UNKNOWN_COLUMN: no column `charges.card` in charges or cards.rename
+          at test_ops.py:*: lambda: charges.join(numbers, on="charges.card = number"),
+          hint: a stream is called so in a text by charges.alias("charges")
+          more: headrace error UNKNOWN_COLUMN
+        """,
+        lambda: charges.join(numbers, on="charges.card = number"),
+    )
+    check_error(
+        """
+        BAD_JOIN: `card` is a column of charges and of cards, and the condition does not say which is meant
+          at test_ops.py:*: lambda: charges.join(cards.alias("c"), on="c.card = card", how="semi"),
+          hint: give the streams short names: charges.alias("a").join(cards.alias("b"), on="a.card = b.card", ...)
+          more: headrace error BAD_JOIN
+        """,
+        lambda: charges.join(cards.alias("c"), on="c.card = card", how="semi"),
     )
     check_error(
         """
@@ -638,4 +665,34 @@ def test_join_asof() -> None:
           more: headrace error BAD_DURATION
         """,
         lambda: charges.join_asof(rates, on="card", time=("ts", "at"), within="soon"),
+    )
+
+
+def test_a_column_where_an_aggregate_is_expected() -> None:
+    check_error(
+        """
+        NOT_AN_AGGREGATE: `amount` is a column of charges and not an aggregate
+          at test_ops.py:*: lambda: charges.group_by("card").agg(n="amount"),
+          hint: say which value of the rows of a group is meant: n="sum(amount)", or max, min, avg, count, first
+          more: headrace error NOT_AN_AGGREGATE
+        """,
+        lambda: charges.group_by("card").agg(n="amount"),
+    )
+    check_error(
+        """
+        NOT_AN_AGGREGATE: `place.city` is a column of charges and not an aggregate
+          at test_ops.py:*: lambda: charges.group_by().agg("place.city"),
+          hint: say which value of the rows of a group is meant: city="sum(place.city)", or max, min, avg, count, first
+          more: headrace error NOT_AN_AGGREGATE
+        """,
+        lambda: charges.group_by().agg("place.city"),
+    )
+    check_error(
+        """
+        NOT_AN_AGGREGATE: `card` is a column of charges and not an aggregate
+          at test_ops.py:*: lambda: charges.group_by("card").agg(n="card"),
+          hint: it is in each row of the result already, which has: card
+          more: headrace error NOT_AN_AGGREGATE
+        """,
+        lambda: charges.group_by("card").agg(n="card"),
     )

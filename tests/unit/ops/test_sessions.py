@@ -99,7 +99,7 @@ def test_an_output_for_late_rows_is_there_where_rows_are_judged() -> None:
     again = hours.rename({"window_end": "e"}).window(hr.sessions("e", "2 hours", per="card"))
     check_error(
         """
-        UNKNOWN_OUTPUT: sessions has no output `late`
+        UNKNOWN_OUTPUT: sessions(aggregate(charges)) has no output `late`
           at test_sessions.py:*: lambda: again.output("late"),
           hint: it has: dead_letter
           more: headrace error UNKNOWN_OUTPUT

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 import warnings
@@ -152,6 +153,16 @@ def test_a_program_for_the_whole_stream() -> None:
     assert vars(charges.process(Total)._node)["keys"] == ((),)
 
 
+@pytest.mark.parametrize("how", ["semi", "anti"])
+def test_a_join_that_gives_one_side_takes_names_that_both_have(how: str) -> None:
+    cards = hr.read.memory([], "card string, amount int, ts timestamp", name="cards")
+    met = charges.alias("a").join(cards.alias("b"), on="a.card = b.card AND a.amount > b.`AMOUNT`", how=how)
+    assert met.columns == charges.columns
+    assert met._node.describe() == f"{how} join on card = card_right AND (amount > amount_right)"
+    of_itself = charges.alias("a").join(charges.alias("b"), on="a.card = b.card AND a.ts < b.ts", how=how)
+    assert of_itself.columns == charges.columns
+
+
 def test_a_sink_that_no_job_takes_warns() -> None:
     with pytest.warns(
         UserWarning, match=r"charges\.write\.memory\(\.\.\.\) was never given to hr\.job\(\.\.\.\), so it writes nothing"
@@ -160,10 +171,49 @@ def test_a_sink_that_no_job_takes_warns() -> None:
     assert found[0].filename == __file__
 
 
+def test_a_sink_is_told_of_by_the_stream_that_was_written() -> None:
+    spent = charges.group_by("card").agg(spent="sum(amount)")
+    with pytest.warns(UserWarning, match=r"aggregate\(charges\)\.write\.memory\(\.\.\.\) was never given"):
+        assert repr(spent.write.memory(key="card")) == "<Sink aggregate(charges) to memory>"
+
+
+def test_streams_without_names_are_called_after_what_they_read() -> None:
+    cards = hr.read.memory([], "card string, country string", name="cards")
+    joined = charges.filter("amount > 3").join(cards, on="card")
+    assert repr(joined).startswith("<Stream join(charges, cards): card")
+    assert repr(joined.filter("amount > 3")).startswith("<Stream join(charges, cards).filter: card")
+    assert repr(charges.group_by().agg(n="count(*)")) == "<Stream aggregate(charges): n>"
+
+
 def test_a_sink_that_a_job_takes_does_not_warn() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         charges.write.memory()._use()
+
+
+def test_a_sink_that_an_error_keeps_from_its_job_does_not_warn() -> None:
+    def built() -> None:
+        sink = charges.write.memory()
+        hr.job("copy", charges.filter("amout > 3").write.memory(name="other"), sink)
+
+    with warnings.catch_warnings(record=True) as found:
+        with pytest.raises(hr.PlanError):
+            built()
+        gc.collect()
+    assert not found
+
+
+@pytest.mark.parametrize("wrong", ['charges.filter("amout > 3")', "1 / 0"])
+def test_a_program_that_fails_says_only_why(wrong: str) -> None:
+    script = f"""
+import headrace as hr
+charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
+sink = charges.write.memory()
+{wrong}
+"""
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert run.returncode == 1
+    assert "never given" not in run.stderr
 
 
 def test_building_starts_nothing() -> None:

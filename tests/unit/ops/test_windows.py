@@ -122,7 +122,7 @@ def test_an_output_for_late_rows_is_there_where_rows_are_judged() -> None:
     assert once.output("late").columns == closed.columns
     check_error(
         """
-        UNKNOWN_OUTPUT: top has no output `late`
+        UNKNOWN_OUTPUT: top(aggregate(charges)) has no output `late`
           at test_windows.py:*: lambda: once.top(1, by="spent", per="window_end").output("late"),
           hint: it has: dead_letter
           more: headrace error UNKNOWN_OUTPUT

@@ -47,6 +47,25 @@ def test_operators_are_called_after_what_they_read_and_sinks_after_where_they_wr
     assert names(plan(spent.named("join-0a1b2c3d").write.memory(name="best.files")))["best.files"] == "best.files"
 
 
+def test_sinks_are_called_after_the_stream_that_was_written() -> None:
+    spent = joined.group_by("item").agg(spent="sum(qty * price)")
+    best = spent.named("best")
+    found = names(plan(best.write.memory(key="item"), best.write.console(mode="changes")))
+    assert found["upserts-HASH.memory"] == "best.memory"
+    assert found["consolidate-HASH.console"] == "best.console"
+    # of two at one stream the second says how its rows are sent
+    found = names(plan(best.write.memory(), best.write.memory(key="item")))
+    assert (found["best.memory"], found["upserts-HASH.memory"]) == ("best.memory", "upserts(best).memory")
+    found = names(plan(spent.write.memory(key="item")))
+    assert found["upserts-HASH.memory"] == "aggregate(join(orders, items)).memory"
+
+
+def test_an_output_is_called_after_its_operator() -> None:
+    made = plan(joined.write.files("out/best", format="json", mode="changes"))
+    stored = next(name for name in made.nodes if name.startswith("join-") and "." not in name)
+    assert DisplayNames.of(made).text(f'it is in {stored}.output("dead_letter")') == 'it is in join(orders, items).output("dead_letter")'
+
+
 def test_a_name_that_another_node_has_is_not_taken() -> None:
     rows = hr.read.files("in/charges", format="json", schema="a int", name="charges")
     found = DisplayNames.of(plan(rows.write.files("out/charges", format="json"), rows.distinct().write.jdbc("sqlite:x.db", "t"))).names

@@ -40,6 +40,11 @@ def test_a_start_takes_over_from_a_smaller_term_alone() -> None:
     )
 
 
+def test_the_sink_of_another_plan_is_told_of_without_a_hash() -> None:
+    said = own().owned(Holder("other", "upserts-3e4becd6.jdbc", "old"), alone=True).message
+    assert said == f"{own().place} holds what sink upserts.jdbc of job other wrote from another checkpoint or query"
+
+
 @pytest.mark.parametrize(
     ("held", "expected"),
     [

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
+
+import pytest
 
 import headrace as hr
 from headrace.program import Traced, trace
@@ -487,3 +491,45 @@ def test_the_handler_of_a_timer_with_keys() -> None:
         """,
         lambda: trace(P, name="p", key=("card",), inputs=INPUTS),
     )
+
+
+@pytest.mark.parametrize(
+    ("cell", "write", "said"),
+    [
+        (lambda: hr.Value("int"), lambda it: it.set(2.5), "`it` holds int, and 2.5 would be cut to 2"),
+        (lambda: hr.List("bigint"), lambda it: it.append(Decimal("-0.5")), "`it` holds bigint, and -0.5 would be cut to 0"),
+        (lambda: hr.Map("int", "double"), lambda it: it.set(1.5, 1.5), "the key of `it` holds int, and 1.5 would be cut to 1"),
+        (lambda: hr.Map("double", "int"), lambda it: it.set(1.5, 1.5), "`it` holds int, and 1.5 would be cut to 1"),
+        (lambda: hr.Value("int"), lambda it: hr.let(0.5, "int"), "the local holds int, and 0.5 would be cut to 0"),
+        (lambda: hr.Value("integer", default=2.5), lambda it: None, "the cell holds int, and 2.5 would be cut to 2"),
+    ],
+)
+def test_a_number_that_a_cell_would_cut(cell: Callable[[], Any], write: Callable[[Any], object], said: str) -> None:
+    def built() -> object:
+        class P(hr.Program):
+            it = cell()
+
+            def on_event(self, e):
+                write(self.it)
+                hr.emit(n=1)
+
+        return trace(P, name="p", key=("card",), inputs=INPUTS)
+
+    with pytest.raises(hr.PlanError) as raised:
+        built()
+    assert (raised.value.code, raised.value.message) == ("WRONG_TYPE", said)
+    assert raised.value.site is not None and raised.value.site.file == __file__
+
+
+def test_numbers_that_a_cell_holds() -> None:
+    class P(hr.Program):
+        whole, real, exact = hr.Value("int", default=2.0), hr.Value("double", default=2.5), hr.Value("decimal(3,1)")
+
+        def on_event(self, e):
+            self.whole.set(3.0)
+            self.real.set(float("nan"))
+            self.exact.set(2.5)
+            self.whole.set(e.amount / 2)
+            hr.emit(n=1)
+
+    trace(P, name="p", key=("card",), inputs=INPUTS)

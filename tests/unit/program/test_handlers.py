@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import runpy
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import headrace as hr
 from headrace.program import Traced, trace
+from headrace.program.cell import Cell
+from headrace.program.meant import CURES, WORDS, instead
 from headrace.program.recording import is_recording
 from tests.unit.errors import check_error
 
@@ -255,7 +260,7 @@ def test_a_handler_that_misspells() -> None:
         """
         HANDLER_FAILED: on_event of P raised AttributeError: 'Value' object has no attribute 'gets'
           at test_handlers.py:*: self.n.gets()
-          hint: did you mean `get`? The Value has: clear, exists, get, set
+          hint: did you mean `get()`? The Value has: clear(), exists(), get(), set(value)
           more: headrace error HANDLER_FAILED
         """,
         tracing(P),
@@ -265,32 +270,128 @@ def test_a_handler_that_misspells() -> None:
 @pytest.mark.parametrize(
     ("cell", "called", "meant"),
     [
-        (hr.Value("int"), "has", "did you mean `exists`? The Value has: clear, exists, get, set"),
-        (hr.Value("int"), "zap", "the Value has: clear, exists, get, set"),
-        (hr.Value("int"), "reset", "did you mean `clear`? The Value has: clear, exists, get, set"),
-        (hr.List("int"), "add", "did you mean `append`? The List has: append, clear, exists, get, set, size"),
+        (hr.Value("int"), "has", "did you mean `exists()`? The Value has: clear(), exists(), get(), set(value)"),
+        (hr.Value("int"), "zap", "the Value has: clear(), exists(), get(), set(value)"),
+        (hr.Value("int"), "reset", "did you mean `clear()`? The Value has: clear(), exists(), get(), set(value)"),
+        (hr.List("int"), "add", "did you mean `append(value)`? The List has: append(value), clear(), exists(), get(), set(values), size()"),
+        (hr.List("int"), "contains", "write hr.f.array_contains(self.it.get(), value)"),
         (
             hr.Map("int", "int"),
-            "delete",
-            "did you mean `clear`? The Map has: clear, exists, first, get, has, last, range, remove, set, size",
+            "contains",
+            "did you mean `has(key)`? The Map has: clear(), exists(), first(), get(key), has(key), last(), range(low, high), remove(key), "
+            "set(key, value), size()",
         ),
-        (hr.Timer(), "sett", "did you mean `set`? The Timer has: at, clear, set"),
+        (hr.Aggregate("sum(n)", "n int"), "push", "did you mean `add(n=...)`? The Aggregate has: add(n=...), clear(), exists(), get()"),
+        (hr.Timer(), "sett", "did you mean `set(at)`? The Timer has: at(), clear(), set(at)"),
+        (hr.Timer(key="int"), "cancel", "did you mean `clear(key)`? The Timer has: at(key), clear(key), set(at, key)"),
+        (hr.Timer(key="int"), "exists", "write self.it.at(key).is_not_null()"),
     ],
 )
-def test_methods_of_other_libraries(cell: hr.Value, called: str, meant: str) -> None:
+def test_methods_of_other_libraries(cell: Cell, called: str, meant: str) -> None:
     class P(Plain):
         it = cell
 
         def on_event(self, e):
             getattr(self.it, called)()
 
-        def on_it(self, at):
-            pass
+    with pytest.raises(hr.ProgramError) as raised:
+        tracing(_with_handler(P, cell))()
+    assert raised.value.hint == meant
 
-    if not isinstance(cell, hr.Timer):
-        del P.on_it
+
+def _with_handler(program: type[hr.Program], cell: object) -> type[hr.Program]:
+    """A timer has a handler of its own, with its key where it has keys."""
+    if isinstance(cell, hr.Timer):
+        program.on_it = (lambda self, at, key: None) if cell.key else (lambda self, at: None)  # type: ignore[attr-defined]  # as a class body would
+    return program
+
+
+CELLS = {
+    "Value": lambda: hr.Value("int"),
+    "List": lambda: hr.List("int"),
+    "Map": lambda: hr.Map("int", "int"),
+    "Aggregate": lambda: hr.Aggregate("sum(n)", "n int"),
+    "Timer": lambda: hr.Timer(),
+    "Timer with keys": lambda: hr.Timer(key="int"),
+}
+
+
+@pytest.mark.parametrize("kind", CELLS)
+def test_every_hint_for_a_cell_can_be_written(kind: str, tmp_path: Path) -> None:
+    """What is offered for each word, done in a handler as it stands there."""
+    words = {word for table in (WORDS, CURES) for line in table.get(type(CELLS[kind]()), {}).values() for word in line.split()}
+    assert words
+    for word in words:
+
+        class P(Plain):
+            it = CELLS[kind]()
+
+            def on_event(self, e, word=word):
+                hr.emit(n=1)
+                try:
+                    getattr(self.it, word)
+                except AttributeError as error:
+                    hint = instead(error.obj, word)
+                else:
+                    raise AssertionError(f"{word} is there")
+                offered = hint.removeprefix("write ") if hint.startswith("write ") else "self.it." + hint.split("`")[1]
+                offered = offered.replace("=...", "=value")
+                file = tmp_path / f"{word}.py"  # hr.each reads the source of who calls it
+                file.write_text(f"def cure(self, hr, key, value, values, at):\n    {offered}\n")
+                runpy.run_path(str(file))["cure"](self, hr, e.amount, e.amount, hr.f.array(e.amount), e.ts)
+
+        tracing(_with_handler(P, P.it))()
+
+
+def test_every_hint_names_a_method_that_is_there() -> None:
+    for kind, table in WORDS.items():
+        for method, words in table.items():
+            assert hasattr(kind, method), (kind, method)
+            assert not [word for word in words.split() if hasattr(kind, word)], (kind, method)
+
+
+def test_a_broadcast_has_the_hints_of_a_map() -> None:
+    assert WORDS[hr.Broadcast] == WORDS[hr.Map]
+    assert instead(hr.Broadcast("int", "int"), "contains").startswith("did you mean `has(key)`?")
+
+
+@pytest.mark.parametrize(
+    ("call", "meant"),
+    [
+        (lambda m: m.exists(1), "it is called as exists(); whether a map has a key: has(key)"),
+        (lambda m: m.set(1), "it is called as set(key, value)"),
+    ],
+)
+def test_a_method_that_takes_other_arguments(call: Callable[[Any], object], meant: str) -> None:
+    class P(Plain):
+        it = hr.Map("int", "int")
+
+        def on_event(self, e):
+            call(self.it)
+
     with pytest.raises(hr.ProgramError) as raised:
         tracing(P)()
+    assert raised.value.hint == meant
+
+
+@pytest.mark.parametrize(
+    ("cell", "ask", "meant"),
+    [
+        (lambda: hr.Map("int", "int"), lambda it: 1 in it, "write self.it.has(key)"),
+        (lambda: hr.List("int"), lambda it: 1 in it, "write hr.f.array_contains(self.it.get(), value)"),
+        (lambda: hr.List("int"), len, "write self.it.size()"),
+        (lambda: hr.Timer(key="int"), bool, "read it: self.it.at(key); write it: self.it.set(at, key)"),
+    ],
+)
+def test_what_python_asks_of_a_cell(cell: Callable[[], Cell], ask: Callable[[Any], object], meant: str) -> None:
+    class P(Plain):
+        it = cell()
+
+        def on_event(self, e):
+            ask(self.it)
+
+    with pytest.raises(hr.ProgramError) as raised:
+        tracing(_with_handler(P, P.it))()
     assert raised.value.hint == meant
 
 

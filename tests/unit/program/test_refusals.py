@@ -51,7 +51,7 @@ def test_if_on_a_value() -> None:
 
     check_error(
         """
-        TRACED_BOOL: `n__1 > 3` is not known yet: it has a value only when rows flow, so Python cannot decide on it
+        TRACED_BOOL: `self.n.get() > 3` is not known yet: it has a value only when rows flow, so Python cannot decide on it
           at test_refusals.py:*: if self.n.get() > 3:
           hint: in a program use `with hr.when(...)` instead of `if` and `while`; for a value use hr.case((condition, value), otherwise=value)
           more: headrace error TRACED_BOOL
@@ -386,6 +386,23 @@ def test_a_value_of_another_handler() -> None:
         """,
         lambda: trace(P, name="p", key=("card",), inputs=CHARGES),
     )
+
+
+def test_a_read_of_another_handler_is_told_by_its_cell() -> None:
+    kept: list[Any] = []
+
+    class P(Plain):
+        def on_event(self, e):
+            kept.append(self.n.get())
+            hr.emit(n=1)
+            self.large.emit(n=1)
+
+        def on_wake(self, at):
+            hr.emit(n=kept[0] + 1)
+
+    with pytest.raises(hr.ProgramError) as raised:
+        trace(P, name="p", key=("card",), inputs=CHARGES)
+    assert raised.value.message == "`self.n + 1` was made in on_event, which has ended, and is used in on_wake"
 
 
 def test_a_read_inside_a_when_used_outside() -> None:

@@ -66,6 +66,8 @@ def test_names_are_quoted_where_they_have_to_be() -> None:
 
 def test_a_qualifier_is_taken_off_and_nothing_else_changes() -> None:
     assert unqualified("C.amount+`c`.`two words`  > d.x", "c") == "amount+`two words`  > d.x"
+    renamed = {"two words": "two words_right"}
+    assert unqualified("c.`Two Words` > c.x", "c", renamed) == "`two words_right` > x"
 
 
 def test_plain_names_need_no_parser() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -69,7 +69,7 @@ def rewind(job: SparkJob, folder: Path, *, dry_run: bool) -> Rewinding:
             outlets = {name: outlets_of(job, query, checkpoint.dead_letters(name)) for query, name in each(job, names)}
             if not dry_run:
                 checkpoint.lease.skip(TERMS)
-            steps = planned(job, checkpoint, outlets)
+            steps = tuple(replace(one, shown=job.shown(one.sink)) for one in planned(job, checkpoint, outlets))
             for step in () if dry_run else steps:
                 checkpoint.lease.check()
                 begun = True

@@ -20,7 +20,9 @@ from headrace.spark.run.outlets import Outlet, at
 
 @dataclass(frozen=True)
 class Rewound:
-    """A sink that is brought back: where it writes, the epoch that it holds, that to which it comes back, -1 for none, and how."""
+    """A sink that is brought back: where it writes, the epoch that it holds, that to which it comes back, -1 for none, and how; and what
+    people call it.
+    """
 
     sink: str
     place: str
@@ -28,9 +30,10 @@ class Rewound:
     to: int
     how: str
     rewind: ports.Rewind = field(repr=False)
+    shown: str = ""
 
     def __str__(self) -> str:
-        return f"{self.sink}, from {named(self.held)} to {named(self.to)}: {self.how}"
+        return f"{self.shown or self.sink}, from {named(self.held)} to {named(self.to)}: {self.how}"
 
 
 def refuse_other_history(job: SparkJob, checkpoint: Checkpoint, query: str, outlets: Mapping[str, Sequence[Outlet]]) -> bool:

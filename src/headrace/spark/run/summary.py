@@ -12,6 +12,7 @@ from typing import Any
 from headrace.errors import HeadraceError
 from headrace.ops import Expect
 from headrace.plan import DisplayNames, Node, order
+from headrace.ports import aside
 from headrace.spark.checkpoint.record import Totals
 
 
@@ -296,7 +297,8 @@ def _dead(summary: Summary, shown: DisplayNames) -> Iterator[str]:
             yield f'  dead rows of {_input(one, shown)}: {keyless}those that failed in {shown(one.program)}.output("dead_letter")'
     for folder, rows in summary.dead_letters.items():
         if rows:
-            yield f"  {many(rows, 'dead letter')} in {folder}"
+            of = f" of {shown(Path(folder).name)}" if Path(folder).parent.name == aside.FOLDER else ""
+            yield f"  {many(rows, 'dead letter')}{of} in {folder}"
     if sum(summary.dead_letters.values()):
         checkpoint = Path(next(iter(summary.dead_letters))).parents[1]
         job = summary.job if checkpoint == Path(".headrace", summary.job).absolute() else checkpoint

@@ -1,0 +1,86 @@
+"""The mode in which a stream is written to a sink, and what to write where it cannot be."""
+
+from __future__ import annotations
+
+import headrace.ports as ports
+from headrace.errors import HeadraceError, PlanError, here
+from headrace.ops.columns import label
+from headrace.ops.facts.keys import known_keys
+from headrace.ops.signatures import parameters
+from headrace.plan import Node
+from headrace.ports.options import wrong
+
+MODES = ("append", "upsert", "changes")
+
+
+def written(connected: ports.Sink, kind: str, mode: str | None, keyed: bool) -> str | None:
+    """The mode in which a sink writes a stream of a kind, where a user asks for a mode or for none, with a key or without.
+
+    None: it does not write it.
+    """
+    accepts, with_key = connected.traits.accepts, connected.traits.keyed
+    mode = mode or connected.mode
+    if keyed or (mode == "upsert" and mode in accepts):
+        mode = mode or ("append" if kind == "append" and "append" in with_key else "upsert")
+        if not keyed or mode not in with_key:
+            return None
+        kind = "changes" if mode == "upsert" else kind
+    # Only who asks for its changes gets rows of another shape.
+    if mode is not None and as_rows(connected, mode):
+        return mode
+    mode = mode or kind
+    return mode if mode in accepts and (kind, mode) != ("changes", "append") else None
+
+
+def as_rows(connected: ports.Sink, mode: str) -> bool:
+    """Whether a change is written as a row that says what it is, as to this sink rows can only be added."""
+    accepts = connected.traits.accepts
+    return mode == "changes" and mode not in accepts and "append" in accepts
+
+
+def refused(input: Node, connected: ports.Sink, kind: str, mode: str | None) -> HeadraceError:
+    """The error of a stream that a sink does not write in this mode."""
+    keyed = bool(connected.key)
+    hint = ", or ".join(_cures(input, connected, kind, mode, keyed)) or f"it takes: {', '.join(connected.traits.accepts)}"
+    if kind == "changes" and mode == "append" and (not keyed or mode in connected.traits.keyed):
+        message = f"rows are also taken away from {label(input)}, and with mode='append' they are only added"
+    elif keyed:
+        return wrong(f"write.{connected.connector}: key and mode={mode!r} do not go together", hint)
+    elif mode == "upsert" and _takes_key(connected):
+        return wrong(f"write.{connected.connector}: mode='upsert' replaces rows by a key, and none is named", hint)
+    elif mode is not None:
+        message = f"{connected.connector} cannot be written with mode={mode!r}"
+    elif kind == "changes":
+        unkeyed = "without a key " if _takes_key(connected) else ""
+        message = f"rows are also taken away from {label(input)}, and {unkeyed}rows can only be added to {connected.connector}"
+    else:
+        message = f"{connected.connector} cannot be written as rows are added"
+    return PlanError("SINK_KIND", message, hint=hint, site=here())
+
+
+def _cures(input: Node, connected: ports.Sink, kind: str, mode: str | None, keyed: bool) -> list[str]:
+    """What to write instead: only what the sink has, and takes of such a stream."""
+    found = []
+    if mode is not None and written(connected, kind, None, keyed):
+        found.append("leave mode out")
+    if keyed:
+        return [*found, "leave key out"] if written(connected, kind, mode, False) else found
+    if _takes_key(connected):
+        kept = mode if written(connected, kind, mode, True) else None
+        if written(connected, kind, kept, True) == "upsert":
+            found.append(f"replace rows by a key{', without mode' if kept != mode else ''}: {_key(input)}")
+    if kind == "changes" and mode != "changes" and written(connected, kind, "changes", False):
+        shown = ", each with the word insert or delete in the column _change" if as_rows(connected, "changes") else ""
+        found.append(f'write its changes{shown}: mode="changes"')
+    return found
+
+
+def _takes_key(connected: ports.Sink) -> bool:
+    return any(one.name == "key" for one in parameters(type(connected), "Sink"))
+
+
+def _key(input: Node) -> str:
+    """The option with the columns that are known to tell the rows of a stream apart, where some are."""
+    known = min(known_keys(input), key=len, default=frozenset())
+    columns = [f'"{name}"' for name in input.columns if name.lower() in known]
+    return f"key={columns[0]}" if len(columns) == 1 else f"key=[{', '.join(columns)}]" if columns else 'key="..."'
