@@ -15,8 +15,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
-from headrace.durable.marks import readable
-from headrace.durable.marks import HASH
+from headrace.durable.marks import HASH, readable
 from headrace.errors import PlanError, here
 from headrace.plan.codec import encode, without_sites
 from headrace.plan.node import Node, Role
