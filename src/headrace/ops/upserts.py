@@ -16,7 +16,7 @@ from headrace.ops.facts.closing import Group
 from headrace.ops.facts.keys import Keys, lower, unique
 from headrace.ops.facts.kind import APPEND, CHANGES, kind_of
 from headrace.ops.facts.reading import Wanted, both
-from headrace.ops.facts.state import BOUNDED, KEYS, OF_ROWS, Basis
+from headrace.ops.facts.state import BOUNDED, KEYS, Basis
 from headrace.ops.handle import Handle, verb
 from headrace.ops.inlet import Checked, Inlet, Json, inlet, numbered
 from headrace.ops.operator import Unary, Ungrouped
@@ -104,10 +104,6 @@ class Upserts(Relational, Unary, Ungrouped):
 
     def goes_by(self, group: Group | None) -> Clock:
         return NO_TIME
-
-    @property
-    def tables(self) -> tuple[str, ...]:
-        return (OF_ROWS,) if self.keeps_rows else ()
 
     def relation(self) -> Json:
         alone = not self.last and unique(self.input, self.key)

@@ -3,6 +3,7 @@ package headrace.inspect
 import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.ObjectMapper
+import headrace.operator.Table
 import headrace.query.Confs
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.headrace.{Inside, Settings}
@@ -10,8 +11,8 @@ import org.apache.spark.sql.headrace.{Inside, Settings}
 /** The door from Python to the state of a checkpoint: a document of what operators keep there in, tables out.
   *
   * The document has the `settings` and `partitions` of the checkpoint and its `operators`, each as in a query document and with the query's
-  * folder (`checkpoint`), the `epoch` that is shown, and the `tables` to show: their names and what they show of which part of the
-  * operator. Tables live in a session of their own; nothing is read before they are asked for rows.
+  * folder (`checkpoint`), the `epoch` that is shown, and what its tables are `called` after. Tables are those of the operators' layouts.
+  * They live in a session of their own; nothing is read before they are asked for rows.
   */
 object Inspect {
   def open(session: SparkSession, document: String): Inspected = {
@@ -30,13 +31,11 @@ object Inspect {
         .distinct
         .map(place => place -> new Families(own, place._1, place._2))
         .toMap
-      val names = new Names(operators.flatMap(_.get("tables").elements.asScala.map(_.get("name").asText)))
-      val tables = operators.flatMap { o =>
-        val from = families(o.get("checkpoint").asText -> o.get("epoch").asLong)
-        if (o.get("kind").asText == "program") new ProgramTables(own, o, from, partitions).tables
-        else new RelationTables(own, o, from, names).tables
-      }
-      new Inspected(own, tables)
+      val names = new Names(operators.map(_.get("called").asText))
+      new Inspected(own, operators.flatMap { o =>
+        val kept = Kept.of(own, o, families(o.get("checkpoint").asText -> o.get("epoch").asLong), partitions)
+        kept.layout.parts.collect { case table: Table => (names.give(o.get("called").asText, table.suffix), table.schema, kept.tables.rows(table)) }
+      })
     }
   }
 }

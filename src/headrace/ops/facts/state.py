@@ -1,4 +1,4 @@
-"""What an operator keeps between epochs, for people to read, and as which tables it is shown."""
+"""What an operator keeps between epochs, for people to read."""
 
 from __future__ import annotations
 
@@ -10,9 +10,6 @@ from headrace.plan import Node
 
 GROWS, GROUPS, KEYS, BOUNDED, GIVEN = "grows with rows", "grows with groups", "grows with keys", "bounded", "given back"
 """How the state of an operator grows."""
-
-OF_ROWS, OF_LEFT, OF_RIGHT, OF_GROUPS = "rows", "left", "right", "groups"
-"""What a table shows of an operator's state."""
 
 
 @dataclass(frozen=True)

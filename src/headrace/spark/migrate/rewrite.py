@@ -38,7 +38,7 @@ def _rewrite(old: Entry, new: Entry) -> Rewrite:
     key, key_words = _key(old.shape, new.shape)
     cells, cell_words, projected = _cells(old.layouts[-1].cells, new.layouts[-1].cells)
     inputs, input_words = _inputs(old.shape, new.shape)
-    spec = {"op": new.op, "name": new.shape.name, "key": key, "cells": cells, "inputs": inputs}
+    spec = {"op": new.op, "name": new.shape.name, "kind": new.shape.kind, "key": key, "cells": cells, "inputs": inputs}
     return Rewrite(new.op, new.shape.name, (*key_words, *cell_words, *input_words), projected, spec if key or cells or inputs else None)
 
 
