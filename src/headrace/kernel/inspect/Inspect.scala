@@ -17,6 +17,15 @@ import org.apache.spark.sql.headrace.{Inside, Settings}
 object Inspect {
   def open(session: SparkSession, document: String): Inspected = {
     val own = Inside.clone(session)
+    val all = kept(own, document, new Families(own, _, _))
+    val names = new Names(all.map(_.called))
+    new Inspected(own, all.flatMap { one =>
+      one.layout.parts.collect { case table: Table => (names.give(one.called, table.suffix), table.schema, one.tables.rows(table)) }
+    })
+  }
+
+  /** The operators of a document; `families` reads what is in a query's folder after an epoch. */
+  private[inspect] def kept(own: SparkSession, document: String, families: (String, Long) => Families): Seq[Kept] = {
     val read = new ObjectMapper().readTree(document)
     val partitions = read.get("partitions").asInt
     val operators = read.get("operators").elements.asScala.toSeq
@@ -26,16 +35,9 @@ object Inspect {
       .distinct
       .foreach(folder => Confs.stored(own, partitions, folder).foreach { case (name, value) => own.conf.set(name, value) })
     Settings.under(own) {
-      val families = operators
-        .map(o => (o.get("checkpoint").asText, o.get("epoch").asLong))
-        .distinct
-        .map(place => place -> new Families(own, place._1, place._2))
-        .toMap
-      val names = new Names(operators.map(_.get("called").asText))
-      new Inspected(own, operators.flatMap { o =>
-        val kept = Kept.of(own, o, families(o.get("checkpoint").asText -> o.get("epoch").asLong), partitions)
-        kept.layout.parts.collect { case table: Table => (names.give(o.get("called").asText, table.suffix), table.schema, kept.tables.rows(table)) }
-      })
+      val places = operators.map(o => (o.get("checkpoint").asText, o.get("epoch").asLong)).distinct
+      val from = places.map { case place @ (folder, epoch) => place -> families(folder, epoch) }.toMap
+      operators.map(o => Kept.of(own, o, from(o.get("checkpoint").asText -> o.get("epoch").asLong), partitions))
     }
   }
 }
