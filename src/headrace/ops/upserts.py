@@ -13,6 +13,7 @@ from headrace.ops.columns import column_name, duplicate, once
 from headrace.ops.facts.carried import Columns
 from headrace.ops.facts.clock import NO_TIME, Clock
 from headrace.ops.facts.closing import Group
+from headrace.ops.facts.contract import contracts
 from headrace.ops.facts.keys import Keys, lower, unique
 from headrace.ops.facts.kind import APPEND, CHANGES, kind_of
 from headrace.ops.facts.reading import Wanted, both
@@ -88,6 +89,11 @@ class Upserts(Relational, Unary, Ungrouped):
         """Whether it has to keep the row of a key: not where its sink replaces rows, or where a key has one row at the most."""
         return not (self.replaces if self.last else unique(self.input, self.key))
 
+    @property
+    def _may_begin_anew(self) -> bool:
+        """Whether an operator in front may forget what it has said of a key."""
+        return any(node.forgets_after is not None for node in contracts([self.input]))
+
     def kept(self, basis: Basis) -> Fact:
         of = f"a key of {', '.join(self.key)}"
         if self.last and self.replaces:
@@ -95,7 +101,8 @@ class Upserts(Relational, Unary, Ungrouped):
         if self.last:
             return Fact(KEYS, f"grows with the number of keys: the last row of {of}")
         if not self.keeps_rows:
-            return Fact(BOUNDED, f"bounded: it keeps nothing, as {of} has one row at the most")
+            anew = "; one whose group is forgotten and begins anew has a row more" if self._may_begin_anew else ""
+            return Fact(BOUNDED, f"bounded: it keeps nothing, as {of} has one row at the most{anew}")
         return Fact(KEYS, f"grows with the number of keys: the row of {of}, to see whether another comes beside it")
 
     def place_of_filter(self, named: frozenset[str]) -> str | None:

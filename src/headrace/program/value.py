@@ -39,7 +39,14 @@ class Value(Cell):
     """
 
     kind = "value"
+    needs = ()
+    entries = False
+    projected = True
     computable = True
+
+    @staticmethod
+    def keeps(type: str, key: str | None, sql: str | None) -> str:
+        return type
 
     def __init__(
         self,

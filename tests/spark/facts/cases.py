@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,19 @@ START, SAME, MORE, PASSED, LATE = range(5)
 
 TICK = "tick"
 
+Change = tuple[str, tuple[Any, ...]]
+
 
 @dataclass(frozen=True)
 class Case:
-    """An operator in some form: the end of `stream` has its rows. `rows` is how many its state has after each epoch, where the fact tells."""
+    """An operator in some form: the end of `stream` has its rows. `last` is how many its state has when the time has passed, where that is
+    something else than what its fact says of growth. `monotone`: rows are said to be taken away, though none of these ever is.
+    """
 
     op: str
     stream: hr.Stream
-    rows: tuple[int, ...] | None = None
+    last: int | None = None
+    monotone: bool = False
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,11 @@ class Inputs:
     changing: hr.Stream
     plain: hr.Stream
     tables: Path
+
+    @classmethod
+    def of_now(cls, h: Harness, tables: Path) -> Inputs:
+        rows = h.source("rows", "k string, v int, ts timestamp")
+        return cls(rows, rows, rows, rows.filter("v < 100").select("k", "v"), tables)
 
     @classmethod
     def of(cls, h: Harness, tables: Path) -> Inputs:
@@ -53,28 +64,56 @@ class Inputs:
         )
 
 
-def commits(again: bool = False) -> Iterator[dict[str, list[tuple[str, tuple[Any, ...]]]]]:
+TIMES = {
+    START: ("01:00", "02:00", "02:00", "04:00"),
+    SAME: ("05:00", "11:00", "12:00", "13:00"),
+    MORE: ("20:00", "21:00", "22:00", "23:00"),
+}
+"""Of the rows of a key, in an hour. They go on from epoch to epoch, and none is late."""
+
+OTHER = {
+    START: {"a": ("01:00", "02:00")},
+    SAME: {"a": ("03:30", "12:00"), "b": ("03:30", "12:00")},
+    MORE: {"c": ("20:00", "22:00"), "d": ("20:00", "22:00")},
+}
+"""Those of the other rows: what the rows of the key b meet comes later than they."""
+
+
+def commits(again: bool = False) -> Iterator[dict[str, list[Change]]]:
     """What comes in each epoch; `again` in another order."""
     for epoch, keys in ((START, "ab"), (SAME, "ab"), (MORE, "cd")):
-        times = [_time(9 * (epoch == SAME) + minute) for minute in (1, 2, 2 + epoch % 2, 4)]
-        found = [(key, 10 * epoch + n, time) for key in keys for n, time in enumerate(times)]
+        rows = [(key, 10 * epoch + n, _at(time)) for key in keys for n, time in enumerate(TIMES[epoch])]
+        other = [(key, 10 * epoch + n, _at(time)) for key, times in OTHER[epoch].items() for n, time in enumerate(times)]
+        # one of the rows of the first epoch goes again
+        gone = [(key, 1, _at(TIMES[START][1])) for key in keys] if epoch == SAME else []
         come = {
-            "rows": [("+", row) for row in found],
-            "other": [("+", row) for row in found[::2]],
-            "changing": [("+", row) for row in found],
-            "plain": [("+", (key, v)) for key, v, _ in found],
+            "rows": [("+", row) for row in rows],
+            "other": [("+", row) for row in other],
+            "changing": [*(("+", row) for row in rows), *(("-", row) for row in gone)],
+            "plain": [("+", (key, v)) for key, v, _ in rows],
         }
-        if epoch == SAME:
-            # one of the rows of the first epoch goes again
-            come["changing"] += [("-", (key, 1, _time(2))) for key in keys]
-        yield {name: rows[::-1] if again else rows for name, rows in come.items()}
+        yield {name: changes[::-1] if again else changes for name, changes in come.items()}
     yield {name: [("+", (TICK, 0, "2026-01-03 00:00:00"))] for name in ("rows", "other", "changing")}
-    late = ("a", 100, _time(3))
-    yield {"rows": [("+", late)], "other": [("+", late)], "changing": [("+", late)], "plain": [("+", ("a", 100))]}
+    late, gone = ("a", 100, _at("03:00")), [("b", 0, _at(TIMES[START][0]))]
+    yield {
+        "rows": [("+", late)],
+        "other": [("+", late)],
+        "changing": [("+", late), *(("-", row) for row in gone)],
+        "plain": [("+", late[:2])],
+    }
 
 
-def _time(minute: int) -> str:
-    return f"2026-01-01 00:{minute:02}:00"
+def commits_of_now() -> Iterator[dict[str, list[Change]]]:
+    """The same for what goes by the time of the machine: rows of now, and an older one when more than a day has passed."""
+    now = datetime.now(UTC)
+    for epoch, keys in ((START, "ab"), (SAME, "ab"), (MORE, "cd")):
+        yield {"rows": [("+", (key, 10 * epoch + n, now - timedelta(minutes=n))) for key in keys for n in range(4)]}
+    yield {}
+    yield {"rows": [("+", ("a", 100, now))]}
+
+
+def _at(time: str) -> str:
+    return f"2026-01-01 00:{time}"
 
 
 def sources(i: Inputs) -> dict[str, Case]:
@@ -86,7 +125,7 @@ def stateless(i: Inputs) -> dict[str, Case]:
     cities.write_text("name,people\na,1\nb,2\n")
     table = hr.lookup.files(str(cities), format="csv", schema="name string, people int", constant=True)
     sums = i.changing.group_by("k").agg(n="sum(v)")
-    words = [("e", 1, "insert"), ("e", 1, "delete"), ("f", 2, "insert")]
+    words = [("e", 1, "insert"), ("f", 2, "insert"), ("g", 3, "delete")]
     weighed = hr.read.memory(words, "k string, v int, op string", name="weighed", change_column="op", trusted=True)
     return {
         "filter": Case("filter", i.plain.filter("v > 1")),
@@ -118,12 +157,13 @@ def aggregates(i: Inputs) -> dict[str, Case]:
         "one group": Case("aggregate", i.plain.group_by().agg(n="count(*)")),
         "one group of values": Case("aggregate", i.plain.group_by().agg(n="collect_list(v)")),
         "distinct": Case("aggregate", i.plain.select("k").distinct()),
-        "distinct, changing": Case("aggregate", i.changing.select("k").distinct()),
+        "distinct, changing": Case("aggregate", i.changing.select("k", one="v = 1").distinct()),
         "windows of groups": Case("aggregate", i.rows.window(hour).group_by("k", "window_end").agg(n="count(*)", some="mode(v)")),
         "windows of groups, changing": Case("aggregate", changing.group_by("k", "window_end").agg(n="count(*)", some="mode(v)")),
         "windows of groups, once": Case("aggregate", closing.group_by("k", "window_end").agg(n="count(*)", some="mode(v)")),
         "windows of groups, early": Case(
-            "aggregate", i.rows.window(hr.tumble("ts", "1 day"), emit="close", early="5 minutes").group_by("k", "window_end").agg(n="count(*)")
+            "aggregate",
+            i.rows.window(hr.tumble("ts", "1 day"), emit="close", early="5 minutes").group_by("k", "window_end").agg(n="count(*)"),
         ),
         "groups that expire": Case("aggregate", i.rows.group_by("k", expires="1 hour").agg(n="count(*)")),
         "groups that expire, changing": Case("aggregate", i.changing.group_by("k", expires="1 hour").agg(n="count(*)", most="max(v)")),
@@ -136,15 +176,15 @@ def joins(i: Inputs) -> dict[str, Case]:
     near = "k = c AND ts BETWEEN at - INTERVAL 5 MINUTES AND at + INTERVAL 5 MINUTES"
     hour = i.rows.window(hr.tumble("ts", "1 hour")).select("k", "v", "window_end")
     theirs = i.other.window(hr.tumble("at", "1 hour")).select("c", "w", end="window_end")
-    exists = "SELECT k, v FROM plain WHERE EXISTS (SELECT 1 FROM other WHERE c = k AND w > v) OR v = 2"
-    found = {
-        f"{how} join": Case("join", i.plain.join(other, on="k = c", how=how)) for how in ("inner", "left", "full", "semi", "anti")
-    }
+    exists = "SELECT k, v, EXISTS (SELECT 1 FROM other WHERE c = k AND w > v) AS met FROM plain"
+    found = {f"{how} join": Case("join", i.plain.join(other, on="k = c", how=how)) for how in ("inner", "left", "full", "semi", "anti")}
     found |= {
         f"{how} join, condition": Case("join", i.changing.join(other, on="k = c AND v < w", how=how))
         for how in ("inner", "left", "full", "semi", "anti")
     }
-    found |= {f"{how} join, near": Case("join", i.rows.join(i.other, on=near, how=how)) for how in ("inner", "left", "full", "semi", "anti")}
+    found |= {
+        f"{how} join, near": Case("join", i.rows.join(i.other, on=near, how=how)) for how in ("inner", "left", "full", "semi", "anti")
+    }
     found |= {
         f"{how} join, near, once": Case("join", i.rows.join(i.other, on=near, how=how, emit="close")) for how in ("left", "full", "anti")
     }
@@ -164,17 +204,19 @@ def joins(i: Inputs) -> dict[str, Case]:
 
 def as_of(i: Inputs) -> dict[str, Case]:
     met: dict[str, Any] = {"on": "k = c", "time": ("ts", "at")}
-    untimed = {"on": "k = c", "time": ("v", "w")}
-    timeless = i.plain.select("k", "v", ts="timestamp_seconds(v)"), i.other.select("c", "w", at="timestamp_seconds(w)")
-    assert untimed
+    timeless = i.plain.select("k", "v", ts="timestamp_seconds(v + 10)"), i.other.select("c", "w", at="timestamp_seconds(w)")
     return {
         "as of, without time": Case("join_asof", timeless[0].join_asof(timeless[1], **met)),
         # the last version of each key
-        "as of": Case("join_asof", i.rows.join_asof(i.other, **met), rows=(8, 16, 20, 4, 4)),
-        "as of, once": Case("join_asof", i.rows.join_asof(i.other, emit="close", **met)),
+        "as of": Case("join_asof", i.rows.join_asof(i.other, **met), last=4),
+        "as of, once": Case("join_asof", i.rows.join_asof(i.other, emit="close", **met), last=4),
         "as of, within": Case("join_asof", i.rows.join_asof(i.other, within="5 minutes", **met)),
-        "as of, forward": Case("join_asof", i.rows.join_asof(i.other, direction="forward", how="inner", **met)),
-        "as of, nearest": Case("join_asof", i.rows.join_asof(i.other, direction="nearest", **met)),
+        # of each of four keys the row behind the last version
+        "as of, forward": Case("join_asof", i.rows.join_asof(i.other, direction="forward", **met), last=4),
+        # the last version of each key, and the rows of the two keys that have none
+        "as of, nearest": Case(
+            "join_asof", i.rows.join_asof(i.other.filter("c in ('b', 'd')"), direction="nearest", **met), last=2 + 8 + 4
+        ),
         "as of, nearest within, once": Case(
             "join_asof", i.rows.join_asof(i.other, direction="nearest", within="5 minutes", emit="close", **met)
         ),
@@ -184,7 +226,7 @@ def as_of(i: Inputs) -> dict[str, Case]:
 def partitions(i: Inputs) -> dict[str, Case]:
     hour = hr.tumble("ts", "1 hour")
     windows, closing = i.rows.window(hour), i.rows.window(hour, emit="close")
-    place = hr.f.row_number().over(per=["k", "window_end"], by="v")
+    place = hr.f.row_number().over(per=["k", "window_end"], by="v desc")
     return {
         "places": Case("partition", i.plain.select("k", "v", place=hr.f.rank().over(per="k", by="v desc"))),
         "places, changing": Case("partition", i.changing.select("k", "v", total=hr.f.sum("v").over(per="k", by="v"))),
@@ -195,10 +237,10 @@ def partitions(i: Inputs) -> dict[str, Case]:
         "first of all": Case("top", i.plain.top(3, by="v desc")),
         "first of all, changing": Case("top", i.changing.top(3, by="v desc")),
         "first three, changing": Case("top", i.changing.top(3, by="v desc", per="k")),
-        "first, rank": Case("top", i.plain.select("k", h="v div 10").top(1, by="h desc", per="k", ties="rank")),
+        "first, rank": Case("top", i.plain.select("k", "v", same="v div 100").top(1, by="same desc", per="k", ties="rank")),
         "first, dense_rank": Case("top", i.changing.select("k", h="v div 10").top(2, by="h desc", per="k", ties="dense_rank")),
-        "behind the first": Case("top", hr.sql("SELECT k, v FROM plain ORDER BY v LIMIT 100 OFFSET 2", plain=i.plain)),
-        "all behind the first": Case("top", hr.sql("SELECT k, v FROM plain ORDER BY v OFFSET 2", plain=i.plain)),
+        "behind the first": Case("top", hr.sql("SELECT k, v FROM plain ORDER BY v DESC LIMIT 2 OFFSET 2", plain=i.plain)),
+        "all behind the first": Case("top", hr.sql("SELECT k, v FROM plain ORDER BY v OFFSET 2", plain=i.plain), monotone=True),
         "first of windows": Case("top", windows.top(2, by="v desc", per=["k", "window_end"])),
         "first of windows, once": Case("top", closing.top(2, by="v desc", per=["k", "window_end"])),
         "first that expires": Case("top", i.rows.top(1, by="v desc", per="k", expires="1 hour")),
@@ -213,9 +255,11 @@ def others(i: Inputs) -> dict[str, Case]:
         "sessions": Case("sessions", i.rows.window(gap)),
         "sessions, once": Case("sessions", i.rows.window(gap, emit="close", lateness="1 minute")),
         "sessions, changing": Case("sessions", i.changing.window(gap)),
-        "sessions without time": Case("sessions", i.plain.select("k", at="timestamp_seconds(v)").window(hr.sessions("at", "3 seconds", per="k"))),
+        "sessions without time": Case(
+            "sessions", i.plain.select("k", at="timestamp_seconds(v)").window(hr.sessions("at", "8 seconds", per="k"))
+        ),
         "ledger": Case("ledger", i.changing),
-        "consolidate": Case("consolidate", i.changing.changes()),
+        "consolidate": Case("consolidate", i.changing.select("k").changes()),
         "last rows": Case("upserts", i.plain.upserts("k")),
         "last rows, as changes": Case("upserts", i.plain.upserts("k").changes()),
         "one row for each key": Case("upserts", sums.union(sums.filter("false")).upserts("k")),
@@ -248,12 +292,20 @@ class Maps(hr.Program):
         hr.emit(k=e.k, n=self.xs.size())
 
 
-class Collects(hr.Program):
+class Sums(hr.Program):
     total = hr.Aggregate("sum(x)", "x int")
 
     def on_event(self, e: Any) -> None:
         self.total.add(x=e.v)
         hr.emit(k=e.k, total=self.total.get())
+
+
+class Collects(hr.Program):
+    all = hr.Aggregate("collect_list(x)", "x int")
+
+    def on_event(self, e: Any) -> None:
+        self.all.add(x=e.v)
+        hr.emit(k=e.k, n=hr.f.size(self.all.get()))
 
 
 class Timers(hr.Program):
@@ -323,7 +375,8 @@ def programs(i: Inputs) -> dict[str, Case]:
         "values by key": plain.process(Counts),
         "a list by key": plain.process(Lists),
         "a map by key": plain.process(Maps),
-        "an aggregate by key": plain.process(Collects),
+        "a sum by key": plain.process(Sums),
+        "all values by key": plain.process(Collects),
         "a value of the whole stream": whole.process(Counts),
         "a list of the whole stream": whole.process(Lists),
         "timers": rows.process(Timers),
@@ -331,12 +384,16 @@ def programs(i: Inputs) -> dict[str, Case]:
         "what is forgotten": rows.process(Forgets),
         "what is forgotten, as rows come": rows.process(Forgets, order="arrival"),
         "rules": rows.process(Rules, other=hr.broadcast(i.other)),
-        "rules for a while": rows.process(ForAWhile, other=hr.broadcast(i.other)),
         "nothing": plain.process(Passes),
         "nothing, in the order of time": rows.process(Passes),
         "first in a while": i.rows.dedupe(on="k", within="30 minutes"),
     }
-    return {name: Case("program", stream.named(name.replace(",", ""))) for name, stream in found.items()}
+    # What expires of a map for all keys goes in the epoch behind.
+    for_a_while = rows.process(ForAWhile, other=hr.broadcast(i.other)).named("rules for a while")
+    return {
+        **{name: Case("program", stream.named(name.replace(",", ""))) for name, stream in found.items()},
+        "rules for a while": Case("program", for_a_while, last=4),
+    }
 
 
 TABLES: tuple[Callable[[Inputs], Mapping[str, Case]], ...] = (
@@ -351,5 +408,28 @@ TABLES: tuple[Callable[[Inputs], Mapping[str, Case]], ...] = (
 )
 
 
+class Alarms(hr.Program):
+    due = hr.Timer(clock="processing")
+
+    def on_event(self, e: Any) -> None:
+        self.due.set(hr.now() + hr.minutes(30))
+        hr.emit(k=e.k, v=e.v)
+
+    def on_due(self, at: Any) -> None:
+        hr.emit(k=self.key.k, v=hr.lit(-1))
+
+
+def of_processing_time(i: Inputs) -> dict[str, Case]:
+    """Those that go by the time of the machine. Rows are of now."""
+    windows = i.plain.select("k", "v", at="current_timestamp()").window(hr.tumble("at", "1 day"))
+    return {
+        "rows of now": Case("temporal", hr.sql("SELECT k, v FROM rows WHERE ts > now() - INTERVAL 1 HOUR", rows=i.rows)),
+        "rows of later": Case("temporal", hr.sql("SELECT k, v FROM rows WHERE ts + INTERVAL 2 HOURS < now()", rows=i.rows)),
+        "windows of now": Case("aggregate", windows.group_by("k", "window_end").agg(n="count(*)")),
+        "alarms": Case("program", i.plain.key_by("k").process(Alarms).named("alarms")),
+    }
+
+
 def cases(i: Inputs) -> dict[str, Case]:
+    """Those that go by event time, or by none."""
     return {name: case for table in TABLES for name, case in table(i).items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,20 +13,22 @@ from headrace.engine.state import stored_job
 from headrace.jvm.frames import java_session
 from headrace.jvm.packages import attach
 from headrace.jvm.session import jvm
+from headrace.ops.operator import operator
 from headrace.ops.relational import Stateful
 from headrace.packages import Packages
 from headrace.plan import Fact, Node, Plan, facts, order
 from headrace.spark.inspect.inspect import document
 from headrace.spark.inspect.tables import kept
 from headrace.testing import Harness
-from tests.spark.facts.cases import Inputs, cases, commits
+from tests.spark.facts.cases import Case, Change, Inputs, cases, commits, commits_of_now, of_processing_time
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 REACHED = Packages(scala=Path(__file__).parent / "scala", name="facts")
 
-Change = tuple[tuple[Any, ...], int]
+HELD = "held_"
+Weighed = tuple[tuple[Any, ...], int]
 
 
 @dataclass(frozen=True)
@@ -35,11 +37,13 @@ class Kept:
 
     stored: int
     known: int
+    bytes: int
     tables: Mapping[str, int]
 
     @property
     def rows(self) -> int:
-        return sum(self.tables.values())
+        """Those that it keeps, without the ones that wait for the watermark."""
+        return sum(rows for table, rows in self.tables.items() if not table.startswith(HELD))
 
 
 @dataclass(frozen=True)
@@ -51,9 +55,24 @@ class Ran:
     ops: Mapping[str, str]
     operators: Mapping[str, Node]
     facts: Mapping[str, Mapping[str, Fact]]
-    outs: Mapping[str, list[list[Change]]]
+    outs: Mapping[str, list[list[Weighed]]]
     states: list[Mapping[str, Kept]]
     late: Mapping[str, int]
+    last: Mapping[str, int | None]
+    monotone: frozenset[str]
+
+    @property
+    def whole(self) -> frozenset[str]:
+        """The cases whose rows are those of their operators."""
+        return frozenset(case for case, end in self.ends.items() if end.name == self.owners[case])
+
+    def stateful(self) -> list[str]:
+        """The cases of operators with state."""
+        return [case for case, owner in self.owners.items() if owner in self.operators]
+
+    def forgets(self, case: str) -> bool:
+        """Whether some operator of a case forgets groups."""
+        return any(operator(node).forgets_after is not None for node in order([self.ends[case]]))
 
     def state(self, case: str) -> list[Kept]:
         """What the operator of a case kept after each epoch."""
@@ -68,32 +87,55 @@ class Ran:
         return Counter({row: n for row, n in found.items() if n})
 
 
-def run(spark: SparkSession, folder: Path, *, again: bool = False) -> Ran:
-    """All cases in one job; `again` with the rows of each epoch in another order."""
+def run(spark: SparkSession, folder: Path) -> Ran:
+    """The cases of event time, and of none, in one job."""
     with Harness() as h:
-        asked = cases(Inputs.of(h, folder))
-        outs = {name: h.collect(case.stream) for name, case in asked.items()}
-        last: list[int] = []
-        for come in commits(again):
-            h.commit(come)
-            [query] = h._queries()
-            last.append(query.totals.epoch)
+        return _run(spark, h, cases(Inputs.of(h, folder)), commits())
+
+
+def run_now(spark: SparkSession, folder: Path) -> Ran:
+    """The cases of processing time."""
+    with Harness() as h:
+        return _run(spark, h, of_processing_time(Inputs.of_now(h, folder)), commits_of_now())
+
+
+def _run(spark: SparkSession, h: Harness, asked: Mapping[str, Case], all: Iterable[Mapping[str, list[Change]]]) -> Ran:
+    outs = {name: h.collect(case.stream) for name, case in asked.items()}
+    last: list[int] = []
+    for come in all:
+        if not come:
+            h.advance("30 hours")
+        h.commit(come)
         [query] = h._queries()
-        totals, live = query.totals, query.identity.live()
-        job = h._job
-        assert job is not None
-        ends = {name: sink.inputs[0] for name, sink in zip(asked, (job.plan.nodes[one] for one in job.plan.sinks), strict=True)}
-        operators = {name: node for name, node in job.plan.nodes.items() if isinstance(node, Stateful)}
-        return Ran(
-            ends,
-            {name: str(_owner(case.op, ends[name])) for name, case in asked.items()},
-            {name: case.op for name, case in asked.items()},
-            operators,
-            {title: facts(job.plan, title) for title in ("state", "rows", "order", "time")},
-            {name: [[change for (n, _), changes in out._sink.epochs.items() if n == commit for change in changes] for commit in range(1, len(last) + 1)] for name, out in outs.items()},
-            [_states(spark, h._folder / "checkpoint", job.plan, epoch) for epoch in last],
-            {name: sum(totals.of_input(live[name].op, side, "late") for side in (0, 1)) for name in operators},
-        )
+        last.append(query.totals.epoch)
+    [query] = h._queries()
+    totals, live = query.totals, query.identity.live()
+    job = h._job
+    assert job is not None
+    ends = {name: sink.inputs[0] for name, sink in zip(asked, (job.plan.nodes[one] for one in job.plan.sinks), strict=True)}
+    operators = {name: node for name, node in job.plan.nodes.items() if isinstance(node, Stateful)}
+    return Ran(
+        ends,
+        {name: str(_owner(case.op, ends[name])) for name, case in asked.items()},
+        {name: case.op for name, case in asked.items()},
+        operators,
+        {title: facts(job.plan, title) for title in ("state", "rows", "order", "time")},
+        {
+            name: [
+                [(_frozen(row), weight) for (n, _), changes in sorted(out._sink.epochs.items()) if n == commit for row, weight in changes]
+                for commit in range(1, len(last) + 1)
+            ]
+            for name, out in outs.items()
+        },
+        [_states(spark, h._folder / "checkpoint", job.plan, epoch) for epoch in last],
+        {name: sum(totals.of_input(live[name].op, side, "late") for side in (0, 1)) for name in operators},
+        {name: case.last for name, case in asked.items()},
+        frozenset(name for name, case in asked.items() if case.monotone),
+    )
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(map(_frozen, value)) if isinstance(value, list | tuple) else value
 
 
 def _owner(op: str, end: Node) -> str | None:

@@ -120,7 +120,7 @@ private final class Check(val session: SparkSession) {
     if (names.nonEmpty) called(node) = called.getOrElse(node, Nil) ++ names
   }
 
-  /** Notes for the parts of an aggregate how much is kept of a group. */
+  /** Notes for the parts of an aggregate, or for the aggregates among the cells of a program, how much is kept of a group. */
   def keeps(node: String, parts: Seq[(String, String)]): Unit = storage(node) = parts
 
   /** The texts of one scope; a text that fails is a fault of its own. */

@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from headrace.ops.facts.carried import Columns
 from headrace.plan import Node
 
-GROWS, GROUPS, KEYS, BOUNDED, GIVEN = "grows with rows", "grows with groups", "grows with keys", "bounded", "given back"
+GROWS, GROUPS, KEYS, ENTRIES = "grows with rows", "grows with groups", "grows with keys", "grows with entries"
+BOUNDED, GIVEN = "bounded", "given back"
 """How the state of an operator grows."""
 
 
 @dataclass(frozen=True)
 class Basis:
-    """What is known of an operator: whether rows are only ever added to its inputs, the columns of nodes that close, and for an aggregate,
-    once it is asked, its parts with how much is kept for each.
+    """What is known of an operator: whether rows are only ever added to its inputs, the columns of nodes that close, and of the aggregates
+    in it, once that is asked, how much is kept for each.
     """
 
     append: bool

@@ -8,7 +8,7 @@ from typing import Any
 
 from headrace.schema import parse_schema
 from headrace.spark.compile.identity import Entry, Identity, QueryIdentity, Shape, held_columns, key_columns
-from headrace.spark.compile.layout import FIXED, Cell
+from headrace.spark.compile.layout import Cell
 
 Json = dict[str, Any]
 
@@ -67,7 +67,7 @@ def _cells(old: tuple[Cell, ...], new: tuple[Cell, ...]) -> tuple[list[Json], li
             projected.append(f"{was.name} is called {cell.name}")
         if was.said == cell.said:
             continue
-        if cell.kind in FIXED:
+        if not cell.projected:
             cells.append({"id": cell.id, "name": cell.name, "kind": cell.kind, "old": _told(was), "new": _told(cell)})
             words.append(f"{cell.name} is {cell.said} instead of {was.said}")
         else:

@@ -16,7 +16,7 @@ import org.json4s.jackson.JsonMethods
 object Reached {
 
   /** By the number of an operator (0: of no operator of the document): how many values and pages it has, how many of them its layout knows,
-    * and how many rows each of its tables has.
+    * how many bytes they have, and how many rows each of its tables has.
     */
   def counts(session: SparkSession, document: String): String = {
     val own = Inside.clone(session)
@@ -24,22 +24,24 @@ object Reached {
     val all = Inspect.kept(own, document, { (folder, epoch) => read += new Collected(own, folder, epoch); read.last })
     Settings.under(own) {
       val tables = all.flatMap(one => one.layout.parts.collect { case table: Table => (s"${one.op} ${table.suffix}", one.tables.rows(table)) })
-      val rows = own.sparkContext.union(tables.map { case (name, rows) => rows.map(_ => name) }).countByValue()
+      // In few tasks: each table has few rows.
+      val rows = own.sparkContext.union(tables.map { case (name, rows) => rows.map(_ => name) }).coalesce(2).countByValue()
       val known = all.map(one => one.op -> one).toMap
-      val found = all.map(one => one.op -> mutable.Map("stored" -> 0L, "known" -> 0L)).toMap
-      val strange = mutable.Map("stored" -> 0L, "known" -> 0L)
-      def count(group: Array[Byte], isKnown: Kept => Boolean): Unit = {
+      val found = all.map(one => one.op -> mutable.Map("stored" -> 0L, "known" -> 0L, "bytes" -> 0L)).toMap
+      val strange = mutable.Map("stored" -> 0L, "known" -> 0L, "bytes" -> 0L)
+      def count(group: Array[Byte], bytes: Array[Byte], isKnown: Kept => Boolean): Unit = {
         val op = Wire.opOf(group)
         val into = if (known.contains(op)) found(op) else strange
         into("stored") += 1
+        into("bytes") += bytes.length
         if (known.get(op).exists(isKnown)) into("known") += 1
       }
       // A value is read by a table of values, or as the first page of a bag; a program's may have no more than marks of its bags.
       def readsValues(one: Kept) = one.layout.parts.exists { case _: ValueTable | _: BagTable => true; case _ => false }
       for (level <- all.map(_.level).distinct; from <- read) {
-        from.values(level).collect().foreach(row => count(row.getBinary(0), readsValues))
+        from.values(level).collect().foreach(row => count(row.getBinary(0), row.getBinary(1), readsValues))
         from.pages(level).collect().foreach { row =>
-          count(row.getBinary(0), _.layout.parts.exists(_.bags.contains(SparkState.bagOf(row.getLong(1)))))
+          count(row.getBinary(0), row.getBinary(2), _.layout.parts.exists(_.bags.contains(SparkState.bagOf(row.getLong(1)))))
         }
       }
       JsonMethods.compact(JObject(((0, strange) +: found.toSeq).map { case (op, counts) =>
@@ -48,6 +50,7 @@ object Reached {
         op.toString -> (JObject(
           "stored" -> JLong(counts("stored")),
           "known" -> JLong(counts("known")),
+          "bytes" -> JLong(counts("bytes")),
           "tables" -> JObject((names.toMap ++ own).toList)): JValue)
       }.toList))
     }
