@@ -165,7 +165,8 @@ class Program(Stateful, Ungrouped):
         cells = [cell for cell in self.traced.cells if cell.kind != "timer"]
         keys = [name for name, _ in self.keys[0]]
         of = f"a key of {', '.join(keys)}" if keys else "the whole stream"
-        cleared, expiring = self.traced.cleared, {cell.name for cell in cells if cell.expires_ms is not None}
+        cleared = self.traced.cleared & {cell.name for cell in cells}
+        expiring = {cell.name for cell in cells if cell.expires_ms is not None}
         stay = [cell for cell in cells if cell.name not in cleared | expiring]
         buffers = dict(basis.parts(self)) if any(cell.kind == "aggregate" for cell in stay) else {}
         endless = [cell.name for cell in stay if cell.has_entries or buffers.get(cell.name) == "values"]
@@ -173,19 +174,26 @@ class Program(Stateful, Ungrouped):
         names = ", ".join(cell.name for cell in cells if cell.kind != "broadcast")
         ends = " or ".join([*(["the program clears it"] if cleared else []), *(["it expires"] if expiring else [])])
         held = "the rows that wait for the watermark" if self.order == "time" else ""
-        more = (f" and {held}" if held else "") + (f"; {shared} for all keys, once in each partition" if shared else "")
+        everywhere = f"; {shared} for all keys, once in each partition" if shared else ""
+        more = (f" and {held}" if held else "") + everywhere
+        going = ", ".join(cell.name for cell in cells if cell not in stay)
+        given = f"; given back when {ends}: {going}" if going else ""
         if endless:
-            return Fact(ENTRIES, f"grows with what is put into {', '.join(endless)}, of which nothing is ever taken away")
+            return Fact(
+                ENTRIES, f"grows with what is put into {', '.join(endless)}, of which nothing is ever taken away{given}{everywhere}"
+            )
+        kept = ", ".join(cell.name for cell in stay)
         if stay and keys:
-            kept = ", ".join(cell.name for cell in stay)
-            return Fact(KEYS, f"grows with the number of keys: {kept} is kept for {of} and never cleared")
+            return Fact(KEYS, f"grows with the number of keys: {kept} is kept for {of} and never cleared{given}{everywhere}")
         if stay:
-            return Fact(BOUNDED, f"bounded: {names}, once{more}")
+            return Fact(BOUNDED, f"bounded: {kept}, once{more}{given}")
         if cells:
             return Fact(GIVEN, f"given back when {ends}: {f'{names} for {of}{more}' if names else shared}")
         if len(cells) < len(self.traced.cells):
             return Fact(GIVEN, f"given back when they fire: pending timers of {of}{more}")
-        return Fact(GIVEN, f"given back when it passes them: {held}") if held else Fact(BOUNDED, "bounded: it keeps nothing")
+        if held:
+            return Fact(GIVEN, "given back when the watermark passes them: the rows that wait for it")
+        return Fact(BOUNDED, "bounded: it keeps nothing")
 
     @property
     def caveat(self) -> str | None:

@@ -38,7 +38,7 @@ class Aggregate(Cell):
     write_with = ".add(...)"
 
     @staticmethod
-    def keeps(type: str, key: str | None, sql: str | None) -> str:
+    def _keeps(type: str, key: str | None, sql: str | None) -> str:
         return f"{sql} over {type}"
 
     def __init__(

@@ -37,5 +37,5 @@ class Broadcast(Map):
     projected = False
 
     @staticmethod
-    def keeps(type: str, key: str | None, sql: str | None) -> str:
+    def _keeps(type: str, key: str | None, sql: str | None) -> str:
         return f"a map of {type} by {key} for all keys"

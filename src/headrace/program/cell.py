@@ -70,13 +70,13 @@ class Cell(Opaque):
         if "kind" not in vars(cls):
             return
         unsaid = [name for name in ("needs", "entries", "projected") if not hasattr(cls, name)]
-        unsaid += ["keeps"] if cls.keeps is Cell.keeps else []
+        unsaid += ["_keeps"] if cls._keeps is Cell._keeps else []
         if unsaid:
             raise TypeError(f"{cls.__name__} does not say: {', '.join(unsaid)}")
-        KINDS[cls.kind] = CellKind(cls.needs, cls.keeps, cls.entries, cls.projected, cls.computable, cls.fires)
+        KINDS[cls.kind] = CellKind(cls.needs, cls._keeps, cls.entries, cls.projected, cls.computable, cls.fires)
 
     @staticmethod
-    def keeps(type: str, key: str | None, sql: str | None) -> str:
+    def _keeps(type: str, key: str | None, sql: str | None) -> str:
         """What a cell keeps, in words."""
         raise NotImplementedError
 

@@ -39,7 +39,7 @@ class Map(Entries):
     write_with = ".set(key, ...)"
 
     @staticmethod
-    def keeps(type: str, key: str | None, sql: str | None) -> str:
+    def _keeps(type: str, key: str | None, sql: str | None) -> str:
         return f"a map of {type} by {key}"
 
     def __init__(

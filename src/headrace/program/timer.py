@@ -55,7 +55,7 @@ class Timer(Cell):
     read_with = ".at()"
 
     @staticmethod
-    def keeps(type: str, key: str | None, sql: str | None) -> str:
+    def _keeps(type: str, key: str | None, sql: str | None) -> str:
         return "a timer" if key is None else f"a timer by {key}"
 
     def __init__(self, *, clock: str = "event", key: Any = None, was: str | Column | None = None) -> None:

@@ -45,7 +45,7 @@ class Value(Cell):
     computable = True
 
     @staticmethod
-    def keeps(type: str, key: str | None, sql: str | None) -> str:
+    def _keeps(type: str, key: str | None, sql: str | None) -> str:
         return type
 
     def __init__(
