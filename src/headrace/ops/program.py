@@ -178,13 +178,13 @@ class Program(Stateful, Ungrouped):
         more = (f" and {held}" if held else "") + everywhere
         going = ", ".join(cell.name for cell in cells if cell not in stay)
         given = f"; given back when {ends}: {going}" if going else ""
+        kept = ", ".join(cell.name for cell in stay if cell.name not in endless)
+        by_key = f"with the number of keys: {kept} is kept for {of} and never cleared" if kept and keys else ""
         if endless:
-            return Fact(
-                ENTRIES, f"grows with what is put into {', '.join(endless)}, of which nothing is ever taken away{given}{everywhere}"
-            )
-        kept = ", ".join(cell.name for cell in stay)
-        if stay and keys:
-            return Fact(KEYS, f"grows with the number of keys: {kept} is kept for {of} and never cleared{given}{everywhere}")
+            put = f"what is put into {', '.join(endless)}, of which nothing is ever taken away"
+            return Fact(ENTRIES, f"grows with {put}{f', and {by_key}' if by_key else ''}{given}{everywhere}")
+        if by_key:
+            return Fact(KEYS, f"grows {by_key}{given}{everywhere}")
         if stay:
             return Fact(BOUNDED, f"bounded: {kept}, once{more}{given}")
         if cells:

@@ -146,6 +146,8 @@ class Sessions(Relational, Unary, Ungrouped):
             return Fact(GROWS, f"grows with the rows, as one that comes may join two sessions: {rows}")
         more = f" and {shown(end.lateness_ms)} more" if end.lateness_ms else ""
         late = "; rows that come later are late" if end.straight else ""
+        if end.straight and self.gap_us is not None:
+            late += f", by when the last one closed, which is kept for {shown_micros(self.gap_us)} more"
         return Fact(GIVEN, f"given back when the watermark passes the end of a session{more}{late}; till then: {rows}")
 
     def goes_by(self, group: Group | None) -> Clock:

@@ -255,6 +255,7 @@ def others(i: Inputs) -> dict[str, Case]:
         "sessions": Case("sessions", i.rows.window(gap)),
         "sessions, once": Case("sessions", i.rows.window(gap, emit="close", lateness="1 minute")),
         "sessions, changing": Case("sessions", i.changing.window(gap)),
+        "sessions, wide": Case("sessions", i.rows.window(hr.sessions("ts", "1 day", per="k")), last=0),
         "sessions without time": Case(
             "sessions", i.plain.select("k", at="timestamp_seconds(v)").window(hr.sessions("at", "8 seconds", per="k"))
         ),

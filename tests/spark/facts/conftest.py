@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.spark.facts.run import Ran, run, run_now
+from tests.spark.facts.run import Ran, run, run_again, run_now
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -15,3 +15,8 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="package")
 def runs(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> list[Ran]:
     return [one(spark, tmp_path_factory.mktemp("facts")) for one in (run_now, run)]
+
+
+@pytest.fixture(scope="package")
+def again(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    return run_again(spark, tmp_path_factory.mktemp("again"))

@@ -71,6 +71,20 @@ def _growth(ran: Ran, case: str) -> Iterable[str]:
         yield f"{case}: {rows} is not: {fact.text}"
 
 
+def test_without_keys_right_rows_are_kept_in_every_partition(runs: list[Ran]) -> None:
+    _, ran = runs
+    assert "each right row is kept in every partition" in ran.facts["state"][ran.owners["join without keys"]].text
+    tables = [kept.tables for kept in ran.state("join without keys")]
+    assert [(one["left"], one["right"]) for one in tables] == [(8, 2 * 2), (16, 2 * 6), (24, 2 * 10), (24, 2 * 10), (25, 2 * 11)]
+
+
+def test_when_a_session_closed_is_kept_for_a_gap(runs: list[Ran]) -> None:
+    _, ran = runs
+    assert "by when the last one closed, which is kept for 1 day more" in ran.facts["state"][ran.owners["sessions, wide"]].text
+    kept = ran.state("sessions, wide")[PASSED]
+    assert (kept.rows, kept.stored) == (0, 4)
+
+
 def test_rows_are_taken_away_where_it_is_said_and_nowhere_else(runs: list[Ran]) -> None:
     for ran in runs:
         taken = {case for case, epochs in ran.outs.items() if any(weight < 0 for changes in epochs for _, weight in changes)}
@@ -124,6 +138,14 @@ def test_keys_are_unique(runs: list[Ran]) -> None:
                     if any(n > 1 for n in times.values()) and not (epoch == LATE and ran.forgets(case)):
                         twice.append(f"{case}, epoch {epoch}: {sorted(key)}")
     assert twice == []
+
+
+def test_how_rows_arrive_makes_a_difference_where_it_is_said_and_nowhere_else(runs: list[Ran], again: Ran) -> None:
+    _, ran = runs
+    other = {case for case in ran.ends for epoch in range(5) if ran.there(case, epoch) != again.there(case, epoch)}
+    said = {case for case in ran.ends if (order := ran.facts["order"].get(ran.owners[case])) and "depend on how rows arrive" in order.text}
+    assert other - said == set()
+    assert {"values by key", "a list by key"} <= other
 
 
 def test_operators_without_state_have_no_place_in_a_level(runs: list[Ran]) -> None:
