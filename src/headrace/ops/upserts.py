@@ -68,6 +68,10 @@ class Upserts(Relational, Unary, Ungrouped):
         return self.last
 
     @property
+    def caveat(self) -> str | None:
+        return "keeps of each key the row that is read last" if self.last else None
+
+    @property
     def key_names(self) -> tuple[str | None, ...]:
         return self.key
 
