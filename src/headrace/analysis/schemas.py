@@ -39,7 +39,8 @@ class Schemas:
     the time of the epoch, such as `current_timestamp()`, the same when the epoch is run again; `total` the filters whose conditions have a
     value on every row, whatever is in it; `outside` the functions that a node calls and that are not Spark's own; `casts` what a text
     compares or computes though it is a text; `storage` the parts of an aggregate, each with how much is kept of a group for it: "constant",
-    "append" (constant while rows are only added) or "values" (those that differ).
+    "append" (constant while rows are only added) or "values" (those that differ); likewise of the cells of a program that are aggregates,
+    "values" where Spark does not say how large they may become.
     """
 
     of: Mapping[str, Struct]

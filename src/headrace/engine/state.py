@@ -32,11 +32,7 @@ class State:
         self.job = stored.job
         kept = tables.kept(stored)
         if not kept:
-            raise HeadraceError(
-                "NO_STATE",
-                f"the job {stored.job} has no operator that keeps anything",
-                hint="job.explain() says what each operator of a job keeps.",
-            )
+            raise _none(stored.job)
         there = {query: tables.epochs(folder, query) for query in dict.fromkeys(one.query for one in kept)}
         self.epochs = tuple(sorted({number for numbers in there.values() for number in numbers}))
         if not self.epochs:
@@ -55,7 +51,7 @@ class State:
         self._stored = stored
 
     def __repr__(self) -> str:
-        return f"<State {self.job}, epoch {self.epoch}: {', '.join(table.name for one in self._kept for table in one.tables)}>"
+        return f"<State {self.job}, epoch {self.epoch}: {', '.join(one.name for one in self._kept)}>"
 
     def _repr_html_(self) -> str:
         tables = "".join(f"<tr><td>{escape(name)}</td><td>{escape(columns)}</td></tr>" for name, columns in self.tables.items())
@@ -81,7 +77,10 @@ class State:
 
     @cached_property
     def _inspected(self) -> Inspected:
-        return Inspected(self.folder, self._stored, self._kept, self.queries)
+        found = Inspected(self.folder, self._stored, self._kept, self.queries)
+        if not found.schemas:
+            raise _none(self.job)
+        return found
 
     def _known(self, name: str) -> str:
         for known in self._inspected.schemas:
@@ -140,6 +139,11 @@ def stored_job(folder: Path) -> Stored:
         f"{folder} is no checkpoint: {why}",
         hint=_where(folder),
     )
+
+
+def _none(job: str) -> HeadraceError:
+    hint = "job.explain() says what each operator of a job keeps."
+    return HeadraceError("NO_STATE", f"the job {job} has no operator that keeps anything", hint=hint)
 
 
 def _where(folder: Path) -> str:

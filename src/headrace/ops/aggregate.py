@@ -15,7 +15,7 @@ from headrace.ops.expires import Duration, expiring, expiry
 from headrace.ops.facts.keys import Keys, lower
 from headrace.ops.facts.kind import APPEND, CHANGES, only_added
 from headrace.ops.facts.reading import Wanted, read
-from headrace.ops.facts.state import BOUNDED, GROUPS, GROWS, OF_GROUPS, Basis
+from headrace.ops.facts.state import BOUNDED, GROUPS, GROWS, Basis
 from headrace.ops.handle import Handle, verb
 from headrace.ops.inlet import Checked, Inlet, Json, inlet, lists
 from headrace.ops.relational import Grouped
@@ -104,10 +104,6 @@ class Aggregate(Grouped):
         if self.keys:
             return Fact(GROUPS, f"grows with the number of groups: a row of numbers for {of}")
         return Fact(BOUNDED, f"bounded: a row of numbers for {of}")
-
-    @property
-    def tables(self) -> tuple[str, ...]:
-        return (OF_GROUPS,)
 
     def relation(self) -> Json:
         return {"keys": lists(self.keys), "aggregates": lists(self.aggregates), "global": not self.keys}

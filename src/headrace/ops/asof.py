@@ -110,11 +110,21 @@ class AsOf(Ungrouped, TwoSided):
     def kept(self, basis: Basis) -> Fact:
         if self.clock != EVENT:
             return Fact(GROWS, "grows with the rows of both sides, as any row may get another version; a watermark on both would end that")
-        waits = "rows until the watermark has passed them" if self.direction == "backward" else "rows until no other version can be theirs"
-        if self.direction == "forward" or self.within_us is not None:
-            return Fact(GIVEN, f"given back by the watermark: {waits}, versions until no row can need them")
         of = f"a key of {', '.join(left for left, _ in self.keys)}"
-        return Fact(KEYS, f"grows with the number of keys: the last version of {of}; given back by the watermark: {waits}")
+        late = "; rows and versions that come when it has passed them are late"
+        if self.direction == "backward":
+            waits = "rows until the watermark has passed them"
+            if self.within_us is None:
+                return Fact(KEYS, f"grows with the number of keys: the last version of {of}; given back by the watermark: {waits}{late}")
+        else:
+            waits = "rows until no other version can be theirs"
+            if self.within_us is None:
+                waiting = f"those behind the last version of {of}" if self.direction == "forward" else f"those of {of} without versions"
+                bound = "; `within` would end that"
+                return Fact(
+                    GROWS, f"grows with the rows that wait for a version: {waiting}{bound}; given back by the watermark: {waits}{late}"
+                )
+        return Fact(GIVEN, f"given back by the watermark: {waits}, versions until no row can need them{late}")
 
     def relation(self) -> Json:
         texts = {

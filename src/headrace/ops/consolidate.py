@@ -21,10 +21,6 @@ class Consolidate(NetRows):
     def kept(self, basis: Basis) -> Fact:
         return Fact(BOUNDED, "bounded: it keeps nothing")
 
-    @property
-    def tables(self) -> tuple[str, ...]:
-        return ()
-
 
 def consolidate(input: Node) -> Consolidate:
     return Consolidate(input, site=here())

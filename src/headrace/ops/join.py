@@ -206,7 +206,8 @@ class Join(TwoSided):
             counts = "of the right ones it keeps how many a key has"
             return Fact(GROWS, f"grows with the left rows, each of which may still meet one; {counts}{cure}")
         partners = "" if self.how == "inner" or self.condition is None else ", and how many partners each has"
-        return Fact(GROWS, f"grows with the rows of both sides, each of which may still meet a row that comes{partners}{cure}")
+        spread = "" if self.keys or self.how == "full" else "; without keys each right row is kept in every partition"
+        return Fact(GROWS, f"grows with the rows of both sides, each of which may still meet a row that comes{partners}{spread}{cure}")
 
     def _cure(self, columns: Mapping[Node, Columns]) -> str:
         """What would let the rows of a join go, if little is missing."""

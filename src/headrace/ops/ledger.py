@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headrace.errors import here
-from headrace.ops.facts.state import GROWS, OF_ROWS, Basis
+from headrace.ops.facts.state import GROWS, Basis
 from headrace.ops.relational import NetRows
 from headrace.plan import Fact, Node, node
 
@@ -24,10 +24,6 @@ class Ledger(NetRows):
 
     def kept(self, basis: Basis) -> Fact:
         return Fact(GROWS, "grows with the rows that are there: how often each is, to judge what is taken away")
-
-    @property
-    def tables(self) -> tuple[str, ...]:
-        return (OF_ROWS,)
 
 
 def ledger(input: Node) -> Ledger:

@@ -17,7 +17,7 @@ from headrace.ops.facts.keys import Keys as Unique
 from headrace.ops.facts.kind import APPEND, kind_of
 from headrace.ops.facts.outputs import DEAD_COLUMNS, DEAD_LETTER, LATE, MAIN
 from headrace.ops.facts.reading import Wanted
-from headrace.ops.facts.state import BOUNDED, GIVEN, KEYS, Basis
+from headrace.ops.facts.state import BOUNDED, ENTRIES, GIVEN, KEYS, Basis
 from headrace.ops.facts.time import event_time
 from headrace.ops.inlet import Checked, Inlet, Json, lists
 from headrace.ops.operator import Ungrouped, operator
@@ -162,24 +162,38 @@ class Program(Stateful, Ungrouped):
         return {EVENT: WATERMARK, PROCESSING: MACHINE}.get(self.clock, NO_TIME)
 
     def kept(self, basis: Basis) -> Fact:
-        cells = [cell for cell in self.traced.cells if cell.kind not in ("timer", "broadcast")]
+        cells = [cell for cell in self.traced.cells if cell.kind != "timer"]
         keys = [name for name, _ in self.keys[0]]
         of = f"a key of {', '.join(keys)}" if keys else "the whole stream"
-        shared = ", ".join(cell.name for cell in self.traced.cells if cell.kind == "broadcast")
-        held = " and the rows that wait for the watermark" if self.order == "time" else ""
-        held += f"; {shared} for all keys, once in each partition" if shared else ""
-        if not cells:
-            return Fact(BOUNDED, f"bounded: nothing for {of} but pending timers{held}")
+        cleared = self.traced.cleared & {cell.name for cell in cells}
         expiring = {cell.name for cell in cells if cell.expires_ms is not None}
-        cleared = self.traced.cleared
-        ends = "the program clears it" + (" or it expires" if expiring else "") if cleared else "it expires"
-        stay = ", ".join(cell.name for cell in cells if cell.name not in cleared | expiring)
-        names = ", ".join(cell.name for cell in cells)
-        if stay and keys:
-            return Fact(KEYS, f"grows with the number of keys: {stay} is kept for {of} and never cleared")
+        stay = [cell for cell in cells if cell.name not in cleared | expiring]
+        buffers = dict(basis.parts(self)) if any(cell.kind == "aggregate" for cell in stay) else {}
+        endless = [cell.name for cell in stay if cell.has_entries or buffers.get(cell.name) == "values"]
+        shared = ", ".join(cell.name for cell in cells if cell.kind == "broadcast")
+        names = ", ".join(cell.name for cell in cells if cell.kind != "broadcast")
+        ends = " or ".join([*(["the program clears it"] if cleared else []), *(["it expires"] if expiring else [])])
+        held = "the rows that wait for the watermark" if self.order == "time" else ""
+        everywhere = f"; {shared} for all keys, once in each partition" if shared else ""
+        more = (f" and {held}" if held else "") + everywhere
+        going = ", ".join(cell.name for cell in cells if cell not in stay)
+        given = f"; given back when {ends}: {going}" if going else ""
+        kept = ", ".join(cell.name for cell in stay if cell.name not in endless)
+        by_key = f"with the number of keys: {kept} is kept for {of} and never cleared" if kept and keys else ""
+        if endless:
+            put = f"what is put into {', '.join(endless)}, of which nothing is ever taken away"
+            return Fact(ENTRIES, f"grows with {put}{f', and {by_key}' if by_key else ''}{given}{everywhere}")
+        if by_key:
+            return Fact(KEYS, f"grows {by_key}{given}{everywhere}")
         if stay:
-            return Fact(BOUNDED, f"bounded: {names}, once{held}")
-        return Fact(GIVEN, f"given back when {ends}: {names} for {of}{held}")
+            return Fact(BOUNDED, f"bounded: {kept}, once{more}{given}")
+        if cells:
+            return Fact(GIVEN, f"given back when {ends}: {f'{names} for {of}{more}' if names else shared}")
+        if len(cells) < len(self.traced.cells):
+            return Fact(GIVEN, f"given back when they fire: pending timers of {of}{more}")
+        if held:
+            return Fact(GIVEN, "given back when the watermark passes them: the rows that wait for it")
+        return Fact(BOUNDED, "bounded: it keeps nothing")
 
     @property
     def caveat(self) -> str | None:

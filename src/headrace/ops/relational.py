@@ -16,7 +16,7 @@ from headrace.ops.facts.interval import Interval
 from headrace.ops.facts.keys import Keys
 from headrace.ops.facts.outputs import DEAD_LETTER, LATE, LATE_RIGHT
 from headrace.ops.facts.reading import Wanted
-from headrace.ops.facts.state import OF_LEFT, OF_RIGHT, OF_ROWS, Basis
+from headrace.ops.facts.state import Basis
 from headrace.ops.inlet import Checked, Inlet, Json, inlet, numbered
 from headrace.ops.operator import Consumer, Unary, Ungrouped, all_append, operator
 from headrace.plan import Fact, Node, Role
@@ -73,11 +73,6 @@ class Relational(Stateful):
     def asked(self) -> Json | None:
         inputs = [operator(before).checked_as for before in self.relation_inputs]
         return {"id": self.name, "site": self.line, "relation": self.op, "inputs": inputs, **self.relation()}
-
-    @property
-    @abstractmethod
-    def tables(self) -> tuple[str, ...]:
-        """What tables show of its state; none where it keeps nothing."""
 
     @property
     @abstractmethod
@@ -205,10 +200,6 @@ class Partitioned(Grouped):
     def group_columns(self) -> Sequence[tuple[str, str]]:
         return [(plain_name(text) or "", text) for text in self.per]
 
-    @property
-    def tables(self) -> tuple[str, ...]:
-        return (OF_ROWS,)
-
     def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
         # Ties are settled by all columns.
         return {}
@@ -234,10 +225,6 @@ class TwoSided(Relational):
     @property
     def key_names(self) -> tuple[str | None, ...]:
         return tuple(plain_name(left) for left, _ in self.keys)
-
-    @property
-    def tables(self) -> tuple[str, ...]:
-        return (OF_LEFT, OF_RIGHT)
 
     @property
     def sides(self) -> tuple[tuple[str, int, Node], ...]:

@@ -18,7 +18,7 @@ from headrace.ops.facts.keys import Keys
 from headrace.ops.facts.kind import APPEND, kind_of
 from headrace.ops.facts.outputs import LATE
 from headrace.ops.facts.reading import Wanted, both, read
-from headrace.ops.facts.state import GIVEN, GROWS, OF_ROWS, Basis
+from headrace.ops.facts.state import GIVEN, GROWS, Basis
 from headrace.ops.inlet import Checked, Inlet, Json, inlet, numbered
 from headrace.ops.operator import Unary, Ungrouped
 from headrace.ops.relational import Relational, partition_of
@@ -146,14 +146,12 @@ class Sessions(Relational, Unary, Ungrouped):
             return Fact(GROWS, f"grows with the rows, as one that comes may join two sessions: {rows}")
         more = f" and {shown(end.lateness_ms)} more" if end.lateness_ms else ""
         late = "; rows that come later are late" if end.straight else ""
+        if end.straight and self.gap_us is not None:
+            late += f", by when the last one closed, which is kept for {shown_micros(self.gap_us)} more"
         return Fact(GIVEN, f"given back when the watermark passes the end of a session{more}{late}; till then: {rows}")
 
     def goes_by(self, group: Group | None) -> Clock:
         return NO_TIME if self.ended is None else WATERMARK
-
-    @property
-    def tables(self) -> tuple[str, ...]:
-        return (OF_ROWS,)
 
     def relation(self) -> Json:
         spans = {"time": self.time, "gap_us": self.gap_us, "until": self.until}

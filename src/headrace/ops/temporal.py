@@ -10,7 +10,7 @@ from headrace.ops.facts.closing import Group
 from headrace.ops.facts.keys import Keys
 from headrace.ops.facts.kind import CHANGES
 from headrace.ops.facts.reading import Wanted, both, read
-from headrace.ops.facts.state import GIVEN, OF_ROWS, Basis
+from headrace.ops.facts.state import GIVEN, Basis
 from headrace.ops.inlet import Json
 from headrace.ops.relational import WholeRows
 from headrace.plan import Fact, Node, node
@@ -55,7 +55,3 @@ class Temporal(WholeRows):
 
     def relation(self) -> Json:
         return {"since": list(self.since), "until": list(self.until)}
-
-    @property
-    def tables(self) -> tuple[str, ...]:
-        return (OF_ROWS,)

@@ -88,6 +88,8 @@ class Top(Partitioned):
             kept = f"the first {self.count + self.offset} rows of each {partition_of(self.per)}"
             return Fact(GROUPS if self.per else BOUNDED, f"{'grows with the number of partitions' if self.per else 'bounded'}: {kept}")
         order = f"in the order of each {partition_of(self.per)}"
+        if basis.append:
+            return Fact(GROWS, f"grows with the rows, as all behind the first {self.offset} count; {order}")
         return Fact(GROWS, f"grows with the rows, as those behind move up when one is taken away; {order}")
 
     def relation(self) -> Json:

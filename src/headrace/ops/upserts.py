@@ -13,10 +13,11 @@ from headrace.ops.columns import column_name, duplicate, once
 from headrace.ops.facts.carried import Columns
 from headrace.ops.facts.clock import NO_TIME, Clock
 from headrace.ops.facts.closing import Group
+from headrace.ops.facts.contract import contracts
 from headrace.ops.facts.keys import Keys, lower, unique
 from headrace.ops.facts.kind import APPEND, CHANGES, kind_of
 from headrace.ops.facts.reading import Wanted, both
-from headrace.ops.facts.state import BOUNDED, KEYS, OF_ROWS, Basis
+from headrace.ops.facts.state import BOUNDED, KEYS, Basis
 from headrace.ops.handle import Handle, verb
 from headrace.ops.inlet import Checked, Inlet, Json, inlet, numbered
 from headrace.ops.operator import Unary, Ungrouped
@@ -67,6 +68,10 @@ class Upserts(Relational, Unary, Ungrouped):
         return self.last
 
     @property
+    def caveat(self) -> str | None:
+        return "keeps of each key the row that is read last" if self.last else None
+
+    @property
     def key_names(self) -> tuple[str | None, ...]:
         return self.key
 
@@ -88,6 +93,11 @@ class Upserts(Relational, Unary, Ungrouped):
         """Whether it has to keep the row of a key: not where its sink replaces rows, or where a key has one row at the most."""
         return not (self.replaces if self.last else unique(self.input, self.key))
 
+    @property
+    def _may_begin_anew(self) -> bool:
+        """Whether an operator in front may forget what it has said of a key."""
+        return any(node.forgets_after is not None for node in contracts([self.input]))
+
     def kept(self, basis: Basis) -> Fact:
         of = f"a key of {', '.join(self.key)}"
         if self.last and self.replaces:
@@ -95,7 +105,8 @@ class Upserts(Relational, Unary, Ungrouped):
         if self.last:
             return Fact(KEYS, f"grows with the number of keys: the last row of {of}")
         if not self.keeps_rows:
-            return Fact(BOUNDED, f"bounded: it keeps nothing, as {of} has one row at the most")
+            anew = "; one whose group is forgotten and begins anew has a row more" if self._may_begin_anew else ""
+            return Fact(BOUNDED, f"bounded: it keeps nothing, as {of} has one row at the most{anew}")
         return Fact(KEYS, f"grows with the number of keys: the row of {of}, to see whether another comes beside it")
 
     def place_of_filter(self, named: frozenset[str]) -> str | None:
@@ -104,10 +115,6 @@ class Upserts(Relational, Unary, Ungrouped):
 
     def goes_by(self, group: Group | None) -> Clock:
         return NO_TIME
-
-    @property
-    def tables(self) -> tuple[str, ...]:
-        return (OF_ROWS,) if self.keeps_rows else ()
 
     def relation(self) -> Json:
         alone = not self.last and unique(self.input, self.key)

@@ -5,6 +5,7 @@ from headrace.program.broadcast import Broadcast
 from headrace.program.cell import Cell
 from headrace.program.control import elsewhen, otherwise, when
 from headrace.program.each import each
+from headrace.program.kinds import KINDS, CellKind
 from headrace.program.list import List
 from headrace.program.local import Local, let
 from headrace.program.map import Map
@@ -19,11 +20,13 @@ from headrace.program.tracing import trace
 from headrace.program.value import Value
 
 __all__ = [
+    "KINDS",
     "Add",
     "Aggregate",
     "Append",
     "Broadcast",
     "Cell",
+    "CellKind",
     "Clear",
     "Each",
     "Emit",

@@ -32,7 +32,14 @@ class Aggregate(Cell):
     """
 
     kind = "aggregate"
+    needs = ("sql",)
+    entries = False
+    projected = False
     write_with = ".add(...)"
+
+    @staticmethod
+    def _keeps(type: str, key: str | None, sql: str | None) -> str:
+        return f"{sql} over {type}"
 
     def __init__(
         self, sql: str, columns: Any, *, expires: str | dt.timedelta | None = None, clock: str = "event", was: str | None = None

@@ -32,3 +32,10 @@ class Broadcast(Map):
     """
 
     kind = "broadcast"
+    needs = ("key",)
+    entries = True
+    projected = False
+
+    @staticmethod
+    def _keeps(type: str, key: str | None, sql: str | None) -> str:
+        return f"a map of {type} by {key} for all keys"

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from headrace.errors import ProgramError, Site, here
 from headrace.expr import Column
+from headrace.program.kinds import KINDS, CellKind
 from headrace.program.opaque import Opaque
 from headrace.program.recording import Recording, broadcast_use, cell_name
 from headrace.program.traced import TracedCell
@@ -16,7 +17,8 @@ from headrace.schema.duration import milliseconds
 class Cell(Opaque):
     """A declared attribute of a program. Inside a handler its methods record what the handler does; Python never sees a value.
 
-    A cell type is one file: a class with a `kind`, the Spark type of what it keeps, and its methods.
+    A cell type is one file: a class with a `kind`, the Spark type of what it keeps, how that is stored, and its methods. A class with a
+    kind that leaves out a part of it is refused when it is imported.
 
     `expires` is a duration after which what was set is gone: at a row or timer of a later time it is no longer there. It is counted from
     the time of the row or timer that set it (`clock="event"`), or from the wall clock (`clock="processing"`). In a list or a map each entry
@@ -27,6 +29,10 @@ class Cell(Opaque):
     """
 
     kind: ClassVar[str]
+    # See `CellKind`.
+    needs: ClassVar[tuple[str, ...]]
+    entries: ClassVar[bool]
+    projected: ClassVar[bool]
     fires: ClassVar[bool] = False  # has a handler of its own
     computable: ClassVar[bool] = False  # has one value per key, which may come from others
     read_with = ".get()"
@@ -58,6 +64,21 @@ class Cell(Opaque):
         self.computed = None if was is None or isinstance(was, str) else self._computed(was)
         self._site: Site | None = here()
         self._name: str | None = None
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "kind" not in vars(cls):
+            return
+        unsaid = [name for name in ("needs", "entries", "projected") if not hasattr(cls, name)]
+        unsaid += ["_keeps"] if cls._keeps is Cell._keeps else []
+        if unsaid:
+            raise TypeError(f"{cls.__name__} does not say: {', '.join(unsaid)}")
+        KINDS[cls.kind] = CellKind(cls.needs, cls._keeps, cls.entries, cls.projected, cls.computable, cls.fires)
+
+    @staticmethod
+    def _keeps(type: str, key: str | None, sql: str | None) -> str:
+        """What a cell keeps, in words."""
+        raise NotImplementedError
 
     def traced(self, name: str) -> TracedCell:
         """The cell as data."""

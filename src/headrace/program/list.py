@@ -31,7 +31,14 @@ class List(Entries):
     """
 
     kind = "list"
+    needs = ()
+    entries = True
+    projected = False
     write_with = ".append(...)"
+
+    @staticmethod
+    def _keeps(type: str, key: str | None, sql: str | None) -> str:
+        return f"a list of {type}"
 
     def __init__(self, type: Any, *, expires: str | dt.timedelta | None = None, clock: str = "event", was: str | None = None) -> None:
         super().__init__(type_text(type), expires=expires, clock=clock, was=was)

@@ -33,8 +33,15 @@ class Map(Entries):
     """
 
     kind = "map"
+    needs = ("key",)
+    entries = True
+    projected = False
     read_with = ".get(key)"
     write_with = ".set(key, ...)"
+
+    @staticmethod
+    def _keeps(type: str, key: str | None, sql: str | None) -> str:
+        return f"a map of {type} by {key}"
 
     def __init__(
         self, key: Any, value: Any, *, expires: str | dt.timedelta | None = None, clock: str = "event", was: str | None = None

@@ -47,9 +47,16 @@ class Timer(Cell):
     """
 
     kind = "timer"
+    needs = ("clock",)
+    entries = False
+    projected = False
     fires = True
     computable = True
     read_with = ".at()"
+
+    @staticmethod
+    def _keeps(type: str, key: str | None, sql: str | None) -> str:
+        return "a timer" if key is None else f"a timer by {key}"
 
     def __init__(self, *, clock: str = "event", key: Any = None, was: str | Column | None = None) -> None:
         super().__init__("timestamp", key=None if key is None else type_text(key), clock=clock, was=was)

@@ -8,6 +8,7 @@ from typing import Any
 
 from headrace.errors import Site
 from headrace.program.document import Fields, place, text_of
+from headrace.program.kinds import KINDS
 from headrace.program.statement import Each, Replace, Statement, every
 
 
@@ -34,9 +35,13 @@ class TracedCell:
     @property
     def fits(self) -> bool:
         """Whether it has what its kind needs."""
-        needed = {"value": (), "list": (), "map": ("key",), "broadcast": ("key",), "aggregate": ("sql",), "timer": ("clock",)}
         clocks = self.clock in (None, "event", "processing")
-        return clocks and self.kind in needed and all(getattr(self, name) is not None for name in needed[self.kind])
+        return clocks and self.kind in KINDS and all(getattr(self, name) is not None for name in KINDS[self.kind].needs)
+
+    @property
+    def has_entries(self) -> bool:
+        """Whether it keeps any number of entries."""
+        return KINDS[self.kind].entries
 
     def to_json(self) -> dict[str, Any]:
         value: dict[str, Any] = {"name": self.name, "kind": self.kind, "type": self.type}

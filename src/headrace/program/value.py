@@ -40,7 +40,14 @@ class Value(Cell):
     """
 
     kind = "value"
+    needs = ()
+    entries = False
+    projected = True
     computable = True
+
+    @staticmethod
+    def _keeps(type: str, key: str | None, sql: str | None) -> str:
+        return type
 
     def __init__(
         self,

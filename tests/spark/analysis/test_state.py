@@ -36,11 +36,19 @@ def kept(stream: hr.Stream) -> str:
         ),
         (
             as_of(*timed),
-            "grows with the number of keys: the last version of a key of pair; given back by the watermark: rows until the watermark has passed them",
+            "grows with the number of keys: the last version of a key of pair; given back by the watermark: rows until the watermark has passed them; rows and versions that come when it has passed them are late",
         ),
         (
             as_of(*timed, direction="nearest", within="1 hour"),
-            "given back by the watermark: rows until no other version can be theirs, versions until no row can need them",
+            "given back by the watermark: rows until no other version can be theirs, versions until no row can need them; rows and versions that come when it has passed them are late",
+        ),
+        (
+            as_of(*timed, direction="nearest"),
+            "grows with the rows that wait for a version: those of a key of pair without versions; `within` would end that; given back by the watermark: rows until no other version can be theirs; rows and versions that come when it has passed them are late",
+        ),
+        (
+            as_of(*timed, direction="forward"),
+            "grows with the rows that wait for a version: those behind the last version of a key of pair; `within` would end that; given back by the watermark: rows until no other version can be theirs; rows and versions that come when it has passed them are late",
         ),
         (spent, "grows with the number of groups: a row of numbers for a group of card"),
         (charges.group_by().agg(n="count(*)"), "bounded: a row of numbers for the one group"),
@@ -74,6 +82,14 @@ def kept(stream: hr.Stream) -> str:
             "grows with the number of keys: the row of a key of card, amount, to see whether another comes beside it",
         ),
         (spent.filter("spent > 1").upserts("card"), "bounded: it keeps nothing, as a key of card has one row at the most"),
+        (
+            timed[0].group_by("pair", expires="1 day").agg(n="count(*)").upserts("pair"),
+            "bounded: it keeps nothing, as a key of pair has one row at the most; one whose group is forgotten and begins anew has a row more",
+        ),
+        (
+            charges.join(cards, on="amount < length(number)"),
+            "grows with the rows of both sides, each of which may still meet a row that comes; without keys each right row is kept in every partition",
+        ),
     ],
 )
 def test_what_is_kept(stream: hr.Stream, said: str) -> None:

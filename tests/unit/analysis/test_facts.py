@@ -79,11 +79,11 @@ def test_state() -> None:
     rest = "for a key of card and the rows that wait for the watermark"
     assert state(timed.key_by("card").process(Kept)) == "grows with the number of keys: n is kept for a key of card and never cleared"
     assert state(timed.key_by("card").process(Given)) == f"given back when the program clears it: n {rest}"
-    assert state(timed.key_by("card").process(Clocked)) == "bounded: nothing for a key of card but pending timers"
+    assert state(timed.key_by("card").process(Clocked)) == "given back when they fire: pending timers of a key of card"
     assert state(timed.process(Kept, order="arrival")) == "bounded: n, once"
     assert state(timed.key_by("card").process(Entries, rules=hr.broadcast(timed))) == (
-        "given back when the program clears it or it expires: open, recent for a key of card and the rows that wait for the watermark; "
-        "rules for all keys, once in each partition"
+        "grows with what is put into rules, of which nothing is ever taken away; given back when the program clears it or it expires: open, "
+        "recent; rules for all keys, once in each partition"
     )
 
 

@@ -30,7 +30,7 @@ OF_BASES: dict[type[Operator], set[str]] = {
     Stepwise: {"steps"},
     Consumer: {"inlets"},
     Stateful: {"kept", "goes_by"},
-    Relational: {"relation", "tables", "key_names"},
+    Relational: {"relation", "key_names"},
 }
 
 

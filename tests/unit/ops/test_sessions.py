@@ -79,10 +79,9 @@ def said(stream: hr.Stream, fact: str) -> str:
 
 def test_explain_says_when_state_is_given_back() -> None:
     rows = "till then: the rows in the order of time, of each partition of card"
-    assert said(visits, "state") == f"given back when the watermark passes the end of a session; rows that come later are late; {rows}"
-    assert said(closed, "state") == (
-        f"given back when the watermark passes the end of a session and 1 minute more; rows that come later are late; {rows}"
-    )
+    late = "rows that come later are late, by when the last one closed, which is kept for 10 minutes more"
+    assert said(visits, "state") == f"given back when the watermark passes the end of a session; {late}; {rows}"
+    assert said(closed, "state") == (f"given back when the watermark passes the end of a session and 1 minute more; {late}; {rows}")
     assert said(plain.window(hr.sessions("ts", "1 hour", per=())), "state") == (
         "grows with the rows, as one that comes may join two sessions: the rows in the order of time"
     )

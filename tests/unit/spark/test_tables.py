@@ -1,4 +1,4 @@
-"""Which tables a state has, and which epochs of it can be read."""
+"""What the tables of a state are called after, and which epochs of it can be read."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import headrace as hr
 from headrace.plan import Plan, Role
 from headrace.spark.checkpoint.folder import Stored
 from headrace.spark.compile.identity import Entry, Identity, InputShape, QueryIdentity, Shape
-from headrace.spark.compile.layout import Cell, Layout, first
-from headrace.spark.inspect.inspect import _named_key
+from headrace.spark.compile.layout import Cell, first
+from headrace.spark.compile.lower.relation import _named_key
 from headrace.spark.inspect.tables import epochs, kept
 
 charges = hr.read.memory([], "card string, amount int, ts timestamp", name="charges").watermark("ts", "1 minute")
@@ -42,59 +42,18 @@ def entry(op: int, name: str, *cells: Cell, order: str = "time", key: str = "car
     return Entry(op, Shape(name, "program", 1, key, order, "event", inputs), layouts, retired)
 
 
-def names(stored: Stored) -> list[tuple[str, str, str]]:
-    return [(table.name, table.shows, table.of) for one in kept(stored) for table in one.tables]
+def names(stored: Stored) -> list[str]:
+    return [one.name for one in kept(stored)]
 
 
-def test_a_table_for_the_keys_for_each_cell_with_entries_and_each_input() -> None:
-    cells = (
-        Cell("n", "value", "int"),
-        Cell("due", "timer", "timestamp"),
-        Cell("later", "timer", "timestamp", key="int"),
-        Cell("xs", "list", "int"),
-        Cell("m", "map", "int", key="string"),
-        Cell("total", "aggregate", "x int", sql="sum(x)"),
-        Cell("rules", "broadcast", "int", key="string"),
-    )
-    found = stored("alerts", entries=(entry(1, "alerts", *cells),))
-    assert names(found) == [
-        ("alerts", "keys", ""),
-        ("alerts_later", "cell", "later"),
-        ("alerts_xs", "cell", "xs"),
-        ("alerts_m", "cell", "m"),
-        ("alerts_rules", "cell", "rules"),
-        ("alerts_held_event", "held", "event"),
-        ("alerts_held_rules", "held", "rules"),
-    ]
-    assert [one.entry.op for one in kept(found)] == [1]
+def test_names_that_clash_are_numbered() -> None:
+    entries = (entry(1, "a.b", order="arrival"), entry(2, "a_b_2", order="arrival"), entry(3, "A_b", order="arrival"))
+    assert names(stored("a.b", "a_b_2", "A_b", entries=entries)) == ["a_b", "a_b_2", "A_b_3"]
 
 
-def test_rows_that_are_handled_as_they_come_are_not_held() -> None:
-    assert names(stored("alerts", entries=(entry(1, "alerts", order="arrival"),))) == [("alerts", "keys", "")]
-
-
-def test_without_keys_and_columns_there_is_no_row_to_show() -> None:
-    found = stored("all", entries=(entry(1, "all", Cell("xs", "list", "int"), order="arrival", key=""),))
-    assert names(found) == [("all_xs", "cell", "xs")]
-    found = stored("all", entries=(entry(1, "all", Cell("n", "value", "int"), order="arrival", key=""),))
-    assert names(found) == [("all", "keys", "")]
-
-
-def test_names_that_clash_are_numbered_and_programs_come_first() -> None:
-    cell = Cell("xs", "list", "int")
-    entries = (entry(1, "a.b", cell, order="arrival"), entry(2, "a_b_xs", order="arrival"), entry(3, "A_b", cell, order="arrival"))
-    found = stored("a.b", "a_b_xs", "A_b", entries=entries)
-    assert [name for name, _, _ in names(found)] == ["a_b", "a_b_xs_2", "a_b_xs", "A_b_2", "A_b_2_xs"]
-
-
-def test_the_cells_of_the_last_layout_count_and_what_the_job_has_no_more_is_left_out() -> None:
-    old, new = Layout(1, (Cell("xs", "list", "int", id=1),)), Layout(2, (Cell("ys", "list", "int", id=2),))
-    entries = (
-        entry(1, "alerts", order="arrival", retired=True),
-        entry(2, "alerts", order="arrival", layouts=(old, new)),
-        entry(3, "elsewhere", order="arrival"),
-    )
-    assert [name for name, _, _ in names(stored("alerts", entries=entries))] == ["alerts", "alerts_ys"]
+def test_what_the_job_has_no_more_is_left_out() -> None:
+    entries = (entry(1, "alerts", retired=True), entry(2, "alerts"), entry(3, "elsewhere"))
+    assert [(one.entry.op, one.name) for one in kept(stored("alerts", entries=entries))] == [(2, "alerts")]
 
 
 def test_epochs_are_those_that_are_committed_and_have_their_state(tmp_path: Path) -> None:
@@ -129,30 +88,12 @@ sales = hr.read.memory([], "shop string, amount int", name="sales")
 shops = hr.read.memory([], "name string, country string", name="shops")
 
 
-def test_operators_of_queries_have_tables_of_their_names_and_joins_one_for_each_side() -> None:
+def test_operators_of_queries_have_names_that_sql_takes() -> None:
     told = hr.read.files("in", format="json", schema="shop string, amount int, op string", name="told", change_column="op")
+    last = sales.upserts("shop").named("last")
     met = told.join(shops, on="shop = name").named("met-both")
-    found = of_queries(
-        met,
-        told.group_by("shop").agg(n="count(*)").named("met_both_left"),
-        told.top(1, by="amount", per="shop").named("best"),
-        told.select("shop", place=hr.f.rank().over(per="shop", by="amount")),
-        sales.upserts("shop").named("last"),
-        # of which there is one row at the most, and what nets an epoch: they keep nothing
-        sales.group_by("shop").agg(n="sum(amount)").named("sums").upserts("shop").named("sure"),
-    )
-    made = {name: shows for name, shows, _ in names(found) if not name.startswith("partition_")}
-    assert made == {
-        "told_ledger": "rows",
-        "met_both_left_2": "left",
-        "met_both_right": "right",
-        "met_both_left": "groups",
-        "best": "rows",
-        "last": "rows",
-        "sums": "groups",
-    }
-    assert len(names(found)) == len(made) + 1
-    assert "last" not in [name for name, _, _ in names(of_queries(sales.upserts("shop").named("last"), retired=("last",)))]
+    assert names(of_queries(met, told.top(1, by="amount", per="shop"), last)) == ["told_ledger", "met_both", "top_told_ledger", "last"]
+    assert "last" not in names(of_queries(last, retired=("last",)))
 
 
 def test_the_columns_of_a_key_are_called_after_what_they_are() -> None:

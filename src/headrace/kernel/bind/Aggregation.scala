@@ -22,6 +22,9 @@ final case class Aggregation(
   /** All there is in it. */
   def parts: Seq[Expression] = result +: functions.flatMap(f => f.function +: f.filter.toSeq)
 
+  /** Is the buffer of some function an object, of which Spark does not say how large it may become? */
+  def isOpen: Boolean = functions.exists(_.function.isInstanceOf[TypedImperativeAggregate[_]])
+
   /** What is kept between rows. */
   def buffer: StructType = StructType(functions.zipWithIndex.flatMap { case (f, i) =>
     f.buffer.zipWithIndex.map { case (t, j) => StructField(s"b${i}_$j", t, nullable = true) }

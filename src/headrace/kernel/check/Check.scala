@@ -3,7 +3,7 @@ package headrace.check
 import scala.collection.mutable
 import scala.util.control.NonFatal
 
-import headrace.bind.{Bind, Clock, TextColumns, TimeWindows}
+import headrace.bind.{Bind, Clock, Declared, TextColumns, TimeWindows}
 import headrace.lift.Total
 import headrace.operator.program.Program
 import headrace.route.Unweigh
@@ -120,7 +120,7 @@ private final class Check(val session: SparkSession) {
     if (names.nonEmpty) called(node) = called.getOrElse(node, Nil) ++ names
   }
 
-  /** Notes for the parts of an aggregate how much is kept of a group. */
+  /** Notes for the parts of an aggregate, or for the aggregates among the cells of a program, how much is kept of a group. */
   def keeps(node: String, parts: Seq[(String, String)]): Unit = storage(node) = parts
 
   /** The texts of one scope; a text that fails is a fault of its own. */
@@ -147,12 +147,12 @@ private final class Check(val session: SparkSession) {
   /** The first value of a cell over those of a former version. */
   private def computed(id: String, site: String, value: JValue): Unit = {
     val from = StructType(list(value \ "from").collect { case JArray(List(JString(name), JString(ddl))) =>
-      StructField(name, Program.typeOf(ddl))
+      StructField(name, Declared.dataType(ddl))
     })
     val t = Program.Text(text(value \ "text").getOrElse(""), "computed", site)
     bind(id, from, Seq(t)).flatten.foreach { e =>
       if (!e.deterministic) fault(id, site, t.at, t.sql, Fault.notRepeatable)
-      else fits(id, text(value \ "cell").getOrElse(""), Program.typeOf(text(value \ "type").getOrElse("")), t, e)
+      else fits(id, text(value \ "cell").getOrElse(""), Declared.dataType(text(value \ "type").getOrElse("")), t, e)
     }
   }
 
@@ -180,7 +180,7 @@ private final class Check(val session: SparkSession) {
   private def source(id: String, site: String, value: JValue): Unit = {
     val ddl = text(value \ "schema").getOrElse("")
     val schema =
-      try Program.schemaOf(ddl)
+      try Declared.schema(ddl)
       catch {
         case e: AnalysisException => return fault(id, site, "schema", ddl, Fault.of(e))
       }

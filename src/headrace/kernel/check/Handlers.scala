@@ -30,6 +30,7 @@ private final class Handlers(check: Check, id: String, site: String, key: Struct
   /** By name: the main output, the others as `id#name`. */
   def schemas: Seq[(String, StructType)] = {
     program.handlers.foreach(handler)
+    check.keeps(id, for (c <- program.cells; a <- c.aggregation) yield c.name -> (if (a.isOpen) "values" else "constant"))
     program.cells.flatMap(_.computed).foreach(check.syntax(id, _))
     val rows = emitted.map { case (output, (names, types)) =>
       output -> StructType(names.zip(types).map { case (n, t) => StructField(n, t.getOrElse(NullType)) })

@@ -1,6 +1,6 @@
 package headrace.check
 
-import headrace.bind.{Bind, TimeWindows}
+import headrace.bind.{Bind, Declared, TimeWindows}
 import headrace.operator.aggregate.Aggregate
 import headrace.operator.partition.WindowPlan
 import headrace.operator.program.Program
@@ -59,7 +59,7 @@ private[check] final class Relations(check: Check, id: String, site: String) {
 
   /** Keys that are found by their bytes: under a collation equal ones differ in them. */
   private def lookup(value: JValue, rows: StructType): (StructType, StructType) = {
-    val table = Program.schemaOf(text(value \ "table").getOrElse(""))
+    val table = Declared.schema(text(value \ "table").getOrElse(""))
     check.distinct(id, site, "table", table.fieldNames.toSeq)
     val keys = sides(value, rows, table)
     keys.filterNot(f => isKey(f.dataType)).foreach(f => check.fault(id, site, "keys", "", Fault.keyType(f.name, f.dataType)))

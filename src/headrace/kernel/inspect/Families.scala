@@ -14,7 +14,7 @@ import org.apache.spark.sql.types.StructType
 /** What Spark keeps of the levels of one query after an epoch, read by Spark's own source for state. A variable that was not there yet at
   * that epoch is empty.
   */
-private[inspect] final class Families(session: SparkSession, checkpoint: String, epoch: Long) {
+private[inspect] class Families(session: SparkSession, checkpoint: String, epoch: Long) {
   private val operators: Map[Int, (Int, String)] =
     new Numbered(session, checkpoint).operators(epoch).flatMap { case (number, metadata) =>
       Chain.levelOf(metadata).map(level => level -> (number, metadata))

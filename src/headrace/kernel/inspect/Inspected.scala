@@ -7,23 +7,26 @@ import headrace.check.Fault
 import headrace.letter.Failure
 import headrace.sink.Pickled
 import org.apache.spark.SparkThrowable
+import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{AnalysisException, DataFrame, SparkSession}
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.RowOrdering
 import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.headrace.{Inside, SessionSql}
+import org.apache.spark.sql.types.StructType
 import org.json4s._
 import org.json4s.jackson.JsonMethods
 
 /** Tables of state, as Python sees them: views of a session that nobody else has. Every answer is text or a plain value. */
-final class Inspected private[inspect] (own: SparkSession, tables: Seq[(String, Shown)]) {
+final class Inspected private[inspect] (own: SparkSession, tables: Seq[(String, StructType, RDD[InternalRow])]) {
   private val frames: Map[String, DataFrame] =
-    tables.map { case (name, shown) => name -> Inside.frame(own, shown.rows, shown.schema) }.toMap
+    tables.map { case (name, schema, rows) => name -> Inside.frame(own, rows, schema) }.toMap
   // A view of the user's may have the name.
   frames.foreach { case (name, frame) => frame.createOrReplaceTempView(s"`$name`") }
 
   /** Each table's columns, in the order of the document. */
   def schemas: String =
-    JsonMethods.compact(JObject(tables.map { case (name, shown) => name -> (JString(shown.schema.toDDL): JValue) }.toList))
+    JsonMethods.compact(JObject(tables.map { case (name, schema, _) => name -> (JString(schema.toDDL): JValue) }.toList))
 
   def count(name: String): Long = frames(name).count()
 

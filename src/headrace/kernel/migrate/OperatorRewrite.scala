@@ -4,7 +4,6 @@ import java.util.Arrays
 
 import scala.collection.mutable
 
-import headrace.operator.program.{Held, Program}
 import headrace.state.SparkState
 import headrace.wire.Wire
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
@@ -12,9 +11,7 @@ import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 /** A `Change` at work, on one group of its operator after the other. */
 private[migrate] final class OperatorRewrite(change: Change) {
   private val key = change.key.map(k => (new UnsafeRow(k.from.length), UnsafeProjection.create(k.columns)))
-  private val held = if (change.held.isEmpty) None else Some(new HeldRewrite(change.held))
-  private val entries = change.cells.collect { case (id, c) if c.kind != "broadcast" => id -> new EntriesRewrite(change.name, c) }
-  private val versions = change.cells.collect { case (id, c) if c.kind == "broadcast" => id -> new VersionsRewrite(change.name, c) }
+  private val rewrite = change.rewrite.instance()
   private val kept = mutable.TreeMap.empty[Int, KeptPages]
 
   /** The group key that takes the place of one. What is kept for all keys of a partition stays there. */
@@ -29,29 +26,20 @@ private[migrate] final class OperatorRewrite(change: Change) {
   /** Keeps a page for `pages`, if it is one of a bag that changes. */
   def keep(number: Long, bytes: () => Array[Byte]): Boolean = {
     val bag = SparkState.bagOf(number)
-    val changes = change.cells.contains(bag) || change.cells.contains(bag - Program.Expiry) || (bag == Held.Cell && held.isDefined)
+    val changes = change.rewrite.changes(bag)
     if (changes) kept.getOrElseUpdate(bag, new KeptPages).put(SparkState.numberOf(number), bytes())
     changes
   }
 
   /** The pages of the group in their new form, with the number under which each is stored; counts what there is in them. */
-  def pages(shared: Boolean, count: Counted): Iterator[(Long, Array[Byte])] = {
-    val made = mutable.ArrayBuffer.empty[(Int, KeptPages)]
-    change.cells.keys.toSeq.sorted.foreach { cell =>
-      kept.get(cell).foreach { from =>
-        val (main, beside) = (new KeptPages, new KeptPages)
-        count.entries += (if (shared) versions(cell)(from, main, beside) else entries(cell)(from, main, beside))
-        made ++= Seq(cell -> main, cell + Program.Expiry -> beside)
-      }
+  def pages(shared: Boolean, count: Counted): Iterator[(Long, Array[Byte])] =
+    if (kept.isEmpty) Iterator.empty
+    else {
+      val made = mutable.TreeMap.empty[Int, KeptPages]
+      val counted = rewrite(kept.toMap, shared, bag => made.getOrElseUpdate(bag, new KeptPages))
+      count.entries += counted.entries
+      count.held += counted.held
+      kept.clear()
+      made.iterator.flatMap { case (bag, all) => all.iterator.map { case (number, bytes) => (SparkState.page(bag, number).toLong, bytes) } }
     }
-    held.foreach { rewrite =>
-      kept.get(Held.Cell).foreach { from =>
-        val to = new KeptPages
-        count.held += rewrite(from, to)
-        made.append(Held.Cell -> to)
-      }
-    }
-    kept.clear()
-    made.iterator.flatMap { case (bag, all) => all.iterator.map { case (number, bytes) => (SparkState.page(bag, number).toLong, bytes) } }
-  }
 }

@@ -2,7 +2,9 @@ package headrace.migrate
 
 import scala.jdk.CollectionConverters._
 
-import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import com.fasterxml.jackson.databind.ObjectMapper
+import org.json4s.JValue
+import org.json4s.jackson.JsonMethods
 
 /** What Python asks for: which query's folder becomes which, behind which epoch, and what changes in which operators. */
 private[migrate] final case class Request(
@@ -11,7 +13,7 @@ private[migrate] final case class Request(
     epoch: Long,
     partitions: Int,
     settings: Map[String, String],
-    operators: Seq[JsonNode])
+    operators: Seq[JValue])
 
 private[migrate] object Request {
   def read(text: String): Request = {
@@ -22,6 +24,6 @@ private[migrate] object Request {
       r.get("epoch").asLong,
       r.get("partitions").asInt,
       r.get("settings").fieldNames.asScala.map(name => name -> r.get("settings").get(name).asText).toMap,
-      r.get("operators").elements.asScala.toSeq)
+      r.get("operators").elements.asScala.map(o => JsonMethods.parse(o.toString)).toSeq)
   }
 }

@@ -53,6 +53,17 @@ object Closing {
     }
   }
 
+  /** What is kept beside an operator where it closes. */
+  def layout(document: String, inner: Layout): Layout = {
+    val read = Relational.read(document)
+    if (read.text("closes").isEmpty) inner
+    else {
+      val early = read.number("early_ms").nonEmpty
+      val unsaid = if (early || read.text("emit").contains("close") && !inner.waits) Unsaid.layout else Nil
+      inner.and(unsaid ++ (if (early) EarlyAlarm.layout else Nil): _*)
+    }
+  }
+
   /** The first bag of what is not said yet, behind those of the operator. */
   private[operator] val Bags = 1 << 20
 }

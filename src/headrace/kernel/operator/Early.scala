@@ -54,6 +54,7 @@ private final class EarlyAlarm(spec: Early) {
 }
 
 private object EarlyAlarm {
+  def layout: Seq[Part] = Seq(Beside(Bag, "when the group says what it holds"))
 
   /** Behind the bags of what is not said yet. */
   private val Bag = Closing.Bags + 2

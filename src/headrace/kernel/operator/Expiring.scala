@@ -28,6 +28,12 @@ object Expiring {
     val read = Relational.read(document)
     read.number("expires_us").fold(inner)(Expiring(inner, _, read.late))
   }
+
+  /** What is kept beside an operator where it forgets. */
+  def layout(document: String, inner: Layout): Layout = {
+    val read = Relational.read(document)
+    if (read.number("expires_us").isEmpty) inner else inner.and(read.late.map { case (_, side) => Known.layout(side) }: _*)
+  }
 }
 
 private final class ExpiringRun(spec: Expiring, inner: Closable) extends Operator {

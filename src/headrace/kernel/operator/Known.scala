@@ -99,6 +99,7 @@ private[operator] final class Known(spec: Expiring) extends Iterator[Input] {
 }
 
 private object Known {
+  def layout(side: Int): Part = Beside(Bags + side, "the rows of a side from which some are taken away")
 
   /** The bag of side 0, behind those of the operator and of what waits for its group to close. */
   val Bags: Int = Closing.Bags + 2

@@ -1,5 +1,6 @@
 package headrace.operator
 
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.Platform
 
@@ -11,11 +12,13 @@ final case class Ledger(name: String, row: StructType) extends OperatorSpec {
   override def instance(): Operator = new LedgerRun(this)
 }
 
-object Ledger {
-  def build(document: String): Ledger = {
+object Ledger extends RelationalKind {
+  override def build(session: SparkSession, document: String): Ledger = {
     val read = Relational.read(document)
     Ledger(read.name, read.side(0))
   }
+
+  override def layout(session: SparkSession, document: String): Layout = WholeRows.layout(Relational.read(document))
 }
 
 private final class LedgerRun(spec: Ledger) extends WholeRows {

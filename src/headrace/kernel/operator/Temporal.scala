@@ -19,12 +19,15 @@ final case class Temporal(name: String, row: StructType, since: Seq[Expression],
   override def instance(): Operator = new TemporalRun(this)
 }
 
-object Temporal {
-  def build(session: SparkSession, document: String): Temporal = Settings.inForce(session) {
+object Temporal extends RelationalKind {
+  override def build(session: SparkSession, document: String): Temporal = Settings.inForce(session) {
     val read = Relational.read(document)
     def bound(field: String) = Bind.expressions(session, read.side(0), read.names(field))
     Temporal(read.name, read.side(0), bound("since"), bound("until"))
   }
+
+  /** The alarm, and whether a row is shown, stand behind its count. */
+  override def layout(session: SparkSession, document: String): Layout = WholeRows.layout(Relational.read(document))
 }
 
 /** Of a row there is kept: how often it is there, the alarm that is set, and whether it is shown; 8, 8 and 1 bytes. */

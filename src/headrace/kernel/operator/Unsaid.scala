@@ -82,6 +82,9 @@ private final class Unsaid(columns: StructType) extends Out {
 }
 
 private object Unsaid {
+  val layout: Seq[Part] = Seq(
+    Beside(Closing.Bags, "rows that are added when the group closes"),
+    Beside(Closing.Bags + 1, "rows that are taken away then"))
 
   /** How many rows are sent before they are handed on. */
   private val AtOnce = 64

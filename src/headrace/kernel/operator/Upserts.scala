@@ -1,8 +1,10 @@
 package headrace.operator
 
 import headrace.HeadraceKernelException
+import headrace.bind.Bind
 import headrace.letter.RowJson
 import headrace.state.State
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow, UnsafeRow}
 import org.apache.spark.sql.types.StructType
@@ -26,15 +28,38 @@ final case class Upserts(
     extends OperatorSpec {
   override def outputs: Seq[String] = Relational.Outputs
   override def instance(): Operator = new UpsertsRun(this)
+
+  /** Is the row of a key kept? */
+  def keeps: Boolean = if (last) !replaces else !unique
 }
 
-object Upserts {
-  def build(document: String): Upserts = {
+object Upserts extends RelationalKind {
+  override def build(session: SparkSession, document: String): Upserts = {
     val read = Relational.read(document)
     // In a key columns are numbered; the user is told of them by their names.
     val key = StructType(read.names("by").zip(read.key).map { case (name, field) => field.copy(name = name) })
     val flags = Seq("last", "unique", "pairs", "replaces").map(read.flag)
     Upserts(read.name, read.text("site").orNull, key, read.side(0), flags(0), flags(1), flags(2), flags(3))
+  }
+
+  override def layout(session: SparkSession, document: String): Layout = {
+    val read = Relational.read(document)
+    val kept = if (build(session, document).keeps) Seq(OneRow(read.key, Bind.nullable(read.side(0)))) else Nil
+    Layout.of(read, kept: _*)
+  }
+
+  /** The row of each key, which is its value. */
+  private final case class OneRow(key: StructType, row: StructType) extends ValueTable {
+    private val keys = Layout.column(key, row)
+    override def suffix: String = ""
+    override val schema: StructType = StructType(keys ++ row)
+    override def reader(): (UnsafeRow, Array[Byte]) => Option[Seq[Any]] = {
+      val stored = new UnsafeRow(row.length)
+      (key, value) => {
+        stored.pointTo(value, value.length)
+        Some(keys.map(_ => key) ++ stored.toSeq(row))
+      }
+    }
   }
 
   private[operator] val Insert = word("insert")
@@ -67,12 +92,9 @@ private final class UpsertsRun(spec: Upserts) extends Operator {
   }
 
   override def step(): Boolean = {
-    if (spec.last && spec.replaces) change(null, newest(null))
-    else if (spec.last) {
-      val had = live()
-      settle(had, newest(had))
-    } else if (spec.unique) addUp(null, change)
-    else addUp(live(), settle)
+    val had = if (spec.keeps) live() else null
+    val done: (UnsafeRow, UnsafeRow) => Unit = if (spec.keeps) settle else change
+    if (spec.last) done(had, newest(had)) else addUp(had, done)
     false
   }
 

@@ -1,5 +1,6 @@
 package headrace.operator
 
+import headrace.bind.Bind
 import headrace.state.State
 import headrace.wire.Counts
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
@@ -42,5 +43,14 @@ private[operator] abstract class WholeRows extends Operator {
     rows = null
     state = null
     out = null
+  }
+}
+
+private[operator] object WholeRows {
+
+  /** What is kept of each row begins with its count. Rows are keys, so they are decoded as their own columns. */
+  def layout(read: Relational): Layout = {
+    val row = Bind.nullable(read.side(0))
+    Layout(row, Seq(CountTable(row)))
   }
 }

@@ -1,4 +1,8 @@
-"""Which columns of a stream tell its rows apart: no two rows that are there at the end of an epoch have all of them equal."""
+"""Which columns of a stream tell its rows apart: no two rows that are there at the end of an epoch have all of them equal.
+
+What an operator has said of a group that it has forgotten (`expires`) does not count: the row of a group that begins anew takes its place
+for whoever takes rows by these columns, and is one more for all others.
+"""
 
 from __future__ import annotations
 

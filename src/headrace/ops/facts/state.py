@@ -1,4 +1,4 @@
-"""What an operator keeps between epochs, for people to read, and as which tables it is shown."""
+"""What an operator keeps between epochs, for people to read."""
 
 from __future__ import annotations
 
@@ -8,17 +8,15 @@ from dataclasses import dataclass
 from headrace.ops.facts.carried import Columns
 from headrace.plan import Node
 
-GROWS, GROUPS, KEYS, BOUNDED, GIVEN = "grows with rows", "grows with groups", "grows with keys", "bounded", "given back"
+GROWS, GROUPS, KEYS, ENTRIES = "grows with rows", "grows with groups", "grows with keys", "grows with entries"
+BOUNDED, GIVEN = "bounded", "given back"
 """How the state of an operator grows."""
-
-OF_ROWS, OF_LEFT, OF_RIGHT, OF_GROUPS = "rows", "left", "right", "groups"
-"""What a table shows of an operator's state."""
 
 
 @dataclass(frozen=True)
 class Basis:
-    """What is known of an operator: whether rows are only ever added to its inputs, the columns of nodes that close, and for an aggregate,
-    once it is asked, its parts with how much is kept for each.
+    """What is known of an operator: whether rows are only ever added to its inputs, the columns of nodes that close, and of the aggregates
+    in it, once that is asked, how much is kept for each.
     """
 
     append: bool

@@ -29,7 +29,7 @@ class Asked:
     @property
     def readable(self) -> tuple[Cell, ...]:
         """What a text can name: the cells that have one value per key."""
-        return tuple(cell for cell in self.before.cells if cell.kind in ("value", "timer") and cell.key is None)
+        return tuple(cell for cell in self.before.cells if cell.computable)
 
 
 def check_computed(job: SparkJob, queries: Iterable[QueryIdentity]) -> None:

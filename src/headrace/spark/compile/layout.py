@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from headrace.plan.codec import typed
+from headrace.program import KINDS
 from headrace.schema import parse_type
 
 
@@ -35,15 +36,24 @@ class Cell:
     @property
     def said(self) -> str:
         """What it keeps, in words."""
-        values = {
-            "timer": "a timer" if self.key is None else f"a timer by {self.key}",
-            "list": f"a list of {self.type}",
-            "map": f"a map of {self.type} by {self.key}",
-            "broadcast": f"a map of {self.type} by {self.key} for all keys",
-            "aggregate": f"{self.sql} over {self.type}",
-        }
-        expires = "" if self.expires_ms is None or self.kind not in ENTRIES else " that expire"
-        return values.get(self.kind, self.type) + expires
+        of = KINDS[self.kind]
+        expires = " that expire" if self.expires_ms is not None and of.entries else ""
+        return of.keeps(self.type, self.key, self.sql) + expires
+
+    @property
+    def projected(self) -> bool:
+        """Whether what is stored in a narrower type is cast when it is read."""
+        return KINDS[self.kind].projected
+
+    @property
+    def paged(self) -> bool:
+        """Whether it keeps entries, or times by keys."""
+        return KINDS[self.kind].entries or (KINDS[self.kind].fires and self.key is not None)
+
+    @property
+    def computable(self) -> bool:
+        """Whether it keeps one value for each key, which others can be computed from."""
+        return KINDS[self.kind].computable and self.key is None
 
     def to_json(self) -> dict[str, Any]:
         told = {"id": self.id, "name": self.name, "kind": self.kind, "type": self.type}
@@ -68,13 +78,6 @@ def _cell(told: dict[str, Any]) -> Cell:
     optional: dict[str, Any] = {name: typed(told.get(name), str | None) for name in ("key", "sql", "computed")}
     name, kind, type = (typed(told[field], str) for field in ("name", "kind", "type"))
     return Cell(name, kind, type, id=typed(told["id"], int), expires_ms=typed(told.get("expires_ms"), int | None), **optional)
-
-
-ENTRIES = ("list", "map", "broadcast")
-"""The kinds of cells with entries, each of which may expire."""
-
-FIXED = (*ENTRIES, "aggregate", "timer")
-"""The kinds of cells whose values are not projected when they are read: they lie in pages, are a buffer of Spark's own, or times."""
 
 
 class Unreadable(Exception):
@@ -134,16 +137,16 @@ def _unread(old: Cell, new: Cell) -> str | None:
     """Why what is stored in a cell cannot be read as it is declared now."""
     if old.kind != new.kind:
         return f"the cell {new.name} was a {old.kind} and is now a {new.kind}"
-    if not (old.said == new.said if new.kind in FIXED else widens(old.type, new.type)):
+    if not (widens(old.type, new.type) if new.projected else old.said == new.said):
         return f"the cell {new.name} was {old.said} and is now {new.said}"
     return None
 
 
 def _computed_anew(old: Cell, new: Cell) -> str | None:
     """How a cell that holds one value for each key gets its first one from what was kept."""
-    if new.kind not in ("value", "timer") or new.key is not None:
+    if not new.computable:
         return None
-    if old.kind not in ("value", "timer") or old.key is not None:
+    if not old.computable:
         return f"`was=` computes it from values and timers without keys, and {old.name} was {old.said}"
     given = f'"{new.type}", ' if new.kind == "value" else ""
     said = f"CAST({old.name} AS {new.type})"
@@ -166,9 +169,8 @@ def rewritable(old: Cell, new: Cell) -> bool:
     >>> rewritable(Cell("x", "map", "int", key="int"), Cell("x", "map", "bigint", key="bigint", expires_ms=1))
     True
     """
-    keyed = old.kind in ENTRIES or (old.kind == "timer" and old.key is not None)
     keys = (old.key is None) == (new.key is None) and (old.key is None or finds(old.key, str(new.key)))
-    return old.kind == new.kind and keyed and keys and widens(old.type, new.type)
+    return old.kind == new.kind and old.paged and keys and widens(old.type, new.type)
 
 
 def finds(old: str, new: str) -> bool:

@@ -6,7 +6,6 @@ import json
 import pickle
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,14 +13,10 @@ from headrace.analysis.faults import Fault, error_of
 from headrace.errors import HeadraceError
 from headrace.jvm.frames import java_session
 from headrace.jvm.session import jvm, session
-from headrace.ops import Program
-from headrace.ops.facts.kind import only_added
-from headrace.ops.relational import Relational
 from headrace.schema import Struct, parse_schema
 from headrace.schema.values import rows_from_internal, zone
 from headrace.spark.checkpoint.folder import Stored, query_folder
-from headrace.spark.compile.lower.program import kept as kept_document
-from headrace.spark.compile.lower.relation import interval_of
+from headrace.spark.compile import lower
 from headrace.spark.inspect.tables import Kept
 from headrace.spark.run.failures import of_java
 from headrace.spelling import suggestion
@@ -36,14 +31,10 @@ class Inspected:
     def __init__(self, folder: Path, stored: Stored, operators: Sequence[Kept], at: Mapping[str, int]) -> None:
         self._folder = folder
         self._zone = zone(stored.settings["spark.sql.session.timeZone"])
-        document = {
-            "settings": dict(stored.settings),
-            "partitions": stored.partitions,
-            "operators": [_document(folder, one, at[one.query]) for one in operators],
-        }
+        told = document(folder, stored, operators, at)
         spark = session()
         kernel = jvm(spark).headrace.inspect.Inspect
-        self._tables = self._called(lambda: kernel.open(java_session(spark), json.dumps(document)))
+        self._tables = self._called(lambda: kernel.open(java_session(spark), told))
         self.schemas: dict[str, Struct] = {name: parse_schema(ddl) for name, ddl in json.loads(self._tables.schemas()).items()}
 
     def count(self, name: str) -> int:
@@ -105,52 +96,20 @@ def unreadable(folder: Path, error: HeadraceError) -> HeadraceError:
     )
 
 
-def _document(folder: Path, one: Kept, epoch: int) -> dict[str, Any]:
-    """An operator as the kernel needs it to read its state."""
-    return {
-        **(_program(one, one.node) if isinstance(one.node, Program) else _relation(one)),
-        "kind": one.entry.shape.kind,
-        "checkpoint": str(query_folder(folder, one.query)),
-        "epoch": epoch,
-        "tables": [{"name": table.name, "shows": table.shows, "of": table.of} for table in one.tables],
-    }
-
-
-def _program(one: Kept, node: Program) -> dict[str, Any]:
-    shape = one.entry.shape
-    return {
-        **kept_document(one.entry),
-        "order": shape.order,
-        "clock": shape.clock,
-        # inputs are numbered as the plan has them
-        "inputs": [
-            {"name": name, "side": side, "schema": given.schema, "broadcast": name in node.broadcast}
-            for side, (name, given) in enumerate(shape.inputs.items())
+def document(folder: Path, stored: Stored, operators: Sequence[Kept], at: Mapping[str, int]) -> str:
+    """What the kernel is told of a checkpoint and of the operators whose tables it is asked for."""
+    told = {
+        "settings": dict(stored.settings),
+        "partitions": stored.partitions,
+        "operators": [
+            {
+                **lower.kept(one.node, one.entry),
+                "kind": one.entry.shape.kind,
+                "checkpoint": str(query_folder(folder, one.query)),
+                "epoch": at[one.query],
+                "called": one.name,
+            }
+            for one in operators
         ],
     }
-
-
-def _relation(one: Kept) -> dict[str, Any]:
-    shape, node = one.entry.shape, one.node
-    assert isinstance(node, Relational)
-    return {
-        "op": one.entry.op,
-        "name": shape.name,
-        "level": shape.level,
-        "key": _named_key(node, shape.key),
-        # they are stored in the order of their sides
-        "inputs": [{"name": name, "side": side, "schema": given.schema} for side, (name, given) in enumerate(shape.inputs.items())],
-        "append": only_added(node),
-        **node.relation(),
-        **interval_of(node),
-    }
-
-
-def _named_key(node: Relational, key: str) -> str:
-    """The key's columns, `key_1` and so on, by the names of what they are: those of the columns that they are computed of alone."""
-    stored = parse_schema(key).fields if key else ()
-    # A join has one more column in its key where rows without partners are spread, and where it has no keys.
-    named = [replace(field, name=name or field.name) for field, name in zip(stored, node.key_names, strict=False)]
-    made = Struct((*named, *stored[len(named) :]))
-    clash = len({name.lower() for name in made.names}) < len(made.names)
-    return key if clash else made.ddl
+    return json.dumps(told)

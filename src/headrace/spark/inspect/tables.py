@@ -1,40 +1,22 @@
-"""Tables of the state: what of a job's state is shown, under which names, and at which epochs it can be read.
+"""The operators of a checkpoint's job that may keep something, what their tables are called after, and at which epochs they can be read.
 
-A program `alerts` gives the table `alerts` with a row for each key, `alerts_<cell>` for each cell with entries, and `alerts_held_<input>`
-for the rows that wait for the watermark. An operator of a query has the table of its name, a join one for each side. The plan and the
-identity in `job.json` say all of it; no session is needed. Only which values an aggregate keeps is known to Spark alone: those tables
-are named where it is asked (`inspect/RelationTables.scala`).
+Which tables there are is said by the operators in the kernel (`operator/Layout.scala`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from headrace.ops.relational import Relational
 from headrace.plan import DisplayNames, Node, Plan
 from headrace.spark.checkpoint.folder import Stored, query_folder
 from headrace.spark.compile.identity import Entry
-from headrace.spark.compile.layout import Cell
-
-KEYS, CELL, HELD = "keys", "cell", "held"
-
-
-@dataclass(frozen=True)
-class StateTable:
-    """One table. Of a program `shows` is KEYS, CELL or HELD, and `of` the name of the cell or input; of an operator of a query it is one of
-    `Relational.tables`."""
-
-    name: str
-    shows: str
-    of: str = ""
 
 
 @dataclass(frozen=True)
 class Kept:
-    """An operator that keeps state: the query it belongs to, its entry in the identity, its node in the plan, its tables.
+    """An operator that has a place for state: the query it belongs to, its entry in the identity, its node in the plan.
 
     Names of its tables begin with `name`; by its stored name they would begin with `stored`.
     """
@@ -42,13 +24,12 @@ class Kept:
     query: str
     entry: Entry
     node: Node
-    tables: tuple[StateTable, ...]
-    name: str = ""
-    stored: str = ""
+    name: str
+    stored: str
 
 
 def kept(stored: Stored) -> tuple[Kept, ...]:
-    """What the operators of a checkpoint's job keep. Those that the job no longer has are left out."""
+    """The operators of a checkpoint's job. Those that the job no longer has are left out."""
     plan = Plan.from_json(stored.plan)
     found = [
         (query.name, entry, plan.nodes[name])
@@ -56,14 +37,11 @@ def kept(stored: Stored) -> tuple[Kept, ...]:
         for name, entry in query.live().items()
         if name in plan.nodes and entry.shape.keeps
     ]
-    # Operators come first, so that no part of one takes the name of another.
     names, shown = _Names(), DisplayNames.of(plan)
-    given = {entry.op: names.give(_plain(entry.shape.name, shown)) for _, entry, _ in found}
-    all = [
-        Kept(query, entry, node, tuple(_tables(node, entry, given[entry.op], names)), given[entry.op], re.sub(r"\W", "_", entry.shape.name))
+    return tuple(
+        Kept(query, entry, node, names.give(_plain(entry.shape.name, shown)), re.sub(r"\W", "_", entry.shape.name))
         for query, entry, node in found
-    ]
-    return tuple(one for one in all if one.tables)
+    )
 
 
 def _plain(name: str, shown: DisplayNames) -> str:
@@ -89,31 +67,6 @@ class _Names:
             name, number = f"{plain}_{number}", number + 1
         self._given.add(name.lower())
         return name
-
-
-def _tables(node: Node, entry: Entry, name: str, names: _Names) -> Iterable[StateTable]:
-    """The tables of an operator."""
-    if isinstance(node, Relational):
-        # Of several each has a name of its own.
-        own = len(node.tables) == 1
-        return [StateTable(name if own else names.give(f"{name}_{shows}"), shows) for shows in node.tables]
-    return _of_program(entry, name, names)
-
-
-def _of_program(entry: Entry, name: str, names: _Names) -> Iterable[StateTable]:
-    cells = entry.layouts[-1].cells
-    if entry.shape.key or any(_in_row(cell) for cell in cells):
-        yield StateTable(name, KEYS)
-    for cell in cells:
-        if not _in_row(cell):
-            yield StateTable(names.give(f"{name}_{cell.name}"), CELL, cell.name)
-    for held in entry.shape.inputs if entry.shape.order == "time" else ():
-        yield StateTable(names.give(f"{name}_held_{held}"), HELD, held)
-
-
-def _in_row(cell: Cell) -> bool:
-    """Whether a cell is a column of its key's row; others have entries."""
-    return cell.kind in ("value", "aggregate") or (cell.kind == "timer" and cell.key is None)
 
 
 def epochs(folder: Path, query: str) -> tuple[int, ...]:

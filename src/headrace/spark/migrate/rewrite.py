@@ -8,7 +8,7 @@ from typing import Any
 
 from headrace.schema import parse_schema
 from headrace.spark.compile.identity import Entry, Identity, QueryIdentity, Shape, held_columns, key_columns
-from headrace.spark.compile.layout import FIXED, Cell
+from headrace.spark.compile.layout import Cell
 
 Json = dict[str, Any]
 
@@ -38,7 +38,7 @@ def _rewrite(old: Entry, new: Entry) -> Rewrite:
     key, key_words = _key(old.shape, new.shape)
     cells, cell_words, projected = _cells(old.layouts[-1].cells, new.layouts[-1].cells)
     inputs, input_words = _inputs(old.shape, new.shape)
-    spec = {"op": new.op, "name": new.shape.name, "key": key, "cells": cells, "inputs": inputs}
+    spec = {"op": new.op, "name": new.shape.name, "kind": new.shape.kind, "key": key, "cells": cells, "inputs": inputs}
     return Rewrite(new.op, new.shape.name, (*key_words, *cell_words, *input_words), projected, spec if key or cells or inputs else None)
 
 
@@ -67,7 +67,7 @@ def _cells(old: tuple[Cell, ...], new: tuple[Cell, ...]) -> tuple[list[Json], li
             projected.append(f"{was.name} is called {cell.name}")
         if was.said == cell.said:
             continue
-        if cell.kind in FIXED:
+        if not cell.projected:
             cells.append({"id": cell.id, "name": cell.name, "kind": cell.kind, "old": _told(was), "new": _told(cell)})
             words.append(f"{cell.name} is {cell.said} instead of {was.said}")
         else:

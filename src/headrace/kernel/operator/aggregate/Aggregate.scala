@@ -1,7 +1,7 @@
 package headrace.operator.aggregate
 
 import headrace.bind.{Aggregation, Bind}
-import headrace.operator.Relational
+import headrace.operator.{Layout, Relational, RelationalKind}
 import org.apache.spark.sql.{AnalysisException, SparkSession}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.headrace.Settings
@@ -14,10 +14,10 @@ import org.apache.spark.sql.types.{DataType, StructType}
   *                       −(a, 5) −(b, 1)           → −(a, 12) +(a, 7) −(b, 1)
   * }}}
   */
-object Aggregate {
+object Aggregate extends RelationalKind {
 
   /** Binds an aggregate of a query document. Runs under the plan's settings, on the driver. */
-  def build(session: SparkSession, document: String): AggregateOperator = Settings.inForce(session) {
+  override def build(session: SparkSession, document: String): AggregateOperator = Settings.inForce(session) {
     val read = Relational.read(document)
     val input = read.side(0)
     val own = read.texts("aggregates").map(_(1))
@@ -43,6 +43,10 @@ object Aggregate {
       Collated.shown(read.key, results, own.size),
       read.text("emit").contains("close")
     )
+  }
+
+  override def layout(session: SparkSession, document: String): Layout = Settings.inForce(session) {
+    AggregateLayout.of(Relational.read(document), build(session, document))
   }
 
   /** How much is kept of a group for an aggregate: "constant", "append" (constant while rows are only added), or "values" (those that differ). */

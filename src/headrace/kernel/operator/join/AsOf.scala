@@ -1,6 +1,9 @@
 package headrace.operator.join
 
-import headrace.operator.{Operator, OperatorSpec, Relational, Version}
+import headrace.bind.Bind
+import headrace.operator._
+import headrace.state.Roots
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types.StructType
 import org.json4s._
 
@@ -80,11 +83,11 @@ final case class AsOf(
   override def instance(): Operator = new AsOfRun(this)
 }
 
-object AsOf {
+object AsOf extends RelationalKind {
   val Late = 2
   val LateVersions = 3
 
-  def build(document: String): AsOf = {
+  override def build(session: SparkSession, document: String): AsOf = {
     val read = Relational.read(document)
     val (left, right) = (read.side(Join.Left), read.side(Join.Right))
     val shared = read.names("shared").toSet
@@ -100,5 +103,20 @@ object AsOf {
       read.text("clock").contains("event"),
       inputs.map(i => (i \ "side").asInstanceOf[JInt].num.toInt -> (i \ "judged" == JBool(true))).toMap,
       read.text("emit").contains("close"))
+  }
+
+  override def layout(session: SparkSession, document: String): Layout = {
+    val (read, join) = (Relational.read(document), build(session, document))
+    Layout.of(
+      read,
+      timeline(read.key, "left", Join.Left, StructType(join.left.drop(1))),
+      timeline(read.key, "right", Join.Right, StructType(join.sent.map(join.right(_)))))
+  }
+
+  /** Rows that may get another version, or versions, without the time that they lie under. */
+  private def timeline(key: StructType, name: String, side: Int, row: StructType): Table = {
+    val bag = AsOfRun.bag(side)
+    val entry = new EntryRow.InValue(Bind.nullable(row))
+    RowTable(name, key, bag, entry, Some(() => Roots.page(_, AsOfRun.Header, AsOfRun.Bags, bag)))
   }
 }

@@ -265,7 +265,7 @@ final class AsOfRun(spec: AsOf) extends Operator {
   }
 }
 
-private[headrace] object AsOfRun {
+private[join] object AsOfRun {
   val Format: Byte = 1
   val Header = 16
   val Bags = 2

@@ -176,7 +176,7 @@ final class IntervalRun(spec: Join, interval: Interval) extends Operator {
   }
 }
 
-private[headrace] object IntervalRun {
+private[join] object IntervalRun {
 
   /** Another one than that of a join that keeps its rows in no order. */
   private val Format: Byte = 2

@@ -1,11 +1,11 @@
 package headrace.operator.join
 
 import headrace.bind.Bind
-import headrace.operator.{Operator, OperatorSpec, Relational}
+import headrace.operator._
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeRow}
 import org.apache.spark.sql.headrace.Settings
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{LongType, StructField, StructType}
 
 /** How the sides of a join meet. `pairs`: a row for each pair that meets; the others say of each left row only whether it meets any. */
 sealed abstract class How(val pairs: Boolean)
@@ -50,17 +50,40 @@ final case class Join(
     (condition.nonEmpty || interval.nonEmpty) && how != How.Inner && (side == Join.Left || how == How.Full)
 }
 
-object Join {
+object Join extends RelationalKind {
 
   /** The right side's rows come first, so that left rows find all that they meet. */
   val Right = 0
   val Left = 1
 
-  def build(session: SparkSession, document: String): Join = Settings.inForce(session) {
+  override def build(session: SparkSession, document: String): Join = Settings.inForce(session) {
     val read = Relational.read(document)
     val both = StructType(read.side(Left).fields ++ read.side(Right).fields)
     val condition = read.text("condition").map(text => Bind.expressions(session, both, Seq(text)).head)
     val how = How.of(read.text("how").get)
     Join(read.name, how, read.side(Left), read.side(Right), condition, read.append, Interval.of(read), read.texts("keys").isEmpty)
+  }
+  override def layout(session: SparkSession, document: String): Layout = {
+    val (read, join) = (Relational.read(document), build(session, document))
+    Layout.of(read, side(read.key, join, Left, "left"), side(read.key, join, Right, "right"))
+  }
+
+  private def side(key: StructType, join: Join, number: Int, name: String): Table = {
+    val row = Bind.nullable(join.side(number))
+    def rows(entry: EntryRow, root: Array[Byte] => Array[Byte]) =
+      RowTable(name, key, Sides.bag(number), entry, Some(() => root), join.countsPartners(number))
+    if (join.interval.nonEmpty) rows(new EntryRow.InKey(row, TimedSide.Time), IntervalRun.root(_, number))
+    else if (join.keepsRows(number)) rows(new EntryRow.InKey(row), Sides.root(_, number))
+    else Total(key, number, name)
+  }
+
+  /** How many rows a side has, where no more is kept of it. */
+  private final case class Total(key: StructType, side: Int, suffix: String) extends ValueTable {
+    private val keys = Layout.column(key, new StructType)
+    override val schema: StructType = StructType(keys :+ StructField("count", LongType))
+    override def reader(): (UnsafeRow, Array[Byte]) => Option[Seq[Any]] = (key, value) => {
+      val total = Sides.total(value, side)
+      if (total == 0) None else Some(keys.map(_ => key) :+ total)
+    }
   }
 }

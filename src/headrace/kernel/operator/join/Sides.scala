@@ -59,9 +59,9 @@ private[join] final class Sides(leftFields: Int, rightFields: Int, leftCounts: B
   }
 }
 
-private[headrace] object Sides {
-  private[join] val Format: Byte = 1
-  private[join] val Header = 24
+private[join] object Sides {
+  val Format: Byte = 1
+  val Header = 24
 
   /** What a stored value says of a side, for those who only look: how many rows it has, and the first page of their bag. */
   def total(value: Array[Byte], side: Int): Long = Platform.getLong(value, Platform.BYTE_ARRAY_OFFSET + (if (side == Join.Left) 8 else 16))

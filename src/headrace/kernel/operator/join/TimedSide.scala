@@ -92,7 +92,7 @@ private[join] final class TimedSide(fields: Int, val counts: Boolean, roots: Roo
   }
 }
 
-private[headrace] object TimedSide {
+private[join] object TimedSide {
 
   /** How many bytes of an entry's key are the time: big endian, and such that their order is that of times. */
   val Time = 8

@@ -3,7 +3,7 @@ package headrace.operator.partition
 import java.io.IOException
 import java.util.Arrays
 
-import headrace.operator.{Epoch, Input, Operator, OperatorSpec, Relational}
+import headrace.operator.{Epoch, Input, Layout, Operator, OperatorSpec, Relational, RelationalKind}
 import headrace.wire.OrderBytes
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.SparkSession
@@ -21,12 +21,14 @@ final case class Partition(name: String, row: StructType, order: Seq[SortOrder],
   override def instance(): Operator = new PartitionRun(this)
 }
 
-object Partition {
-  def build(session: SparkSession, document: String): Partition = Settings.inForce(session) {
+object Partition extends RelationalKind {
+  override def build(session: SparkSession, document: String): Partition = Settings.inForce(session) {
     val read = Relational.read(document)
     val row = read.side(0)
     Partition(read.name, row, Orders.read(session, read), WindowPlan.of(session, row, read.texts("functions").map(f => f.head -> f(1))))
   }
+
+  override def layout(session: SparkSession, document: String): Layout = Sorted.layout(Relational.read(document))
 }
 
 private final class PartitionRun(spec: Partition) extends OrderedRun(spec.name, spec.row, spec.order) {

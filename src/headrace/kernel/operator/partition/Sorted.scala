@@ -1,6 +1,8 @@
 package headrace.operator.partition
 
 import headrace.bag.{Bag, Cursor}
+import headrace.bind.Bind
+import headrace.operator.{EntryRow, Layout, Relational, RowTable}
 import headrace.state.{Roots, State}
 import headrace.wire.OrderBytes
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
@@ -132,11 +134,14 @@ private[partition] final class Sorted(fields: Int) {
   }
 }
 
-private[headrace] object Sorted {
-  private[partition] val Format: Byte = 1
-  private[partition] val Header = 8
+private[partition] object Sorted {
+  private val Format: Byte = 1
+  private val Header = 8
 
-  /** The number of its only bag, and the first page of that in a stored value, for those who only look. */
-  val BagNumber = 0
-  def root(value: Array[Byte]): Array[Byte] = Roots.page(value, Header, 1, BagNumber)
+  private val BagNumber = 0
+
+  def layout(read: Relational): Layout = {
+    val entry = new EntryRow.InValue(Bind.nullable(read.side(0)))
+    Layout.of(read, RowTable("", read.key, BagNumber, entry, Some(() => Roots.page(_, Header, 1, BagNumber))))
+  }
 }

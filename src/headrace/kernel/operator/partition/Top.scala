@@ -1,6 +1,6 @@
 package headrace.operator.partition
 
-import headrace.operator.{Input, Operator, OperatorSpec, Relational}
+import headrace.operator.{Input, Layout, Operator, OperatorSpec, Relational, RelationalKind}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{SortOrder, UnsafeRow}
 import org.apache.spark.sql.headrace.Settings
@@ -32,14 +32,14 @@ final case class Top(
   def truncates: Boolean = append && count.nonEmpty
 }
 
-object Top {
+object Top extends RelationalKind {
 
   /** The rank that counts, where rows that are equal in the order share one. */
   sealed trait Ties extends Serializable
   case object Rank extends Ties
   case object DenseRank extends Ties
 
-  def build(session: SparkSession, document: String): Top = Settings.inForce(session) {
+  override def build(session: SparkSession, document: String): Top = Settings.inForce(session) {
     val read = Relational.read(document)
     val ties = read.text("ties").getOrElse("row_number") match {
       case "row_number" => None
@@ -48,6 +48,8 @@ object Top {
     }
     Top(read.name, read.side(0), Orders.read(session, read), read.number("offset").getOrElse(0L), read.number("count"), read.append, ties)
   }
+
+  override def layout(session: SparkSession, document: String): Layout = Sorted.layout(Relational.read(document))
 }
 
 private final class TopRun(spec: Top) extends OrderedRun(spec.name, spec.row, spec.order) {

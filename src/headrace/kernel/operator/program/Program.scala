@@ -1,8 +1,7 @@
 package headrace.operator.program
 
 import headrace.HeadraceKernelException
-import headrace.bind.{Aggregation, Bind}
-import org.apache.spark.sql.catalyst.util.CharVarcharUtils
+import headrace.bind.{Aggregation, Declared}
 import org.apache.spark.sql.types._
 import org.json4s._
 
@@ -103,6 +102,9 @@ object Program {
     /** Is the earliest time among what it keeps for a key kept beside it? */
     def timed: Boolean = (expires.isDefined && !shared) || (timer && paged)
 
+    /** How its entries are stored, where it has some. */
+    def entry: Entry = Entry(kind, dataType, key, expires.isDefined)
+
     /** The type of its column in the stored row. */
     def storedType: DataType = aggregation.fold(dataType)(_.buffer)
 
@@ -114,6 +116,27 @@ object Program {
       case "value" if kind == "list" => ArrayType(dataType, containsNull = true)
       case _ => dataType
     }
+  }
+
+  /** An entry of a list, a map (`broadcast`: for all keys) or a timer with keys: `value` and `key` as `Cell` has them; `expires`: each by
+    * itself. This is where its row is described, which `Entries` and `SharedEntries` write.
+    */
+  final case class Entry(kind: String, value: DataType, key: Option[DataType], expires: Boolean) {
+    private def timer = kind == "timer"
+
+    /** The columns that people see: all but the mark of a timer that a timer has set. */
+    def shown: StructType = {
+      val own = key.map(StructField("entry", _)).toSeq :+ StructField(if (timer) "at" else "value", value)
+      StructType(own ++ (if (expires && !timer) Seq(StructField("expires", TimestampType)) else Nil))
+    }
+
+    def row: StructType = if (timer) shown.add("chained", BooleanType) else shown
+
+    /** The column that says when the entry goes or fires, −1 for none. */
+    def timeColumn: Int = if (timer) row.fieldIndex("at") else if (expires) row.fieldIndex("expires") else -1
+
+    /** Has a second bag its entries in the order of these times? A version for all keys that takes an entry away goes, too. */
+    def times: Boolean = timeColumn >= 0 || kind == "broadcast"
   }
 
   /** A former shape of the state. */
@@ -202,11 +225,11 @@ object Program {
     Program(
       name,
       site,
-      schemaOf(document \ "key"),
+      declared(document \ "key"),
       (document \ "order").asText.getOrElse("arrival"),
       (document \ "clock").asText.getOrElse("none"),
       list(document \ "inputs").zipWithIndex.map { case (i, n) =>
-        val schema = schemaOf(i \ "schema")
+        val schema = declared(i \ "schema")
         Input(text(i, "name"), number(i \ "side").getOrElse(n), schema, i \ "judged" == JBool(true), i \ "broadcast" == JBool(true))
       },
       list(document \ "cells").zipWithIndex.map { case (c, n) =>
@@ -220,7 +243,7 @@ object Program {
       list(document \ "handlers").zipWithIndex.map { case (h, n) =>
         Handler(text(h, "on"), text(h, "kind"), body(h \ "body", s"handlers/$n/body", name, site))
       },
-      list(document \ "outputs").map(o => Output(text(o, "name"), schemaOf(o \ "schema"), (o \ "time").asText))
+      list(document \ "outputs").map(o => Output(text(o, "name"), declared(o \ "schema"), (o \ "time").asText))
     )
   }
 
@@ -233,22 +256,17 @@ object Program {
     val site = (c \ "site").asText.getOrElse("")
     if (kind == "aggregate") {
       val sql = Text(text(c, "sql"), s"$at/sql", site)
-      Cell(id, name, kind, NullType, aggregate = Some(schemaOf(text(c, "type")) -> sql), expires = expires)
+      Cell(id, name, kind, NullType, aggregate = Some(Declared.schema(text(c, "type")) -> sql), expires = expires)
     } else {
       val computed = (c \ "computed").asText.map(Text(_, s"$at/computed", site))
-      Cell(id, name, kind, typeOf(text(c, "type")), (c \ "key").asText.map(typeOf), expires = expires, computed = computed)
+      Cell(id, name, kind, Declared.dataType(text(c, "type")), (c \ "key").asText.map(Declared.dataType), expires = expires, computed = computed)
     }
   }
-
-  def typeOf(ddl: String): DataType = Bind.loosen(CharVarcharUtils.replaceCharVarcharWithString(DataType.fromDDL(ddl)))
-
-  def schemaOf(ddl: String): StructType =
-    if (ddl.isBlank) new StructType() else Bind.nullable(CharVarcharUtils.replaceCharVarcharWithStringInSchema(StructType.fromDDL(ddl)))
 
   def broken(node: String, what: String): HeadraceKernelException =
     new HeadraceKernelException("KERNEL_DOCUMENT", s"the query document is broken: $what", node)
 
-  private def schemaOf(value: JValue): StructType = value.asText.map(schemaOf(_)).getOrElse(new StructType())
+  private def declared(value: JValue): StructType = value.asText.map(Declared.schema).getOrElse(new StructType())
 
   private def body(value: JValue, at: String, node: String, site: String): Seq[Statement] =
     list(value).zipWithIndex.map { case (s, n) => statement(s, s"$at/$n", node, (s \ "site").asText.getOrElse(site)) }
@@ -261,7 +279,7 @@ object Program {
       case "set" => Assign(text(value, "cell"), maybe("key"), maybe("value"), at, site)
       case "clear" => Assign(text(value, "cell"), maybe("key"), None, at, site)
       case "append" => Append(text(value, "cell"), needed("value"), at, site)
-      case "let" => Let(text(value, "local"), (value \ "type").asText.map(typeOf), needed("value"), at, site)
+      case "let" => Let(text(value, "local"), (value \ "type").asText.map(Declared.dataType), needed("value"), at, site)
       case "when" =>
         val sites = list(value \ "sites").map(_.asText)
         val branches = list(value \ "branches").zipWithIndex.map {

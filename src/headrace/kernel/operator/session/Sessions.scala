@@ -1,6 +1,9 @@
 package headrace.operator.session
 
-import headrace.operator.{Operator, OperatorSpec, Relational}
+import headrace.bind.Bind
+import headrace.operator._
+import headrace.state.Roots
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types.StructType
 import org.json4s._
 
@@ -17,10 +20,10 @@ final case class Sessions(name: String, row: StructType, gap: Long, lateness: Lo
   override def instance(): Operator = new SessionsRun(this)
 }
 
-object Sessions {
+object Sessions extends RelationalKind {
   val Late = 2
 
-  def build(document: String): Sessions = {
+  override def build(session: SparkSession, document: String): Sessions = {
     val read = Relational.read(document)
     Sessions(
       read.name,
@@ -30,5 +33,13 @@ object Sessions {
       read.text("clock").contains("event"),
       read.flag("judged"),
       read.text("emit").contains("close"))
+  }
+
+  /** Rows are shown without their spans, the first two columns. */
+  override def layout(session: SparkSession, document: String): Layout = {
+    val read = Relational.read(document)
+    val entry = new EntryRow.InValue(Bind.nullable(StructType(read.side(0).drop(2))))
+    val rows = RowTable("", read.key, SessionsRun.Rows, entry, Some(() => Roots.page(_, SessionsRun.Header, SessionsRun.Bags, SessionsRun.Rows)))
+    Layout.of(read, rows, Beside(SessionsRun.Spans, "the sessions, which follow from the rows"))
   }
 }

@@ -290,7 +290,7 @@ final class SessionsRun(spec: Sessions) extends Operator {
   }
 }
 
-private[headrace] object SessionsRun {
+private[session] object SessionsRun {
   val Format: Byte = 1
   val Header = 24
 

@@ -11,7 +11,7 @@ from headrace.spark.compile.lower import program, relation
 from headrace.spark.compile.lower.lookup import looked_up
 from headrace.spark.compile.lower.operator import Lowering
 
-__all__ = ["Lowering", "looked_up", "lower", "shape"]
+__all__ = ["Lowering", "kept", "looked_up", "lower", "shape"]
 
 
 def shape(node: Node, level: int, at: Lowering) -> Shape:
@@ -28,3 +28,11 @@ def lower(node: Node, entry: Entry, at: Lowering) -> Json:
         return program.lowered(node, entry, at)
     assert isinstance(node, Relational)
     return relation.lowered(node, entry, at)
+
+
+def kept(node: Node, entry: Entry) -> Json:
+    """What an operator in a query document says of its state: as much as a checkpoint knows of it."""
+    if isinstance(node, Program):
+        return program.kept_inputs(node, entry)
+    assert isinstance(node, Relational)
+    return relation.kept(node, entry)

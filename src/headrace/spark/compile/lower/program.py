@@ -80,3 +80,18 @@ def kept(entry: Entry) -> Json:
             "old": [{"number": old.number, "cells": [cell.to_json() for cell in old.cells]} for old in older],
         },
     }
+
+
+def kept_inputs(node: Program, entry: Entry) -> Json:
+    """The same with the rows of its inputs, some of which it may hold."""
+    shape = entry.shape
+    return {
+        **kept(entry),
+        "order": shape.order,
+        "clock": shape.clock,
+        # inputs are numbered as the plan has them
+        "inputs": [
+            {"name": name, "side": side, "schema": given.schema, "broadcast": name in node.broadcast}
+            for side, (name, given) in enumerate(shape.inputs.items())
+        ],
+    }

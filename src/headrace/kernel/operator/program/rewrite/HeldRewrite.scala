@@ -1,6 +1,7 @@
-package headrace.migrate
+package headrace.operator.program.rewrite
 
-import headrace.bag.{Bag, Cursor}
+import headrace.bag.{Bag, Cursor, Pages}
+import headrace.operator.RowChange
 import headrace.operator.program.Held
 import headrace.wire.{OrderBytes, OrderKey}
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
@@ -8,14 +9,14 @@ import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 /** The rows that a program holds, in other columns. Their order is that of time, side and columns, so it is made anew. `changes` has all
   * sides. This is all here that knows how held rows are kept.
   */
-private[migrate] final class HeldRewrite(changes: Map[Int, RowChange]) {
+private[program] final class HeldRewrite(changes: Map[Int, RowChange]) {
   private val sides = changes.map { case (side, c) => side -> new HeldRewrite.Side(c) }
   private val (was, now) = (new Bag, new Bag)
   private val cursor = new Cursor(was)
   private val (ord, key) = (new OrderBytes, new OrderBytes)
 
   /** From the pages `from` to the pages `to`; gives the number of rows. */
-  def apply(from: KeptPages, to: KeptPages): Long = {
+  def apply(from: Pages, to: Pages): Long = {
     was.open(from)
     now.open(to)
     cursor.forward()

@@ -1,11 +1,11 @@
-package headrace.migrate
+package headrace.operator.program.rewrite
 
 import java.nio.ByteBuffer
 import java.util.Arrays
 
 import scala.collection.mutable
 
-import headrace.bag.{Bag, Cursor}
+import headrace.bag.{Bag, Cursor, Pages}
 import headrace.operator.program.cell.{Due, SharedEntries}
 import headrace.state.State
 import headrace.wire.{OrderBytes, OrderKey}
@@ -13,7 +13,7 @@ import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.types.{StructField, StructType}
 
 /** The versions of a broadcast map with rows and keys of other types, and anew when each of them goes. */
-private[migrate] final class VersionsRewrite(operator: String, change: CellChange) {
+private[program] final class VersionsRewrite(operator: String, change: CellChange) {
   private val columns = UnsafeProjection.create(change.row.columns)
   private val order = new OrderKey(StructType(Seq(StructField("key", change.key.get))))
   private val row = new UnsafeRow(change.row.from.length)
@@ -22,7 +22,7 @@ private[migrate] final class VersionsRewrite(operator: String, change: CellChang
   private val (key, due) = (new OrderBytes, new OrderBytes)
 
   /** From the pages `from` to the pages `to` and, of their times, `dueTo`; gives the number of versions. */
-  def apply(from: KeptPages, to: KeptPages, dueTo: KeptPages): Long = {
+  def apply(from: Pages, to: Pages, dueTo: Pages): Long = {
     val keys = mutable.HashMap.empty[ByteBuffer, Array[Byte]] // by the old bytes
     val taken = mutable.HashSet.empty[ByteBuffer]
     was.open(from)

@@ -1,4 +1,4 @@
-package headrace.inspect
+package headrace.operator.program
 
 import scala.util.control.NonFatal
 
@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.DeclarativeAggregate
 import org.apache.spark.sql.types.DataType
 
 /** What an aggregate gives, from the buffers that are kept of it. */
-private[inspect] final class Result(aggregation: Aggregation) extends Serializable {
+private[program] final class Result(aggregation: Aggregation) extends Serializable {
   private val parts: Seq[Result.Part] = {
     val places = aggregation.functions.scanLeft(0)(_ + _.buffer.size)
     aggregation.functions.zip(places).map { case (f, at) =>

@@ -1,7 +1,7 @@
-package headrace.migrate
+package headrace.operator.program.rewrite
 
 import headrace.HeadraceKernelException
-import headrace.bag.{Bag, Cursor}
+import headrace.bag.{Bag, Cursor, Pages}
 import headrace.operator.program.cell.Due
 import headrace.state.State
 import headrace.wire.{OrderBytes, OrderKey}
@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.types.{StructField, StructType}
 
 /** The entries of a list, a map or a keyed timer with rows and keys of other types: a new bag of them, and a new one of their times. */
-private[migrate] final class EntriesRewrite(operator: String, change: CellChange) {
+private[program] final class EntriesRewrite(operator: String, change: CellChange) {
   private val columns = UnsafeProjection.create(change.row.columns)
   private val order = change.key.map(k => new OrderKey(StructType(Seq(StructField("key", k))))).orNull
   private val row = new UnsafeRow(change.row.from.length)
@@ -18,7 +18,7 @@ private[migrate] final class EntriesRewrite(operator: String, change: CellChange
   private val (key, due) = (new OrderBytes, new OrderBytes)
 
   /** From the pages `from` to the pages `to` and, of their times, `dueTo`; gives the number of entries. */
-  def apply(from: KeptPages, to: KeptPages, dueTo: KeptPages): Long = {
+  def apply(from: Pages, to: Pages, dueTo: Pages): Long = {
     was.open(from)
     now.open(to)
     times.open(dueTo)
@@ -44,7 +44,7 @@ private[migrate] final class EntriesRewrite(operator: String, change: CellChange
   }
 }
 
-private[migrate] object EntriesRewrite {
+private[program] object EntriesRewrite {
   def meet(operator: String, change: CellChange): HeadraceKernelException =
     new HeadraceKernelException("KEYS_MEET", s"two keys of ${change.name} are one as ${change.key.fold("")(_.sql)}", operator)
 }

@@ -1,0 +1,160 @@
+"""What explain says of each operator, against what its state has and what comes out of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+import pytest
+
+from headrace.ops import kind_of
+from headrace.ops.facts.keys import known_keys
+from headrace.ops.facts.state import BOUNDED, ENTRIES, GIVEN, GROUPS, GROWS, KEYS
+from headrace.ops.operator import operator
+from headrace.ops.relational import Relational
+from headrace.plan import order
+from headrace.plan.node import REGISTRY, Role
+from tests.spark.facts.cases import LATE, MORE, PASSED, SAME, START
+from tests.spark.facts.run import HELD, Ran
+
+NOTHING, LATER, ANEW, ONCE = "keeps nothing", "are late", "begins it anew", ", once, when their group closes"
+
+
+def test_every_operator_has_a_case(runs: list[Ran]) -> None:
+    told = {op for ran in runs for op in ran.ops.values()}
+    # every sink has a case in front of it
+    assert set(REGISTRY) - told == {op for op, cls in REGISTRY.items() if cls.role is Role.SINK}
+
+
+def test_every_row_of_the_stores_is_known_to_the_layout_of_its_operator(runs: list[Ran]) -> None:
+    for ran in runs:
+        for state in ran.states:
+            assert {name: (kept.stored, kept.known) for name, kept in state.items() if kept.stored != kept.known} == {}
+            assert "" not in state or state[""].stored == 0
+        # and every operator with state has had some that its tables show
+        shown = {op for case, op in ran.ops.items() if ran.owners[case] in ran.operators and any(kept.rows for kept in ran.state(case))}
+        assert shown == {op for case, op in ran.ops.items() if ran.owners[case] in ran.operators} - {"consolidate"}
+
+
+def test_state_grows_and_ends_as_it_is_said(runs: list[Ran]) -> None:
+    wrong = [said for ran in runs for case in ran.stateful() for said in _growth(ran, case)]
+    assert not wrong, "\n".join(wrong)
+
+
+def _growth(ran: Ran, case: str) -> Iterable[str]:
+    fact = ran.facts["state"][ran.owners[case]]
+    rows = [kept.rows for kept in ran.state(case)]
+    if NOTHING in fact.text:
+        holds = fact.value == BOUNDED and all(kept.stored == 0 for kept in ran.state(case))
+    elif fact.value == BOUNDED:
+        holds = rows[START] == rows[SAME] == rows[MORE] > 0
+    elif fact.value in (GROUPS, KEYS):
+        # rows of the same groups make no more of them, twice as many groups do
+        holds = rows[SAME] <= rows[START] and rows[MORE] > rows[SAME] and (rows[SAME] < rows[START] or rows[MORE] == 2 * rows[SAME])
+    elif fact.value in (GROWS, ENTRIES):
+        # what is put into an aggregate is no row
+        sizes = rows if fact.value == GROWS else [kept.bytes for kept in ran.state(case)]
+        holds = sizes[START] < sizes[SAME] < sizes[MORE]
+    else:
+        # late rows are not kept, and those of a group that begins anew are what is kept of it
+        after = ran.state(case)[LATE]
+        holds = (
+            fact.value == GIVEN
+            and ran.state(case)[MORE].stored > 0 == ran.state(case)[PASSED].stored
+            and (after.stored > 0) == (ANEW in fact.text)
+        )
+    if ran.last[case] is not None:
+        holds = rows[PASSED] == ran.last[case] and "given back" in fact.text
+    elif fact.value not in (GIVEN, BOUNDED) and "given back" not in fact.text:
+        holds = holds and rows[PASSED] >= rows[MORE]
+    if not holds:
+        yield f"{case}: {rows} is not: {fact.text}"
+
+
+def test_without_keys_right_rows_are_kept_in_every_partition(runs: list[Ran]) -> None:
+    _, ran = runs
+    assert "each right row is kept in every partition" in ran.facts["state"][ran.owners["join without keys"]].text
+    tables = [kept.tables for kept in ran.state("join without keys")]
+    assert [(one["left"], one["right"]) for one in tables] == [(8, 2 * 2), (16, 2 * 6), (24, 2 * 10), (24, 2 * 10), (25, 2 * 11)]
+
+
+def test_when_a_session_closed_is_kept_for_a_gap(runs: list[Ran]) -> None:
+    _, ran = runs
+    assert "by when the last one closed, which is kept for 1 day more" in ran.facts["state"][ran.owners["sessions, wide"]].text
+    kept = ran.state("sessions, wide")[PASSED]
+    assert (kept.rows, kept.stored) == (0, 4)
+
+
+def test_rows_are_taken_away_where_it_is_said_and_nowhere_else(runs: list[Ran]) -> None:
+    for ran in runs:
+        taken = {case for case, epochs in ran.outs.items() if any(weight < 0 for changes in epochs for _, weight in changes)}
+        said = {case for case, end in ran.ends.items() if kind_of(end) == "changes"}
+        assert taken == said - ran.monotone
+
+
+def test_rows_that_are_sent_once_are_sent_when_time_has_passed(runs: list[Ran]) -> None:
+    early = [
+        case
+        for ran in runs
+        for case in ran.stateful()
+        if case in ran.whole
+        and (said := ran.facts["rows"].get(ran.owners[case])) is not None
+        and ONCE in said.text
+        and any(ran.outs[case][:PASSED])
+    ]
+    assert early == []
+
+
+def test_rows_are_late_where_it_is_said_and_nowhere_else(runs: list[Ran]) -> None:
+    for ran in runs:
+        queries = {name for name, node in ran.operators.items() if isinstance(node, Relational)}
+        said = {name for name in queries if LATER in ran.facts["state"][name].text}
+        assert {name for name in queries if ran.late[name]} == said
+
+
+def test_what_is_held_is_what_the_watermark_has_not_passed(runs: list[Ran]) -> None:
+    _, ran = runs
+    for case in ran.stateful():
+        said = ran.facts["order"].get(ran.owners[case])
+        held = [sum(rows for table, rows in kept.tables.items() if table == f"{HELD}event") for kept in ran.state(case)]
+        if said is not None and said.value["order"] == "time":
+            # The watermark stands a minute behind the other rows: at 1:00, 11:00 and 21:00.
+            assert (said.value["delay_ms"], held) == (60_000, [6, 4, 4, 0, 0]), case
+        else:
+            assert held == [0] * 5, case
+
+
+def test_keys_are_unique(runs: list[Ran]) -> None:
+    twice = []
+    for ran in runs:
+        for case, end in ran.ends.items():
+            columns = [name.lower() for name in end.columns]
+            for key in known_keys(end):
+                for epoch in (START, SAME, MORE, PASSED, LATE):
+                    times: Counter[tuple[object, ...]] = Counter()
+                    for row, n in ran.there(case, epoch).items():
+                        times[tuple(row[columns.index(name)] for name in sorted(key))] += n
+                    # of a group that was forgotten and begins anew there are two rows
+                    if any(n > 1 for n in times.values()) and not (epoch == LATE and ran.forgets(case)):
+                        twice.append(f"{case}, epoch {epoch}: {sorted(key)}")
+    assert twice == []
+
+
+def test_how_rows_arrive_makes_a_difference_where_it_is_said_and_nowhere_else(runs: list[Ran], again: Ran) -> None:
+    _, ran = runs
+    other = {case for case in ran.ends for epoch in range(5) if ran.there(case, epoch) != again.there(case, epoch)}
+    said = {case for case in ran.ends if any(operator(node).caveat is not None for node in order([ran.ends[case]]))}
+    assert other - said == set()
+    assert "last rows" in other
+
+
+def test_operators_without_state_have_no_place_in_a_level(runs: list[Ran]) -> None:
+    for ran in runs:
+        stateless = {str(node.name) for end in ran.ends.values() for node in order([end]) if operator(node).role is not Role.STATEFUL}
+        assert stateless.isdisjoint(ran.states[-1]) and stateless.isdisjoint(ran.facts["state"])
+
+
+@pytest.mark.parametrize("cls", [cls for cls in REGISTRY.values() if cls.role is Role.STATEFUL])
+def test_each_operator_with_state_is_told_apart(cls: type, runs: list[Ran]) -> None:
+    """Each has a case in which its state has a fact of its own."""
+    assert any(op == cls.op and ran.owners[case] in ran.facts["state"] for ran in runs for case, op in ran.ops.items())  # type: ignore[attr-defined]
