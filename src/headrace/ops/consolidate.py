@@ -18,6 +18,10 @@ class Consolidate(NetRows):
     def describe(self) -> str:
         return "consolidate: the net of each epoch"
 
+    @property
+    def keeps(self) -> bool:
+        return False
+
     def kept(self, basis: Basis) -> Fact:
         return Fact(BOUNDED, "bounded: it keeps nothing")
 

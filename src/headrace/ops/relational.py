@@ -35,6 +35,11 @@ class Stateful(Consumer):
 
     role = Role.STATEFUL
 
+    @property
+    def keeps(self) -> bool:
+        """Whether anything is left of an epoch, so that it makes a difference to have missed one."""
+        return True
+
     @abstractmethod
     def kept(self, basis: Basis) -> Fact:
         """What it keeps, while nothing ends its groups, and whether that grows without limit."""

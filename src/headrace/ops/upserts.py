@@ -89,7 +89,7 @@ class Upserts(Relational, Unary, Ungrouped):
         return {"input": both(wanted, lower(self.key)) if self.last and not self.pairs else None}
 
     @property
-    def keeps_rows(self) -> bool:
+    def keeps(self) -> bool:
         """Whether it has to keep the row of a key: not where its sink replaces rows, or where a key has one row at the most."""
         return not (self.replaces if self.last else unique(self.input, self.key))
 
@@ -104,7 +104,7 @@ class Upserts(Relational, Unary, Ungrouped):
             return Fact(BOUNDED, f"bounded: it keeps nothing, as its sink puts a row in the place of the one with {of}")
         if self.last:
             return Fact(KEYS, f"grows with the number of keys: the last row of {of}")
-        if not self.keeps_rows:
+        if not self.keeps:
             anew = "; one whose group is forgotten and begins anew has a row more" if self._may_begin_anew else ""
             return Fact(BOUNDED, f"bounded: it keeps nothing, as {of} has one row at the most{anew}")
         return Fact(KEYS, f"grows with the number of keys: the row of {of}, to see whether another comes beside it")

@@ -14,9 +14,9 @@ from typing import Any
 from headrace.errors import HeadraceError
 from headrace.ops import Sink
 from headrace.ops.facts.kind import CHANGES, kind_of
-from headrace.ops.relational import Relational
+from headrace.ops.relational import Stateful
 from headrace.ops.sink import restored_sink
-from headrace.plan import Node, Role, order
+from headrace.plan import Node, order
 from headrace.spark.checkpoint.folder import Stored
 from headrace.spark.checkpoint.record import Totals, place_of
 from headrace.spark.compile.identity import DEAD_LETTERS, PROGRAM, SINK, Entry, Identity, QueryIdentity
@@ -161,7 +161,7 @@ def _before(sink: Sink, new: Collection[str]) -> tuple[Node, ...]:
 
 
 def _keeps(node: Node) -> bool:
-    return bool(node.tables) if isinstance(node, Relational) else node.role is Role.STATEFUL
+    return isinstance(node, Stateful) and node.keeps
 
 
 def _forerunner(sink: Sink, known: Iterable[_Forerunner], sinks: Collection[str]) -> _Forerunner | None:
