@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from headrace.plan import Node, Plan
+from headrace.plan import Node, Plan, Step
 from headrace.schema import Struct
 
 Json = dict[str, Any]
@@ -49,7 +49,7 @@ class Inlet:
     key_schema: str = ""
     time: str | None = None
     order: str | None = None
-    steps: tuple[Json, ...] = ()
+    steps: tuple[Step, ...] = ()
     shards: int | None = None
     combines: bool = False
 
@@ -64,7 +64,7 @@ def inlet(
     name: str = "input",
     side: int = 0,
     order: str | None = "rows",
-    steps: tuple[Json, ...] = (),
+    steps: tuple[Step, ...] = (),
     shards: int | None = None,
 ) -> Inlet:
     """An input that takes the rows of a stream."""

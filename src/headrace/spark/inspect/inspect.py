@@ -141,7 +141,7 @@ def _relation(one: Kept) -> dict[str, Any]:
         # they are stored in the order of their sides
         "inputs": [{"name": name, "side": side, "schema": given.schema} for side, (name, given) in enumerate(shape.inputs.items())],
         "append": only_added(node),
-        **node.relation(),
+        **node.relation().to_json(),
         **interval_of(node),
     }
 

@@ -8,12 +8,15 @@ from collections.abc import Sequence
 
 from headrace.ops.facts.carried import EVENT, PROCESSING
 from headrace.ops.facts.closing import closing
+from headrace.ops.facts.interval import Interval
 from headrace.ops.facts.kind import only_added
 from headrace.ops.facts.outputs import DEAD_SCHEMA, LATE, LATE_RIGHT
 from headrace.ops.inlet import Inlet, Json
+from headrace.ops.parts import ClosesText, EndingText, ExpiresText, IntervalText, NearText
 from headrace.ops.relational import Relational
 from headrace.plan.codec import encode, without_sites
 from headrace.schema import parse_schema
+from headrace.spark.compile.fields import InputText, OutputText, RelationalText
 from headrace.spark.compile.identity import Entry, InputShape, Shape
 from headrace.spark.compile.lower.operator import Lowering
 
@@ -25,39 +28,37 @@ def shape_of(node: Relational, level: int, at: Lowering) -> Shape:
     node.late_inputs(at)  # refuses inputs of which it cannot be told
     content = without_sites(encode(node, {node: name, **{before: str(before.name) for before in node.inputs}}))
     ending = _ending(node, found)
-    content |= {"inputs": [inlet.schema for inlet in found], "key": found[0].key_schema, **ending}
+    content |= {"inputs": [inlet.schema for inlet in found], "key": found[0].key_schema}
+    content |= {} if ending is None else ending.to_json()
     del content["name"]
     digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
     inputs = {inlet.name: InputShape(inlet.schema, (), ()) for inlet in sorted(found, key=lambda inlet: inlet.side)}
     return Shape(name, node.op, level, found[0].key_schema, "", node.clock_kept(ending), inputs, (), node.site, digest)
 
 
-def lowered(node: Relational, entry: Entry, at: Lowering) -> Json:
+def lowered(node: Relational, entry: Entry, at: Lowering) -> RelationalText:
     """The operator with its outputs, without their routes."""
     found = node.inlets(at)
     ending = _ending(node, found)
     late = node.late_inputs(at)
     outputs = {"main": at.schema(node).ddl, "dead_letter": DEAD_SCHEMA}
     outputs |= {output: at.schema(stream).ddl for output, stream in node.late_rows(ending).items()}
-    return {
-        "op": entry.op,
-        "name": str(node.name),
-        "site": node.line,
-        "kind": node.op,
-        "key": found[0].key_schema,
-        "inputs": [
-            {"name": one.name, "side": one.side, "schema": one.schema, **({"judged": late[one.name]} if one.name in late else {})}
-            for one in found
-        ],
-        "append": only_added(node),
-        **node.relation(),
-        **ending,
-        "outputs": [{"name": output, "schema": schema, "time": None, "routes": []} for output, schema in outputs.items()],
-        **node.timing(),
-    }
+    return RelationalText(
+        op=entry.op,
+        name=str(node.name),
+        site=node.line,
+        kind=node.op,
+        key=found[0].key_schema,
+        inputs=tuple(InputText(name=one.name, side=one.side, schema=one.schema, judged=late.get(one.name)) for one in found),
+        append=only_added(node),
+        relation=node.relation(),
+        ending=ending,
+        outputs=tuple(OutputText(name=output, schema=schema, time=None, routes=()) for output, schema in outputs.items()),
+        timing=node.timing(),
+    )
 
 
-def _ending(node: Relational, found: Sequence[Inlet]) -> Json:
+def _ending(node: Relational, found: Sequence[Inlet]) -> EndingText | None:
     """What ends its groups, with the output for late rows of each side.
 
     That is either when they close, as text over their key, and whether it waits until then to say anything; or after how long without
@@ -66,27 +67,35 @@ def _ending(node: Relational, found: Sequence[Inlet]) -> Json:
     columns = closing(node.inputs)
     group, after, near = node.group(columns), node.forgets_after, node.interval(columns)
     if group is None and after is None and near is None:
-        return {}
+        return None
     sides = sorted(found, key=lambda inlet: LATE_RIGHT if inlet.name == "right" else LATE)
     of = zip((LATE, LATE_RIGHT), node.judged, strict=False)
     late = {output: inlet.side for (output, is_judged), inlet in zip(of, sides, strict=False) if is_judged}
     if near is not None:
-        return {**interval_of(node), "late": late, "emit": near.emit}
+        return NearText(interval=_interval(near), late=late, emit=near.emit)
     if group is None:
-        return {"expires_us": 1000 * (after or 0), "late": late}
+        return ExpiresText(expires_us=1000 * (after or 0), late=late)
     names = parse_schema(found[0].key_schema).names
-    made: Json = {"closes": group.text(names), "late": late, "emit": group.emit}
-    if group.early_ms:
-        # Not "close", by which an operator would say nothing before.
-        made |= {"emit": "early", "early_ms": group.early_ms, "ends": group.text(names, late=False)}
-    # Left out for event time, so that documents and digests stay as they were.
-    return made if EVENT in group.clocks else {**made, "by": PROCESSING}
+    return ClosesText(
+        closes=group.text(names),
+        late=late,
+        # Early is not "close", by which an operator would say nothing before.
+        emit="early" if group.early_ms else group.emit,
+        early_ms=group.early_ms or None,
+        ends=group.text(names, late=False) if group.early_ms else None,
+        # Left out for event time, so that documents and digests stay as they were.
+        by=None if EVENT in group.clocks else PROCESSING,
+    )
+
+
+def _interval(near: Interval) -> IntervalText:
+    left, right = near.delays
+    return IntervalText(
+        times=near.times, lower_us=near.lower_us, upper_us=near.upper_us, kept_us=near.kept_us, delays_us=(left.us, right.us)
+    )
 
 
 def interval_of(node: Relational) -> Json:
     """Which rows of a join are near enough to meet, and how long they are kept; nothing where it keeps them for ever, or by groups."""
     near = node.interval(closing(node.inputs))
-    if near is None:
-        return {}
-    times = {"times": near.times, "lower_us": near.lower_us, "upper_us": near.upper_us, "kept_us": near.kept_us}
-    return {"interval": {**times, "delays_us": [delay.us for delay in near.delays]}}
+    return {} if near is None else {"interval": _interval(near).to_json()}
