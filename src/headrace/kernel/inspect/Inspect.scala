@@ -1,8 +1,7 @@
 package headrace.inspect
 
-import scala.jdk.CollectionConverters._
-
 import com.fasterxml.jackson.databind.ObjectMapper
+import headrace.document.{InspectionText, KeptProgramText, KeptRelationText}
 import headrace.query.Confs
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.headrace.{Inside, Settings}
@@ -16,25 +15,25 @@ import org.apache.spark.sql.headrace.{Inside, Settings}
 object Inspect {
   def open(session: SparkSession, document: String): Inspected = {
     val own = Inside.clone(session)
-    val read = new ObjectMapper().readTree(document)
-    val partitions = read.get("partitions").asInt
-    val operators = read.get("operators").elements.asScala.toSeq
     Confs.settings(document).foreach { case (name, value) => own.conf.set(name, value) }
-    operators
-      .map(_.get("checkpoint").asText)
+    val read = Settings.under(own)(InspectionText.reader.read(new ObjectMapper().readTree(document), ""))
+    read.operators
+      .map(_.checkpoint)
       .distinct
-      .foreach(folder => Confs.stored(own, partitions, folder).foreach { case (name, value) => own.conf.set(name, value) })
+      .foreach(folder => Confs.stored(own, read.partitions, folder).foreach { case (name, value) => own.conf.set(name, value) })
     Settings.under(own) {
-      val families = operators
-        .map(o => (o.get("checkpoint").asText, o.get("epoch").asLong))
+      val families = read.operators
+        .map(o => (o.checkpoint, o.epoch))
         .distinct
         .map(place => place -> new Families(own, place._1, place._2))
         .toMap
-      val names = new Names(operators.flatMap(_.get("tables").elements.asScala.map(_.get("name").asText)))
-      val tables = operators.flatMap { o =>
-        val from = families(o.get("checkpoint").asText -> o.get("epoch").asLong)
-        if (o.get("kind").asText == "program") new ProgramTables(own, o, from, partitions).tables
-        else new RelationTables(own, o, from, names).tables
+      val names = new Names(read.operators.flatMap(_.tables.map(_.name)))
+      val tables = read.operators.flatMap { o =>
+        val from = families(o.checkpoint -> o.epoch)
+        o match {
+          case program: KeptProgramText => new ProgramTables(own, program, from, read.partitions).tables
+          case relation: KeptRelationText => new RelationTables(own, relation, from, names).tables
+        }
       }
       new Inspected(own, tables)
     }

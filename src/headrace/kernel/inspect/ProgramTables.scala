@@ -1,9 +1,7 @@
 package headrace.inspect
 
-import scala.jdk.CollectionConverters._
-
-import com.fasterxml.jackson.databind.JsonNode
 import headrace.HeadraceKernelException
+import headrace.document.KeptProgramText
 import headrace.operator.program.{Held, Program, ProgramOperator}
 import headrace.wire.Wire
 import org.apache.spark.rdd.RDD
@@ -12,17 +10,15 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.headrace.Inside
 
 /** The tables of one program: of its keys (`keys`), a cell with entries (`cell`), or the rows of an input that wait (`held`). */
-private[inspect] final class ProgramTables(own: SparkSession, document: JsonNode, from: Families, partitions: Int) {
-  private val program = ProgramOperator.parse(own, document.toString)
-  private val op = document.get("op").asInt
-  private val level = document.get("level").asInt
-  private val keys = new Keys(op, program.key)
+private[inspect] final class ProgramTables(own: SparkSession, kept: KeptProgramText, from: Families, partitions: Int) {
+  private val program = ProgramOperator.bound(own, Program.of(kept))
+  private val level = kept.level
+  private val keys = new Keys(kept.op, program.key)
 
   /** All partitions keep the same for all keys, so one is enough. */
-  private val shared = new OneGroup(Wire.sharedKeys(op, partitions)(0))
+  private val shared = new OneGroup(Wire.sharedKeys(kept.op, partitions)(0))
 
-  def tables: Seq[(String, Shown)] =
-    document.get("tables").elements.asScala.map(t => t.get("name").asText -> table(t.get("shows").asText, t.get("of").asText)).toSeq
+  def tables: Seq[(String, Shown)] = kept.tables.map(t => t.name -> table(t.shows, t.of))
 
   private def table(shows: String, of: String): Shown = shows match {
     case "keys" => new KeyTable(program, ProgramOperator.layouts(own, program), keys, from.values(level))

@@ -1,10 +1,8 @@
 package headrace.inspect
 
-import scala.jdk.CollectionConverters._
-
-import com.fasterxml.jackson.databind.JsonNode
 import headrace.HeadraceKernelException
 import headrace.bind.Bind
+import headrace.document._
 import headrace.operator.Relational
 import headrace.operator.aggregate.{Aggregate, AggregateOperator}
 import headrace.operator.join.{AsOf, Join}
@@ -18,34 +16,35 @@ import org.apache.spark.sql.types._
 /** The tables of one operator of a query: a side of a join (`left`, `right`), the groups of an aggregate and the values it keeps (`groups`),
   * or its rows (`rows`).
   */
-private[inspect] final class RelationTables(own: SparkSession, document: JsonNode, from: Families, names: Names) {
-  private val read = Relational.read(document.toString)
-  private val op = document.get("op").asInt
-  private val level = document.get("level").asInt
-  private val kind = document.get("kind").asText
+private[inspect] final class RelationTables(own: SparkSession, kept: KeptRelationText, from: Families, names: Names) {
+  private val read = Relational(RelationTables.operator(kept), kept.relation)
+  private val level = kept.level
 
-  def tables: Seq[(String, Shown)] = document.get("tables").elements.asScala.toSeq.flatMap { table =>
-    val name = table.get("name").asText
-    table.get("shows").asText match {
-      case "left" => Seq(name -> side(Join.Left))
-      case "right" => Seq(name -> side(Join.Right))
-      case "groups" => groups(name)
-      case "rows" => Seq(name -> rows)
-      case other => throw new HeadraceKernelException("INTERNAL", s"no table shows $other", read.name)
+  def tables: Seq[(String, Shown)] = kept.tables.flatMap { table =>
+    table.shows match {
+      case "left" => Seq(table.name -> side(Join.Left))
+      case "right" => Seq(table.name -> side(Join.Right))
+      case "groups" => groups(table.name)
+      case "rows" => Seq(table.name -> rows)
+      case other => throw notShown(other)
     }
   }
 
-  private def side(number: Int): Shown = if (kind == "join_asof") timeline(number) else joined(number)
+  private def side(number: Int): Shown = read.text match {
+    case text: AsOfText => timeline(AsOf.build(read.copy(text = text)), number)
+    case text: JoinText => joined(Join.build(own, read.copy(text = text)), number)
+    case _ => throw notShown("the sides")
+  }
+
+  private def notShown(what: String) = new HeadraceKernelException("INTERNAL", s"no table shows $what", read.name)
 
   /** Rows that may get another version, and versions, both without the time that they lie under. */
-  private def timeline(number: Int): Shown = {
-    val join = AsOf.build(document.toString)
+  private def timeline(join: AsOf, number: Int): Shown = {
     val row = Bind.nullable(StructType(if (number == Join.Left) join.left.drop(1) else join.sent.map(join.right(_))))
     new BagTable(keys(row), new Root.OfTimeline(number), new Entry.InValue(row), partners = false, from, level)
   }
 
-  private def joined(number: Int): Shown = {
-    val join = Join.build(own, document.toString)
+  private def joined(join: Join, number: Int): Shown = {
     val row = Bind.nullable(join.side(number))
     def bag(root: Root, entry: Entry) = new BagTable(keys(row), root, entry, join.countsPartners(number), from, level)
     if (join.interval.nonEmpty) bag(new Root.OfTimedSide(number), new Entry.InTimedKey(row))
@@ -55,21 +54,25 @@ private[inspect] final class RelationTables(own: SparkSession, document: JsonNod
 
   private def rows: Shown = {
     val row = Bind.nullable(read.side(0))
-    kind match {
-      case "ledger" | "temporal" => // what else is kept of a row comes behind its count
-        val whole = new Keys(op, row)
+    read.text match {
+      case _: LedgerText | _: TemporalText => // what else is kept of a row comes behind its count
+        val whole = new Keys(kept.op, row)
         new ValueTable(whole, new Said.Counted(whole, row, Names.beside(row.fieldNames.toSeq, "count")), from.values(level))
-      case "upserts" => new ValueTable(keys(row), new Said.OneRow(keys(row), row), from.values(level))
-      case "sessions" => // behind the two times of a row's span
+      case _: UpsertsText => new ValueTable(keys(row), new Said.OneRow(keys(row), row), from.values(level))
+      case _: SessionsText => // behind the two times of a row's span
         val columns = StructType(row.drop(2))
         new BagTable(keys(columns), new Root.OfSessions, new Entry.InValue(columns), partners = false, from, level)
       case _ => new BagTable(keys(row), new Root.OfPartition, new Entry.InValue(row), partners = false, from, level)
     }
   }
 
-  private def groups(name: String): Seq[(String, Shown)] = {
-    val spec = Aggregate.build(own, document.toString)
-    val asked = read.texts("aggregates").map(_.head).zip(spec.results).map { case (name, e) => StructField(name, Bind.loosen(e.dataType)) }
+  private def groups(name: String): Seq[(String, Shown)] = read.text match {
+    case text: AggregateText => groups(name, text, Aggregate.build(own, read.copy(text = text)))
+    case _ => throw notShown("the groups")
+  }
+
+  private def groups(name: String, text: AggregateText, spec: AggregateOperator): Seq[(String, Shown)] = {
+    val asked = text.aggregates.map(_._1).zip(spec.results).map { case (name, e) => StructField(name, Bind.loosen(e.dataType)) }
     // Behind the results that were asked for stands a text of each key that has a collation.
     val row = StructType(asked ++ Bind.nullable(read.key).filter(k => RelationTables.collated(k.dataType)))
     val (results, kept) = (row.fieldNames.toSeq, keys(row))
@@ -95,10 +98,17 @@ private[inspect] final class RelationTables(own: SparkSession, document: JsonNod
 
   /** The keys, beside the columns of a row. */
   private def keys(row: StructType = new StructType): Keys =
-    new Keys(op, RelationTables.shown(read.key), Names.beside(row.fieldNames.toSeq, "key"))
+    new Keys(kept.op, RelationTables.shown(read.key), Names.beside(row.fieldNames.toSeq, "key"))
 }
 
 private object RelationTables {
+
+  /** As the query document has it: without a site, and without outputs. */
+  def operator(kept: KeptRelationText): RelationalText = {
+    import kept._
+    val ending = interval.map(NearText(_, late = Map.empty, emit = "changes"))
+    RelationalText(op, name, site = None, kind, key, inputs, append, relation, ending, outputs = Nil, timing = None)
+  }
 
   /** Key columns as they lie in a key: in the place of a text with a collation stand the bytes that equal texts have in common. */
   def shown(key: StructType): StructType =

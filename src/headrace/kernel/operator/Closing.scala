@@ -1,6 +1,7 @@
 package headrace.operator
 
 import headrace.bind.Bind
+import headrace.document.ClosesText
 import headrace.state.{Alarm, State}
 import headrace.wire.{Counts, Wire}
 import org.apache.spark.sql.SparkSession
@@ -43,14 +44,15 @@ final case class Closing(
 object Closing {
 
   /** The operator as it is, or closing where its document says when its groups close. */
-  def around(session: SparkSession, document: String, inner: OperatorSpec): OperatorSpec = Settings.inForce(session) {
-    val read = Relational.read(document)
-    read.text("closes").fold(inner) { text =>
-      def bound(text: String) = Bind.expressions(session, read.key, Seq(text)).head
-      val early = read.number("early_ms").map(ms => Early(ms * 1000, bound(read.text("ends").get)))
-      val isProcessing = read.text("by").contains("processing")
-      Closing(inner, bound(text), read.late, read.text("emit").contains("close"), early, isProcessing, read.output("main"))
-    }
+  def around(session: SparkSession, read: Relational[_], inner: OperatorSpec): OperatorSpec = read.operator.ending match {
+    case Some(text: ClosesText) =>
+      Settings.inForce(session) {
+        def bound(text: String) = Bind.expressions(session, read.key, Seq(text)).head
+        val early = text.earlyMs.zip(text.ends).map { case (ms, ends) => Early(ms * 1000, bound(ends)) }
+        val isProcessing = text.by.contains("processing")
+        Closing(inner, bound(text.closes), text.late.toSeq, text.emit == "close", early, isProcessing, read.output("main"))
+      }
+    case _ => inner
   }
 
   /** The first bag of what is not said yet, behind those of the operator. */

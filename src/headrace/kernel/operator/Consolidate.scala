@@ -1,5 +1,7 @@
 package headrace.operator
 
+import headrace.document.ConsolidateText
+
 /** The net of each row of an epoch: what readers of changes see. It keeps nothing. */
 final case class Consolidate(name: String) extends OperatorSpec {
   override def outputs: Seq[String] = Relational.Outputs
@@ -7,7 +9,7 @@ final case class Consolidate(name: String) extends OperatorSpec {
 }
 
 object Consolidate {
-  def build(document: String): Consolidate = Consolidate(Relational.read(document).name)
+  def build(read: Relational[ConsolidateText]): Consolidate = Consolidate(read.name)
 }
 
 private final class ConsolidateRun extends WholeRows {

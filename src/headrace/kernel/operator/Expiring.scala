@@ -1,5 +1,6 @@
 package headrace.operator
 
+import headrace.document.ExpiresText
 import headrace.state.State
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.Platform
@@ -24,9 +25,9 @@ final case class Expiring(inner: OperatorSpec, after: Long, late: Seq[(String, I
 object Expiring {
 
   /** The operator as it is, or forgetting where its document says after how long. */
-  def around(document: String, inner: OperatorSpec): OperatorSpec = {
-    val read = Relational.read(document)
-    read.number("expires_us").fold(inner)(Expiring(inner, _, read.late))
+  def around(read: Relational[_], inner: OperatorSpec): OperatorSpec = read.operator.ending match {
+    case Some(text: ExpiresText) => Expiring(inner, text.expiresUs, text.late.toSeq)
+    case _ => inner
   }
 }
 

@@ -1,5 +1,6 @@
 package headrace.operator
 
+import headrace.document.LedgerText
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.Platform
 
@@ -12,10 +13,7 @@ final case class Ledger(name: String, row: StructType) extends OperatorSpec {
 }
 
 object Ledger {
-  def build(document: String): Ledger = {
-    val read = Relational.read(document)
-    Ledger(read.name, read.side(0))
-  }
+  def build(read: Relational[LedgerText]): Ledger = Ledger(read.name, read.side(0))
 }
 
 private final class LedgerRun(spec: Ledger) extends WholeRows {

@@ -1,6 +1,7 @@
 package headrace.operator
 
 import headrace.bind.Bind
+import headrace.document.TemporalText
 import headrace.state.State
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.SparkSession
@@ -20,10 +21,9 @@ final case class Temporal(name: String, row: StructType, since: Seq[Expression],
 }
 
 object Temporal {
-  def build(session: SparkSession, document: String): Temporal = Settings.inForce(session) {
-    val read = Relational.read(document)
-    def bound(field: String) = Bind.expressions(session, read.side(0), read.names(field))
-    Temporal(read.name, read.side(0), bound("since"), bound("until"))
+  def build(session: SparkSession, read: Relational[TemporalText]): Temporal = Settings.inForce(session) {
+    def bound(texts: Seq[String]) = Bind.expressions(session, read.side(0), texts)
+    Temporal(read.name, read.side(0), bound(read.text.since), bound(read.text.until))
   }
 }
 

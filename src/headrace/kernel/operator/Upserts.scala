@@ -1,6 +1,7 @@
 package headrace.operator
 
 import headrace.HeadraceKernelException
+import headrace.document.UpsertsText
 import headrace.letter.RowJson
 import headrace.state.State
 import org.apache.spark.sql.catalyst.InternalRow
@@ -29,12 +30,11 @@ final case class Upserts(
 }
 
 object Upserts {
-  def build(document: String): Upserts = {
-    val read = Relational.read(document)
+  def build(read: Relational[UpsertsText]): Upserts = {
+    val text = read.text
     // In a key columns are numbered; the user is told of them by their names.
-    val key = StructType(read.names("by").zip(read.key).map { case (name, field) => field.copy(name = name) })
-    val flags = Seq("last", "unique", "pairs", "replaces").map(read.flag)
-    Upserts(read.name, read.text("site").orNull, key, read.side(0), flags(0), flags(1), flags(2), flags(3))
+    val key = StructType(text.by.zip(read.key).map { case (name, field) => field.copy(name = name) })
+    Upserts(read.name, read.operator.site.orNull, key, read.side(0), text.last, text.unique, text.pairs, text.replaces)
   }
 
   private[operator] val Insert = word("insert")

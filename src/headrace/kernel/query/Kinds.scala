@@ -1,7 +1,7 @@
 package headrace.query
 
-import headrace.HeadraceKernelException
-import headrace.operator.{Closing, Consolidate, Expiring, Ledger, OperatorSpec, Temporal, Upserts}
+import headrace.document._
+import headrace.operator.{Closing, Consolidate, Expiring, Ledger, OperatorSpec, Relational, Temporal, Upserts}
 import headrace.operator.aggregate.Aggregate
 import headrace.operator.join.{AsOf, Join}
 import headrace.operator.partition.{Partition, Top}
@@ -9,28 +9,27 @@ import headrace.operator.program.ProgramOperator
 import headrace.operator.session.Sessions
 import org.apache.spark.sql.SparkSession
 
-/** The operators the kernel can host, by the `kind` a query document gives them. A new kind has its line here and nowhere else. */
+/** The operators the kernel can host, by what a query document says of them. A new kind has its line here and nowhere else. */
 private[query] object Kinds {
 
-  /** Reads and binds an operator's part of the document, on the driver. */
-  def build(session: SparkSession, operator: OperatorText): OperatorSpec =
-    Expiring.around(operator.json, Closing.around(session, operator.json, bare(session, operator)))
+  /** Binds an operator of the document, on the driver. */
+  def build(session: SparkSession, operator: OperatorText): OperatorSpec = operator match {
+    case program: ProgramText => ProgramOperator.build(session, program)
+    case relational: RelationalText =>
+      val read = Relational(relational, relational.relation)
+      Expiring.around(read, Closing.around(session, read, bare(session, read)))
+  }
 
-  private def bare(session: SparkSession, operator: OperatorText): OperatorSpec = {
-    val document = operator.json
-    operator.kind match {
-      case "program" => ProgramOperator.build(session, document)
-      case "aggregate" => Aggregate.build(session, document)
-      case "join" => Join.build(session, document)
-      case "join_asof" => AsOf.build(document)
-      case "partition" => Partition.build(session, document)
-      case "top" => Top.build(session, document)
-      case "ledger" => Ledger.build(document)
-      case "consolidate" => Consolidate.build(document)
-      case "upserts" => Upserts.build(document)
-      case "temporal" => Temporal.build(session, document)
-      case "sessions" => Sessions.build(document)
-      case other => throw new HeadraceKernelException("INTERNAL", s"no operator of kind $other", operator.name, operator.site)
-    }
+  private def bare(session: SparkSession, read: Relational[RelationText]): OperatorSpec = read.text match {
+    case text: AggregateText => Aggregate.build(session, read.copy(text = text))
+    case text: JoinText => Join.build(session, read.copy(text = text))
+    case text: AsOfText => AsOf.build(read.copy(text = text))
+    case text: PartitionText => Partition.build(session, read.copy(text = text))
+    case text: TopText => Top.build(session, read.copy(text = text))
+    case text: LedgerText => Ledger.build(read.copy(text = text))
+    case text: ConsolidateText => Consolidate.build(read.copy(text = text))
+    case text: UpsertsText => Upserts.build(read.copy(text = text))
+    case text: TemporalText => Temporal.build(session, read.copy(text = text))
+    case text: SessionsText => Sessions.build(read.copy(text = text))
   }
 }

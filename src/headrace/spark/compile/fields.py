@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from headrace.jvm.parts import Columns, Int, Json, OneOf, Part, inline
-from headrace.ops.parts import EndingText, RelationText, TimingText
+from headrace.ops.parts import EndingText, IntervalText, RelationText, TimingText
 from headrace.plan import Step
 from headrace.program.traced import TracedHandler
 
@@ -222,3 +222,64 @@ class Document(Part):
     lookups: tuple[tuple[tuple[LookupText, ...], ...], ...] | None = None
     placed: bool | None = None
     fingerprint: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableText(Part):
+    """A table of state: its name, and what it shows of which cell or input."""
+
+    name: str
+    shows: str
+    of: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeptText(OneOf):
+    """What an operator keeps, in the folder of its query, after an epoch, and the tables that show it."""
+
+    kind_field = "kind"
+
+    kind: str
+    checkpoint: str
+    epoch: int
+    tables: tuple[TableText, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeptRelationText(KeptText):
+    """What an operator of queries keeps."""
+
+    op: Int
+    name: str
+    level: Int
+    key: Columns
+    inputs: tuple[InputText, ...]
+    append: bool
+    relation: RelationText = field(metadata=inline(by="kind"))
+    interval: IntervalText | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeptProgramText(KeptText):
+    """What a program keeps: its cells, and how they lay in the versions before."""
+
+    kind_name = "program"
+
+    op: Int
+    name: str
+    level: Int
+    key: Columns
+    cells: tuple[KeptCellText, ...]
+    layout: LayoutText
+    order: str
+    clock: str
+    inputs: tuple[InputText, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inspection(Part):
+    """The state of a checkpoint that is shown as tables."""
+
+    settings: Mapping[str, str]
+    partitions: Int
+    operators: tuple[KeptText, ...]

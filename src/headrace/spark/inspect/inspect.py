@@ -20,7 +20,8 @@ from headrace.ops.relational import Relational
 from headrace.schema import Struct, parse_schema
 from headrace.schema.values import rows_from_internal, zone
 from headrace.spark.checkpoint.folder import Stored, query_folder
-from headrace.spark.compile.lower.program import kept as kept_document
+from headrace.spark.compile.fields import InputText, Inspection, KeptProgramText, KeptRelationText, KeptText, TableText
+from headrace.spark.compile.lower.program import cells_of, layout_of
 from headrace.spark.compile.lower.relation import interval_of
 from headrace.spark.inspect.tables import Kept
 from headrace.spark.run.failures import of_java
@@ -36,14 +37,14 @@ class Inspected:
     def __init__(self, folder: Path, stored: Stored, operators: Sequence[Kept], at: Mapping[str, int]) -> None:
         self._folder = folder
         self._zone = zone(stored.settings["spark.sql.session.timeZone"])
-        document = {
-            "settings": dict(stored.settings),
-            "partitions": stored.partitions,
-            "operators": [_document(folder, one, at[one.query]) for one in operators],
-        }
+        document = Inspection(
+            settings=dict(stored.settings),
+            partitions=stored.partitions,
+            operators=tuple(_kept(folder, one, at[one.query]) for one in operators),
+        )
         spark = session()
         kernel = jvm(spark).headrace.inspect.Inspect
-        self._tables = self._called(lambda: kernel.open(java_session(spark), json.dumps(document)))
+        self._tables = self._called(lambda: kernel.open(java_session(spark), json.dumps(document.to_json())))
         self.schemas: dict[str, Struct] = {name: parse_schema(ddl) for name, ddl in json.loads(self._tables.schemas()).items()}
 
     def count(self, name: str) -> int:
@@ -105,45 +106,50 @@ def unreadable(folder: Path, error: HeadraceError) -> HeadraceError:
     )
 
 
-def _document(folder: Path, one: Kept, epoch: int) -> dict[str, Any]:
+def _kept(folder: Path, one: Kept, epoch: int) -> KeptText:
     """An operator as the kernel needs it to read its state."""
-    return {
-        **(_program(one, one.node) if isinstance(one.node, Program) else _relation(one)),
-        "kind": one.entry.shape.kind,
-        "checkpoint": str(query_folder(folder, one.query)),
-        "epoch": epoch,
-        "tables": [{"name": table.name, "shows": table.shows, "of": table.of} for table in one.tables],
-    }
+    tables = tuple(TableText(name=table.name, shows=table.shows, of=table.of) for table in one.tables)
+    place: dict[str, Any] = {"kind": one.entry.shape.kind, "checkpoint": str(query_folder(folder, one.query)), "epoch": epoch}
+    return replace(_program(one, one.node, place) if isinstance(one.node, Program) else _relation(one, place), tables=tables)
 
 
-def _program(one: Kept, node: Program) -> dict[str, Any]:
+def _program(one: Kept, node: Program, place: Mapping[str, Any]) -> KeptProgramText:
     shape = one.entry.shape
-    return {
-        **kept_document(one.entry),
-        "order": shape.order,
-        "clock": shape.clock,
+    return KeptProgramText(
+        op=one.entry.op,
+        name=shape.name,
+        level=shape.level,
+        key=shape.key,
+        cells=cells_of(one.entry.layouts[-1]),
+        layout=layout_of(one.entry),
+        order=shape.order,
+        clock=shape.clock,
         # inputs are numbered as the plan has them
-        "inputs": [
-            {"name": name, "side": side, "schema": given.schema, "broadcast": name in node.broadcast}
+        inputs=tuple(
+            InputText(name=name, side=side, schema=given.schema, broadcast=name in node.broadcast)
             for side, (name, given) in enumerate(shape.inputs.items())
-        ],
-    }
+        ),
+        **place,
+        tables=(),
+    )
 
 
-def _relation(one: Kept) -> dict[str, Any]:
+def _relation(one: Kept, place: Mapping[str, Any]) -> KeptRelationText:
     shape, node = one.entry.shape, one.node
     assert isinstance(node, Relational)
-    return {
-        "op": one.entry.op,
-        "name": shape.name,
-        "level": shape.level,
-        "key": _named_key(node, shape.key),
+    return KeptRelationText(
+        op=one.entry.op,
+        name=shape.name,
+        level=shape.level,
+        key=_named_key(node, shape.key),
         # they are stored in the order of their sides
-        "inputs": [{"name": name, "side": side, "schema": given.schema} for side, (name, given) in enumerate(shape.inputs.items())],
-        "append": only_added(node),
-        **node.relation().to_json(),
-        **interval_of(node),
-    }
+        inputs=tuple(InputText(name=name, side=side, schema=given.schema) for side, (name, given) in enumerate(shape.inputs.items())),
+        append=only_added(node),
+        relation=node.relation(),
+        interval=interval_of(node),
+        **place,
+        tables=(),
+    )
 
 
 def _named_key(node: Relational, key: str) -> str:

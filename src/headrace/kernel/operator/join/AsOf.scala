@@ -1,8 +1,8 @@
 package headrace.operator.join
 
+import headrace.document.AsOfText
 import headrace.operator.{Operator, OperatorSpec, Relational, Version}
 import org.apache.spark.sql.types.StructType
-import org.json4s._
 
 /** Which version of its key a row is given, at the most `within` micros away. */
 final case class Reach(direction: String, within: Long) {
@@ -84,21 +84,20 @@ object AsOf {
   val Late = 2
   val LateVersions = 3
 
-  def build(document: String): AsOf = {
-    val read = Relational.read(document)
+  def build(read: Relational[AsOfText]): AsOf = {
+    val text = read.text
     val (left, right) = (read.side(Join.Left), read.side(Join.Right))
-    val shared = read.names("shared").toSet
-    val JArray(inputs) = read.json \ "inputs": @unchecked
+    val shared = text.shared.toSet
     AsOf(
       read.name,
       left,
       right,
-      read.texts("keys").size,
+      text.keys.size,
       right.fieldNames.indices.drop(1).filterNot(i => shared(right.fieldNames(i))),
-      read.text("how").contains("inner"),
-      Reach(read.text("direction").get, read.number("within_us").getOrElse(Long.MaxValue)),
-      read.text("clock").contains("event"),
-      inputs.map(i => (i \ "side").asInstanceOf[JInt].num.toInt -> (i \ "judged" == JBool(true))).toMap,
-      read.text("emit").contains("close"))
+      text.how == "inner",
+      Reach(text.direction, text.withinUs.getOrElse(Long.MaxValue)),
+      text.clock == "event",
+      read.inputs.map(i => i.side -> i.judged).toMap,
+      text.emit == "close")
   }
 }

@@ -1,6 +1,7 @@
 package headrace.operator.join
 
 import headrace.bind.Bind
+import headrace.document.{JoinText, NearText}
 import headrace.operator.{Operator, OperatorSpec, Relational}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.Expression
@@ -56,11 +57,11 @@ object Join {
   val Right = 0
   val Left = 1
 
-  def build(session: SparkSession, document: String): Join = Settings.inForce(session) {
-    val read = Relational.read(document)
-    val both = StructType(read.side(Left).fields ++ read.side(Right).fields)
-    val condition = read.text("condition").map(text => Bind.expressions(session, both, Seq(text)).head)
-    val how = How.of(read.text("how").get)
-    Join(read.name, how, read.side(Left), read.side(Right), condition, read.append, Interval.of(read), read.texts("keys").isEmpty)
+  def build(session: SparkSession, read: Relational[JoinText]): Join = Settings.inForce(session) {
+    val (left, right) = (read.side(Left), read.side(Right))
+    val both = StructType(left.fields ++ right.fields)
+    val condition = read.text.condition.map(text => Bind.expressions(session, both, Seq(text)).head)
+    val interval = read.operator.ending.collect { case near: NearText => Interval.of(left, right, near) }
+    Join(read.name, How.of(read.text.how), left, right, condition, read.append, interval, read.text.keys.isEmpty)
   }
 }

@@ -3,6 +3,7 @@ package headrace.operator.partition
 import java.io.IOException
 import java.util.Arrays
 
+import headrace.document.PartitionText
 import headrace.operator.{Epoch, Input, Operator, OperatorSpec, Relational}
 import headrace.wire.OrderBytes
 import org.apache.spark.TaskContext
@@ -22,10 +23,9 @@ final case class Partition(name: String, row: StructType, order: Seq[SortOrder],
 }
 
 object Partition {
-  def build(session: SparkSession, document: String): Partition = Settings.inForce(session) {
-    val read = Relational.read(document)
+  def build(session: SparkSession, read: Relational[PartitionText]): Partition = Settings.inForce(session) {
     val row = read.side(0)
-    Partition(read.name, row, Orders.read(session, read), WindowPlan.of(session, row, read.texts("functions").map(f => f.head -> f(1))))
+    Partition(read.name, row, Orders.bound(session, row, read.text.order), WindowPlan.of(session, row, read.text.functions))
   }
 }
 

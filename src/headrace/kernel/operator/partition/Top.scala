@@ -1,5 +1,6 @@
 package headrace.operator.partition
 
+import headrace.document.TopText
 import headrace.operator.{Input, Operator, OperatorSpec, Relational}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{SortOrder, UnsafeRow}
@@ -39,14 +40,14 @@ object Top {
   case object Rank extends Ties
   case object DenseRank extends Ties
 
-  def build(session: SparkSession, document: String): Top = Settings.inForce(session) {
-    val read = Relational.read(document)
-    val ties = read.text("ties").getOrElse("row_number") match {
+  def build(session: SparkSession, read: Relational[TopText]): Top = Settings.inForce(session) {
+    val (row, text) = (read.side(0), read.text)
+    val ties = text.ties match {
       case "row_number" => None
       case "rank" => Some(Rank)
       case "dense_rank" => Some(DenseRank)
     }
-    Top(read.name, read.side(0), Orders.read(session, read), read.number("offset").getOrElse(0L), read.number("count"), read.append, ties)
+    Top(read.name, row, Orders.bound(session, row, text.order), text.offset, text.count, read.append, ties)
   }
 }
 

@@ -4,12 +4,12 @@ import java.lang.ref.SoftReference
 import java.util.concurrent.ConcurrentHashMap
 
 import headrace.bind.{Aggregation, Bind}
+import headrace.document.ProgramText
 import headrace.operator.{Operator, OperatorSpec}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodeAndComment, CodeGenerator, GeneratedClass}
 import org.apache.spark.sql.headrace.Settings
 import org.apache.spark.sql.types.{DataType, StructType}
-import org.json4s.jackson.JsonMethods
 
 /** A state program bound and turned into Java: what travels to the executors. One copy of it makes one instance: expressions without
   * generated code keep their working values in themselves.
@@ -51,12 +51,12 @@ object ProgramOperator {
   final case class Fires(name: String, key: Option[DataType], handler: Int)
 
   /** Binds an operator of the query document. Runs under the plan's settings (`Settings.under`), on the driver. */
-  def build(session: SparkSession, operator: String): ProgramOperator =
-    Settings.inForce(session)(build(session, parse(session, operator)))
+  def build(session: SparkSession, operator: ProgramText): ProgramOperator =
+    Settings.inForce(session)(build(session, bound(session, Program.of(operator))))
 
-  /** The program of an operator of the query document, its aggregates bound. */
-  def parse(session: SparkSession, operator: String): Program =
-    Program.parse(JsonMethods.parse(operator)).bound((columns, text) => Aggregation.bind(session, columns, text.sql))
+  /** The program with its aggregates bound. */
+  def bound(session: SparkSession, program: Program): Program =
+    program.bound((columns, text) => Aggregation.bind(session, columns, text.sql))
 
   /** How what is stored of a program is read. */
   def layouts(session: SparkSession, program: Program): Layouts =

@@ -1,8 +1,8 @@
 package headrace.operator.session
 
+import headrace.document.SessionsText
 import headrace.operator.{Operator, OperatorSpec, Relational}
 import org.apache.spark.sql.types.StructType
-import org.json4s._
 
 /** Rows with the session that they are in. The first two columns of a row are the times of its own span, the others go on.
   *
@@ -20,15 +20,15 @@ final case class Sessions(name: String, row: StructType, gap: Long, lateness: Lo
 object Sessions {
   val Late = 2
 
-  def build(document: String): Sessions = {
-    val read = Relational.read(document)
+  def build(read: Relational[SessionsText]): Sessions = {
+    val timing = read.operator.timing
     Sessions(
       read.name,
       read.side(0),
-      read.number("gap_us").getOrElse(0L),
-      read.number("lateness_ms").getOrElse(0L) * 1000,
-      read.text("clock").contains("event"),
-      read.flag("judged"),
-      read.text("emit").contains("close"))
+      read.text.gapUs.getOrElse(0L),
+      timing.flatMap(_.latenessMs).getOrElse(0L) * 1000,
+      timing.exists(_.clock == "event"),
+      timing.exists(_.judged),
+      read.text.emit == "close")
   }
 }

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.ops import Program, event_time
-from headrace.ops.inlet import Json
 from headrace.spark.compile.feeds import origin
 from headrace.spark.compile.fields import CellText, InputText, KeptCellText, LayoutText, OldLayoutText, OutputText, ProgramText
 from headrace.spark.compile.identity import Entry, InputShape, Shape
@@ -83,15 +82,3 @@ def cells_of(layout: Layout) -> tuple[KeptCellText, ...]:
 def _stored(cell: Cell) -> dict[str, Any]:
     """What a layout says of a cell; a former name is no part of it."""
     return {name: getattr(cell, name) for name in ("id", "name", "kind", "type", "key", "sql", "expires_ms", "computed")}
-
-
-def kept(entry: Entry) -> Json:
-    """What a program in a document says of its state: its number, place and key, its cells, and how they lay in the versions before."""
-    return {
-        "op": entry.op,
-        "name": entry.shape.name,
-        "level": entry.shape.level,
-        "key": entry.shape.key,
-        "cells": [cell.to_json() for cell in cells_of(entry.layouts[-1])],
-        "layout": layout_of(entry).to_json(),
-    }

@@ -11,7 +11,7 @@ from headrace.ops.facts.closing import closing
 from headrace.ops.facts.interval import Interval
 from headrace.ops.facts.kind import only_added
 from headrace.ops.facts.outputs import DEAD_SCHEMA, LATE, LATE_RIGHT
-from headrace.ops.inlet import Inlet, Json
+from headrace.ops.inlet import Inlet
 from headrace.ops.parts import ClosesText, EndingText, ExpiresText, IntervalText, NearText
 from headrace.ops.relational import Relational
 from headrace.plan.codec import encode, without_sites
@@ -95,7 +95,7 @@ def _interval(near: Interval) -> IntervalText:
     )
 
 
-def interval_of(node: Relational) -> Json:
-    """Which rows of a join are near enough to meet, and how long they are kept; nothing where it keeps them for ever, or by groups."""
+def interval_of(node: Relational) -> IntervalText | None:
+    """Which rows of a join are near enough to meet, and how long they are kept; None where it keeps them for ever, or by groups."""
     near = node.interval(closing(node.inputs))
-    return {} if near is None else {"interval": _interval(near).to_json()}
+    return None if near is None else _interval(near)
