@@ -37,7 +37,7 @@ DOCUMENTS: Mapping[str, tuple[type[Part], ...]] = {
 }
 
 _PLAIN: Mapping[Any, str] = {str: "String", int: "Long", bool: "Boolean", Site: "String", type(None): "None", Json: "JsonNode"}
-_RESERVED = {"type", "val", "case", "object", "match"}
+_RESERVED = {"case", "class", "match", "object", "type", "val"}
 
 
 def files() -> dict[str, str]:
@@ -170,7 +170,9 @@ def _first(part: type[Part]) -> str:
 
 
 def _file(parts: Iterable[type[Part]]) -> str:
-    body = "\n".join(text for part in parts for text in (_several(part) if issubclass(part, OneOf) and _has_kinds(part) else _part(part)))
+    body = "\n".join(
+        text for part in parts for text in (_several(part) if issubclass(part, OneOf) and _has_kinds(part) else case_class(part))
+    )
     imports = [
         line
         for word, line in {
@@ -182,7 +184,7 @@ def _file(parts: Iterable[type[Part]]) -> str:
     return "\n".join((NOTE, "package headrace.document", "", *imports, *([""] if imports else []), body))
 
 
-def _part(part: type[Part]) -> Iterator[str]:
+def case_class(part: type[Part]) -> Iterator[str]:
     """The case class of a part, and its reader."""
     name = scala_name(part)
     typed = hints(part)

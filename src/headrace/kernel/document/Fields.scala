@@ -15,7 +15,7 @@ final class Fields(json: JsonNode, part: String, at: String) {
   /** A field that is always there. */
   def apply[T](name: String)(implicit of: Reader[T]): T = {
     val value = json.get(name)
-    if (value == null) throw Reader.broken(at, s"$part has no field `$name`")
+    if (value == null) throw broken(s"$part has no field `$name`")
     unread -= name
     of.read(value, s"$at/$name")
   }
@@ -36,10 +36,13 @@ final class Fields(json: JsonNode, part: String, at: String) {
   def has(name: String): Boolean = unread(name)
 
   /** After the last one. */
-  def end(): Unit = unread.headOption.foreach(name => throw Reader.broken(at, s"$part has an unknown field `$name`"))
+  def end(): Unit = unread.headOption.foreach(name => throw broken(s"$part has an unknown field `$name`"))
 
-  private[document] def noKind(of: String, kind: String): HeadraceKernelException = Reader.broken(at, s"there is no $of `$kind`")
+  private[document] def noKind(of: String, kind: String): HeadraceKernelException = broken(s"there is no $of `$kind`")
 
   private[document] def noKind(of: String): HeadraceKernelException =
-    Reader.broken(at, s"no $of has the fields ${json.fieldNames.asScala.mkString("`", "`, `", "`")}")
+    broken(s"no $of has the fields ${json.fieldNames.asScala.mkString("`", "`, `", "`")}")
+
+  /** Where the object has a name, that is the node's. */
+  private def broken(what: String) = Reader.broken(at, what, json.path("name").textValue)
 }

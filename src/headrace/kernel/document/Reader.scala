@@ -64,6 +64,8 @@ object Reader {
   private[document] def wrong(json: JsonNode, at: String, wanted: String): HeadraceKernelException =
     broken(at, s"$wanted is expected, not $json")
 
-  private[document] def broken(at: String, what: String): HeadraceKernelException =
-    new HeadraceKernelException("KERNEL_DOCUMENT", s"the document is not of this version of headrace: at ${if (at.isEmpty) "/" else at}, $what")
+  private[document] def broken(at: String, what: String, node: String = null): HeadraceKernelException = {
+    val place = if (at.isEmpty) "" else s" at $at"
+    new HeadraceKernelException("KERNEL_DOCUMENT", s"the document is of another version of headrace than this kernel:$place $what", node)
+  }
 }
