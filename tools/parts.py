@@ -1,6 +1,6 @@
 """Writes the Scala by which the kernel reads its documents, from the dataclasses that Python writes them with.
 
-python tools/parts.py           writes kernel/document, but the files that are no such classes (`make parts`)
+python tools/parts.py           writes the files in kernel/document that begin with a note of it (`make parts`)
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import inspect
 import re
 import sys
 import types
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import Field
 from pathlib import Path
@@ -17,7 +18,6 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-import headrace  # noqa: E402, F401  # loads all operators
 from headrace.errors import Site  # noqa: E402
 from headrace.jvm.parts import Json, OneOf, Part, key_of  # noqa: E402
 from headrace.ops.parts import AskedLookup, AskedProgram, AskedRelation, AskedSteps, RelationText  # noqa: E402
@@ -36,6 +36,9 @@ DOCUMENTS: Mapping[str, tuple[type[Part], ...]] = {
     "Inspection": (Inspection,),
 }
 
+Kinds = list[tuple[type[Part], str | None]]
+"""The kinds of a part, each with its name in the JSON if it has one."""
+
 _PLAIN: Mapping[Any, str] = {str: "String", int: "Long", bool: "Boolean", Site: "String", type(None): "None", Json: "JsonNode"}
 _RESERVED = {"case", "class", "match", "object", "type", "val"}
 
@@ -48,6 +51,9 @@ def files() -> dict[str, str]:
         for part in (part for root in roots for part in _reached(root, seen)):
             several = one_of(part)
             found.setdefault(name if several is None else scala_name(several), []).append(part)
+    names = Counter(scala_name(part) for part in seen)
+    if twice := [name for name, number in names.items() if number > 1]:
+        raise ValueError(f"two parts are called {twice[0]}")
     return {f"{name}.scala": _file(parts) for name, parts in found.items()}
 
 
@@ -75,7 +81,7 @@ def hints(part: type[Part]) -> dict[str, Any]:
     return {one.name: known[one.name] for one in part.ordered()}
 
 
-def kinds(part: type[Part]) -> list[tuple[type[Part], str | None]]:
+def kinds(part: type[Part]) -> Kinds:
     """The kinds of a part that has several, each with its name in the JSON; last the one that has none."""
     if part is RelationText:
         # An operator's own class is what its `relation` returns.
@@ -171,7 +177,7 @@ def _first(part: type[Part]) -> str:
 
 def _file(parts: Iterable[type[Part]]) -> str:
     body = "\n".join(
-        text for part in parts for text in (_several(part) if issubclass(part, OneOf) and _has_kinds(part) else case_class(part))
+        text for part in parts for text in (_several(part) if one_of(part) is part and issubclass(part, OneOf) else case_class(part))
     )
     imports = [
         line
@@ -204,28 +210,35 @@ def case_class(part: type[Part]) -> Iterator[str]:
 def _several(part: type[OneOf]) -> Iterator[str]:
     """The trait of a part of several kinds, and how the kind is found."""
     name, known = scala_name(part), kinds(part)
+    has_names = any(named is not None for _, named in known)
     yield _comment(part)
     yield from _trait(name, [dict(_declared(kind)) for kind, _ in known])
     yield f"object {name} {{"
-    if all(named is None for _, named in known):
-        yield f"  private[document] def maybe(f: Fields): Option[{name}] ="
-        for number, (kind, _) in enumerate(known):
-            yield f'    {"else " if number else ""}if (f.has("{_first(kind)}")) Some({scala_name(kind)}.of(f))'
-        yield "    else None"
-        yield f'  private[document] def of(f: Fields): {name} = maybe(f).getOrElse(throw f.noKind("{name}"))'
-    else:
-        yield f"  private[document] def of(kind: String, f: Fields): {name} = kind match {{"
-        for kind, named in known:
-            pattern = "_" if named is None else f'"{named}"'
-            yield f"    case {pattern} => {scala_name(kind)}.of(f)"
-        if all(named is not None for _, named in known):
-            yield f'    case other => throw f.noKind("{name}", other)'
-        yield "  }"
-        if part.kind_field is not None:
-            yield f'  private[document] def of(f: Fields): {name} = of(f[String]("{part.kind_field}"), f)'
-    if part is not RelationText:
+    yield from (_by_name if has_names else _by_first_field)(name, known)
+    if part.kind_field is not None:
+        yield f'  private[document] def of(f: Fields): {name} = of(f[String]("{part.kind_field}"), f)'
+    # One whose kind is told by what is around it is not read alone.
+    if part.kind_field is not None or not has_names:
         yield f'  implicit val reader: Reader[{name}] = Reader.of("{name}")(of(_: Fields))'
     yield "}\n"
+
+
+def _by_first_field(name: str, known: Kinds) -> Iterator[str]:
+    yield f"  private[document] def maybe(f: Fields): Option[{name}] ="
+    for number, (kind, _) in enumerate(known):
+        yield f'    {"else " if number else ""}if (f.has("{_first(kind)}")) Some({scala_name(kind)}.of(f))'
+    yield "    else None"
+    yield f'  private[document] def of(f: Fields): {name} = maybe(f).getOrElse(throw f.noKind("{name}"))'
+
+
+def _by_name(name: str, known: Kinds) -> Iterator[str]:
+    yield f"  private[document] def of(kind: String, f: Fields): {name} = kind match {{"
+    for kind, named in known:
+        pattern = "_" if named is None else f'"{named}"'
+        yield f"    case {pattern} => {scala_name(kind)}.of(f)"
+    if all(named is not None for _, named in known):
+        yield f'    case other => throw f.noKind("{name}", other)'
+    yield "  }"
 
 
 def _declared(part: type[Part]) -> Iterator[tuple[str, str]]:
@@ -265,6 +278,14 @@ def _comment(part: type[Part]) -> str:
     return "\n".join([f"/** {first}", *(f"  * {line}".rstrip() for line in rest), "  */"])
 
 
+def written() -> dict[str, str]:
+    """The files as they are."""
+    found = {file.name: file.read_text(encoding="utf-8") for file in FOLDER.iterdir()}
+    return {name: text for name, text in found.items() if text.startswith(NOTE)}
+
+
 if __name__ == "__main__":
+    for name in written().keys() - files().keys():
+        (FOLDER / name).unlink()
     for name, text in files().items():
         (FOLDER / name).write_text(text, encoding="utf-8")
