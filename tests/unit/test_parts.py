@@ -62,6 +62,17 @@ def test_a_part_in_json() -> None:
     assert list(outer.to_json()) == ["of_all", "type", "first", "lists", "names", "class"]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Doubled(Part):
+    first: str
+    inner: Inner = field(metadata=inline())
+
+
+def test_two_fields_of_one_name() -> None:
+    with pytest.raises(AssertionError, match="Doubled has two fields {'first'}"):
+        Doubled(first="b", inner=Inner(first="a", lists=())).to_json()
+
+
 def test_what_all_kinds_have_comes_last() -> None:
     step = Where(where="v > 1", reason=None, place=Place(node="n", site="job.py:1", quiet=True))
     assert list(step.to_json().items()) == [("where", "v > 1"), ("node", "n"), ("site", "job.py:1"), ("quiet", True)]

@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar
 from headrace.errors import Site
 
 Json = dict[str, Any]
-"""JSON that the kernel does not read field by field, such as what a connector says of its scan."""
+"""A part, or what a connector says of its scan, as JSON."""
 
 Int = Annotated[int, "Int"]
 """A number of 32 bits; any other has 64."""
@@ -44,9 +44,12 @@ class Part:
         for one in self.ordered():
             value = getattr(self, one.name)
             if one.metadata.get("inline"):
-                made |= {} if value is None else value.to_json()
-            elif value is not None or one.default is not None or one.metadata.get("always"):
-                made[key_of(one)] = _json(value)
+                more = {} if value is None else value.to_json()
+            else:
+                is_there = value is not None or one.default is not None or one.metadata.get("always")
+                more = {key_of(one): _json(value)} if is_there else {}
+            assert made.keys().isdisjoint(more), f"{type(self).__name__} has two fields {made.keys() & more.keys()}"
+            made |= more
         return made
 
 

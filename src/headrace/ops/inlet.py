@@ -75,8 +75,3 @@ def inlet(
 def numbered(texts: Sequence[str]) -> list[tuple[str, str]]:
     """Texts as the columns of a key: `key_1` and so on."""
     return [(f"key_{i}", text) for i, text in enumerate(texts, 1)]
-
-
-def lists(items: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Pairs as a document has them."""
-    return [list(item) for item in items]

@@ -14,7 +14,7 @@ def program(told: Json) -> Json:
     layout = told["layout"]
     old = [{"number": one["number"], "cells": [_cell(cell) for cell in one["cells"]]} for one in layout["old"]]
     return told | {
-        "cells": [_cell(cell) | {"site": cell.get("site")} for cell in told["cells"]],
+        "cells": [{"id": number, **_cell(cell), "site": cell.get("site")} for number, cell in enumerate(told["cells"], 1)],
         "handlers": [handler(one) for one in told["handlers"]],
         "layout": {"number": layout["number"], "old": old},
     }
