@@ -69,7 +69,7 @@ class Doubled(Part):
 
 
 def test_two_fields_of_one_name() -> None:
-    with pytest.raises(AssertionError, match="Doubled has two fields {'first'}"):
+    with pytest.raises(AssertionError, match=r"Doubled has two fields \{'first'\}"):
         Doubled(first="b", inner=Inner(first="a", lists=())).to_json()
 
 
