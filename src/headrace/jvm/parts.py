@@ -54,10 +54,10 @@ class Part:
 
 
 class OneOf(Part):
-    """A part of several kinds, which are its subclasses. What all of them have stands behind what a kind has of its own.
+    """A part of several kinds, which are its subclasses. Fields that all kinds share come last.
 
-    Which kind a part is, is told by the field `kind_field` of its JSON, which has the kind's `kind_name` (a kind without one is any other);
-    or without such a field by the first one of each kind.
+    The field `kind_field` of the JSON names the kind: it equals the kind's `kind_name`; a kind without one stands for all other names.
+    Where there is no such field, the first field of each kind identifies it.
     """
 
     kind_field: ClassVar[str | None] = None
