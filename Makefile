@@ -3,7 +3,7 @@
 
 PYTHON := .venv/bin/python
 
-.PHONY: help setup demo test test-all certify lint docs bench-state bench-queries bench-tpch bench-nexmark bench-connectors wheel lock clean
+.PHONY: help setup demo test test-all certify lint parts docs bench-state bench-queries bench-tpch bench-nexmark bench-connectors wheel lock clean
 
 help:
 	@echo "make demo         a year of flights as a stream, and its delays (sets everything up first)"
@@ -11,6 +11,7 @@ help:
 	@echo "make test-all     every test; can be stopped and goes on where it was; results in docs/results/"
 	@echo "make certify      kills jobs of every connector at every point; can be stopped and goes on where it was; docs/faults.md"
 	@echo "make lint         ruff and mypy"
+	@echo "make parts        the case classes by which the kernel reads what Python sends, from its dataclasses"
 	@echo "make docs         the documentation as HTML in site/"
 	@echo "make bench-state  how fast keyed state is, against others (most of an hour on two cores)"
 	@echo "make bench-queries  joins, levels and heap of queries kept up to date, against Spark's own streaming join"
@@ -42,6 +43,9 @@ test-all: lint
 
 certify: setup
 	$(PYTHON) tools/certify_all.py
+
+parts: setup
+	$(PYTHON) tools/parts.py
 
 docs: setup
 	$(PYTHON) -m pytest -q tests/docs

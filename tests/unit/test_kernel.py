@@ -16,7 +16,7 @@ PAGE = ROOT / "docs" / "kernel.md"
 # Lowest first; "" is the kernel's root. Folders of one floor never import each other.
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("",),
-    ("bag", "point", "wire"),
+    ("bag", "document", "point", "wire"),
     ("gate",),
     ("checkpoint", "letter", "state", "store", "text"),
     ("bind",),

@@ -17,7 +17,8 @@ from headrace.ops.facts.kind import APPEND, CHANGES, only_added
 from headrace.ops.facts.reading import Wanted, read
 from headrace.ops.facts.state import BOUNDED, GROUPS, GROWS, Basis
 from headrace.ops.handle import Handle, verb
-from headrace.ops.inlet import Checked, Inlet, Json, inlet, lists
+from headrace.ops.inlet import Checked, Inlet, inlet
+from headrace.ops.parts import RelationText
 from headrace.ops.relational import Grouped
 from headrace.ops.values import one_row
 from headrace.plan import Fact, Node, node
@@ -36,6 +37,15 @@ class Groups:
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(name for name, _ in self.items)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AggregateText(RelationText):
+    """The names and texts of keys and aggregates; `global_`: without keys, there is one group, also of no rows."""
+
+    keys: tuple[tuple[str, str], ...]
+    aggregates: tuple[tuple[str, str], ...]
+    global_: bool
 
 
 @node("aggregate")
@@ -105,8 +115,8 @@ class Aggregate(Grouped):
             return Fact(GROUPS, f"grows with the number of groups: a row of numbers for {of}")
         return Fact(BOUNDED, f"bounded: a row of numbers for {of}")
 
-    def relation(self) -> Json:
-        return {"keys": lists(self.keys), "aggregates": lists(self.aggregates), "global": not self.keys}
+    def relation(self) -> AggregateText:
+        return AggregateText(keys=self.keys, aggregates=self.aggregates, global_=not self.keys)
 
     @property
     def relation_inputs(self) -> tuple[Node, ...]:

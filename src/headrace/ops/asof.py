@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
 from typing import Any, Self
@@ -21,12 +21,13 @@ from headrace.ops.facts.state import GIVEN, GROWS, KEYS, Basis
 from headrace.ops.facts.time import event_time
 from headrace.ops.feeding import fed
 from headrace.ops.handle import Handle, other_stream, verb
-from headrace.ops.inlet import Checked, Inlet, Json, inlet, lists
+from headrace.ops.inlet import Checked, Inlet, inlet
 from headrace.ops.on import names_of, sides_of
 from headrace.ops.operator import Ungrouped
+from headrace.ops.parts import EndingText, RelationText
 from headrace.ops.relational import LEFT, TwoSided
 from headrace.ops.upserts import Upserts
-from headrace.plan import Fact, Node, node
+from headrace.plan import Fact, Node, Project, node
 from headrace.schema import milliseconds, shown
 from headrace.syntax import plain_name, quote
 
@@ -34,6 +35,20 @@ HOWS = ("left", "inner")
 DIRECTIONS = ("backward", "forward", "nearest")
 EMITS = (CHANGES, CLOSE)
 LATE_VERSIONS = "late_versions"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AsOfText(RelationText):
+    """Both texts of each key, and both times; `within_us` is null where a version may be any time away."""
+
+    how: str
+    keys: tuple[tuple[str, str], ...]
+    time: tuple[str, str]
+    direction: str
+    within_us: int | None
+    shared: tuple[str, ...]
+    emit: str
+    clock: str
 
 
 @node("join_asof")
@@ -126,15 +141,17 @@ class AsOf(Ungrouped, TwoSided):
                 )
         return Fact(GIVEN, f"given back by the watermark: {waits}, versions until no row can need them{late}")
 
-    def relation(self) -> Json:
-        texts = {
-            "how": self.how,
-            "keys": lists(self.keys),
-            "time": list(self.time),
-            "direction": self.direction,
-            "within_us": self.within_us,
-        }
-        return {**texts, "shared": list(self.shared), "emit": self.emit, "clock": self.clock}
+    def relation(self) -> AsOfText:
+        return AsOfText(
+            how=self.how,
+            keys=self.keys,
+            time=self.time,
+            direction=self.direction,
+            within_us=self.within_us,
+            shared=self.shared,
+            emit=self.emit,
+            clock=self.clock,
+        )
 
     def inlets(self, at: Checked, steady: bool = True) -> tuple[Inlet, ...]:
         return tuple(self._inlet(name, side, stream, at) for name, side, stream in self.sides)
@@ -145,17 +162,17 @@ class AsOf(Ungrouped, TwoSided):
         time = "_time"
         while time in (column.lower() for column in stream.columns):
             time += "_"
-        items = [[time, text], *([column, quote(column)] for column in stream.columns)]
-        timed = {"project": items, "node": str(self.name), "site": self.line}
+        items = ((time, text), *((column, quote(column)) for column in stream.columns))
+        timed = Project(project=items, place=self.place)
         key, schema, steps = self.met(side, stream, at)
         steps = (*steps, timed)
         rows = inlet(stream, at, delivery="null_key", key=key, key_schema=schema, name=name, side=side, order="columns", steps=steps)
         return replace(rows, schema=f"{time} timestamp, {rows.schema}")
 
-    def clock_kept(self, ending: Json) -> str:
+    def clock_kept(self, ending: EndingText | None) -> str:
         return self.clock
 
-    def late_rows(self, ending: Json) -> dict[str, Node]:
+    def late_rows(self, ending: EndingText | None) -> dict[str, Node]:
         return {LATE: self.left, LATE_VERSIONS: self.right} if self.clock == EVENT else {}
 
     def late_inputs(self, at: Checked) -> Mapping[str, bool]:

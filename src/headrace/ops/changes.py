@@ -33,7 +33,7 @@ class Changes(Stepwise):
         return (*self.input.columns, CHANGE)
 
     def steps(self) -> tuple[Step, ...]:
-        return (Unweigh(CHANGE, True, self.site),)
+        return (Unweigh(unweigh=CHANGE, change=True, place=self.place),)
 
     def kind_after(self, kinds: Mapping[Node, str]) -> str:
         return APPEND

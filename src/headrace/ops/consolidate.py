@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from headrace.errors import here
 from headrace.ops.facts.state import BOUNDED, Basis
+from headrace.ops.parts import RelationText
 from headrace.ops.relational import NetRows
 from headrace.plan import Fact, Node, node
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConsolidateText(RelationText):
+    """Nothing but the rows."""
 
 
 @node("consolidate")
@@ -24,6 +32,9 @@ class Consolidate(NetRows):
 
     def kept(self, basis: Basis) -> Fact:
         return Fact(BOUNDED, "bounded: it keeps nothing")
+
+    def relation(self) -> ConsolidateText:
+        return ConsolidateText()
 
 
 def consolidate(input: Node) -> Consolidate:

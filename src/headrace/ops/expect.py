@@ -44,7 +44,7 @@ class Expect(Selective):
         return f"expect {', '.join(shown)}; {_BECOMES[self.on_violation]}"
 
     def steps(self) -> tuple[ExpectStep, ...]:
-        return (ExpectStep(self.expectations, self.on_violation, self.site),)
+        return (ExpectStep(expect=self.expectations, otherwise=self.on_violation, place=self.place),)
 
     @property
     def keeps_apart(self) -> bool:

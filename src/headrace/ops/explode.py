@@ -51,11 +51,11 @@ class Explode(Repeating):
 
     def steps(self) -> tuple[Step, ...]:
         function = "explode_outer" if self.outer else "explode"
-        generate = Generate(f"{function}({self.text})", self.names, self.outer, self.site)
+        generate = Generate(generate=f"{function}({self.text})", names=self.names, outer=self.outer, place=self.place)
         if self.replaces is None:
             return (generate,)
         items = tuple((name, quote(self.names[0] if name == self.replaces else name)) for name in self.input.columns)
-        return generate, Project(items, self.site)
+        return generate, Project(project=items, place=self.place)
 
     def time_after(self, times: Mapping[Node, str | None]) -> str | None:
         time = times[self.input]

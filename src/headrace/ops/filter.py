@@ -30,7 +30,7 @@ class Filter(Selective):
         return f"filter {' AND '.join(self.where)}"
 
     def steps(self) -> tuple[Where, ...]:
-        return tuple(Where(text, self.site) for text in self.where)
+        return tuple(Where(where=text, place=self.place) for text in self.where)
 
     def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
         return {"input": both(wanted, read(self.input, self.where))}

@@ -28,7 +28,7 @@ class Generated(Repeating):
         return f"generate {self.text} AS {', '.join(self.names)}" + (" outer" if self.outer else "")
 
     def steps(self) -> tuple[Step, ...]:
-        return (Generate(self.text, self.names, self.outer, self.site),)
+        return (Generate(generate=self.text, names=self.names, outer=self.outer, place=self.place),)
 
     def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
         return {"input": both(wanted, read(self.input, [self.text]))}

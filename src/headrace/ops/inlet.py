@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from headrace.plan import Node, Plan
+from headrace.plan import Node, Plan, Step
 from headrace.schema import Struct
 
 Json = dict[str, Any]
@@ -49,7 +49,7 @@ class Inlet:
     key_schema: str = ""
     time: str | None = None
     order: str | None = None
-    steps: tuple[Json, ...] = ()
+    steps: tuple[Step, ...] = ()
     shards: int | None = None
     combines: bool = False
 
@@ -64,7 +64,7 @@ def inlet(
     name: str = "input",
     side: int = 0,
     order: str | None = "rows",
-    steps: tuple[Json, ...] = (),
+    steps: tuple[Step, ...] = (),
     shards: int | None = None,
 ) -> Inlet:
     """An input that takes the rows of a stream."""
@@ -75,8 +75,3 @@ def inlet(
 def numbered(texts: Sequence[str]) -> list[tuple[str, str]]:
     """Texts as the columns of a key: `key_1` and so on."""
     return [(f"key_{i}", text) for i, text in enumerate(texts, 1)]
-
-
-def lists(items: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Pairs as a document has them."""
-    return [list(item) for item in items]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
 from typing import Any, Self
@@ -22,8 +22,9 @@ from headrace.ops.facts.kind import APPEND, only_added
 from headrace.ops.facts.reading import Wanted, both, read
 from headrace.ops.facts.state import GIVEN, GROWS, Basis
 from headrace.ops.handle import Handle, other_stream, verb
-from headrace.ops.inlet import Checked, Inlet, Json, inlet, lists
+from headrace.ops.inlet import Checked, Inlet, inlet
 from headrace.ops.on import Aliases, apart, free, names_of, over_both, set_apart, shared
+from headrace.ops.parts import RelationText
 from headrace.ops.project import Project
 from headrace.ops.relational import LEFT, RIGHT, TwoSided
 from headrace.ops.window import shown_micros
@@ -37,6 +38,16 @@ WAITING: Mapping[str, tuple[int, ...]] = {"left": (0,), "anti": (0,), "existence
 """The sides, left 0 and right 1, of whose rows a kind of join says that they meet none."""
 
 """Keys of both sides, which of them also meet where both are null, and the other parts of a condition."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JoinText(RelationText):
+    """Both texts of each key, the condition beside them, and the column that says whether a row meets any (`existence`)."""
+
+    how: str
+    keys: tuple[tuple[str, str], ...]
+    condition: str | None
+    mark: str | None
 
 
 @node("join")
@@ -220,8 +231,8 @@ class Join(TwoSided):
         mine, other = next(iter(left)), next(iter(right))
         return f"; a condition as `{mine} BETWEEN {other} AND {other} + INTERVAL 1 HOUR` would end that"
 
-    def relation(self) -> Json:
-        return {"how": self.how, "keys": lists(self.keys), "condition": self.condition, "mark": self.mark}
+    def relation(self) -> JoinText:
+        return JoinText(how=self.how, keys=self.keys, condition=self.condition, mark=self.mark)
 
     def inlets(self, at: Checked, steady: bool = True) -> tuple[Inlet, ...]:
         # Rows of two streams to which rows are only added meet in any order.

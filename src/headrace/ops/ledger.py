@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from headrace.errors import here
 from headrace.ops.facts.state import GROWS, Basis
+from headrace.ops.parts import RelationText
 from headrace.ops.relational import NetRows
 from headrace.plan import Fact, Node, node
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerText(RelationText):
+    """Nothing but the rows."""
 
 
 @node("ledger")
@@ -24,6 +32,9 @@ class Ledger(NetRows):
 
     def kept(self, basis: Basis) -> Fact:
         return Fact(GROWS, "grows with the rows that are there: how often each is, to judge what is taken away")
+
+    def relation(self) -> LedgerText:
+        return LedgerText()
 
 
 def ledger(input: Node) -> Ledger:

@@ -18,8 +18,9 @@ from headrace.ops.facts.kind import kind_of
 from headrace.ops.facts.outputs import DEAD_LETTER
 from headrace.ops.facts.reading import Wanted, both, read
 from headrace.ops.handle import Handle, verb
-from headrace.ops.inlet import Checked, Inlet, Json, lists, numbered
+from headrace.ops.inlet import Checked, Inlet, Json, numbered
 from headrace.ops.operator import Connected, Consumer, RowWise, operator
+from headrace.ops.parts import AskedLookup
 from headrace.ops.tables import Table, table_of
 from headrace.plan import Node, Role, node
 from headrace.ports.options import restored
@@ -122,14 +123,16 @@ class Lookup(RowWise, Consumer, Connected):
     def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
         return {"input": both(wanted, read(self.input, (text for text, _ in self.keys)))}
 
-    def relation(self) -> Json:
-        """What the check reads of it."""
-        keys = [[mine, quote(theirs)] for mine, theirs in self.keys]
-        return {"keys": keys, "table": self.schema, "given": lists(self.given)}
-
     def asked(self) -> Json | None:
-        inputs = [operator(self.input).checked_as]
-        return {"id": self.name, "site": self.line, "relation": self.op, "inputs": inputs, **self.relation()}
+        return AskedLookup(
+            id=str(self.name),
+            site=self.line,
+            relation=self.op,
+            inputs=(operator(self.input).checked_as,),
+            keys=tuple((mine, quote(theirs)) for mine, theirs in self.keys),
+            table=self.schema,
+            given=self.given,
+        ).to_json()
 
     def inlets(self, at: Checked, steady: bool = True) -> tuple[Inlet, ...]:
         # Behind it only what comes with a row tells where the row was read.

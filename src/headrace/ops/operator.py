@@ -22,7 +22,8 @@ from headrace.ops.facts.kind import APPEND, CHANGES
 from headrace.ops.facts.outputs import DEAD_COLUMNS
 from headrace.ops.facts.reading import Wanted
 from headrace.ops.inlet import Checked, Inlet, Json
-from headrace.plan import Node, Role, Step
+from headrace.ops.parts import AskedSteps
+from headrace.plan import Node, Place, Role, Step
 
 
 class Operator(Contract):
@@ -113,6 +114,11 @@ class Operator(Contract):
         """The user's line, as documents have it."""
         return None if self.site is None else str(self.site)
 
+    @property
+    def place(self) -> Place:
+        """Where failures in its steps are reported."""
+        return Place(node=str(self.name), site=self.line)
+
 
 def operator(node: Node) -> Operator:
     """A node of a plan as an operator; all of them are."""
@@ -193,8 +199,8 @@ class Stepwise(RowWise):
         return False
 
     def asked(self) -> Json | None:
-        steps = [step.to_json(str(self.name)) for step in self.steps()]
-        return {"id": self.name, "site": self.line, "input": operator(self.input).checked_as, "steps": steps}
+        source = operator(self.input).checked_as
+        return AskedSteps(id=str(self.name), site=self.line, input=source, steps=self.steps()).to_json()
 
 
 class Selective(Stepwise):

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 from headrace.errors import here
 from headrace.ops.facts.keys import Keys
 from headrace.ops.facts.kind import CHANGES
 from headrace.ops.facts.state import GROWS, Basis
-from headrace.ops.inlet import Json, lists
+from headrace.ops.parts import RelationText
 from headrace.ops.relational import Partitioned, partition_of
 from headrace.plan import Fact, Node, node
 from headrace.syntax import windows
 
 Ordering = tuple[str, str, str]
 """A text, `asc` or `desc`, and whether nulls come `first` or `last`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartitionText(RelationText):
+    """The texts of the partition and its order, and the names and texts of the functions."""
+
+    per: tuple[str, ...]
+    order: tuple[Ordering, ...]
+    functions: tuple[tuple[str, str], ...]
 
 
 @node("partition")
@@ -59,8 +69,8 @@ class Partition(Partitioned):
     def kept(self, basis: Basis) -> Fact:
         return Fact(GROWS, f"grows with the rows, which it keeps in the order of each {partition_of(self.per)}")
 
-    def relation(self) -> Json:
-        return {"per": list(self.per), "order": lists(self.order), "functions": lists(self.functions)}
+    def relation(self) -> PartitionText:
+        return PartitionText(per=self.per, order=self.order, functions=self.functions)
 
 
 def are_orderings(order: Sequence[Ordering]) -> bool:

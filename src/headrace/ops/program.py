@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,11 +19,13 @@ from headrace.ops.facts.outputs import DEAD_COLUMNS, DEAD_LETTER, LATE, MAIN
 from headrace.ops.facts.reading import Wanted
 from headrace.ops.facts.state import BOUNDED, ENTRIES, GIVEN, KEYS, Basis
 from headrace.ops.facts.time import event_time
-from headrace.ops.inlet import Checked, Inlet, Json, lists
+from headrace.ops.inlet import Checked, Inlet, Json
 from headrace.ops.operator import Ungrouped, operator
+from headrace.ops.parts import AskedInput, AskedOutput, AskedProgram
 from headrace.ops.relational import Stateful
 from headrace.plan import Fact, Node, Role, node
 from headrace.program import Traced, trace
+from headrace.program.traced import TracedHandler
 
 MAIN_INPUT = "event"
 
@@ -203,32 +205,28 @@ class Program(Stateful, Ungrouped):
             return "follows the wall clock"
         return "takes rows as they arrive; those of an epoch are sorted, so that a replay is equal"
 
-    def document(self) -> Json:
-        """It as the check and the kernel read it, without numbers, types and routes."""
-        traced = self.traced.to_json()
-        # The tracer names a late handler by its input, the kernel by the output where such rows go without it.
-        handlers = [{**one, "on": _late(one["on"])} if one["kind"] == "late" else one for one in traced["handlers"]]
-        inputs = enumerate(zip(self.names, self.streams, self.keys, strict=True))
-        return {
-            "name": self.name,
-            "site": self.line,
-            "kind": "program",
-            "order": self.order,
-            "clock": self.clock,
-            "inputs": [
-                {"name": name, "side": side, "from": stream.name, "key": lists(key), "broadcast": name in self.broadcast}
-                for side, (name, stream, key) in inputs
-            ],
-            "cells": traced["cells"],
-            "handlers": handlers,
-            "outputs": [{"name": output, "time": self.output_time(output)} for output in self.outputs],
-        }
+    @property
+    def handlers(self) -> tuple[TracedHandler, ...]:
+        """Its handlers as the kernel names them: one for late rows by the output where such rows go without it, not by its input."""
+        return tuple(replace(one, on=_late(one.on)) if one.kind == "late" else one for one in self.traced.handlers)
 
     def asked(self) -> Json | None:
-        document = self.document()
-        for one, stream in zip(document["inputs"], self.streams, strict=True):
-            one["from"] = operator(stream).checked_as
-        return {"id": self.name, "operator": document}
+        inputs = enumerate(zip(self.names, self.streams, self.keys, strict=True))
+        program = AskedProgram(
+            name=str(self.name),
+            site=self.line,
+            kind=self.op,
+            order=self.order,
+            clock=self.clock,
+            inputs=tuple(
+                AskedInput(name=name, side=side, from_=operator(stream).checked_as, key=key, broadcast=name in self.broadcast)
+                for side, (name, stream, key) in inputs
+            ),
+            cells=self.traced.cells,
+            handlers=self.handlers,
+            outputs=tuple(AskedOutput(name=output, time=self.output_time(output)) for output in self.outputs),
+        )
+        return {"id": self.name, "operator": program.to_json()}
 
     def inlets(self, at: Checked, steady: bool = True) -> tuple[Inlet, ...]:
         # Rows that are handled as they come are sorted all the same where a sink counts on a replay being equal.

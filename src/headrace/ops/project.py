@@ -59,7 +59,7 @@ class Project(Stepwise):
         return f"{self.by} {', '.join(shown)}"
 
     def steps(self) -> tuple[ProjectStep, ...]:
-        return (ProjectStep(self.items, self.site),)
+        return (ProjectStep(project=self.items, place=self.place),)
 
     @property
     def keeps_apart(self) -> bool:

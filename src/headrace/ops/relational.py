@@ -19,7 +19,8 @@ from headrace.ops.facts.reading import Wanted
 from headrace.ops.facts.state import Basis
 from headrace.ops.inlet import Checked, Inlet, Json, inlet, numbered
 from headrace.ops.operator import Consumer, Unary, Ungrouped, all_append, operator
-from headrace.plan import Fact, Node, Role
+from headrace.ops.parts import AskedRelation, ClosesText, EndingText, RelationText, TimingText
+from headrace.plan import Fact, Node, Role, Step, Where
 from headrace.schema import shown
 from headrace.syntax import plain_name, quote
 
@@ -67,8 +68,8 @@ class Relational(Stateful):
         return None if output == DEAD_LETTER else self.inputs[1 if output == LATE_RIGHT else 0]
 
     @abstractmethod
-    def relation(self) -> Json:
-        """What the check and the kernel read of it: its texts, without types and routes."""
+    def relation(self) -> RelationText:
+        """What the check and the kernel read of it; an operator returns a class of its own, which its Scala reads."""
 
     @property
     def relation_inputs(self) -> tuple[Node, ...]:
@@ -76,8 +77,8 @@ class Relational(Stateful):
         return self.inputs
 
     def asked(self) -> Json | None:
-        inputs = [operator(before).checked_as for before in self.relation_inputs]
-        return {"id": self.name, "site": self.line, "relation": self.op, "inputs": inputs, **self.relation()}
+        inputs = tuple(operator(before).checked_as for before in self.relation_inputs)
+        return AskedRelation(id=str(self.name), site=self.line, relation=self.op, inputs=inputs, text=self.relation()).to_json()
 
     @property
     @abstractmethod
@@ -94,15 +95,17 @@ class Relational(Stateful):
         """The input at which a condition over these columns of its rows, in lower case, says the same; None: it has to stay behind it."""
         return None
 
-    # Below: its time in query documents and checkpoints. `ending` is what ends its groups, nothing where they never do.
+    # Below: its time in query documents and checkpoints. `ending` is what ends its groups, None where they never do.
 
-    def clock_kept(self, ending: Json) -> str:
+    def clock_kept(self, ending: EndingText | None) -> str:
         """The time by which its state ends, as a checkpoint has it."""
-        return str(ending.get("by", EVENT)) if ending else NONE
+        if ending is None:
+            return NONE
+        return ending.by if isinstance(ending, ClosesText) and ending.by is not None else EVENT
 
-    def late_rows(self, ending: Json) -> dict[str, Node]:
+    def late_rows(self, ending: EndingText | None) -> dict[str, Node]:
         """The outputs for its late rows, each with the input that they come from."""
-        late = ending.get("late", ())
+        late = {} if ending is None else ending.late
         return {name: stream for name, stream in zip((LATE, LATE_RIGHT), self.inputs, strict=False) if name in late}
 
     def late_inputs(self, at: Checked) -> Mapping[str, bool]:
@@ -111,9 +114,9 @@ class Relational(Stateful):
         """
         return {}
 
-    def timing(self) -> Json:
+    def timing(self) -> TimingText | None:
         """What else the kernel reads of its time."""
-        return {}
+        return None
 
 
 class WholeRows(Relational, Unary, Ungrouped):
@@ -151,9 +154,6 @@ class NetRows(WholeRows):
 
     def goes_by(self, group: Group | None) -> Clock:
         return NO_TIME
-
-    def relation(self) -> Json:
-        return {}
 
 
 class Grouped(Relational, Unary):
@@ -238,7 +238,7 @@ class TwoSided(Relational):
 
     def met(
         self, side: int, stream: Node, at: Checked, null_safe: Sequence[int] = ()
-    ) -> tuple[list[tuple[str, str]], str, tuple[Json, ...]]:
+    ) -> tuple[list[tuple[str, str]], str, tuple[Step, ...]]:
         """The key of a side with its schema, and the step that leaves out rows which can meet none and are not kept."""
         texts = [pair[0 if side == LEFT else 1] for pair in self.keys]
         plain = [i for i in range(len(texts)) if i not in null_safe]
@@ -246,7 +246,7 @@ class TwoSided(Relational):
         key = numbered(texts)
         schema = at.key_schema(self)
         kept = side in _KEPT.get(self.how, ())
-        steps = () if kept or not plain else ({"where": f"NOT ({none})", "node": str(self.name), "site": self.line},)
+        steps = () if kept or not plain else (Where(where=f"NOT ({none})", place=self.place),)
         if self.how in _KEPT and plain:
             schema += ", spread int"
             key.append(("spread", f"CASE WHEN {none} THEN {_spread(stream, side, at)} END" if kept else "CAST(NULL AS int)"))

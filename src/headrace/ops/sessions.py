@@ -19,11 +19,12 @@ from headrace.ops.facts.kind import APPEND, kind_of
 from headrace.ops.facts.outputs import LATE
 from headrace.ops.facts.reading import Wanted, both, read
 from headrace.ops.facts.state import GIVEN, GROWS, Basis
-from headrace.ops.inlet import Checked, Inlet, Json, inlet, numbered
+from headrace.ops.inlet import Checked, Inlet, inlet, numbered
 from headrace.ops.operator import Unary, Ungrouped
+from headrace.ops.parts import EndingText, RelationText, TimingText
 from headrace.ops.relational import Relational, partition_of
 from headrace.ops.window import COLUMNS, KINDS, NULL_TIME, Windowing, micros, no_time, shown_micros, when_sent
-from headrace.plan import Fact, Node, node
+from headrace.plan import Fact, Node, Project, Where, node
 from headrace.schema import shown
 from headrace.syntax import plain_name, quote
 
@@ -44,6 +45,21 @@ class SessionWindow(Windowing):
         per = given(input, self.per, {}, alias)
         once([*input.columns, *COLUMNS], "window")
         return Sessions(input, tuple(one.text for one in per), time.text, self.gap_us, None, COLUMNS, emit, late, site=here())
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionsText(RelationText):
+    """What sessions are of, the times of a row's span, the names of the columns that are added, and when rows are sent.
+
+    The end of a span is `gap_us` after its begin, or the time `until`; the other one is null.
+    """
+
+    per: tuple[str, ...]
+    time: str
+    gap_us: int | None
+    until: str | None
+    names: tuple[str, ...]
+    emit: str
 
 
 @node("sessions")
@@ -153,20 +169,18 @@ class Sessions(Relational, Unary, Ungrouped):
     def goes_by(self, group: Group | None) -> Clock:
         return NO_TIME if self.ended is None else WATERMARK
 
-    def relation(self) -> Json:
-        spans = {"time": self.time, "gap_us": self.gap_us, "until": self.until}
-        return {"per": list(self.per), **spans, "names": list(self.names), "emit": self.emit}
+    def relation(self) -> SessionsText:
+        return SessionsText(per=self.per, time=self.time, gap_us=self.gap_us, until=self.until, names=self.names, emit=self.emit)
 
     def inlets(self, at: Checked, steady: bool = True) -> tuple[Inlet, ...]:
         """Rows with the span of each as the first columns, so that they come in the order of time, then of all columns."""
         start, end = self._unused("_start"), self._unused("_end")
         until = self.until or f"timestampadd(MICROSECOND, {self.gap_us}L, {self.time})"
-        columns = [[column, quote(column)] for column in self.input.columns]
-        here = {"node": str(self.name), "site": self.line}
-        spans: tuple[Json, ...] = (
-            {"where": f"({self.time}) IS NOT NULL", "reason": NULL_TIME, **here},
-            {"project": [[start, self.time], [end, until], *columns], **here},
-            {"where": f"{end} > {start}", **here},
+        columns = ((column, quote(column)) for column in self.input.columns)
+        spans = (
+            Where(where=f"({self.time}) IS NOT NULL", reason=NULL_TIME, place=self.place),
+            Project(project=((start, self.time), (end, until), *columns), place=self.place),
+            Where(where=f"{end} > {start}", place=self.place),
         )
         key, schema = numbered(self.per), at.key_schema(self)
         rows = inlet(self.input, at, delivery="null_key", key=key, key_schema=schema, order="columns", steps=spans)
@@ -184,15 +198,17 @@ class Sessions(Relational, Unary, Ungrouped):
             return "are added and taken away, all of a session when its bounds change"
         return "are only added, once, when their session closes"
 
-    def clock_kept(self, ending: Json) -> str:
+    def clock_kept(self, ending: EndingText | None) -> str:
         return NONE if self.ended is None else EVENT
 
-    def late_rows(self, ending: Json) -> dict[str, Node]:
+    def late_rows(self, ending: EndingText | None) -> dict[str, Node]:
         return {LATE: self.input} if any(self.judged) else {}
 
-    def timing(self) -> Json:
+    def timing(self) -> TimingText:
         end = self.ended
-        return {"clock": NONE} if end is None else {"clock": EVENT, "lateness_ms": end.lateness_ms, "judged": end.straight}
+        if end is None:
+            return TimingText(clock=NONE)
+        return TimingText(clock=EVENT, lateness_ms=end.lateness_ms, judged=end.straight)
 
 
 _UNSAID: Any = object()

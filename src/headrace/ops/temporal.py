@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from headrace.ops.facts.carried import Columns
 from headrace.ops.facts.clock import MACHINE, Clock
@@ -11,9 +12,17 @@ from headrace.ops.facts.keys import Keys
 from headrace.ops.facts.kind import CHANGES
 from headrace.ops.facts.reading import Wanted, both, read
 from headrace.ops.facts.state import GIVEN, Basis
-from headrace.ops.inlet import Json
+from headrace.ops.parts import RelationText
 from headrace.ops.relational import WholeRows
 from headrace.plan import Fact, Node, node
+
+
+@dataclass(frozen=True, kw_only=True)
+class TemporalText(RelationText):
+    """The times from which a row is shown, and those until which."""
+
+    since: tuple[str, ...]
+    until: tuple[str, ...]
 
 
 @node("temporal")
@@ -53,5 +62,5 @@ class Temporal(WholeRows):
     def goes_by(self, group: Group | None) -> Clock:
         return MACHINE
 
-    def relation(self) -> Json:
-        return {"since": list(self.since), "until": list(self.until)}
+    def relation(self) -> TemporalText:
+        return TemporalText(since=self.since, until=self.until)

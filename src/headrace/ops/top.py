@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
 from typing import Any, Self
@@ -16,13 +16,24 @@ from headrace.ops.facts.keys import Keys, lower
 from headrace.ops.facts.kind import CHANGES
 from headrace.ops.facts.state import BOUNDED, GROUPS, GROWS, Basis
 from headrace.ops.handle import Handle, verb
-from headrace.ops.inlet import Json, lists
 from headrace.ops.partition import Ordering, are_orderings
+from headrace.ops.parts import RelationText
 from headrace.ops.relational import Partitioned, partition_of
 from headrace.plan import Fact, Node, node
 from headrace.syntax import ordering, plain_name
 
 TIES = ("row_number", "rank", "dense_rank")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TopText(RelationText):
+    """The texts of the partition and its order, and which rows count; `count` is null where all do behind the offset."""
+
+    per: tuple[str, ...]
+    order: tuple[Ordering, ...]
+    count: int | None
+    offset: int
+    ties: str
 
 
 @node("top")
@@ -92,9 +103,8 @@ class Top(Partitioned):
             return Fact(GROWS, f"grows with the rows, as all behind the first {self.offset} count; {order}")
         return Fact(GROWS, f"grows with the rows, as those behind move up when one is taken away; {order}")
 
-    def relation(self) -> Json:
-        firsts = {"count": self.count, "offset": self.offset, "ties": self.ties}
-        return {"per": list(self.per), "order": lists(self.order), **firsts}
+    def relation(self) -> TopText:
+        return TopText(per=self.per, order=self.order, count=self.count, offset=self.offset, ties=self.ties)
 
 
 _TIED = {"row_number": "", "rank": " with ties", "dense_rank": " values"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -19,11 +19,23 @@ from headrace.ops.facts.kind import APPEND, CHANGES, kind_of
 from headrace.ops.facts.reading import Wanted, both
 from headrace.ops.facts.state import BOUNDED, KEYS, Basis
 from headrace.ops.handle import Handle, verb
-from headrace.ops.inlet import Checked, Inlet, Json, inlet, numbered
+from headrace.ops.inlet import Checked, Inlet, inlet, numbered
 from headrace.ops.operator import Unary, Ungrouped
+from headrace.ops.parts import RelationText
 from headrace.ops.relational import Relational
 from headrace.plan import Fact, Node, node
 from headrace.syntax import quote
+
+
+@dataclass(frozen=True, kw_only=True)
+class UpsertsText(RelationText):
+    """The columns of the key, and how its rows replace each other; `unique`: there cannot be two of one key."""
+
+    by: tuple[str, ...]
+    last: bool
+    pairs: bool
+    unique: bool
+    replaces: bool
 
 
 @node("upserts")
@@ -116,9 +128,9 @@ class Upserts(Relational, Unary, Ungrouped):
     def goes_by(self, group: Group | None) -> Clock:
         return NO_TIME
 
-    def relation(self) -> Json:
+    def relation(self) -> UpsertsText:
         alone = not self.last and unique(self.input, self.key)
-        return {"by": list(self.key), "last": self.last, "pairs": self.pairs, "unique": alone, "replaces": self.replaces}
+        return UpsertsText(by=self.key, last=self.last, pairs=self.pairs, unique=alone, replaces=self.replaces)
 
     def inlets(self, at: Checked, steady: bool = True) -> tuple[Inlet, ...]:
         # Of a row without a key nobody can say which one it replaces; in a result a null is a key as any other.

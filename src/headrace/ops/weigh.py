@@ -28,7 +28,7 @@ class Weighed(Stepwise):
         return f"weigh {self.text}"
 
     def steps(self) -> tuple[Step, ...]:
-        return (Weigh(self.text, self.site, reason(self.text, self.columns)),)
+        return (Weigh(weigh=self.text, reason=reason(self.text, self.columns), place=self.place),)
 
     def kind_after(self, kinds: Mapping[Node, str]) -> str:
         return CHANGES

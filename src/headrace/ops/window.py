@@ -97,7 +97,8 @@ class Windows(Repeating):
 
     def steps(self) -> tuple[Where, Generate]:
         text = f"time_windows({self.time}, '{self.kind}', {self.size_us}L, {self.step_us}L, {self.offset_us}L)"
-        return Where(f"({self.time}) IS NOT NULL", self.site, NULL_TIME), Generate(text, self.names, False, self.site)
+        timed = Where(where=f"({self.time}) IS NOT NULL", reason=NULL_TIME, place=self.place)
+        return timed, Generate(generate=text, names=self.names, outer=False, place=self.place)
 
     def closing_after(self, columns: Mapping[Node, Columns]) -> Columns:
         before = columns[self.input]

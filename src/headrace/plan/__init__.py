@@ -5,7 +5,7 @@ from headrace.plan.explain import Explanation, explain
 from headrace.plan.facts import Fact, fact, facts
 from headrace.plan.node import Node, Role, node
 from headrace.plan.plan import Plan
-from headrace.plan.step import Generate, Project, Step, Unweigh, Weigh, Where
+from headrace.plan.step import Generate, Place, Project, Step, Unweigh, Weigh, Where
 from headrace.plan.walk import nearest, order
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "Fact",
     "Generate",
     "Node",
+    "Place",
     "Plan",
     "Project",
     "Role",

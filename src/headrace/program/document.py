@@ -79,7 +79,3 @@ def place(fields: Fields) -> Site | None:
     """The site of a statement or cell."""
     text = fields.optional_text("site")
     return None if text is None else Site.parse(text)
-
-
-def text_of(site: Site | None) -> str | None:
-    return None if site is None else str(site)

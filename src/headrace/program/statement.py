@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, TypeAlias
 
 from headrace.errors import Site
-from headrace.program.document import Fields, place, text_of
+from headrace.jvm.parts import ALWAYS, OneOf
+from headrace.program.document import Fields, place
 
 Json: TypeAlias = dict[str, Any]
 Body: TypeAlias = tuple["Statement", ...]
@@ -24,18 +25,19 @@ _KINDS: dict[str, type[Statement]] = {}
 
 
 @dataclass(frozen=True)
-class Statement:
+class Statement(OneOf):
     """One step of a handler and the user's line it came from. A kind of statement is its name in JSON and its fields."""
 
+    kind_field = "do"
     do: ClassVar[str]
-    site: Site | None = field(default=None, compare=False, kw_only=True)
+    site: Site | None = field(default=None, compare=False, kw_only=True, metadata=ALWAYS)
 
     def __init_subclass__(cls) -> None:
+        cls.kind_name = cls.do
         _KINDS[cls.do] = cls
 
     def to_json(self) -> Json:
-        told = {name: _written(value) for name in _fields(type(self)) if (value := getattr(self, name)) is not None}
-        return {"do": self.do, **told, "site": text_of(self.site)}
+        return {"do": self.do, **super().to_json()}
 
     @staticmethod
     def from_json(value: object) -> Statement:
@@ -179,14 +181,6 @@ def every(body: Body) -> Body:
 def _fields(kind: type[Statement]) -> Mapping[str, str]:
     """The names of a kind's own fields with the texts of their types."""
     return {found.name: str(found.type) for found in fields(kind) if found.name != "site"}
-
-
-def _written(value: Any) -> Any:
-    if isinstance(value, Statement):
-        return value.to_json()
-    if isinstance(value, Site):
-        return text_of(value)
-    return [_written(part) for part in value] if isinstance(value, tuple) else value
 
 
 def _body(told: Fields, values: list[Any]) -> Body:

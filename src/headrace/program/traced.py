@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.errors import Site
-from headrace.program.document import Fields, place, text_of
+from headrace.jvm.parts import ALWAYS, Part
+from headrace.program.document import Fields, place
 from headrace.program.kinds import KINDS
 from headrace.program.statement import Each, Replace, Statement, every
 
 
 @dataclass(frozen=True)
-class TracedCell:
+class TracedCell(Part):
     """One declared piece of keyed state.
 
     `type` is that of its value or of each of its values, `key` that of a map's keys; an aggregate has the columns that are added as its
@@ -30,7 +31,7 @@ class TracedCell:
     clock: str | None = None
     was: str | None = None
     computed: str | None = None
-    site: Site | None = field(default=None, compare=False)
+    site: Site | None = field(default=None, compare=False, metadata=ALWAYS)
 
     @property
     def fits(self) -> bool:
@@ -42,20 +43,6 @@ class TracedCell:
     def has_entries(self) -> bool:
         """Whether it keeps any number of entries."""
         return KINDS[self.kind].entries
-
-    def to_json(self) -> dict[str, Any]:
-        value: dict[str, Any] = {"name": self.name, "kind": self.kind, "type": self.type}
-        optional = {
-            "key": self.key,
-            "sql": self.sql,
-            "expires_ms": self.expires_ms,
-            "clock": self.clock,
-            "was": self.was,
-            "computed": self.computed,
-        }
-        value |= {field: given for field, given in optional.items() if given is not None}
-        value["site"] = text_of(self.site)
-        return value
 
     @staticmethod
     def from_json(value: object) -> TracedCell:
@@ -74,15 +61,12 @@ class TracedCell:
 
 
 @dataclass(frozen=True)
-class TracedHandler:
+class TracedHandler(Part):
     """What happens for a row of an input, for a late row of the main input, or when a timer fires."""
 
     on: str
     kind: str
     body: tuple[Statement, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        return {"on": self.on, "kind": self.kind, "body": [statement.to_json() for statement in self.body]}
 
     @staticmethod
     def from_json(value: object) -> TracedHandler:
@@ -93,14 +77,11 @@ class TracedHandler:
 
 
 @dataclass(frozen=True)
-class TracedOutput:
+class TracedOutput(Part):
     """An output and the names of its columns, in order. `main` is there in every program, without columns if nothing is emitted to it."""
 
     name: str
     columns: tuple[str, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        return {"name": self.name, "columns": list(self.columns)}
 
     @staticmethod
     def from_json(value: object) -> TracedOutput:
@@ -110,7 +91,7 @@ class TracedOutput:
 
 
 @dataclass(frozen=True)
-class Traced:
+class Traced(Part):
     """A state program as data.
 
     >>> Traced.from_json({"cells": [], "handlers": [], "outputs": [{"name": "main", "columns": ["k"]}]}).columns("main")
@@ -143,13 +124,6 @@ class Traced:
         outputs = {getattr(statement, "output", None) for statement in said} - {output.name for output in self.outputs}
         loops = {one.it for one in said if isinstance(one, Replace)} <= {one.it for one in said if isinstance(one, Each)}
         return loops and cells | outputs <= {None} and all(cell.fits for cell in self.cells)
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "cells": [cell.to_json() for cell in self.cells],
-            "handlers": [handler.to_json() for handler in self.handlers],
-            "outputs": [output.to_json() for output in self.outputs],
-        }
 
     @staticmethod
     def from_json(value: object) -> Traced:

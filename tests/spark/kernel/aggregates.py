@@ -73,14 +73,17 @@ class Tried:
 def operator(schema: str, aggregates: Sequence[str], keys: dict[str, str], **more: Any) -> dict[str, Any]:
     """An aggregate of the query document; `keys`: texts and their types."""
     return {
-        "kind": "aggregate",
+        "op": 1,
         "name": "totals",
+        "site": None,
+        "kind": "aggregate",
         "key": ", ".join(f"`{k}` {t}" for k, t in keys.items()),
         "keys": [[k, k] for k in keys],
-        "inputs": [{"side": 0, "schema": schema}],
+        "inputs": [{"name": "input", "side": 0, "schema": schema}],
+        "append": False,
         "aggregates": [[f"r{i}", text] for i, text in enumerate(aggregates)],
         "global": not keys,
-        "outputs": [{"name": "main"}, {"name": "dead_letter"}],
+        "outputs": [],
         **more,
     }
 

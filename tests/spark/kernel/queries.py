@@ -10,6 +10,8 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tests.spark.kernel import whole
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -180,8 +182,10 @@ class Query:
             made = self.scans.get(s["name"])
             frame = made() if made else self.jvm.headrace.source.Memory.frame(self.spark._jsparkSession, self.board, s["name"], s["schema"])
             scans.put(s["name"], frame)
+        levels = [[whole.program(one) for one in level] for level in self.document["levels"]]
+        document = {"retired": [[] for _ in levels], **self.document, "levels": levels}
         self.run = self.jvm.headrace.run.Kernel.start(
-            self.spark._jsparkSession, json.dumps(self.document), scans, self.out, self.checkpoint, "0", self.manual, None
+            self.spark._jsparkSession, json.dumps(document), scans, self.out, self.checkpoint, "0", self.manual, None
         )
 
     def commit(self, **rows: list[tuple[Any, ...]]) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from headrace.jvm.session import jvm
+from tests.spark.kernel import whole
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,7 +24,7 @@ def check(spark: SparkSession, *nodes: dict[str, Any], **settings: str) -> dict[
 
 
 def steps(name: str, source: str, *all_steps: dict[str, Any]) -> dict[str, Any]:
-    return {"id": name, "input": source, "steps": [{"node": name, "site": "job.py:12", **step} for step in all_steps]}
+    return {"id": name, "site": None, "input": source, "steps": [whole.step(step, name) | {"site": "job.py:12"} for step in all_steps]}
 
 
 def errors(answer: dict[str, Any]) -> list[tuple[str, str, str, str]]:
@@ -32,10 +33,14 @@ def errors(answer: dict[str, Any]) -> list[tuple[str, str, str, str]]:
 
 def program(*handlers: dict[str, Any], name: str = "alerts", sources: tuple[str, ...] = ("charges",), **more: Any) -> dict[str, Any]:
     names = ("event", *(f"in{i}" for i in range(1, len(sources))))
-    inputs = [{"name": n, "from": s, "key": [["card", "card"]]} for n, s in zip(names, sources, strict=True)]
+    numbered = enumerate(zip(names, sources, strict=True))
+    inputs = [{"name": n, "side": i, "from": s, "key": [["card", "card"]], "broadcast": False} for i, (n, s) in numbered]
     operator = {
         "name": name,
         "site": "job.py:20",
+        "kind": "program",
+        "order": "time",
+        "clock": "event",
         "inputs": inputs,
         "cells": [
             {"name": "small_at", "kind": "value", "type": "timestamp"},
@@ -45,7 +50,8 @@ def program(*handlers: dict[str, Any], name: str = "alerts", sources: tuple[str,
         "handlers": list(handlers),
         "outputs": [{"name": "main", "time": None}],
     } | more
-    return {"id": name, "operator": operator}
+    cells = [{"site": None, **cell} for cell in operator["cells"]]
+    return {"id": name, "operator": operator | {"cells": cells, "handlers": [whole.handler(one) for one in operator["handlers"]]}}
 
 
 def on(handler: str, *body: dict[str, Any], kind: str = "input") -> dict[str, Any]:

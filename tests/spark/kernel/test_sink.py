@@ -84,7 +84,10 @@ class Query:
             self.jvm.headrace.source.Memory.frame(self.spark._jsparkSession, self.board, "wire", WIRE), self.spark
         ).repartition(partitions, "op", "row")
         java, inside = self.spark._jsparkSession, self.jvm.org.apache.spark.sql.headrace
-        table = self.jvm.headrace.sink.Sink.table(java, json.dumps(self.sinks), self.zone, committer)
+        reader, mapper = self.jvm.headrace.document.SinkText.reader(), self.jvm.com.fasterxml.jackson.databind.ObjectMapper()
+        texts = [reader.read(mapper.readTree(json.dumps(sink)), "") for sink in self.sinks]
+        sinks = self.jvm.scala.jdk.javaapi.CollectionConverters.asScala(texts).toSeq()
+        table = self.jvm.headrace.sink.Sink.table(java, sinks, self.zone, committer)
         soon = self.jvm.org.apache.spark.sql.streaming.Trigger.ProcessingTime(0)
         query = inside.Inside.start(java, str(self.checkpoint), frame._jdf, table, soon, inside.Time(self.jvm.scala.Option.empty()))
         from pyspark.sql.streaming.query import StreamingQuery

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.program import trace
 from headrace.schema import parse_schema
+from tests.spark.kernel import whole
 from tests.spark.kernel.trials import attached
 
 if TYPE_CHECKING:
@@ -168,7 +169,7 @@ def _bare(columns: Json) -> Any:
 def trial(
     spark: SparkSession, operator: Json, *epochs: Json, state: list[Json] | None = None, settings: dict[str, str] | None = None
 ) -> Tried:
-    request = {"settings": SETTINGS | (settings or {}), "operator": operator, "state": state or [], "epochs": list(epochs)}
+    request = {"settings": SETTINGS | (settings or {}), "operator": whole.program(operator), "state": state or [], "epochs": list(epochs)}
     answer = json.loads(attached(spark).headrace.operator.Trial.run(spark._jsparkSession, json.dumps(request)))
     return Tried(
         [e["rows"] for e in answer["epochs"]],

@@ -183,7 +183,7 @@ def test_inputs_come_first() -> None:
 
 def test_steps() -> None:
     plan = job(charges.filter("amount > 1", "card = 'a'").explode("goods"))
-    found = [step.to_json(name) for name, node in plan.nodes.items() if isinstance(node, Stepwise) for step in node.steps()]
+    found = [step.to_json() for node in plan.nodes.values() if isinstance(node, Stepwise) for step in node.steps()]
     assert [{key: value for key, value in step.items() if key != "site"} for step in found] == [
         {"where": "amount > 1", "node": "charges.filter"},
         {"where": "card = 'a'", "node": "charges.filter"},

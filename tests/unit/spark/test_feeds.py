@@ -27,7 +27,8 @@ def feeds(stream: hr.Stream, **schemas: str) -> tuple[Feed, ...]:
 
 
 def steps(feed: Feed) -> list[Any]:
-    return [next(step[kind] for kind in ("where", "project", "generate") if kind in step) for step in feed.steps]
+    written = [step.to_json() for step in feed.steps]
+    return [next(step[kind] for kind in ("where", "project", "generate") if kind in step) for step in written]
 
 
 def read(name: str) -> hr.Stream:
@@ -38,7 +39,7 @@ def test_a_chain_is_one_feed() -> None:
     (feed,) = feeds(read("t").filter("amount > 1", "card = 'a'").select("card", cents="amount * 100"))
     assert (feed.producer, feed.output) == ("t", "main")
     assert steps(feed)[-1] == [["card", "card"], ["cents", "amount * 100"]]
-    assert feed.steps[-1]["node"] == "t.filter.select"
+    assert feed.steps[-1].place.node == "t.filter.select"
 
 
 def test_a_union_is_a_feed_for_each_branch() -> None:

@@ -10,5 +10,8 @@ object Declared {
   def dataType(ddl: String): DataType = Bind.loosen(CharVarcharUtils.replaceCharVarcharWithString(DataType.fromDDL(ddl)))
 
   def schema(ddl: String): StructType =
-    if (ddl.isBlank) new StructType() else Bind.nullable(CharVarcharUtils.replaceCharVarcharWithStringInSchema(StructType.fromDDL(ddl)))
+    if (ddl.isBlank) new StructType() else columns(StructType.fromDDL(ddl))
+
+  /** Columns that were read as they are declared. */
+  def columns(declared: StructType): StructType = Bind.nullable(CharVarcharUtils.replaceCharVarcharWithStringInSchema(declared))
 }

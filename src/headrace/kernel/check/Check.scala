@@ -4,6 +4,7 @@ import scala.collection.mutable
 import scala.util.control.NonFatal
 
 import headrace.bind.{Bind, Clock, Declared, TextColumns, TimeWindows}
+import headrace.document._
 import headrace.lift.Total
 import headrace.operator.program.Program
 import headrace.route.Unweigh
@@ -98,16 +99,19 @@ private final class Check(val session: SparkSession) {
     try {
       if (value \ "schema" != JNothing) source(id, site, value)
       else if (value \ "union" != JNothing) union(id, site, list(value \ "union").flatMap(text(_)))
-      else if (value \ "operator" != JNothing) operator(id, site, value \ "operator")
+      else if (value \ "operator" != JNothing) operator(id, site, part[AskedProgramText](value \ "operator"))
       else if (value \ "computed" != JNothing) computed(id, site, value \ "computed")
-      else if (value \ "relation" != JNothing) relation(id, site, value)
-      else text(value \ "input").flatMap(schemas.get).foreach(from => steps(id, site, from, list(value \ "steps")).foreach(schemas(id) = _))
+      else if (value \ "relation" == JString("lookup")) lookup(id, site, part[AskedLookupText](value))
+      else if (value \ "relation" != JNothing) relation(id, site, part[AskedRelationText](value))
+      else steps(id, site, part[AskedStepsText](value))
       watermark(id, site, value)
     } catch {
       case NonFatal(e) => fault(id, site, "", "", Fault.of(e))
     }
     if (faults.size > before) schemas.keys.filter(k => k == id || k.startsWith(s"$id#")).toSeq.foreach(schemas.remove)
   }
+
+  private def part[T](value: JValue)(implicit reader: headrace.document.Reader[T]): T = reader.read(JsonMethods.asJsonNode(value), "")
 
   /** How many faults there are so far. */
   def count: Int = faults.size
@@ -210,63 +214,65 @@ private final class Check(val session: SparkSession) {
       }
   }
 
-  private def relation(id: String, site: String, value: JValue): Unit = {
-    val inputs = list(value \ "inputs").flatMap(text(_)).map(schemas.get)
-    if (inputs.forall(_.isDefined))
-      new Relations(this, id, site).of(text(value \ "relation").getOrElse(""), value, inputs.flatten).foreach { case (rows, key) =>
-        schemas(id) = rows
-        keys(id) = key
-      }
+  private def relation(id: String, site: String, asked: AskedRelationText): Unit =
+    over(asked.inputs)(from => learn(id, new Relations(this, id, site).of(asked.text, from)))
+
+  private def lookup(id: String, site: String, asked: AskedLookupText): Unit =
+    over(asked.inputs)(from => learn(id, new Relations(this, id, site).of(asked, from.head)))
+
+  /** Does something with the columns of nodes, if all are known. */
+  private def over(inputs: Seq[String])(work: Seq[StructType] => Unit): Unit = {
+    val known = inputs.flatMap(schemas.get)
+    if (known.size == inputs.size) work(known)
   }
 
-  private def steps(id: String, nodeSite: String, from: StructType, all: List[JValue]): Option[StructType] = {
+  private def learn(id: String, found: Option[(StructType, StructType)]): Unit = found.foreach { case (rows, key) =>
+    schemas(id) = rows
+    keys(id) = key
+  }
+
+  private def steps(id: String, nodeSite: String, asked: AskedStepsText): Unit = schemas.get(asked.input).foreach { from =>
     var schema: Option[StructType] = Some(from)
-    if (all.forall(_ \ "where" != JNothing)) total += id
-    all.zipWithIndex.foreach { case (step, n) =>
+    if (asked.steps.forall(_.isInstanceOf[WhereText])) total += id
+    asked.steps.zipWithIndex.foreach { case (step, n) =>
       schema = schema.flatMap { s =>
         val before = faults.size
-        val node = text(step \ "node").getOrElse(id)
-        val next = oneStep(node, text(step \ "site").getOrElse(nodeSite), s"steps/$n", s, step)
+        val next = oneStep(step.place.node, step.place.site.getOrElse(nodeSite), s"steps/$n", s, step)
         if (faults.size > before) None else Some(next)
       }
     }
-    schema
+    schema.foreach(schemas(id) = _)
   }
 
-  private def oneStep(node: String, site: String, at: String, from: StructType, step: JValue): StructType =
-    if (step \ "where" != JNothing) {
-      val t = Program.Text(text(step \ "where").getOrElse(""), at, site)
+  private def oneStep(node: String, site: String, at: String, from: StructType, step: StepText): StructType = step match {
+    case WhereText(sql, _, _) =>
+      val t = Program.Text(sql, at, site)
       bind(node, from, Seq(t)).flatten.foreach { e =>
         condition(node, t, e)
         if (!Total(e)) total -= node
       }
       from
-    } else if (step \ "project" != JNothing) {
-      val items = list(step \ "project").zipWithIndex.collect { case (JArray(List(JString(name), JString(sql))), n) =>
-        name -> Program.Text(sql, s"$at/project/$n", site)
-      }
+    case ProjectText(columns, _) =>
+      val items = columns.zipWithIndex.map { case ((name, sql), n) => name -> Program.Text(sql, s"$at/project/$n", site) }
       distinct(node, site, at, items.map(_._1))
       StructType(items.map(_._1).zip(bind(node, from, items.map(_._2))).collect { case (name, Some(e)) =>
         StructField(name, Bind.loosen(e.dataType))
       })
-    } else if (step \ "expect" != JNothing) {
-      val texts = list(step \ "expect").zipWithIndex.collect { case (JArray(List(_, JString(sql))), n) =>
-        Program.Text(sql, s"$at/expect/$n", site)
-      }
+    case ExpectText(items, _, _) =>
+      val texts = items.zipWithIndex.map { case ((_, sql), n) => Program.Text(sql, s"$at/expect/$n", site) }
       bind(node, from, texts).zip(texts).foreach { case (e, t) => e.foreach(condition(node, t, _)) }
       from
-    } else if (step \ "weigh" != JNothing) {
-      val t = Program.Text(text(step \ "weigh").getOrElse(""), at, site)
+    case WeighText(sql, _, _) =>
+      val t = Program.Text(sql, at, site)
       bind(node, from, Seq(t)).flatten.foreach(fits(node, "weight", LongType, t, _))
       from
-    } else if (step \ "unweigh" != JNothing) {
-      val schema = from.add(text(step \ "unweigh").getOrElse(""), Unweigh.dataType(step \ "change" == JBool(true)))
+    case UnweighText(name, change, _) =>
+      val schema = from.add(name, Unweigh.dataType(change))
       distinct(node, site, at, schema.fieldNames.toSeq)
       schema
-    } else {
-      val sql = text(step \ "generate").getOrElse("")
+    case GenerateText(sql, names, outer, _) =>
       try {
-        val made = Bind.generator(session, from, sql, list(step \ "names").flatMap(text(_)), step \ "outer" == JBool(true))
+        val made = Bind.generator(session, from, sql, names, outer)
         outside(node, Seq(made.generator))
         if (!made.generator.deterministic) notRepeatable(node, Program.Text(sql, at, site), made.generator)
         val schema = StructType(from.fields ++ made.appended.fields)
@@ -278,33 +284,28 @@ private final class Check(val session: SparkSession) {
           fault(node, site, at, if (sql.startsWith(TimeWindows.Name)) "" else sql, Fault.of(e))
           from
       }
-    }
+  }
 
   def condition(node: String, text: Program.Text, e: Expression): Unit =
     if (e.dataType != BooleanType && e.dataType != NullType)
       fault(node, text.site, text.at, text.sql, Fault.notBoolean(e.dataType))
 
-  private def operator(id: String, nodeSite: String, document: JValue): Unit = {
-    val site = text(document \ "site").getOrElse(nodeSite)
-    val inputs = list(document \ "inputs")
-    val feeds = inputs.map(i => text(i \ "from").flatMap(schemas.get))
-    if (feeds.forall(_.isDefined)) {
-      val from = feeds.flatten
-      val (keyedFrom, keyed) = from.zip(inputs).filterNot(_._2 \ "broadcast" == JBool(true)).unzip
-      keyOf(id, site, keyedFrom, keyed).foreach { key =>
+  private def operator(id: String, nodeSite: String, program: AskedProgramText): Unit = {
+    val site = program.site.getOrElse(nodeSite)
+    over(program.inputs.map(_.from)) { from =>
+      val (keyedFrom, keyed) = from.zip(program.inputs).filterNot(_._2.broadcast).unzip
+      keyOf(id, site, keyedFrom, keyed.map(_.key)).foreach { key =>
         keys(id) = key
-        new Handlers(this, id, site, key, from, document).schemas.foreach { case (name, schema) => schemas(name) = schema }
+        new Handlers(this, id, site, key, from, program).schemas.foreach { case (name, schema) => schemas(name) = schema }
       }
     }
   }
 
   /** The key columns of all inputs, in one type each. */
-  private def keyOf(id: String, site: String, from: Seq[StructType], inputs: Seq[JValue]): Option[StructType] = {
+  private def keyOf(id: String, site: String, from: Seq[StructType], inputs: Seq[Seq[(String, String)]]): Option[StructType] = {
     val before = faults.size
-    val found = inputs.zip(from).zipWithIndex.map { case ((input, schema), n) =>
-      val items = list(input \ "key").zipWithIndex.collect { case (JArray(List(JString(name), JString(sql))), k) =>
-        name -> Program.Text(sql, s"inputs/$n/key/$k", text(input \ "site").getOrElse(site))
-      }
+    val found = inputs.zip(from).zipWithIndex.map { case ((columns, schema), n) =>
+      val items = columns.zipWithIndex.map { case ((name, sql), k) => name -> Program.Text(sql, s"inputs/$n/key/$k", site) }
       items.zip(bind(id, schema, items.map(_._2))).collect { case ((name, t), Some(e)) =>
         val dataType = Bind.loosen(e.dataType)
         if (!RowOrdering.isOrderable(dataType))

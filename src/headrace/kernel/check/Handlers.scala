@@ -4,16 +4,16 @@ import scala.collection.mutable
 import scala.util.control.NonFatal
 
 import headrace.bind.{Aggregation, Bind}
+import headrace.document.AskedProgramText
 import headrace.operator.program.{Program, Scopes}
 import headrace.wire.Wire
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.types._
-import org.json4s.JValue
 
 /** The check of a program: its cells, its handlers' statements, and the schemas of what they emit. */
-private final class Handlers(check: Check, id: String, site: String, key: StructType, from: Seq[StructType], document: JValue) {
+private final class Handlers(check: Check, id: String, site: String, key: StructType, from: Seq[StructType], text: AskedProgramText) {
   private val program: Program = {
-    val read = Program.parse(document)
+    val read = Program.of(text)
     read.copy(key = key, inputs = read.inputs.zip(from).map { case (i, s) => i.copy(schema = s) }).bound { (columns, t) =>
       try Aggregation.bind(check.session, columns, t.sql)
       catch {

@@ -1,6 +1,6 @@
 package headrace.inspect
 
-import com.fasterxml.jackson.databind.JsonNode
+import headrace.document.KeptText
 import headrace.operator.Layout
 import headrace.query.Kinds
 import headrace.wire.Wire
@@ -10,10 +10,10 @@ import org.apache.spark.sql.SparkSession
 private[inspect] final case class Kept(op: Int, called: String, level: Int, layout: Layout, tables: Tables)
 
 private[inspect] object Kept {
-  def of(own: SparkSession, document: JsonNode, from: Families, partitions: Int): Kept = {
-    val (op, level) = (document.get("op").asInt, document.get("level").asInt)
-    val layout = Kinds.layout(own, document.get("kind").asText, document.get("name").asText, document.toString)
+  def of(own: SparkSession, text: KeptText, from: Families, partitions: Int): Kept = {
+    val op = text.operator.op
+    val layout = Kinds.layout(own, text.operator)
     val shared = new OneGroup(Wire.sharedKeys(op, partitions)(0))
-    Kept(op, document.get("called").asText, level, layout, new Tables(own, level, layout, new KeysOf(op), shared, from))
+    Kept(op, text.called, text.level, layout, new Tables(own, text.level, layout, new KeysOf(op), shared, from))
   }
 }

@@ -1,5 +1,7 @@
 package headrace.migrate
 
+import com.fasterxml.jackson.databind.ObjectMapper
+import headrace.document.MigrationText
 import headrace.query.Confs
 import org.apache.spark.sql.{functions, DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
@@ -14,11 +16,12 @@ import org.apache.spark.sql.types.BinaryType
   */
 object Migrate {
 
-  /** `request` is JSON (`Request`), the answer `[{"op": 3, "keys": 2, "entries": 10, "held": 0, "bytes": 512}]`. */
+  /** `request` is JSON (`MigrationText`), the answer `[{"op": 3, "keys": 2, "entries": 10, "held": 0, "bytes": 512}]`. */
   def run(session: SparkSession, request: String): String = {
-    val asked = Request.read(request)
     val own = Inside.clone(session)
-    (asked.settings ++ Confs.stored(own, asked.partitions, asked.to)).foreach { case (name, value) => own.conf.set(name, value) }
+    Confs.settings(request).foreach { case (name, value) => own.conf.set(name, value) }
+    val asked = Settings.under(own)(MigrationText.reader.read(new ObjectMapper().readTree(request), ""))
+    Confs.stored(own, asked.partitions, asked.to).foreach { case (name, value) => own.conf.set(name, value) }
     Inside.plansBy(own, StageStrategy)
     Settings.under(own) {
       val changes = asked.operators.map(Change.of)

@@ -1,6 +1,7 @@
 package headrace.operator
 
 import headrace.bind.Bind
+import headrace.document.ClosesText
 import headrace.state.{Alarm, State}
 import headrace.wire.{Counts, Wire}
 import org.apache.spark.sql.SparkSession
@@ -43,25 +44,24 @@ final case class Closing(
 object Closing {
 
   /** The operator as it is, or closing where its document says when its groups close. */
-  def around(session: SparkSession, document: String, inner: OperatorSpec): OperatorSpec = Settings.inForce(session) {
-    val read = Relational.read(document)
-    read.text("closes").fold(inner) { text =>
-      def bound(text: String) = Bind.expressions(session, read.key, Seq(text)).head
-      val early = read.number("early_ms").map(ms => Early(ms * 1000, bound(read.text("ends").get)))
-      val isProcessing = read.text("by").contains("processing")
-      Closing(inner, bound(text), read.late, read.text("emit").contains("close"), early, isProcessing, read.output("main"))
-    }
+  def around(session: SparkSession, read: Relational[_], inner: OperatorSpec): OperatorSpec = read.operator.ending match {
+    case Some(text: ClosesText) =>
+      Settings.inForce(session) {
+        def bound(text: String) = Bind.expressions(session, read.key, Seq(text)).head
+        val early = text.earlyMs.zip(text.ends).map { case (ms, ends) => Early(ms * 1000, bound(ends)) }
+        val isProcessing = text.by.contains("processing")
+        Closing(inner, bound(text.closes), text.late.toSeq, text.emit == "close", early, isProcessing, read.output("main"))
+      }
+    case _ => inner
   }
 
   /** What is kept beside an operator where it closes. */
-  def layout(document: String, inner: Layout): Layout = {
-    val read = Relational.read(document)
-    if (read.text("closes").isEmpty) inner
-    else {
-      val early = read.number("early_ms").nonEmpty
-      val unsaid = if (early || read.text("emit").contains("close") && !inner.waits) Unsaid.layout else Nil
+  def layout(read: Relational[_], inner: Layout): Layout = read.operator.ending match {
+    case Some(text: ClosesText) =>
+      val early = text.earlyMs.nonEmpty
+      val unsaid = if (early || text.emit == "close" && !inner.waits) Unsaid.layout else Nil
       inner.and(unsaid ++ (if (early) EarlyAlarm.layout else Nil): _*)
-    }
+    case _ => inner
   }
 
   /** The first bag of what is not said yet, behind those of the operator. */

@@ -1,5 +1,6 @@
 package headrace.operator
 
+import headrace.document.ConsolidateText
 import org.apache.spark.sql.SparkSession
 
 /** The net of each row of an epoch: what readers of changes see. It keeps nothing. */
@@ -8,9 +9,9 @@ final case class Consolidate(name: String) extends OperatorSpec {
   override def instance(): Operator = new ConsolidateRun
 }
 
-object Consolidate extends RelationalKind {
-  override def build(session: SparkSession, document: String): Consolidate = Consolidate(Relational.read(document).name)
-  override def layout(session: SparkSession, document: String): Layout = Layout.of(Relational.read(document))
+object Consolidate extends RelationalKind[ConsolidateText] {
+  override def build(session: SparkSession, read: Relational[ConsolidateText]): Consolidate = Consolidate(read.name)
+  override def layout(session: SparkSession, read: Relational[ConsolidateText]): Layout = Layout.of(read)
 }
 
 private final class ConsolidateRun extends WholeRows {

@@ -1,5 +1,6 @@
 package headrace.operator
 
+import headrace.document.ExpiresText
 import headrace.state.State
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.Platform
@@ -24,15 +25,15 @@ final case class Expiring(inner: OperatorSpec, after: Long, late: Seq[(String, I
 object Expiring {
 
   /** The operator as it is, or forgetting where its document says after how long. */
-  def around(document: String, inner: OperatorSpec): OperatorSpec = {
-    val read = Relational.read(document)
-    read.number("expires_us").fold(inner)(Expiring(inner, _, read.late))
+  def around(read: Relational[_], inner: OperatorSpec): OperatorSpec = read.operator.ending match {
+    case Some(text: ExpiresText) => Expiring(inner, text.expiresUs, text.late.toSeq)
+    case _ => inner
   }
 
   /** What is kept beside an operator where it forgets. */
-  def layout(document: String, inner: Layout): Layout = {
-    val read = Relational.read(document)
-    if (read.number("expires_us").isEmpty) inner else inner.and(read.late.map { case (_, side) => Known.layout(side) }: _*)
+  def layout(read: Relational[_], inner: Layout): Layout = read.operator.ending match {
+    case Some(text: ExpiresText) => inner.and(text.late.values.map(Known.layout).toSeq: _*)
+    case _ => inner
   }
 }
 

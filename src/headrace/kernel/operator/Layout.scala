@@ -18,7 +18,7 @@ final case class Layout(key: StructType, parts: Seq[Part], waits: Boolean = fals
 }
 
 object Layout {
-  def of(read: Relational, parts: Part*): Layout = Layout(shown(read.key), parts)
+  def of(read: Relational[_], parts: Part*): Layout = Layout(shown(read.key), parts)
 
   /** The column that the key is, beside those of a row; none where there is no key. */
   def column(key: StructType, row: StructType): Seq[StructField] =

@@ -1,5 +1,6 @@
 package headrace.operator
 
+import headrace.document.LedgerText
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.Platform
@@ -12,13 +13,9 @@ final case class Ledger(name: String, row: StructType) extends OperatorSpec {
   override def instance(): Operator = new LedgerRun(this)
 }
 
-object Ledger extends RelationalKind {
-  override def build(session: SparkSession, document: String): Ledger = {
-    val read = Relational.read(document)
-    Ledger(read.name, read.side(0))
-  }
-
-  override def layout(session: SparkSession, document: String): Layout = WholeRows.layout(Relational.read(document))
+object Ledger extends RelationalKind[LedgerText] {
+  override def build(session: SparkSession, read: Relational[LedgerText]): Ledger = Ledger(read.name, read.side(0))
+  override def layout(session: SparkSession, read: Relational[LedgerText]): Layout = WholeRows.layout(read)
 }
 
 private final class LedgerRun(spec: Ledger) extends WholeRows {

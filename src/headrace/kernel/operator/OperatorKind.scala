@@ -1,22 +1,17 @@
 package headrace.operator
 
+import headrace.document.RelationText
 import org.apache.spark.sql.SparkSession
-import org.json4s.JValue
 
-/** A kind of operator: all that others ask of it before there is one. */
-trait OperatorKind {
+/** A kind of operator: all that others ask of it before there is one. `T` is what a document says of an operator of this kind. */
+trait OperatorKind[T] {
 
-  /** Reads and binds an operator's part of a query document, on the driver. */
-  def build(session: SparkSession, document: String): OperatorSpec
+  /** Binds an operator of a query document, on the driver. */
+  def build(session: SparkSession, read: T): OperatorSpec
 
   /** What an operator keeps of which a query document says this, or as much of it as a checkpoint tells. */
-  def layout(session: SparkSession, document: String): Layout
-
-  /** What an offline rewrite makes of its bags for another version of it, as `change` says. */
-  def rewrite(change: JValue): Rewrite
+  def layout(session: SparkSession, read: T): Layout
 }
 
-/** An operator of queries. What it computes is its name, so no other version of it finds its state. */
-trait RelationalKind extends OperatorKind {
-  override def rewrite(change: JValue): Rewrite = Rewrite.Nothing
-}
+/** A kind of operator of queries. What one computes is its name, so no other version of it finds its state, and none is rewritten. */
+trait RelationalKind[T <: RelationText] extends OperatorKind[Relational[T]]

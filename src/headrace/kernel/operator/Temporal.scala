@@ -1,6 +1,7 @@
 package headrace.operator
 
 import headrace.bind.Bind
+import headrace.document.TemporalText
 import headrace.state.State
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.SparkSession
@@ -19,15 +20,14 @@ final case class Temporal(name: String, row: StructType, since: Seq[Expression],
   override def instance(): Operator = new TemporalRun(this)
 }
 
-object Temporal extends RelationalKind {
-  override def build(session: SparkSession, document: String): Temporal = Settings.inForce(session) {
-    val read = Relational.read(document)
-    def bound(field: String) = Bind.expressions(session, read.side(0), read.names(field))
-    Temporal(read.name, read.side(0), bound("since"), bound("until"))
+object Temporal extends RelationalKind[TemporalText] {
+  override def build(session: SparkSession, read: Relational[TemporalText]): Temporal = Settings.inForce(session) {
+    def bound(texts: Seq[String]) = Bind.expressions(session, read.side(0), texts)
+    Temporal(read.name, read.side(0), bound(read.text.since), bound(read.text.until))
   }
 
   /** The alarm, and whether a row is shown, stand behind its count. */
-  override def layout(session: SparkSession, document: String): Layout = WholeRows.layout(Relational.read(document))
+  override def layout(session: SparkSession, read: Relational[TemporalText]): Layout = WholeRows.layout(read)
 }
 
 /** Of a row there is kept: how often it is there, the alarm that is set, and whether it is shown; 8, 8 and 1 bytes. */

@@ -2,6 +2,7 @@ package headrace.operator
 
 import headrace.HeadraceKernelException
 import headrace.bind.Bind
+import headrace.document.UpsertsText
 import headrace.letter.RowJson
 import headrace.state.State
 import org.apache.spark.sql.SparkSession
@@ -33,18 +34,16 @@ final case class Upserts(
   def keeps: Boolean = if (last) !replaces else !unique
 }
 
-object Upserts extends RelationalKind {
-  override def build(session: SparkSession, document: String): Upserts = {
-    val read = Relational.read(document)
+object Upserts extends RelationalKind[UpsertsText] {
+  override def build(session: SparkSession, read: Relational[UpsertsText]): Upserts = {
+    val text = read.text
     // In a key columns are numbered; the user is told of them by their names.
-    val key = StructType(read.names("by").zip(read.key).map { case (name, field) => field.copy(name = name) })
-    val flags = Seq("last", "unique", "pairs", "replaces").map(read.flag)
-    Upserts(read.name, read.text("site").orNull, key, read.side(0), flags(0), flags(1), flags(2), flags(3))
+    val key = StructType(text.by.zip(read.key).map { case (name, field) => field.copy(name = name) })
+    Upserts(read.name, read.operator.site.orNull, key, read.side(0), text.last, text.unique, text.pairs, text.replaces)
   }
 
-  override def layout(session: SparkSession, document: String): Layout = {
-    val read = Relational.read(document)
-    val kept = if (build(session, document).keeps) Seq(OneRow(read.key, Bind.nullable(read.side(0)))) else Nil
+  override def layout(session: SparkSession, read: Relational[UpsertsText]): Layout = {
+    val kept = if (build(session, read).keeps) Seq(OneRow(read.key, Bind.nullable(read.side(0)))) else Nil
     Layout.of(read, kept: _*)
   }
 

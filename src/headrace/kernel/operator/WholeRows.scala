@@ -49,7 +49,7 @@ private[operator] abstract class WholeRows extends Operator {
 private[operator] object WholeRows {
 
   /** What is kept of each row begins with its count. Rows are keys, so they are decoded as their own columns. */
-  def layout(read: Relational): Layout = {
+  def layout(read: Relational[_]): Layout = {
     val row = Bind.nullable(read.side(0))
     Layout(row, Seq(CountTable(row)))
   }

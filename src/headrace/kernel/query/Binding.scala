@@ -2,6 +2,7 @@ package headrace.query
 
 import headrace.HeadraceKernelException
 import headrace.bind.Bind
+import headrace.document._
 import headrace.lookup.WholeTable
 import headrace.route._
 import headrace.source.LineSpec
@@ -16,24 +17,17 @@ import org.apache.spark.sql.types._
 final class Binding(session: SparkSession, partitions: Int) {
 
   def source(text: SourceText, scan: StructType): SourceSpec =
-    source(text, text.name, text.reader, text.options, text.beside, text.records, scan)
+    source(text, text.name, Scan.of(text.reader), scan)
 
   /** What was repaired of the source's rows: lines, on the same ways. A line has all columns. */
-  def repaired(text: SourceText, repaired: RepairedText, scan: StructType): SourceSpec =
-    source(text, repaired.scan, repaired.reader, repaired.options, Set.empty, records = false, scan)
+  def repaired(text: SourceText, repaired: Repaired, scan: StructType): SourceSpec =
+    source(text, repaired.key, Scan(repaired.kind, repaired.options, beside = Set.empty, records = false), scan)
 
-  private def source(
-      text: SourceText,
-      key: String,
-      reader: String,
-      options: Map[String, String],
-      beside: Set[String],
-      records: Boolean,
-      scan: StructType): SourceSpec = {
-    val (scanned, parsed) = text.schema.fields.partition(f => reader == "columns" || beside(f.name))
-    val lines = reader match {
+  private def source(text: SourceText, key: String, reader: Scan, scan: StructType): SourceSpec = {
+    val (scanned, parsed) = text.schema.fields.partition(f => reader.kind == "columns" || reader.beside(f.name))
+    val lines = reader.kind match {
       case "columns" => None
-      case kind => Some(LineSpec(kind, StructType(parsed), options, Settings.zone, Settings.isCaseSensitive, records))
+      case kind => Some(LineSpec(kind, StructType(parsed), reader.options, Settings.zone, Settings.isCaseSensitive, reader.records))
     }
     scanned.foreach { f =>
       val found = scan.fields.find(_.name == f.name)
@@ -51,7 +45,7 @@ final class Binding(session: SparkSession, partitions: Int) {
       scan,
       lines,
       text.malformed,
-      text.watermark.fold(-1)(w => text.schema.fieldIndex(w._1)),
+      text.watermark.fold(-1)(w => text.schema.fieldIndex(w.column)),
       text.routes.map(route(_, text.schema, text.name)),
       text.dead.map(route(_, headrace.wire.Wire.deadSchema, text.name)))
   }
@@ -61,8 +55,8 @@ final class Binding(session: SparkSession, partitions: Int) {
     val outputs = operator.outputs.map { name =>
       text.outputs.find(_.name == name).toSeq.flatMap(out => out.routes.map(route(_, out.schema, text.name)))
     }
-    val sides = new Array[Int](text.inputs.map(_._1).maxOption.getOrElse(0) + 1)
-    text.inputs.foreach { case (side, schema) => sides(side) = schema.length }
+    val sides = new Array[Int](text.inputs.map(_.side).maxOption.getOrElse(0) + 1)
+    text.inputs.foreach(input => sides(input.side) = input.schema.length)
     HostedSpec(text.op, text.name, text.key.length, sides, operator, outputs, operator.outputs.indexOf("dead_letter"), partitions)
   }
 
@@ -72,7 +66,7 @@ final class Binding(session: SparkSession, partitions: Int) {
     LookupSpec(
       text.op,
       text.name,
-      text.site,
+      text.site.orNull,
       text.schema,
       StructType(text.key.fields.zip(text.by).map { case (field, name) => field.copy(name = name) }),
       text.table,
@@ -84,7 +78,7 @@ final class Binding(session: SparkSession, partitions: Int) {
       text.inFlight,
       text.retryMs,
       timeZone,
-      text.ask,
+      text.ask.map(Asked.of),
       to("main"),
       to("missed"),
       to("dead_letter"))
@@ -100,18 +94,18 @@ final class Binding(session: SparkSession, partitions: Int) {
       },
       text.refreshMs)
 
-  /** `from` is what flows in, `owner` the node to name for a step that names none. */
+  /** `from` is what flows in, `owner` the node to name where there is no step. */
   private def route(text: RouteText, from: StructType, owner: String): Route = {
     var row = from
     val steps = text.steps.flatMap { step =>
-      val bound = this.step(step, row, owner)
+      val bound = this.step(step, row)
       row = bound._2
       bound._1
     }
     val all = steps ++ cast(row, text.schema, steps.lastOption.fold(owner)(_.node))
     Route(
       text.to,
-      text.side,
+      text.side.toByte,
       all.foldLeft(Vector.empty[Step])(joined),
       delivery(text, owner),
       text.time.fold(-1)(text.schema.fieldIndex),
@@ -122,7 +116,7 @@ final class Binding(session: SparkSession, partitions: Int) {
         case Some("position") => Order.Position
         case _ => Order.Arrival
       },
-      text.rank,
+      text.rank.getOrElse(0),
       text.combines,
       text.schema)
   }
@@ -149,30 +143,30 @@ final class Binding(session: SparkSession, partitions: Int) {
     case "null_key" => Delivery.Keys(keys(text, owner, byCollation = true), nulls = true)
     case "looked_up" => Delivery.Keys(keys(text, owner, byCollation = false), nulls = true)
     case "row" => Delivery.Rows
-    case "shard" => Delivery.Shard(text.shards)
-    case "shards" => Delivery.Shards(text.shards)
+    case "shard" => Delivery.Shard(text.shards.getOrElse(0))
+    case "shards" => Delivery.Shards(text.shards.getOrElse(0))
     case "shared" => Delivery.Shared(partitions)
     case other => throw new HeadraceKernelException("INTERNAL", s"unknown delivery $other", owner)
   }
 
-  private def step(text: StepText, in: StructType, owner: String): (Option[Step], StructType) = {
-    val node = Option(text.node).getOrElse(owner)
+  private def step(text: StepText, in: StructType): (Option[Step], StructType) = {
+    val (node, site, quiet) = (text.place.node, text.place.site.orNull, text.place.quiet)
     text match {
-      case WhereText(_, site, quiet, condition, reason) => Some(Where(node, site, quiet, in, bind(in, Seq(condition)).head, reason)) -> in
-      case ProjectText(_, site, quiet, items) =>
+      case WhereText(condition, reason, _) => Some(Where(node, site, quiet, in, bind(in, Seq(condition)).head, reason.orNull)) -> in
+      case ProjectText(items, _) =>
         val columns = bind(in, items.map(_._2))
         val out = StructType(items.zip(columns).map { case ((name, _), e) => StructField(name, Bind.loosen(e.dataType)) })
         val same = columns.size == in.length && columns.zipWithIndex.forall { case (BoundReference(i, _, _), j) => i == j; case _ => false }
         (if (same) None else Some(Project(node, site, quiet, in, columns))) -> out
-      case WeighText(_, site, quiet, weight, reason) =>
-        val why = Option(reason).map(text => bind(in, Seq(text)).head)
+      case WeighText(weight, reason, _) =>
+        val why = reason.map(text => bind(in, Seq(text)).head)
         Some(Weigh(node, site, quiet, in, casted(bind(in, Seq(weight)).head, LongType), why)) -> in
-      case UnweighText(_, site, quiet, name, change) =>
+      case UnweighText(name, change, _) =>
         Some(Unweigh(node, site, quiet, in, change)) -> in.add(name, Unweigh.dataType(change))
-      case ExpectText(_, site, quiet, items, otherwise) =>
+      case ExpectText(items, otherwise, _) =>
         val (names, texts) = items.unzip
         Some(Expect(node, site, quiet, in, names, texts, bind(in, texts), otherwise)) -> in
-      case GenerateText(_, site, quiet, generator, names, outer) =>
+      case GenerateText(generator, names, outer, _) =>
         val made = Bind.generator(session, in, generator, names, outer)
         Some(Generate(node, site, quiet, in, made.generator, made.outer, made.appended)) -> StructType(in.fields ++ made.appended.fields)
     }
@@ -197,7 +191,7 @@ final class Binding(session: SparkSession, partitions: Int) {
     if (text.key.isEmpty) Nil
     else
       bind(text.schema, text.key.map(_._2)).zipWithIndex.map { case (e, i) =>
-        val wanted = if (text.keySchema.isEmpty) Bind.loosen(e.dataType) else text.keySchema(i).dataType
+        val wanted = text.keySchema.filter(_.nonEmpty).fold(Bind.loosen(e.dataType))(_(i).dataType)
         if (byCollation && wanted.isInstanceOf[StringType] && collated(wanted)) CollationKey(casted(e, wanted))
         else if (collated(wanted))
           throw new HeadraceKernelException(

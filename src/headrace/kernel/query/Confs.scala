@@ -3,6 +3,7 @@ package headrace.query
 import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.ObjectMapper
+import headrace.document.DocumentText
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.headrace.{Inside, StateFiles}
@@ -19,7 +20,7 @@ private[headrace] object Confs {
   /** Those of work on a stored query's state beside it: that of the query, as far as its stores are concerned. */
   def stored(session: SparkSession, partitions: Int, checkpoint: String): Map[String, String] = stores(partitions) ++ files(session, checkpoint)
 
-  def ours(session: SparkSession, document: Document, checkpoint: String): Map[String, String] = Map(
+  def ours(session: SparkSession, document: DocumentText, checkpoint: String): Map[String, String] = Map(
     // Spark refuses plans like ours by their shape: two stateful operators, rows that go on after being late.
     "spark.sql.streaming.unsupportedOperationCheck" -> "false",
     // What the session may have set otherwise would change when rows are due: an epoch follows for what an epoch made due; the slowest
@@ -45,7 +46,7 @@ private[headrace] object Confs {
     "spark.sql.streaming.stateStore.checkpointFormatVersion" -> "2")
 
   /** Under processing time Spark would run empty epochs without a pause; here a tick on the control source makes one when time moves. */
-  private def clock(document: Document): Map[String, String] =
+  private def clock(document: DocumentText): Map[String, String] =
     if (document.clock == "processing") Map("spark.sql.streaming.noDataMicroBatches.enabled" -> "false") else Map.empty
 
   private def files(session: SparkSession, checkpoint: String): Option[(String, String)] = {

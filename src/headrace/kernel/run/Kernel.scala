@@ -8,6 +8,7 @@ import scala.jdk.CollectionConverters._
 
 import headrace.HeadraceKernelException
 import headrace.checkpoint.Held
+import headrace.document.{DocumentText, SourceText}
 import headrace.lookup.{Clients, TableLoader, Tables}
 import headrace.query._
 import headrace.sink.{Committer, Sink}
@@ -50,7 +51,7 @@ object Kernel {
 
   private def started(
       own: SparkSession,
-      doc: Document,
+      doc: DocumentText,
       text: String,
       scans: Map[String, DataFrame],
       committer: Committer,
@@ -68,7 +69,7 @@ object Kernel {
       Chain.verify(own, frame, doc.levels.size, doc.placed)
       val now = Chain.lastTime(own, checkpoint).getOrElse(0L).max(System.currentTimeMillis)
       val time = new Time(if (manualClock) Some(now) else None)
-      val sink = Sink.table(own, doc.sinks.toString, own.conf.get("spark.sql.session.timeZone"), committer)
+      val sink = Sink.table(own, doc.sinks, own.conf.get("spark.sql.session.timeZone"), committer)
       Lineage.shorten(own, checkpoint)
       Held.by(checkpoint, () => committer.still())
       val running = Inside.start(own, checkpoint, frame, sink, Trigger.ProcessingTime(trigger.toLong), time)
@@ -84,7 +85,7 @@ object Kernel {
 
   private def frame(
       own: SparkSession,
-      doc: Document,
+      doc: DocumentText,
       query: String,
       scans: Map[String, DataFrame],
       control: String,
@@ -94,27 +95,29 @@ object Kernel {
       def missing = new HeadraceKernelException("INTERNAL", s"no scan was given for the source $key", source.name)
       key -> Inside.named(scans.getOrElse(key, throw missing), key)
     }
-    val plans = doc.sources.flatMap(s => (s.name +: s.repaired.map(_.scan).toSeq).map(plan(s, _))).toMap
+    val repaired = doc.sources.flatMap(s => s.repaired.map(r => s.name -> Repaired.of(r))).toMap
+    def scansOf(source: SourceText): Seq[String] = source.name +: repaired.get(source.name).map(_.key).toSeq
+    val plans = doc.sources.flatMap(s => scansOf(s).map(plan(s, _))).toMap
     val sources = doc.sources.flatMap { s =>
-      binding.source(s, plans(s.name).schema) +: s.repaired.map(r => binding.repaired(s, r, plans(r.scan).schema)).toSeq
+      binding.source(s, plans(s.name).schema) +: repaired.get(s.name).map(r => binding.repaired(s, r, plans(r.key).schema)).toSeq
     }
-    val operators = doc.levels.flatMap(_.operators).map(binding.hosted)
-    val lookups = doc.lookups.flatten.flatten.map(text => text -> binding.lookup(text, own.conf.get("spark.sql.session.timeZone")))
+    val operators = doc.levels.flatten.map(binding.hosted)
+    val rounds = doc.lookups.getOrElse(Nil)
+    val lookups = rounds.flatten.flatten.map(text => text -> binding.lookup(text, own.conf.get("spark.sql.session.timeZone")))
     val tables = new Tables(own, loader, lookups.collect { case (text, spec) if spec.ask.isEmpty => binding.whole(text, spec) })
     val frames = new Frames(own, Carried(query, own.sparkContext.broadcast(Specs(sources, operators, lookups.map(_._2)))))
     def lookedUp(level: Int, plan: LogicalPlan): LogicalPlan =
-      doc.lookups.lift(level).toSeq.flatten.foldLeft(plan) { (from, round) =>
+      rounds.lift(level).toSeq.flatten.foldLeft(plan) { (from, round) =>
         frames.lookups(round.map(_.op).toSet, round.filter(_.constant).map(_.op).toSet, tables, from)
       }
     def controlOf(source: String): LogicalPlan = Inside.plan(Control.frame(own, control, source))
     val timed = doc.sources.exists(_.watermark.nonEmpty)
     val tagged = doc.sources.map { s =>
-      val read = s.name +: s.repaired.map(_.scan).toSeq
-      frames.source(read.map(key => key -> plans(key)), s.watermark.map(_ => controlOf(s.name)), s.watermark.map(_._2))
+      frames.source(scansOf(s).map(key => key -> plans(key)), s.watermark.map(_ => controlOf(s.name)), s.watermark.map(_.delayMs))
     }
     val all = frames.union(if (timed && doc.clock != "processing") tagged else tagged :+ frames.gate(controlOf(null)))
-    val rows = doc.levels.zipWithIndex.foldLeft(lookedUp(0, all)) { case (plan, (level, i)) =>
-      lookedUp(i + 1, frames.level(i + 1, level.operators.map(_.op).toSet, level.retired, doc.clock, plan))
+    val rows = doc.levels.zip(doc.retired).zipWithIndex.foldLeft(lookedUp(0, all)) { case (plan, ((level, retired), i)) =>
+      lookedUp(i + 1, frames.level(i + 1, level.map(_.op).toSet, retired.toSet, doc.clock, plan))
     }
     frames.frame(if (doc.placed) frames.placed(rows) else rows)
   }

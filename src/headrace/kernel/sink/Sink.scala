@@ -9,6 +9,7 @@ import scala.util.control.NonFatal
 import headrace.{HeadraceKernelException, Secrets}
 import headrace.bind.Clock
 import headrace.checkpoint.Held
+import headrace.document.SinkText
 import headrace.point.Point
 import headrace.wire.Wire
 import org.apache.spark.broadcast.Broadcast
@@ -25,9 +26,9 @@ import org.slf4j.LoggerFactory
 /** The one sink of a query: it takes wire rows, stages those of every sink in the tasks, and commits all sinks of an epoch in one call. */
 object Sink {
 
-  /** The table of one query, for one start of it. `sinks` as in a query document. */
-  def table(session: SparkSession, sinks: String, timeZone: String, committer: Committer): Table = {
-    val specs = SinkSpec.read(sinks)
+  /** The table of one query, for one start of it. */
+  def table(session: SparkSession, sinks: Seq[SinkText], timeZone: String, committer: Committer): Table = {
+    val specs = sinks.map(SinkSpec.of)
     val stages = specs.map(sink => sink.op -> WriterStage(session, sink, timeZone)).toMap
     new SinkTable(specs, stages, committer, UUID.randomUUID.toString.take(8))
   }

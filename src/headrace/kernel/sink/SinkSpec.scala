@@ -1,8 +1,7 @@
 package headrace.sink
 
+import headrace.document.{Fields, Reader, SinkText}
 import org.apache.spark.sql.types.StructType
-import org.json4s.{JArray, JBool, JInt, JObject, JString, JValue}
-import org.json4s.jackson.JsonMethods
 
 /** One sink of a query: the consumer number of its rows, their schema, and what becomes of them in the tasks. `refused` is what becomes of rows
   * that it cannot write, "dead_letter" or "fail"; none: it takes all rows as they are. `weighted`: the last field is the weight; then rows
@@ -50,60 +49,19 @@ object Stage {
 }
 
 object SinkSpec {
-
-  /** Reads the `sinks` of a query document. */
-  def read(json: String): Seq[SinkSpec] = JsonMethods.parse(json) match {
-    case JArray(sinks) => sinks.map(one)
-    case other => throw new IllegalArgumentException(s"sinks must be a list, got $other")
+  def of(sink: SinkText): SinkSpec = {
+    val (stage, years) = Reader.of("Stage")(f => (staged(f), f.flag("years"))).read(sink.stage, s"/sinks/${sink.name}/stage")
+    SinkSpec(sink.op, sink.name, sink.schema, stage, sink.refused, sink.key.getOrElse(Nil), sink.weighted, years)
   }
 
-  private def one(sink: JValue): SinkSpec = {
-    val stage = sink \ "stage"
-    SinkSpec(
-      (sink \ "op") match {
-        case JInt(op) => op.toInt
-        case other => throw new IllegalArgumentException(s"the op of a sink must be a number, got $other")
-      },
-      text(sink \ "name"),
-      StructType.fromDDL(text(sink \ "schema")),
-      text(stage \ "kind") match {
-        case "rows" => Stage.Rows
-        case "none" => Stage.None
-        case "files" =>
-          Stage.Files(
-            text(stage \ "format"),
-            options(stage \ "options"),
-            texts(stage \ "partition_by"),
-            text(stage \ "folder"),
-            (stage \ "prefix").toOption.map(text),
-            stage \ "keeps_partitions" == JBool(true))
-        case "writer" => Stage.Writer(text(stage \ "class"), options(stage \ "options"))
-        case other => throw new IllegalArgumentException(s"unknown stage $other")
-      },
-      (sink \ "refused").toOption.map(text),
-      texts(sink \ "key"),
-      sink \ "weighted" == JBool(true),
-      stage \ "years" == JBool(true))
-  }
-
-  private def text(value: JValue): String = value match {
-    case JString(s) => s
-    case other => throw new IllegalArgumentException(s"a text was expected, got $other")
-  }
-
-  private def texts(value: JValue): Seq[String] = value match {
-    case JArray(items) => items.map(text)
-    case _ => Nil
-  }
-
-  private def options(value: JValue): Map[String, String] = value match {
-    case JObject(fields) =>
-      fields.map {
-        case (name, JString(s)) => name -> s
-        case (name, JBool(b)) => name -> b.toString
-        case (name, JInt(i)) => name -> i.toString
-        case (name, other) => throw new IllegalArgumentException(s"option $name must be a text, got $other")
-      }.toMap
-    case _ => Map.empty
+  /** What a connector says that tasks do with the rows. */
+  private def staged(f: Fields): Stage = f[String]("kind") match {
+    case "rows" => Stage.Rows
+    case "none" => Stage.None
+    case "files" =>
+      val by = f.maybe[Seq[String]]("partition_by").getOrElse(Nil)
+      Stage.Files(f[String]("format"), f.options, by, f[String]("folder"), f.maybe[String]("prefix"), f.flag("keeps_partitions"))
+    case "writer" => Stage.Writer(f[String]("class"), f.options)
+    case other => throw new IllegalArgumentException(s"unknown stage $other")
   }
 }

@@ -6,19 +6,21 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import takewhile
 from typing import Any
 
+from headrace.jvm.parts import Json
 from headrace.ops import Lookup, Sink, Source, kind_of, kinds
 from headrace.ops.changes import CHANGE
 from headrace.ops.facts.outputs import DEAD_SCHEMA as DEAD
 from headrace.ops.inlet import Inlet
 from headrace.ops.operator import Consumer, Operator
-from headrace.plan import Node, Unweigh
+from headrace.plan import Node, Place, Step, Unweigh
 from headrace.plan.codec import without_sites
 from headrace.plan.meaning import MEANING
 from headrace.ports.weights import WEIGHT
 from headrace.spark.compile.feeds import Feed
-from headrace.spark.compile.fields import Document, Json, LookupText, RouteText, SinkText, SourceText, WatermarkText
+from headrace.spark.compile.fields import Document, LookupText, OperatorText, RouteText, SinkText, SourceText, WatermarkText
 from headrace.spark.compile.identity import DEAD_LETTERS, LOOKUP, SINK, InputShape, QueryIdentity, QueryShape, Shape, repaired_scan
 from headrace.spark.compile.levels import Query
 from headrace.spark.compile.lower import Lowering, looked_up, lower, shape
@@ -71,9 +73,12 @@ def build(
         sinks=(*(_sink(sink, identity, at, stages) for sink in query.sinks), _dead_sink(query, identity, stages)),
         lookups=lookups if query.looked_up else None,
         placed=True if deals_out(query) else None,
-    ).to_json()
-    text = json.dumps(without_sites(document), sort_keys=True)
-    return {**document, "fingerprint": hashlib.sha256(text.encode()).hexdigest()[:32]}
+        fingerprint="",
+    )
+    content = document.to_json()
+    del content["fingerprint"]
+    text = json.dumps(without_sites(content), sort_keys=True)
+    return replace(document, fingerprint=hashlib.sha256(text.encode()).hexdigest()[:32]).to_json()
 
 
 def _source(source: Source, routes: _Routes, readers: Mapping[str, Mapping[str, Any]]) -> SourceText:
@@ -92,12 +97,10 @@ def _source(source: Source, routes: _Routes, readers: Mapping[str, Mapping[str, 
     )
 
 
-def _operator(node: Node, identity: QueryIdentity, at: Lowering, routes: _Routes) -> Json:
+def _operator(node: Node, identity: QueryIdentity, at: Lowering, routes: _Routes) -> OperatorText:
     name = str(node.name)
     made = lower(node, identity.live()[name], at)
-    for output in made["outputs"]:
-        output["routes"] = [route.to_json() for route in routes.leaving(name, output["name"])]
-    return made
+    return replace(made, outputs=tuple(replace(output, routes=routes.leaving(name, output.name)) for output in made.outputs))
 
 
 def _lookup(node: Lookup, identity: QueryIdentity, at: Lowering, ask: Mapping[str, Any], routes: _Routes) -> LookupText:
@@ -149,7 +152,7 @@ class _Routes:
         self._made: dict[tuple[str, str], tuple[RouteText, ...]] = {}
         self._partitions = partitions
         letters = dead_letters(query)
-        said = () if letters == DEAD else (Unweigh(CHANGE, True).to_json(DEAD_LETTERS),)
+        said = () if letters == DEAD else (Unweigh(unweigh=CHANGE, change=True, place=Place(node=DEAD_LETTERS, site=None)),)
         self._dead = replace(_to_sink(identity.live()[DEAD_LETTERS].op, letters), steps=said)
         numbers = {name: entry.op for name, entry in identity.live().items()}
         steady = any(sink.connect().traits.repeatable for sink in query.sinks)
@@ -158,7 +161,7 @@ class _Routes:
             for inlet in node.inlets(at, steady):
                 self._into(numbers[str(node.name)], inlet, at, apart=_touches(node, inlet))
         for sink in query.sinks:
-            steps = [Unweigh(WEIGHT, False).to_json(str(sink.name))] if _weighed(sink) else []
+            steps = [Unweigh(unweigh=WEIGHT, change=False, place=Place(node=str(sink.name), site=None))] if _weighed(sink) else []
             for feed in at.feeds.into(sink.inputs[0]):
                 self._add(feed.then(*steps), _to_sink(numbers[str(sink.name)], _sink_schema(sink, at), place_key(sink)))
 
@@ -182,7 +185,7 @@ class _Routes:
         routes = self.of(feed.producer, feed.output)
         # Of routes that begin with the same steps the first one tells of rows that fail there, so that each is one dead letter.
         told = max((_alike(feed.steps, other.steps) for other in routes), default=0)
-        steps = tuple({**step, "quiet": True} if place < told else step for place, step in enumerate(feed.steps))
+        steps = tuple(_quiet(step) if place < told else step for place, step in enumerate(feed.steps))
         self._made[feed.producer, feed.output] = (*routes, replace(route, steps=steps))
 
     def of(self, producer: str, output: str) -> tuple[RouteText, ...]:
@@ -208,11 +211,10 @@ def _to_sink(op: int, schema: str, key: tuple[str, ...] = ()) -> RouteText:
     return replace(route, delivery="place", key=tuple((name, quote(name)) for name in key), order="position") if key else route
 
 
-def _alike(steps: tuple[Json, ...], others: tuple[Json, ...]) -> int:
+def _quiet(step: Step, quiet: bool | None = True) -> Step:
+    return replace(step, place=replace(step.place, quiet=quiet))
+
+
+def _alike(steps: tuple[Step, ...], others: tuple[Step, ...]) -> int:
     """How many steps two routes have in common from their beginning on."""
-    count = 0
-    for step, other in zip(steps, others, strict=False):
-        if step != {name: value for name, value in other.items() if name != "quiet"}:
-            break
-        count += 1
-    return count
+    return len(list(takewhile(lambda pair: pair[0] == _quiet(pair[1], None), zip(steps, others, strict=False))))

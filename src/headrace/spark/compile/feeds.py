@@ -6,17 +6,14 @@ Stateless nodes exist only as steps of feeds. A union is several feeds into one 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
 
 from headrace.ops import Lookup
-from headrace.ops.operator import Stepwise
-from headrace.plan import Node, Plan, Role
+from headrace.ops.operator import Stepwise, operator
+from headrace.plan import Generate, Node, Plan, Project, Role, Step
 from headrace.schema import Struct
 from headrace.syntax import plain_name, quote, references
-
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -25,9 +22,9 @@ class Feed:
 
     producer: str
     output: str
-    steps: tuple[Json, ...] = ()
+    steps: tuple[Step, ...] = ()
 
-    def then(self, *more: Json) -> Feed:
+    def then(self, *more: Step) -> Feed:
         return Feed(self.producer, self.output, (*self.steps, *more))
 
 
@@ -58,7 +55,8 @@ class Feeds:
         if not isinstance(node, Lookup) or feed.output == "dead_letter":
             return (feed,)
         asked = f"{node.verb}({', '.join(text for text, _ in node.keys)})"
-        added = [{"generate": asked, "names": [name for name, _ in node.given]}] if feed.output == "main" else []
+        given = Generate(generate=asked, names=tuple(name for name, _ in node.given), outer=False, place=node.place)
+        added = (given,) if feed.output == "main" else ()
         return tuple(Feed(one.producer, one.output, (*one.steps, *added, *feed.steps)) for one in self.before_lookups(node.input))
 
     def _of(self, name: str) -> tuple[Feed, ...]:
@@ -68,25 +66,24 @@ class Feeds:
         if node.role is Role.OUTPUT:
             return (Feed(str(node.inputs[0].name), str(vars(node)["output"])),)
         if len(node.inputs) > 1:
-            return tuple(feed for before in node.inputs for feed in self._aligned(str(before.name), name, node))
+            return tuple(feed for before in node.inputs for feed in self._aligned(str(before.name), node))
         assert isinstance(node, Stepwise)
-        done = [step.to_json(name) for step in node.steps()]
         before = self.of(str(node.input.name))
-        return tuple(feed.then(*_again(done, before[:place].count(feed))) for place, feed in enumerate(before))
+        return tuple(feed.then(*_again(node.steps(), before[:place].count(feed))) for place, feed in enumerate(before))
 
-    def _aligned(self, branch: str, union: str, node: Node) -> tuple[Feed, ...]:
+    def _aligned(self, branch: str, node: Node) -> tuple[Feed, ...]:
         """A branch of a union in the union's order of columns and types."""
-        has, wants = self.schemas[branch], self.schemas[union]
+        has, wants = self.schemas[branch], self.schemas[str(node.name)]
         if [(f.name, f.type) for f in has.fields] == [(f.name, f.type) for f in wants.fields]:
             return self.of(branch)
-        items = [[f.name, quote(f.name) if has.get(f.name) == f.type else f"CAST({quote(f.name)} AS {f.type})"] for f in wants.fields]
-        step = {"project": items, "node": union, "site": None if node.site is None else str(node.site)}
+        items = tuple((f.name, quote(f.name) if has.get(f.name) == f.type else f"CAST({quote(f.name)} AS {f.type})") for f in wants.fields)
+        step = Project(project=items, place=operator(node).place)
         return tuple(feed.then(step) for feed in self.of(branch))
 
 
-def _again(done: list[Json], times: int) -> list[Json]:
+def _again(done: tuple[Step, ...], times: int) -> tuple[Step, ...]:
     """Steps of rows that come by the same way once more, as those of a union of a stream with itself do."""
-    return [{**step, "way": times} for step in done] if times else done
+    return tuple(replace(step, place=replace(step.place, way=times)) for step in done) if times else done
 
 
 def origin(feed: Feed, columns: tuple[str, ...] | None) -> tuple[str, ...]:
@@ -95,15 +92,16 @@ def origin(feed: Feed, columns: tuple[str, ...] | None) -> tuple[str, ...]:
     Two versions of a job with equal origins compute the same values from the same rows. A text that sqlglot cannot read counts as using
     every column before it.
 
-    >>> project = {"project": [["card", "upper(c)"], ["amount", "amount"]], "node": "charges.select", "site": None}
+    >>> place = Place(node="charges.select", site=None)
+    >>> project = Project(project=(("card", "upper(c)"), ("amount", "amount")), place=place)
     >>> origin(Feed("charges", "main", (project,)), ("card",))
     ('card = upper(c)', 'c of charges')
     """
     found: list[str] = []
     wanted = None if columns is None else _lower(columns)
     for step in reversed(feed.steps):
-        if "project" in step:
-            texts = {name.lower(): text for name, text in step["project"]}
+        if isinstance(step, Project):
+            texts = {name.lower(): text for name, text in step.project}
             used: list[str] | None = []
             for name in texts if wanted is None else wanted:
                 text = texts.get(name, name)
@@ -111,11 +109,11 @@ def origin(feed: Feed, columns: tuple[str, ...] | None) -> tuple[str, ...]:
                     found.append(f"{name} = {text}")
                 used = _with(used, text)
             wanted = None if wanted is None else used
-        elif "generate" in step:
-            made = _lower(step["names"])
+        elif isinstance(step, Generate):
+            made = _lower(step.names)
             if wanted is None or set(made) & set(wanted):
-                found.append(f"{', '.join(step['names'])} = {step['generate']}")
-                wanted = _with(None if wanted is None else [name for name in wanted if name not in made], step["generate"])
+                found.append(f"{', '.join(step.names)} = {step.generate}")
+                wanted = _with(None if wanted is None else [name for name in wanted if name not in made], step.generate)
     place = feed.producer if feed.output == "main" else f"{feed.producer}.{feed.output}"
     return (*found, *(f"{name} of {place}" for name in (["*"] if wanted is None else wanted)))
 

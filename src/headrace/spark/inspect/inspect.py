@@ -17,6 +17,7 @@ from headrace.schema import Struct, parse_schema
 from headrace.schema.values import rows_from_internal, zone
 from headrace.spark.checkpoint.folder import Stored, query_folder
 from headrace.spark.compile import lower
+from headrace.spark.inspect.parts import Inspection, KeptText
 from headrace.spark.inspect.tables import Kept
 from headrace.spark.run.failures import of_java
 from headrace.spelling import suggestion
@@ -97,19 +98,19 @@ def unreadable(folder: Path, error: HeadraceError) -> HeadraceError:
 
 
 def document(folder: Path, stored: Stored, operators: Sequence[Kept], at: Mapping[str, int]) -> str:
-    """What the kernel is told of a checkpoint and of the operators whose tables it is asked for."""
-    told = {
-        "settings": dict(stored.settings),
-        "partitions": stored.partitions,
-        "operators": [
-            {
-                **lower.kept(one.node, one.entry),
-                "kind": one.entry.shape.kind,
-                "checkpoint": str(query_folder(folder, one.query)),
-                "epoch": at[one.query],
-                "called": one.name,
-            }
+    """What the kernel reads of a checkpoint and of the operators whose tables it is asked for."""
+    inspection = Inspection(
+        settings=dict(stored.settings),
+        partitions=stored.partitions,
+        operators=tuple(
+            KeptText(
+                operator=lower.kept(one.node, one.entry),
+                level=one.entry.shape.level,
+                checkpoint=str(query_folder(folder, one.query)),
+                epoch=at[one.query],
+                called=one.name,
+            )
             for one in operators
-        ],
-    }
-    return json.dumps(told)
+        ),
+    )
+    return json.dumps(inspection.to_json())

@@ -31,6 +31,7 @@ from headrace.spark.compile.identity import Identity
 from headrace.spark.compile.job import SparkJob
 from headrace.spark.migrate import copies
 from headrace.spark.migrate.migration import Migrated, Migration
+from headrace.spark.migrate.parts import MigrationText
 from headrace.spark.migrate.rewrite import Rewrite, rewrites
 from headrace.spark.run.failures import full, of_java
 
@@ -85,7 +86,7 @@ class _Making:
         self, job: SparkJob, stored: Stored, identity: Identity, old: Path, term: int, new: Path, found: Mapping[str, list[Rewrite]]
     ) -> None:
         self.job, self.stored, self.identity, self.old, self.term, self.new = job, stored, identity, old, term, new
-        self.found = {name: made for name, made in found.items() if any(one.spec for one in made)}
+        self.found = {name: made for name, made in found.items() if any(one.change for one in made)}
         self.all = [query.name for query in stored.identity.queries]
         self.place = copies.unfinished(new)
         self.log = new.with_name(f"{new.name}.errors.log")
@@ -139,16 +140,16 @@ class _Making:
             return {}
         # Spark reads the old one where its own notes say
         mend(self._query(self.old, name))
-        request = {
-            "from": str(self._query(self.old, name)),
-            "to": str(self._query(self.place, name)),
-            "epoch": epoch,
-            "partitions": self.stored.partitions,
-            "settings": dict(self.job.settings),
-            "operators": [one.spec for one in made if one.spec],
-        }
+        request = MigrationText(
+            from_=str(self._query(self.old, name)),
+            to=str(self._query(self.place, name)),
+            epoch=epoch,
+            partitions=self.stored.partitions,
+            settings=dict(self.job.settings),
+            operators=tuple(one.change for one in made if one.change),
+        )
         names = {one.op: one.name for one in made}
-        counted = json.loads(self._kernel(json.dumps(request)))
+        counted = json.loads(self._kernel(json.dumps(request.to_json())))
         return {names[one["op"]]: {kind: n for kind, n in one.items() if kind != "op"} for one in counted if one["op"] in names}
 
     def _kernel(self, request: str) -> str:

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from headrace.schema import parse_schema
 from headrace.spark.compile.identity import Entry, Identity, QueryIdentity, Shape, held_columns, key_columns
 from headrace.spark.compile.layout import Cell
-
-Json = dict[str, Any]
+from headrace.spark.compile.lower.program import kept_cell
+from headrace.spark.migrate.parts import CellChangeText, ChangeText, HeldChangeText, ProgramChangeText, RowChangeText
 
 
 @dataclass(frozen=True)
 class Rewrite:
-    """One program. `spec` is what the kernel has to do; None: its bytes stay as they are, whatever names they go by now."""
+    """One program. `change` is what the kernel has to do; None: its bytes stay as they are, whatever names they go by now."""
 
     op: int
     name: str
     rewritten: tuple[str, ...]
     projected: tuple[str, ...]
-    spec: Json | None
+    change: ChangeText | None
 
 
 def rewrites(stored: Identity, now: Identity, query: QueryIdentity) -> list[Rewrite]:
@@ -38,11 +37,14 @@ def _rewrite(old: Entry, new: Entry) -> Rewrite:
     key, key_words = _key(old.shape, new.shape)
     cells, cell_words, projected = _cells(old.layouts[-1].cells, new.layouts[-1].cells)
     inputs, input_words = _inputs(old.shape, new.shape)
-    spec = {"op": new.op, "name": new.shape.name, "kind": new.shape.kind, "key": key, "cells": cells, "inputs": inputs}
-    return Rewrite(new.op, new.shape.name, (*key_words, *cell_words, *input_words), projected, spec if key or cells or inputs else None)
+    change = None
+    if key or cells or inputs:
+        name, kind = new.shape.name, new.shape.kind
+        change = ProgramChangeText(op=new.op, name=name, kind=kind, key=key, cells=tuple(cells), inputs=tuple(inputs))
+    return Rewrite(new.op, new.shape.name, (*key_words, *cell_words, *input_words), projected, change)
 
 
-def _key(old: Shape, new: Shape) -> tuple[Json | None, list[str]]:
+def _key(old: Shape, new: Shape) -> tuple[RowChangeText | None, list[str]]:
     places = key_columns(old, new)
     assert places is not None, f"the keys of {new.name} were compared before"
     was, now = (parse_schema(shape.key).fields if shape.key else () for shape in (old, new))
@@ -50,12 +52,12 @@ def _key(old: Shape, new: Shape) -> tuple[Json | None, list[str]]:
     words = [f"its key is {new.key} instead of {old.key}"] if old.key != new.key else []
     if not words and any(old.inputs[name].key != one.key for name, one in new.inputs.items() if name in old.inputs):
         words = ["its key comes by other names"]
-    return None if same else {"old": old.key, "new": new.key, "places": list(places)}, words
+    return None if same else RowChangeText(before=old.key, after=new.key, places=places), words
 
 
-def _cells(old: tuple[Cell, ...], new: tuple[Cell, ...]) -> tuple[list[Json], list[str], tuple[str, ...]]:
+def _cells(old: tuple[Cell, ...], new: tuple[Cell, ...]) -> tuple[list[CellChangeText], list[str], tuple[str, ...]]:
     before = {cell.id: cell for cell in old}
-    cells: list[Json] = []
+    cells: list[CellChangeText] = []
     words: list[str] = []
     projected: list[str] = []
     for cell in new:
@@ -68,7 +70,7 @@ def _cells(old: tuple[Cell, ...], new: tuple[Cell, ...]) -> tuple[list[Json], li
         if was.said == cell.said:
             continue
         if not cell.projected:
-            cells.append({"id": cell.id, "name": cell.name, "kind": cell.kind, "old": _told(was), "new": _told(cell)})
+            cells.append(CellChangeText(before=kept_cell(was), after=kept_cell(cell)))
             words.append(f"{cell.name} is {cell.said} instead of {was.said}")
         else:
             projected.append(f"{cell.name} is {cell.type} instead of {was.type}")
@@ -76,20 +78,16 @@ def _cells(old: tuple[Cell, ...], new: tuple[Cell, ...]) -> tuple[list[Json], li
     return cells, words, tuple(projected)
 
 
-def _told(cell: Cell) -> Json:
-    return {"type": cell.type, "key": cell.key, "expires": cell.expires_ms is not None}
-
-
-def _inputs(old: Shape, new: Shape) -> tuple[list[Json], list[str]]:
+def _inputs(old: Shape, new: Shape) -> tuple[list[HeldChangeText], list[str]]:
     """All inputs, if rows that it may hold have other columns now: the rows of all of them lie in one order."""
-    found: list[Json] = []
+    found: list[HeldChangeText] = []
     words: list[str] = []
     keys = key_columns(old, new) or ()
     for side, (name, before) in enumerate(old.inputs.items() if new.order == "time" else ()):
         now = new.inputs[name]
         places = held_columns(before, now, keys)
         assert places is not None, f"the columns of {name} of {new.name} were compared before"
-        found.append({"side": side, "old": before.schema, "new": now.schema, "places": list(places)})
+        found.append(HeldChangeText(side=side, row=RowChangeText(before=before.schema, after=now.schema, places=places)))
         if now.schema != before.schema:
             words.append(f"held rows of its input {name} have the columns {now.schema} instead of {before.schema}")
     return found if words else [], words

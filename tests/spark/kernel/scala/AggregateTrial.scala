@@ -5,6 +5,7 @@ import java.io.{ByteArrayInputStream, ByteArrayOutputStream, ObjectInputStream, 
 import scala.collection.mutable
 
 import headrace.bind.Bind
+import headrace.document.{AggregateText, OperatorText, RelationalText}
 import headrace.operator._
 import headrace.state.State
 import org.apache.spark.sql.{classic, DataFrame, SparkSession}
@@ -24,9 +25,12 @@ import org.json4s.jackson.JsonMethods
 final class AggregateTrial private (session: classic.SparkSession, request: JValue, operator: JValue, frame: classic.DataFrame) {
   import AggregateTrial._
 
-  private val spec = travelled(Aggregate.build(session, JsonMethods.compact(operator)))
-  private val read = Relational.read(JsonMethods.compact(operator))
-  private val keyOf = UnsafeProjection.create(Bind.expressions(session, read.side(0), read.texts("keys").map(_(1))).map(Inside.normalized))
+  private val read = OperatorText.reader.read(JsonMethods.asJsonNode(operator), "") match {
+    case relational: RelationalText => Relational(relational, relational.relation.asInstanceOf[AggregateText])
+    case other => throw new IllegalArgumentException(s"${other.name} is no aggregate")
+  }
+  private val spec = travelled(Aggregate.build(session, read))
+  private val keyOf = UnsafeProjection.create(Bind.expressions(session, read.side(0), read.text.keys.map(_._2)).map(Inside.normalized))
   private val rowOf =
     UnsafeProjection.create(spec.input.fields.zipWithIndex.map { case (f, i) => BoundReference(i + 2, f.dataType, nullable = true) }.toSeq)
   private val kept = mutable.LinkedHashMap.empty[UnsafeRow, Kept]

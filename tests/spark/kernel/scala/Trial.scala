@@ -4,6 +4,7 @@ import java.util.Base64
 
 import scala.collection.mutable
 
+import headrace.document.{OperatorText, ProgramText}
 import headrace.letter.RowJson
 import headrace.operator.program.{Program, ProgramOperator}
 import headrace.state.{Alarm, State}
@@ -36,10 +37,11 @@ object Trial {
       case _ => Nil
     }
     Settings.under(session, settings) {
-      val operator = JsonMethods.compact(document \ "operator")
-      val program = ProgramOperator.parse(session, operator)
-      val spec = ProgramOperator.build(session, operator)
-      val trial = new Trial(program, spec)
+      val text = OperatorText.reader.read(JsonMethods.asJsonNode(document \ "operator"), "") match {
+        case program: ProgramText => program
+        case other => throw new IllegalArgumentException(s"${other.name} is no program")
+      }
+      val trial = new Trial(ProgramOperator.bound(session, Program.of(text)), ProgramOperator.build(session, text))
       list(document \ "state").foreach(trial.restore)
       val epochs = list(document \ "epochs").map(trial.epoch)
       JsonMethods.compact(JObject("epochs" -> JArray(epochs), "state" -> trial.state))

@@ -1,6 +1,7 @@
 package headrace.operator.aggregate
 
 import headrace.bind.{Aggregation, Bind}
+import headrace.document.{AggregateText, ClosesText}
 import headrace.operator.{Layout, Relational, RelationalKind}
 import org.apache.spark.sql.{AnalysisException, SparkSession}
 import org.apache.spark.sql.catalyst.expressions._
@@ -14,13 +15,12 @@ import org.apache.spark.sql.types.{DataType, StructType}
   *                       −(a, 5) −(b, 1)           → −(a, 12) +(a, 7) −(b, 1)
   * }}}
   */
-object Aggregate extends RelationalKind {
+object Aggregate extends RelationalKind[AggregateText] {
 
   /** Binds an aggregate of a query document. Runs under the plan's settings, on the driver. */
-  override def build(session: SparkSession, document: String): AggregateOperator = Settings.inForce(session) {
-    val read = Relational.read(document)
+  override def build(session: SparkSession, read: Relational[AggregateText]): AggregateOperator = Settings.inForce(session) {
     val input = read.side(0)
-    val own = read.texts("aggregates").map(_(1))
+    val own = read.text.aggregates.map(_._2)
     val asked = Aggregation.query(session, input, own ++ Collated.texts(read))
     val choice = new Choice(read.append)
     val results = asked.map { a =>
@@ -35,18 +35,24 @@ object Aggregate extends RelationalKind {
       read.key,
       input,
       read.append,
-      read.flag("global"),
+      read.text.global,
       choice.allArguments.map(BindReferences.bindReference[Expression](_, columns)),
       choice.allSets,
       choice.allCalls,
       results,
       Collated.shown(read.key, results, own.size),
-      read.text("emit").contains("close")
+      waits(read)
     )
   }
 
-  override def layout(session: SparkSession, document: String): Layout = Settings.inForce(session) {
-    AggregateLayout.of(Relational.read(document), build(session, document))
+  override def layout(session: SparkSession, read: Relational[AggregateText]): Layout = Settings.inForce(session) {
+    AggregateLayout.of(read, build(session, read))
+  }
+
+  /** Is the row of a group sent once, when the group closes? */
+  private def waits(read: Relational[_]): Boolean = read.operator.ending match {
+    case Some(closes: ClosesText) => closes.emit == "close"
+    case _ => false
   }
 
   /** How much is kept of a group for an aggregate: "constant", "append" (constant while rows are only added), or "values" (those that differ). */

@@ -1,6 +1,7 @@
 package headrace.operator.aggregate
 
 import headrace.bind.Bind
+import headrace.document.AggregateText
 import headrace.operator._
 import headrace.wire.OrderRead
 import org.apache.spark.sql.catalyst.expressions._
@@ -9,8 +10,8 @@ import org.apache.spark.sql.types._
 
 /** What an aggregate keeps of each group: its rows and what was sent of it, and the values of each multiset. */
 private[aggregate] object AggregateLayout {
-  def of(read: Relational, spec: AggregateOperator): Layout = {
-    val asked = read.texts("aggregates").map(_.head).zip(spec.results).map { case (name, e) => StructField(name, Bind.loosen(e.dataType)) }
+  def of(read: Relational[AggregateText], spec: AggregateOperator): Layout = {
+    val asked = read.text.aggregates.map(_._1).zip(spec.results).map { case (name, e) => StructField(name, Bind.loosen(e.dataType)) }
     // Behind the results that were asked for stands a text of each key that has a collation.
     val results = StructType(asked ++ Bind.nullable(read.key).filter(k => Layout.isCollated(k.dataType)))
     val sets = spec.sets.indices.map { set =>
@@ -21,7 +22,7 @@ private[aggregate] object AggregateLayout {
     Layout.of(read, OfGroup(read.key, spec, results) +: sets: _*).copy(waits = spec.waits)
   }
 
-  private def values(read: Relational, spec: AggregateOperator, set: Int, result: String): Table = {
+  private def values(read: Relational[AggregateText], spec: AggregateOperator, set: Int, result: String): Table = {
     val (arguments, valued) = (spec.sets(set).arguments, spec.sets(set).valued)
     val order = new OrderRead(arguments.types)
     val types = if (valued) Bind.nullable(arguments.types) else order.schema

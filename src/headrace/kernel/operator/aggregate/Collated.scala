@@ -1,5 +1,6 @@
 package headrace.operator.aggregate
 
+import headrace.document.AggregateText
 import headrace.operator.Relational
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, Expression}
 import org.apache.spark.sql.catalyst.util.CollationFactory
@@ -9,8 +10,8 @@ import org.apache.spark.sql.types.{DataType, StringType, StructType}
 private[aggregate] object Collated {
 
   /** What is asked for besides: each such key's least text. */
-  def texts(read: Relational): Seq[String] =
-    read.texts("keys").zip(read.key.fields).collect { case (Seq(_, text), key) if is(key.dataType) => s"min(($text) COLLATE UTF8_BINARY)" }
+  def texts(read: Relational[AggregateText]): Seq[String] =
+    read.text.keys.zip(read.key.fields).collect { case ((_, text), key) if is(key.dataType) => s"min(($text) COLLATE UTF8_BINARY)" }
 
   /** The row that is sent, over the key row and the results, of which the first `own` were asked for; none where it is just these. */
   def shown(key: StructType, results: Seq[Expression], own: Int): Seq[Expression] = {

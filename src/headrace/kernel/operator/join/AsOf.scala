@@ -1,11 +1,11 @@
 package headrace.operator.join
 
 import headrace.bind.Bind
+import headrace.document.AsOfText
 import headrace.operator._
 import headrace.state.Roots
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types.StructType
-import org.json4s._
 
 /** Which version of its key a row is given, at the most `within` micros away. */
 final case class Reach(direction: String, within: Long) {
@@ -83,30 +83,29 @@ final case class AsOf(
   override def instance(): Operator = new AsOfRun(this)
 }
 
-object AsOf extends RelationalKind {
+object AsOf extends RelationalKind[AsOfText] {
   val Late = 2
   val LateVersions = 3
 
-  override def build(session: SparkSession, document: String): AsOf = {
-    val read = Relational.read(document)
+  override def build(session: SparkSession, read: Relational[AsOfText]): AsOf = {
+    val text = read.text
     val (left, right) = (read.side(Join.Left), read.side(Join.Right))
-    val shared = read.names("shared").toSet
-    val JArray(inputs) = read.json \ "inputs": @unchecked
+    val shared = text.shared.toSet
     AsOf(
       read.name,
       left,
       right,
-      read.texts("keys").size,
+      text.keys.size,
       right.fieldNames.indices.drop(1).filterNot(i => shared(right.fieldNames(i))),
-      read.text("how").contains("inner"),
-      Reach(read.text("direction").get, read.number("within_us").getOrElse(Long.MaxValue)),
-      read.text("clock").contains("event"),
-      inputs.map(i => (i \ "side").asInstanceOf[JInt].num.toInt -> (i \ "judged" == JBool(true))).toMap,
-      read.text("emit").contains("close"))
+      text.how == "inner",
+      Reach(text.direction, text.withinUs.getOrElse(Long.MaxValue)),
+      text.clock == "event",
+      read.inputs.map(i => i.side -> i.judged).toMap,
+      text.emit == "close")
   }
 
-  override def layout(session: SparkSession, document: String): Layout = {
-    val (read, join) = (Relational.read(document), build(session, document))
+  override def layout(session: SparkSession, read: Relational[AsOfText]): Layout = {
+    val join = build(session, read)
     Layout.of(
       read,
       timeline(read.key, "left", Join.Left, StructType(join.left.drop(1))),

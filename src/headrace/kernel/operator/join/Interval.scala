@@ -1,8 +1,7 @@
 package headrace.operator.join
 
-import headrace.operator.Relational
+import headrace.document.NearText
 import org.apache.spark.sql.types.StructType
-import org.json4s._
 
 /** Which rows of a join lie near enough to each other in time to meet; all in micros, by the number of a side where there are two.
   *
@@ -29,29 +28,17 @@ final case class Interval(
 
 object Interval {
 
-  /** Of a document; none where its rows do not end one by one. */
-  private[join] def of(read: Relational): Option[Interval] = read.json \ "interval" match {
-    case interval: JObject =>
-      def numbers(field: String): Seq[Option[Long]] = interval \ field match {
-        case JArray(items) => items.map { case JInt(n) => Some(n.toLong); case _ => None }
-        case JInt(n) => Seq(Some(n.toLong))
-        case _ => Seq(None)
-      }
-      val JArray(List(JString(left), JString(right))) = interval \ "times": @unchecked
-      val late = read.json \ "late" match {
-        case JObject(sides) => sides.collect { case (output, JInt(side)) => output -> side.toInt }
-        case _ => Nil
-      }
-      // Documents name the left side first.
-      Some(Interval(
-        Seq(column(read.side(Join.Right), right), column(read.side(Join.Left), left)),
-        numbers("lower_us").head.getOrElse(Long.MinValue),
-        numbers("upper_us").head.getOrElse(Long.MaxValue),
-        numbers("kept_us").reverse.map(_.getOrElse(Long.MaxValue)),
-        numbers("delays_us").reverse.flatten,
-        late,
-        read.text("emit").contains("close")))
-    case _ => None
+  private[join] def of(left: StructType, right: StructType, near: NearText): Interval = {
+    val text = near.interval
+    // Documents name the left side first.
+    Interval(
+      Seq(column(right, text.times._2), column(left, text.times._1)),
+      text.lowerUs.getOrElse(Long.MinValue),
+      text.upperUs.getOrElse(Long.MaxValue),
+      Seq(text.keptUs._2, text.keptUs._1).map(_.getOrElse(Long.MaxValue)),
+      Seq(text.delaysUs._2, text.delaysUs._1),
+      near.late.toSeq,
+      near.emit == "close")
   }
 
   private def column(row: StructType, name: String): Int = row.fieldNames.indexWhere(_.equalsIgnoreCase(name))

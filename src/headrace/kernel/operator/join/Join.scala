@@ -1,6 +1,7 @@
 package headrace.operator.join
 
 import headrace.bind.Bind
+import headrace.document.{JoinText, NearText}
 import headrace.operator._
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeRow}
@@ -50,21 +51,22 @@ final case class Join(
     (condition.nonEmpty || interval.nonEmpty) && how != How.Inner && (side == Join.Left || how == How.Full)
 }
 
-object Join extends RelationalKind {
+object Join extends RelationalKind[JoinText] {
 
   /** The right side's rows come first, so that left rows find all that they meet. */
   val Right = 0
   val Left = 1
 
-  override def build(session: SparkSession, document: String): Join = Settings.inForce(session) {
-    val read = Relational.read(document)
-    val both = StructType(read.side(Left).fields ++ read.side(Right).fields)
-    val condition = read.text("condition").map(text => Bind.expressions(session, both, Seq(text)).head)
-    val how = How.of(read.text("how").get)
-    Join(read.name, how, read.side(Left), read.side(Right), condition, read.append, Interval.of(read), read.texts("keys").isEmpty)
+  override def build(session: SparkSession, read: Relational[JoinText]): Join = Settings.inForce(session) {
+    val (left, right) = (read.side(Left), read.side(Right))
+    val both = StructType(left.fields ++ right.fields)
+    val condition = read.text.condition.map(text => Bind.expressions(session, both, Seq(text)).head)
+    val interval = read.operator.ending.collect { case near: NearText => Interval.of(left, right, near) }
+    Join(read.name, How.of(read.text.how), left, right, condition, read.append, interval, read.text.keys.isEmpty)
   }
-  override def layout(session: SparkSession, document: String): Layout = {
-    val (read, join) = (Relational.read(document), build(session, document))
+
+  override def layout(session: SparkSession, read: Relational[JoinText]): Layout = {
+    val join = build(session, read)
     Layout.of(read, side(read.key, join, Left, "left"), side(read.key, join, Right, "right"))
   }
 

@@ -3,6 +3,7 @@ package headrace.operator.partition
 import java.io.IOException
 import java.util.Arrays
 
+import headrace.document.PartitionText
 import headrace.operator.{Epoch, Input, Layout, Operator, OperatorSpec, Relational, RelationalKind}
 import headrace.wire.OrderBytes
 import org.apache.spark.TaskContext
@@ -21,14 +22,13 @@ final case class Partition(name: String, row: StructType, order: Seq[SortOrder],
   override def instance(): Operator = new PartitionRun(this)
 }
 
-object Partition extends RelationalKind {
-  override def build(session: SparkSession, document: String): Partition = Settings.inForce(session) {
-    val read = Relational.read(document)
+object Partition extends RelationalKind[PartitionText] {
+  override def build(session: SparkSession, read: Relational[PartitionText]): Partition = Settings.inForce(session) {
     val row = read.side(0)
-    Partition(read.name, row, Orders.read(session, read), WindowPlan.of(session, row, read.texts("functions").map(f => f.head -> f(1))))
+    Partition(read.name, row, Orders.bound(session, row, read.text.order), WindowPlan.of(session, row, read.text.functions))
   }
 
-  override def layout(session: SparkSession, document: String): Layout = Sorted.layout(Relational.read(document))
+  override def layout(session: SparkSession, read: Relational[PartitionText]): Layout = Sorted.layout(read)
 }
 
 private final class PartitionRun(spec: Partition) extends OrderedRun(spec.name, spec.row, spec.order) {

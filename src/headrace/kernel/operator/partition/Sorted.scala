@@ -140,7 +140,7 @@ private[partition] object Sorted {
 
   private val BagNumber = 0
 
-  def layout(read: Relational): Layout = {
+  def layout(read: Relational[_]): Layout = {
     val entry = new EntryRow.InValue(Bind.nullable(read.side(0)))
     Layout.of(read, RowTable("", read.key, BagNumber, entry, Some(() => Roots.page(_, Header, 1, BagNumber))))
   }

@@ -1,5 +1,6 @@
 package headrace.operator.partition
 
+import headrace.document.TopText
 import headrace.operator.{Input, Layout, Operator, OperatorSpec, Relational, RelationalKind}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{SortOrder, UnsafeRow}
@@ -32,24 +33,24 @@ final case class Top(
   def truncates: Boolean = append && count.nonEmpty
 }
 
-object Top extends RelationalKind {
+object Top extends RelationalKind[TopText] {
 
   /** The rank that counts, where rows that are equal in the order share one. */
   sealed trait Ties extends Serializable
   case object Rank extends Ties
   case object DenseRank extends Ties
 
-  override def build(session: SparkSession, document: String): Top = Settings.inForce(session) {
-    val read = Relational.read(document)
-    val ties = read.text("ties").getOrElse("row_number") match {
+  override def build(session: SparkSession, read: Relational[TopText]): Top = Settings.inForce(session) {
+    val (row, text) = (read.side(0), read.text)
+    val ties = text.ties match {
       case "row_number" => None
       case "rank" => Some(Rank)
       case "dense_rank" => Some(DenseRank)
     }
-    Top(read.name, read.side(0), Orders.read(session, read), read.number("offset").getOrElse(0L), read.number("count"), read.append, ties)
+    Top(read.name, row, Orders.bound(session, row, text.order), text.offset, text.count, read.append, ties)
   }
 
-  override def layout(session: SparkSession, document: String): Layout = Sorted.layout(Relational.read(document))
+  override def layout(session: SparkSession, read: Relational[TopText]): Layout = Sorted.layout(read)
 }
 
 private final class TopRun(spec: Top) extends OrderedRun(spec.name, spec.row, spec.order) {

@@ -2,8 +2,8 @@ package headrace.operator.program
 
 import headrace.HeadraceKernelException
 import headrace.bind.{Aggregation, Declared}
+import headrace.document._
 import org.apache.spark.sql.types._
-import org.json4s._
 
 /** A traced state program as the query document tells it: data only, nothing bound.
   *
@@ -218,111 +218,93 @@ object Program {
     case r: Reject => Seq(r.reason)
   }
 
-  /** Must run under the plan's settings: they say what `timestamp` means. Aggregates are not bound yet. */
-  def parse(document: JValue): Program = {
-    val name = text(document, "name")
-    val site = (document \ "site").asText.getOrElse("")
+  /** Of a query document. Must run under the plan's settings: they say what `timestamp` means. Aggregates are not bound yet. */
+  def of(text: ProgramText): Program = {
+    val site = text.site.getOrElse("")
     Program(
-      name,
+      text.name,
       site,
-      declared(document \ "key"),
-      (document \ "order").asText.getOrElse("arrival"),
-      (document \ "clock").asText.getOrElse("none"),
-      list(document \ "inputs").zipWithIndex.map { case (i, n) =>
-        val schema = declared(i \ "schema")
-        Input(text(i, "name"), number(i \ "side").getOrElse(n), schema, i \ "judged" == JBool(true), i \ "broadcast" == JBool(true))
-      },
-      list(document \ "cells").zipWithIndex.map { case (c, n) =>
-        cell(c, number(c \ "id").getOrElse(n + 1), s"cells/$n")
-      },
-      Layout(
-        number(document \ "layout" \ "number").getOrElse(1),
-        list(document \ "layout" \ "old").map { o =>
-          Old(number(o \ "number").get, list(o \ "cells").map(c => cell(c, number(c \ "id").get, "")))
-        }),
-      list(document \ "handlers").zipWithIndex.map { case (h, n) =>
-        Handler(text(h, "on"), text(h, "kind"), body(h \ "body", s"handlers/$n/body", name, site))
-      },
-      list(document \ "outputs").map(o => Output(text(o, "name"), declared(o \ "schema"), (o \ "time").asText))
-    )
+      Declared.columns(text.key),
+      text.order,
+      text.clock,
+      text.inputs.map(input),
+      text.cells.zipWithIndex.map { case (c, n) => cell(c, s"cells/$n") },
+      layout(text.layout),
+      handlers(text.handlers, site),
+      text.outputs.map(o => Output(o.name, Declared.columns(o.schema), o.time)))
   }
 
-  private def cell(c: JValue, id: Int, at: String): Cell = {
-    val (kind, name) = (text(c, "kind"), (c \ "name").asText.getOrElse(""))
-    val expires = c \ "expires_ms" match {
-      case JInt(millis) => Some(millis.toLong * 1000)
-      case _ => None
-    }
-    val site = (c \ "site").asText.getOrElse("")
-    if (kind == "aggregate") {
-      val sql = Text(text(c, "sql"), s"$at/sql", site)
-      Cell(id, name, kind, NullType, aggregate = Some(Declared.schema(text(c, "type")) -> sql), expires = expires)
+  /** One that is checked: its key, and the rows of its inputs, are not known yet. */
+  def of(text: AskedProgramText): Program = {
+    val site = text.site.getOrElse("")
+    Program(
+      text.name,
+      site,
+      new StructType,
+      text.order,
+      text.clock,
+      text.inputs.map(i => Input(i.name, i.side, new StructType, judged = false, i.broadcast)),
+      text.cells.zipWithIndex.map { case (c, n) =>
+        cell(CellText(n + 1, c.name, c.kind, c.`type`, c.key, c.sql, c.expiresMs, c.computed, c.site), s"cells/$n")
+      },
+      Layout(1, Nil),
+      handlers(text.handlers, site),
+      text.outputs.map(o => Output(o.name, new StructType, o.time)))
+  }
+
+  private def input(i: InputText): Input = Input(i.name, i.side, Declared.columns(i.schema), i.judged, i.broadcast)
+
+  private def layout(text: LayoutText): Layout = Layout(text.number, text.old.map(o => Old(o.number, o.cells.map(kept))))
+
+  private def kept(c: KeptCellText): Cell =
+    cell(CellText(c.id, c.name, c.kind, c.`type`, c.key, c.sql, c.expiresMs, c.computed, None), "")
+
+  private def cell(c: CellText, at: String): Cell = {
+    val site = c.site.getOrElse("")
+    val expires = c.expiresMs.map(_ * 1000)
+    if (c.kind == "aggregate") {
+      val sql = Text(c.sql.getOrElse(throw broken(c.name, "an aggregate has no sql")), s"$at/sql", site)
+      Cell(c.id, c.name, c.kind, NullType, aggregate = Some(Declared.schema(c.`type`) -> sql), expires = expires)
     } else {
-      val computed = (c \ "computed").asText.map(Text(_, s"$at/computed", site))
-      Cell(id, name, kind, Declared.dataType(text(c, "type")), (c \ "key").asText.map(Declared.dataType), expires = expires, computed = computed)
+      val computed = c.computed.map(Text(_, s"$at/computed", site))
+      Cell(c.id, c.name, c.kind, Declared.dataType(c.`type`), c.key.map(Declared.dataType), expires = expires, computed = computed)
     }
   }
 
   def broken(node: String, what: String): HeadraceKernelException =
     new HeadraceKernelException("KERNEL_DOCUMENT", s"the query document is broken: $what", node)
 
-  private def declared(value: JValue): StructType = value.asText.map(Declared.schema).getOrElse(new StructType())
+  private def handlers(texts: Seq[TracedHandlerText], site: String): Seq[Handler] =
+    texts.zipWithIndex.map { case (h, n) => Handler(h.on, h.kind, body(h.body, s"handlers/$n/body", site)) }
 
-  private def body(value: JValue, at: String, node: String, site: String): Seq[Statement] =
-    list(value).zipWithIndex.map { case (s, n) => statement(s, s"$at/$n", node, (s \ "site").asText.getOrElse(site)) }
+  private def body(texts: Seq[StatementText], at: String, site: String): Seq[Statement] =
+    texts.zipWithIndex.map { case (s, n) => statement(s, s"$at/$n", s.site.getOrElse(site)) }
 
-  private def statement(value: JValue, at: String, node: String, site: String): Statement = {
-    def maybe(field: String): Option[Text] = (value \ field).asText.map(Text(_, s"$at/$field", site))
-    def needed(field: String): Text = maybe(field).getOrElse(throw broken(node, s"$field is missing"))
-    text(value, "do") match {
-      case "read" => Read(text(value, "local"), text(value, "cell"), (value \ "what").asText.getOrElse("value"), maybe("key"), at, site)
-      case "set" => Assign(text(value, "cell"), maybe("key"), maybe("value"), at, site)
-      case "clear" => Assign(text(value, "cell"), maybe("key"), None, at, site)
-      case "append" => Append(text(value, "cell"), needed("value"), at, site)
-      case "let" => Let(text(value, "local"), (value \ "type").asText.map(Declared.dataType), needed("value"), at, site)
-      case "when" =>
-        val sites = list(value \ "sites").map(_.asText)
-        val branches = list(value \ "branches").zipWithIndex.map {
-          case (JArray(List(condition, inner)), n) =>
-            condition.asText.map(Text(_, s"$at/branches/$n/0", sites.lift(n).flatten.getOrElse(site))) -> body(inner, s"$at/branches/$n/1", node, site)
-          case (other, _) => throw broken(node, s"a branch is [condition, statements], not $other")
-        }
-        When(branches, at, site)
-      case "each" =>
-        val inner = body(value \ "body", s"$at/body", node, site)
-        Each(text(value, "cell"), text(value, "it"), maybe("low"), maybe("high"), value \ "reverse" == JBool(true), inner, at, site)
-      case "replace" => Replace(text(value, "it"), maybe("value"), at, site)
-      case "emit" =>
-        Emit((value \ "output").asText.getOrElse("main"), row(value, at, node, site), at, site)
-      case "add" => Add(text(value, "cell"), row(value, at, node, site), at, site)
-      case "reject" => Reject(needed("reason"), at, site)
-      case other => throw broken(node, s"no statement $other")
+  private def statement(text: StatementText, at: String, site: String): Statement = {
+    def in(field: String)(sql: String) = Text(sql, s"$at/$field", site)
+    text match {
+      case ReadText(local, cell, what, key, _) => Read(local, cell, what, key.map(in("key")), at, site)
+      case SetText(cell, value, key, _) => Assign(cell, key.map(in("key")), Some(in("value")(value)), at, site)
+      case ClearText(cell, key, _) => Assign(cell, key.map(in("key")), None, at, site)
+      case AppendText(cell, value, _) => Append(cell, in("value")(value), at, site)
+      case AddText(cell, columns, _) => Add(cell, row(columns, at, site), at, site)
+      case LetText(local, value, declared, _) => Let(local, declared.map(Declared.dataType), in("value")(value), at, site)
+      case WhenText(branches, sites, _) =>
+        When(
+          branches.zipWithIndex.map { case ((condition, inner), n) =>
+            val line = sites.flatMap(_.lift(n).flatten).getOrElse(site)
+            condition.map(Text(_, s"$at/branches/$n/0", line)) -> body(inner, s"$at/branches/$n/1", site)
+          },
+          at,
+          site)
+      case EachText(cell, it, inner, low, high, reverse, _) =>
+        Each(cell, it, low.map(in("low")), high.map(in("high")), reverse, body(inner, s"$at/body", site), at, site)
+      case ReplaceText(it, value, _) => Replace(it, value.map(in("value")), at, site)
+      case EmitText(output, columns, _) => Emit(output, row(columns, at, site), at, site)
+      case RejectText(reason, _) => Reject(in("reason")(reason), at, site)
     }
   }
 
-  private def row(value: JValue, at: String, node: String, site: String): Seq[(String, Text)] =
-    list(value \ "row").zipWithIndex.map {
-      case (JArray(List(JString(column), JString(sql))), n) => column -> Text(sql, s"$at/row/$n", site)
-      case (other, _) => throw broken(node, s"a column of a row is [name, text], not $other")
-    }
-
-  private def list(value: JValue): Seq[JValue] = value match {
-    case JArray(values) => values
-    case _ => Nil
-  }
-
-  private def number(value: JValue): Option[Int] = value match {
-    case JInt(n) => Some(n.toInt)
-    case _ => None
-  }
-
-  private def text(value: JValue, field: String): String =
-    (value \ field).asText.getOrElse(throw broken((value \ "name").asText.getOrElse("?"), s"$field is missing"))
-
-  implicit private[program] final class Reading(private val value: JValue) extends AnyVal {
-    def asText: Option[String] = value match {
-      case JString(s) => Some(s)
-      case _ => None
-    }
-  }
+  private def row(columns: Seq[(String, String)], at: String, site: String): Seq[(String, Text)] =
+    columns.zipWithIndex.map { case ((column, sql), n) => column -> Text(sql, s"$at/row/$n", site) }
 }

@@ -4,14 +4,13 @@ import java.lang.ref.SoftReference
 import java.util.concurrent.ConcurrentHashMap
 
 import headrace.bind.{Aggregation, Bind}
+import headrace.document.{ProgramChangeText, ProgramText}
 import headrace.operator.{Layout, Operator, OperatorKind, OperatorSpec, Rewrite}
 import headrace.operator.program.rewrite.ProgramRewrite
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodeAndComment, CodeGenerator, GeneratedClass}
 import org.apache.spark.sql.headrace.Settings
 import org.apache.spark.sql.types.{DataType, StructType}
-import org.json4s.JValue
-import org.json4s.jackson.JsonMethods
 
 /** A state program bound and turned into Java: what travels to the executors. One copy of it makes one instance: expressions without
   * generated code keep their working values in themselves.
@@ -44,7 +43,7 @@ final case class ProgramOperator(
   override def instance(): Operator = new ProgramRun(this, ProgramOperator.machine(source))
 }
 
-object ProgramOperator extends OperatorKind {
+object ProgramOperator extends OperatorKind[ProgramText] {
 
   /** One input: its handlers and its late output by number, −1 for none. */
   final case class Side(name: String, side: Int, schema: StructType, judged: Boolean, broadcast: Boolean, handler: Int, late: Int, lateOutput: Int)
@@ -53,19 +52,19 @@ object ProgramOperator extends OperatorKind {
   final case class Fires(name: String, key: Option[DataType], handler: Int)
 
   /** Binds an operator of the query document. Runs under the plan's settings (`Settings.under`), on the driver. */
-  override def build(session: SparkSession, operator: String): ProgramOperator =
-    Settings.inForce(session)(build(session, parse(session, operator)))
+  override def build(session: SparkSession, read: ProgramText): ProgramOperator =
+    Settings.inForce(session)(build(session, bound(session, Program.of(read))))
 
-  /** The program of an operator of the query document, its aggregates bound. */
-  def parse(session: SparkSession, operator: String): Program =
-    Program.parse(JsonMethods.parse(operator)).bound((columns, text) => Aggregation.bind(session, columns, text.sql))
+  /** The program with its aggregates bound. */
+  def bound(session: SparkSession, program: Program): Program =
+    program.bound((columns, text) => Aggregation.bind(session, columns, text.sql))
 
-  override def layout(session: SparkSession, document: String): Layout = Settings.inForce(session) {
-    val program = parse(session, document)
+  override def layout(session: SparkSession, read: ProgramText): Layout = Settings.inForce(session) {
+    val program = bound(session, Program.of(read))
     ProgramLayout.of(program, layouts(session, program))
   }
 
-  override def rewrite(change: JValue): Rewrite = ProgramRewrite.of(change)
+  def rewrite(change: ProgramChangeText): Rewrite = ProgramRewrite.of(change)
 
   /** How what is stored of a program is read. */
   def layouts(session: SparkSession, program: Program): Layouts =

@@ -1,11 +1,11 @@
 package headrace.operator.session
 
 import headrace.bind.Bind
+import headrace.document.SessionsText
 import headrace.operator._
 import headrace.state.Roots
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types.StructType
-import org.json4s._
 
 /** Rows with the session that they are in. The first two columns of a row are the times of its own span, the others go on.
   *
@@ -20,24 +20,23 @@ final case class Sessions(name: String, row: StructType, gap: Long, lateness: Lo
   override def instance(): Operator = new SessionsRun(this)
 }
 
-object Sessions extends RelationalKind {
+object Sessions extends RelationalKind[SessionsText] {
   val Late = 2
 
-  override def build(session: SparkSession, document: String): Sessions = {
-    val read = Relational.read(document)
+  override def build(session: SparkSession, read: Relational[SessionsText]): Sessions = {
+    val timing = read.operator.timing
     Sessions(
       read.name,
       read.side(0),
-      read.number("gap_us").getOrElse(0L),
-      read.number("lateness_ms").getOrElse(0L) * 1000,
-      read.text("clock").contains("event"),
-      read.flag("judged"),
-      read.text("emit").contains("close"))
+      read.text.gapUs.getOrElse(0L),
+      timing.flatMap(_.latenessMs).getOrElse(0L) * 1000,
+      timing.exists(_.clock == "event"),
+      timing.exists(_.judged),
+      read.text.emit == "close")
   }
 
   /** Rows are shown without their spans, the first two columns. */
-  override def layout(session: SparkSession, document: String): Layout = {
-    val read = Relational.read(document)
+  override def layout(session: SparkSession, read: Relational[SessionsText]): Layout = {
     val entry = new EntryRow.InValue(Bind.nullable(StructType(read.side(0).drop(2))))
     val rows = RowTable("", read.key, SessionsRun.Rows, entry, Some(() => Roots.page(_, SessionsRun.Header, SessionsRun.Bags, SessionsRun.Rows)))
     Layout.of(read, rows, Beside(SessionsRun.Spans, "the sessions, which follow from the rows"))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from headrace.ops import Program
-from headrace.ops.inlet import Json
 from headrace.ops.relational import Relational
 from headrace.plan import Node
+from headrace.spark.compile.fields import ProgramText, RelationalText
 from headrace.spark.compile.identity import Entry, Shape
 from headrace.spark.compile.lower import program, relation
 from headrace.spark.compile.lower.lookup import looked_up
@@ -22,7 +22,7 @@ def shape(node: Node, level: int, at: Lowering) -> Shape:
     return relation.shape_of(node, level, at)
 
 
-def lower(node: Node, entry: Entry, at: Lowering) -> Json:
+def lower(node: Node, entry: Entry, at: Lowering) -> ProgramText | RelationalText:
     """An operator in a query document, with its outputs but without their routes."""
     if isinstance(node, Program):
         return program.lowered(node, entry, at)
@@ -30,9 +30,9 @@ def lower(node: Node, entry: Entry, at: Lowering) -> Json:
     return relation.lowered(node, entry, at)
 
 
-def kept(node: Node, entry: Entry) -> Json:
-    """What an operator in a query document says of its state: as much as a checkpoint knows of it."""
+def kept(node: Node, entry: Entry) -> ProgramText | RelationalText:
+    """An operator of a checkpoint as in a query document, as much as a checkpoint knows of it: all that tells what it keeps."""
     if isinstance(node, Program):
-        return program.kept_inputs(node, entry)
+        return program.kept(node, entry)
     assert isinstance(node, Relational)
     return relation.kept(node, entry)

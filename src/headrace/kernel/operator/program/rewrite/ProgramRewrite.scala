@@ -2,12 +2,12 @@ package headrace.operator.program.rewrite
 
 import headrace.bag.Pages
 import headrace.bind.Declared
+import headrace.document.{CellChangeText, KeptCellText, ProgramChangeText}
 import headrace.operator.{Rewrite, RowChange}
 import headrace.operator.program.{Held, Program}
 import headrace.state.State
 import org.apache.spark.sql.catalyst.expressions.Literal
 import org.apache.spark.sql.types.{DataType, TimestampType}
-import org.json4s._
 
 /** What changes in the bags of a program: the entries of some cells, and the rows that it holds, by their sides. */
 private[program] final case class ProgramRewrite(name: String, cells: Map[Int, CellChange], held: Map[Int, RowChange]) extends Rewrite {
@@ -24,34 +24,25 @@ private[program] final case class ProgramRewrite(name: String, cells: Map[Int, C
 private[program] final case class CellChange(id: Int, name: String, shared: Boolean, row: RowChange, key: Option[DataType], timeColumn: Int)
 
 private[program] object ProgramRewrite {
-  def of(change: JValue): ProgramRewrite = {
-    val JString(name) = change \ "name": @unchecked
-    val JArray(cells) = change \ "cells": @unchecked
-    val JArray(inputs) = change \ "inputs": @unchecked
-    ProgramRewrite(name, cells.map(cell).map(c => c.id -> c).toMap, inputs.map(i => number(i \ "side") -> RowChange.of(i)).toMap)
-  }
+  def of(change: ProgramChangeText): ProgramRewrite =
+    ProgramRewrite(
+      change.name,
+      change.cells.map(cell).map(c => c.id -> c).toMap,
+      change.inputs.map(i => i.side -> RowChange.of(i.row)).toMap)
 
-  private def cell(c: JValue): CellChange = {
-    val (JString(kind), JString(name)) = (c \ "kind", c \ "name"): @unchecked
-    val (was, now) = (entry(kind, c \ "old"), entry(kind, c \ "new"))
+  private def cell(text: CellChangeText): CellChange = {
+    val (was, now) = (entry(text.before), entry(text.after))
     val (from, to) = (was.row, now.row)
     val columns = to.fields.zipWithIndex.map { case (field, i) =>
       // What has been set before entries expired stays until it is set again.
       if (i < from.length) RowChange.casted(from, i, field.dataType) else Literal(State.Never, TimestampType)
     }
-    CellChange(number(c \ "id"), name, kind == "broadcast", RowChange(from, to, columns.toSeq), now.key, now.timeColumn)
+    val row = RowChange(from, to, columns.toSeq)
+    CellChange(text.after.id, text.after.name, text.after.kind == "broadcast", row, now.key, now.timeColumn)
   }
 
-  private def entry(kind: String, declared: JValue): Program.Entry = {
-    val JString(value) = declared \ "type": @unchecked
-    val key = declared \ "key" match {
-      case JString(ddl) => Some(Declared.dataType(ddl))
-      case _ => None
-    }
-    Program.Entry(kind, Declared.dataType(value), key, declared \ "expires" == JBool(true))
-  }
-
-  private def number(value: JValue): Int = value.asInstanceOf[JInt].num.toInt
+  private def entry(cell: KeptCellText): Program.Entry =
+    Program.Entry(cell.kind, Declared.dataType(cell.`type`), cell.key.map(Declared.dataType), cell.expiresMs.isDefined)
 }
 
 private final class ProgramRewriteRun(change: ProgramRewrite) extends Rewrite.Run {

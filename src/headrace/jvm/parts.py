@@ -1,0 +1,98 @@
+"""Parts of the documents that the kernel reads: a dataclass for each, which says its fields once, for Python and for Scala.
+
+Fields stand in the JSON in their order. One whose default is None is left out where it is None; every other one is always there.
+`tools/parts.py` writes the case classes of the kernel (`kernel/document/`) from these classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import Field, dataclass, fields, is_dataclass
+from typing import Annotated, Any, ClassVar
+
+from headrace.errors import Site
+
+Json = dict[str, Any]
+"""A part, or what a connector says of its scan, as JSON."""
+
+Int = Annotated[int, "Int"]
+"""A number of 32 bits; any other has 64."""
+
+Columns = Annotated[str, "StructType"]
+"""Columns as DDL, which the kernel reads under the settings of the plan; none is the empty text."""
+
+ALWAYS: Mapping[str, Any] = {"always": True}
+"""Metadata of a field that is written also where it is None, its default."""
+
+
+def inline(by: str | None = None) -> Mapping[str, Any]:
+    """Metadata of a field whose own fields stand among those of its part. `by` is the field of that part which names its kind."""
+    return {"inline": True, "by": by}
+
+
+class Part:
+    """A part of a document: a frozen dataclass."""
+
+    @classmethod
+    def ordered(cls) -> tuple[Field[Any], ...]:
+        """Its fields, in the order of the JSON."""
+        return fields(cls) if is_dataclass(cls) else ()
+
+    def to_json(self) -> Json:
+        """The part as JSON, with the parts in it."""
+        made: Json = {}
+        for one in self.ordered():
+            value = getattr(self, one.name)
+            if one.metadata.get("inline"):
+                more = {} if value is None else value.to_json()
+            else:
+                is_there = value is not None or one.default is not None or one.metadata.get("always")
+                more = {key_of(one): _json(value)} if is_there else {}
+            assert made.keys().isdisjoint(more), f"{type(self).__name__} has two fields {made.keys() & more.keys()}"
+            made |= more
+        return made
+
+
+class OneOf(Part):
+    """A part of several kinds, which are its subclasses. Fields that all kinds share come last.
+
+    The field `kind_field` of the JSON names the kind: it equals the kind's `kind_name`; a kind without one stands for all other names.
+    Where there is no such field, the first field of each kind identifies it.
+    """
+
+    kind_field: ClassVar[str | None] = None
+    kind_name: ClassVar[str | None] = None
+
+    @classmethod
+    def ordered(cls) -> tuple[Field[Any], ...]:
+        shared = {one.name for base in cls.__mro__[1:] if OneOf in base.__bases__ and is_dataclass(base) for one in fields(base)}
+        return tuple(sorted(super().ordered(), key=lambda one: one.name in shared))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place(Part):
+    """Where a failure in a step is reported: at a node, and the user's line.
+
+    `way`: the rows come by the same steps once more, as those of a union of a stream with itself do. `quiet`: another route of the same
+    output has this very step, and reports its failures.
+    """
+
+    node: str
+    site: str | None
+    way: Int | None = None
+    quiet: bool | None = None
+
+
+def key_of(one: Field[Any]) -> str:
+    """The name of a field in the JSON: one that is a word of Python's has an underscore behind it in Python."""
+    return one.name.rstrip("_")
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, Part):
+        return value.to_json()
+    if isinstance(value, Site):
+        return str(value)
+    if isinstance(value, tuple | list):
+        return [_json(item) for item in value]
+    return value

@@ -1,0 +1,54 @@
+// Written by tools/parts.py from the dataclasses in Python; a test compares. `make parts` writes it anew.
+package headrace.document
+
+/** What ends the groups or the rows of an operator. `late` are its outputs for late rows, each with the side whose rows it takes. */
+sealed trait EndingText {
+  def late: Map[String, Int]
+}
+
+object EndingText {
+  private[document] def maybe(f: Fields): Option[EndingText] =
+    if (f.has("closes")) Some(ClosesText.of(f))
+    else if (f.has("expires_us")) Some(ExpiresText.of(f))
+    else if (f.has("interval")) Some(NearText.of(f))
+    else None
+  private[document] def of(f: Fields): EndingText = maybe(f).getOrElse(throw f.noKind("EndingText"))
+  implicit val reader: Reader[EndingText] = Reader.of("EndingText")(of(_: Fields))
+}
+
+/** Groups close at a time, which `closes` computes from the key; `emit` says when their result is sent: as it changes, early or once.
+  *
+  * `earlyMs`: what has changed is sent at multiples of that until the time `ends`. `by` is the clock; left out it is the watermark.
+  */
+final case class ClosesText(
+    closes: String,
+    late: Map[String, Int],
+    emit: String,
+    earlyMs: Option[Long],
+    ends: Option[String],
+    by: Option[String])
+    extends EndingText
+
+object ClosesText {
+  private[document] def of(f: Fields): ClosesText = ClosesText(
+    f[String]("closes"),
+    f[Map[String, Int]]("late"),
+    f[String]("emit"),
+    f.maybe[Long]("early_ms"),
+    f.maybe[String]("ends"),
+    f.maybe[String]("by"))
+}
+
+/** Groups are forgotten when no row has come for so long. */
+final case class ExpiresText(expiresUs: Long, late: Map[String, Int]) extends EndingText
+
+object ExpiresText {
+  private[document] def of(f: Fields): ExpiresText = ExpiresText(f[Long]("expires_us"), f[Map[String, Int]]("late"))
+}
+
+/** The rows of a join end one by one, when they can meet no other; `emit` says when a row is sent that meets none. */
+final case class NearText(interval: IntervalText, late: Map[String, Int], emit: String) extends EndingText
+
+object NearText {
+  private[document] def of(f: Fields): NearText = NearText(f[IntervalText]("interval"), f[Map[String, Int]]("late"), f[String]("emit"))
+}

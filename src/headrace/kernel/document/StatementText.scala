@@ -1,0 +1,147 @@
+// Written by tools/parts.py from the dataclasses in Python; a test compares. `make parts` writes it anew.
+package headrace.document
+
+/** One step of a handler and the user's line it came from. A kind of statement is its name in JSON and its fields. */
+sealed trait StatementText {
+  def site: Option[String]
+}
+
+object StatementText {
+  private[document] def of(kind: String, f: Fields): StatementText = kind match {
+    case "read" => ReadText.of(f)
+    case "set" => SetText.of(f)
+    case "clear" => ClearText.of(f)
+    case "append" => AppendText.of(f)
+    case "add" => AddText.of(f)
+    case "let" => LetText.of(f)
+    case "when" => WhenText.of(f)
+    case "each" => EachText.of(f)
+    case "replace" => ReplaceText.of(f)
+    case "emit" => EmitText.of(f)
+    case "reject" => RejectText.of(f)
+    case other => throw f.noKind("StatementText", other)
+  }
+  private[document] def of(f: Fields): StatementText = of(f[String]("do"), f)
+  implicit val reader: Reader[StatementText] = Reader.of("StatementText")(of(_: Fields))
+}
+
+/** Keeps what a cell tells now under the name of a local: its `value`, its `size`, or what an entry of it has.
+  *
+  * `what` is one of value, size, exists, get, has, first, last; `key` is the text of the entry's key where one is asked for.
+  */
+final case class ReadText(local: String, cell: String, what: String, key: Option[String], site: Option[String]) extends StatementText
+
+object ReadText {
+  private[document] def of(f: Fields): ReadText = ReadText(
+    f[String]("local"),
+    f[String]("cell"),
+    f[String]("what"),
+    f.maybe[String]("key"),
+    f[Option[String]]("site"))
+}
+
+/** Gives a cell, an entry of a map or a timer a value; null clears it. */
+final case class SetText(cell: String, value: String, key: Option[String], site: Option[String]) extends StatementText
+
+object SetText {
+  private[document] def of(f: Fields): SetText = SetText(
+    f[String]("cell"),
+    f[String]("value"),
+    f.maybe[String]("key"),
+    f[Option[String]]("site"))
+}
+
+/** Takes a cell's value, an entry of a map or a pending timer away; without a key all of them. */
+final case class ClearText(cell: String, key: Option[String], site: Option[String]) extends StatementText
+
+object ClearText {
+  private[document] def of(f: Fields): ClearText = ClearText(f[String]("cell"), f.maybe[String]("key"), f[Option[String]]("site"))
+}
+
+/** Puts a value at the end of a list. */
+final case class AppendText(cell: String, value: String, site: Option[String]) extends StatementText
+
+object AppendText {
+  private[document] def of(f: Fields): AppendText = AppendText(f[String]("cell"), f[String]("value"), f[Option[String]]("site"))
+}
+
+/** Takes a row into an aggregate. */
+final case class AddText(cell: String, row: Seq[(String, String)], site: Option[String]) extends StatementText
+
+object AddText {
+  private[document] def of(f: Fields): AddText = AddText(f[String]("cell"), f[Seq[(String, String)]]("row"), f[Option[String]]("site"))
+}
+
+/** Makes a local, or gives one another value. `type` where it is declared or known from the first value. */
+final case class LetText(local: String, value: String, `type`: Option[String], site: Option[String]) extends StatementText
+
+object LetText {
+  private[document] def of(f: Fields): LetText = LetText(
+    f[String]("local"),
+    f[String]("value"),
+    f.maybe[String]("type"),
+    f[Option[String]]("site"))
+}
+
+/** Does the statements of the first branch whose condition is true; no condition is `otherwise`.
+  *
+  * `sites` has the line of each branch where there are several; that of a single one is the statement's own.
+  */
+final case class WhenText(
+    branches: Seq[(Option[String], Seq[StatementText])],
+    sites: Option[Seq[Option[String]]],
+    site: Option[String])
+    extends StatementText
+
+object WhenText {
+  private[document] def of(f: Fields): WhenText = WhenText(
+    f[Seq[(Option[String], Seq[StatementText])]]("branches"),
+    f.maybe[Seq[Option[String]]]("sites"),
+    f[Option[String]]("site"))
+}
+
+/** Does its body for each entry of a list or map in order, from `low` on and before `high`.
+  *
+  * The entry is in the locals `<it>.key`, `<it>.value` and `<it>.index`.
+  */
+final case class EachText(
+    cell: String,
+    it: String,
+    body: Seq[StatementText],
+    low: Option[String],
+    high: Option[String],
+    reverse: Boolean,
+    site: Option[String])
+    extends StatementText
+
+object EachText {
+  private[document] def of(f: Fields): EachText = EachText(
+    f[String]("cell"),
+    f[String]("it"),
+    f[Seq[StatementText]]("body"),
+    f.maybe[String]("low"),
+    f.maybe[String]("high"),
+    f[Boolean]("reverse"),
+    f[Option[String]]("site"))
+}
+
+/** Gives the entry that a loop stands at another value; without a value it is removed. */
+final case class ReplaceText(it: String, value: Option[String], site: Option[String]) extends StatementText
+
+object ReplaceText {
+  private[document] def of(f: Fields): ReplaceText = ReplaceText(f[String]("it"), f.maybe[String]("value"), f[Option[String]]("site"))
+}
+
+/** Sends a row to an output. */
+final case class EmitText(output: String, row: Seq[(String, String)], site: Option[String]) extends StatementText
+
+object EmitText {
+  private[document] def of(f: Fields): EmitText = EmitText(f[String]("output"), f[Seq[(String, String)]]("row"), f[Option[String]]("site"))
+}
+
+/** Ends the handler, undoes what it did, and sends its row to the dead letters. */
+final case class RejectText(reason: String, site: Option[String]) extends StatementText
+
+object RejectText {
+  private[document] def of(f: Fields): RejectText = RejectText(f[String]("reason"), f[Option[String]]("site"))
+}

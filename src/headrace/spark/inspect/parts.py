@@ -1,0 +1,29 @@
+"""What the kernel reads of a checkpoint whose state is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from headrace.jvm.parts import Int, Part
+from headrace.spark.compile.fields import OperatorText
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeptText(Part):
+    """An operator with state: as in a query document, in the folder of its query, after an epoch; its tables are `called` after it."""
+
+    operator: OperatorText
+    level: Int
+    checkpoint: str
+    epoch: int
+    called: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inspection(Part):
+    """The state of a checkpoint that is shown as tables."""
+
+    settings: Mapping[str, str]
+    partitions: Int
+    operators: tuple[KeptText, ...]

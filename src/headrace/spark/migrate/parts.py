@@ -1,0 +1,69 @@
+"""What the kernel reads of an offline rewrite."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from headrace.jvm.parts import Columns, Int, OneOf, Part, inline
+from headrace.spark.compile.fields import KeptCellText
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowChangeText(Part):
+    """The columns of a row before and after; `places` has where each column was before, -1 for one that is new."""
+
+    before: Columns
+    after: Columns
+    places: tuple[Int, ...]
+
+
+class ChangeText(OneOf):
+    """What changes in the state of an operator.
+
+    Only programs can be rewritten: an operator of queries that keeps something else has another name.
+    """
+
+    kind_field = "kind"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellChangeText(Part):
+    """A cell whose entries have other types."""
+
+    before: KeptCellText
+    after: KeptCellText
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeldChangeText(Part):
+    """An input whose rows may wait, and their columns."""
+
+    side: Int
+    row: RowChangeText = field(metadata=inline())
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProgramChangeText(ChangeText):
+    """What changes in the state of a program: its key, unless that stays, and entries of cells. `inputs` are all or none of its inputs."""
+
+    kind_name = "program"
+
+    op: Int
+    name: str
+    kind: str
+    key: RowChangeText | None
+    cells: tuple[CellChangeText, ...]
+    inputs: tuple[HeldChangeText, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MigrationText(Part):
+    """The state of a query, in the folder `from_` after an epoch, that is written anew into the folder `to`."""
+
+    from_: str
+    to: str
+    epoch: int
+    partitions: Int
+    settings: Mapping[str, str]
+    operators: tuple[ChangeText, ...]
