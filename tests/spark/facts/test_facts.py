@@ -40,6 +40,27 @@ def test_every_row_of_the_stores_is_known_to_the_layout_of_its_operator(runs: li
         assert shown == {op for case, op in ran.ops.items() if ran.owners[case] in ran.operators} - {"consolidate"}
 
 
+def test_every_page_of_a_large_bag_is_known_and_read(again: Ran) -> None:
+    [state] = again.states
+    assert {name: (kept.stored, kept.known) for name, kept in state.items() if kept.stored != kept.known} == {}
+    bags: dict[str, set[str]] = {}
+    for case in again.stateful():
+        kept = state[again.owners[case]]
+        bags.setdefault(again.ops[case], set()).update(kept.pages)
+        # the many rows are in a table, or those of them that tie
+        assert kept.rows >= 100 or not {"0", "1"} & set(kept.pages), case
+    sides = {"0", "1"}
+    assert {op: bags[op] & sides for op in bags if bags[op] & sides} == {
+        "aggregate": {"0"},
+        "join": sides,
+        "join_asof": sides,
+        "partition": {"0"},
+        "top": {"0"},
+        "sessions": sides,
+        "program": sides,
+    }
+
+
 def test_state_grows_and_ends_as_it_is_said(runs: list[Ran]) -> None:
     wrong = [said for ran in runs for case in ran.stateful() for said in _growth(ran, case)]
     assert not wrong, "\n".join(wrong)
