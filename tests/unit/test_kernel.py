@@ -122,6 +122,15 @@ def test_imports_go_down() -> None:
     assert [wrong for file, text in ALL for wrong in upward(file, text)] == []
 
 
+def test_who_looks_into_state_or_rewrites_it_knows_no_operator() -> None:
+    # What lies where is said by the layouts and rewrites of the operators themselves.
+    reading = [(file, text) for file, text in ALL if file.startswith(("inspect/", "migrate/"))]
+    assert reading
+    assert [str(use) for file, text in reading for use in uses(file, text) if use.folder.startswith("operator/")] == []
+    named = {use.name.removeprefix("headrace.operator.") for file, text in reading for use in uses(file, text) if use.folder == "operator"}
+    assert named == {"Layout", "Table", "ValueTable", "BagTable", "Stored", "Rewrite", "RowChange"}
+
+
 def test_nothing_imports_a_connector() -> None:
     texts = [text for _, text in scala(ROOT / "src" / "headrace" / "connectors")]
     theirs = {package for text in texts for package in re.findall(r"^package (\S+)", text, re.M)} - set(GATES)

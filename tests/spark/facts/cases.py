@@ -103,6 +103,18 @@ def commits(again: bool = False) -> Iterator[dict[str, list[Change]]]:
     }
 
 
+def many() -> dict[str, list[Change]]:
+    """Many rows of one key, and as many others of another, all within a minute: the watermark passes none, and bags have several pages."""
+    begin = datetime(2026, 1, 4, tzinfo=UTC)
+    rows = [("m", n, begin + n * timedelta(minutes=10)) for n in range(300)]
+    return {
+        "rows": [("+", row) for row in rows],
+        "other": [("+", ("n", -1 - n, begin + n * timedelta(milliseconds=100))) for n in range(300)],
+        "changing": [("+", row) for row in rows],
+        "plain": [("+", row[:2]) for row in rows],
+    }
+
+
 def commits_of_now() -> Iterator[dict[str, list[Change]]]:
     """The same for what goes by the time of the machine: rows of now, and an older one when more than a day has passed."""
     now = datetime.now(UTC)

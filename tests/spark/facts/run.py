@@ -20,7 +20,7 @@ from headrace.plan import Fact, Node, Plan, facts, order
 from headrace.spark.inspect.inspect import document
 from headrace.spark.inspect.tables import kept
 from headrace.testing import Harness
-from tests.spark.facts.cases import Case, Change, Inputs, cases, commits, commits_of_now, of_processing_time
+from tests.spark.facts.cases import Case, Change, Inputs, cases, commits, commits_of_now, many, of_processing_time
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,6 +38,7 @@ class Kept:
     stored: int
     known: int
     bytes: int
+    pages: Mapping[str, int]
     tables: Mapping[str, int]
 
     @property
@@ -94,9 +95,9 @@ def run(spark: SparkSession, folder: Path) -> Ran:
 
 
 def run_again(spark: SparkSession, folder: Path) -> Ran:
-    """The same with the rows of each epoch in another order, in one partition; its state is not looked at."""
+    """The same with the rows of each epoch in another order, in one partition, and many rows at the end: then its state is looked at."""
     with Harness(partitions=1) as h:
-        return _run(spark, h, cases(Inputs.of(h, folder)), commits(again=True), looks=False)
+        return _run(spark, h, cases(Inputs.of(h, folder)), [*commits(again=True), many()], looks=1)
 
 
 def run_now(spark: SparkSession, folder: Path) -> Ran:
@@ -105,7 +106,7 @@ def run_now(spark: SparkSession, folder: Path) -> Ran:
         return _run(spark, h, of_processing_time(Inputs.of_now(h, folder)), commits_of_now())
 
 
-def _run(spark: SparkSession, h: Harness, asked: Mapping[str, Case], all: Iterable[Mapping[str, list[Change]]], looks: bool = True) -> Ran:
+def _run(spark: SparkSession, h: Harness, asked: Mapping[str, Case], all: Iterable[Mapping[str, list[Change]]], looks: int = 5) -> Ran:
     outs = {name: h.collect(case.stream) for name, case in asked.items()}
     last: list[int] = []
     for come in all:
@@ -133,7 +134,7 @@ def _run(spark: SparkSession, h: Harness, asked: Mapping[str, Case], all: Iterab
             ]
             for name, out in outs.items()
         },
-        [_states(spark, h._folder / "checkpoint", job.plan, epoch) for epoch in (last if looks else ())],
+        [_states(spark, h._folder / "checkpoint", job.plan, epoch) for epoch in last[-looks:]],
         {name: sum(totals.of_input(live[name].op, side, "late") for side in (0, 1)) for name in operators},
         {name: case.last for name, case in asked.items()},
         frozenset(name for name, case in asked.items() if case.monotone),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from headrace.ops import kind_of
+from headrace.ops import closing, event_time, kind_of
 from headrace.ops.facts.keys import known_keys
 from headrace.ops.facts.state import BOUNDED, ENTRIES, GIVEN, GROUPS, GROWS, KEYS
 from headrace.ops.operator import operator
@@ -16,6 +17,9 @@ from headrace.plan import order
 from headrace.plan.node import REGISTRY, Role
 from tests.spark.facts.cases import LATE, MORE, PASSED, SAME, START
 from tests.spark.facts.run import HELD, Ran
+
+WATERMARKS = [datetime(2026, 1, day, hour, minute, tzinfo=UTC) for day, hour, minute in ((1, 0, 1), (1, 0, 11), (1, 0, 21), (2, 23, 59))]
+"""After each epoch: a minute behind the other rows, which are the last ones to bring time on."""
 
 NOTHING, LATER, ANEW, ONCE = "keeps nothing", "are late", "begins it anew", ", once, when their group closes"
 
@@ -34,6 +38,27 @@ def test_every_row_of_the_stores_is_known_to_the_layout_of_its_operator(runs: li
         # and every operator with state has had some that its tables show
         shown = {op for case, op in ran.ops.items() if ran.owners[case] in ran.operators and any(kept.rows for kept in ran.state(case))}
         assert shown == {op for case, op in ran.ops.items() if ran.owners[case] in ran.operators} - {"consolidate"}
+
+
+def test_every_page_of_a_large_bag_is_known_and_read(again: Ran) -> None:
+    [state] = again.states
+    assert {name: (kept.stored, kept.known) for name, kept in state.items() if kept.stored != kept.known} == {}
+    bags: dict[str, set[str]] = {}
+    for case in again.stateful():
+        kept = state[again.owners[case]]
+        bags.setdefault(again.ops[case], set()).update(kept.pages)
+        # the many rows are in a table, or those of them that tie
+        assert sum(kept.tables.values()) >= 100 or not {"0", "1"} & set(kept.pages), case
+    sides = {"0", "1"}
+    assert {op: bags[op] & sides for op in bags if bags[op] & sides} == {
+        "aggregate": {"0"},
+        "join": sides,
+        "join_asof": sides,
+        "partition": {"0"},
+        "top": {"0"},
+        "sessions": sides,
+        "program": sides,
+    }
 
 
 def test_state_grows_and_ends_as_it_is_said(runs: list[Ran]) -> None:
@@ -118,10 +143,45 @@ def test_what_is_held_is_what_the_watermark_has_not_passed(runs: list[Ran]) -> N
         said = ran.facts["order"].get(ran.owners[case])
         held = [sum(rows for table, rows in kept.tables.items() if table == f"{HELD}event") for kept in ran.state(case)]
         if said is not None and said.value["order"] == "time":
-            # The watermark stands a minute behind the other rows: at 1:00, 11:00 and 21:00.
             assert (said.value["delay_ms"], held) == (60_000, [6, 4, 4, 0, 0]), case
         else:
             assert held == [0] * 5, case
+
+
+def test_nothing_comes_behind_the_close_of_its_column(runs: list[Ran]) -> None:
+    _, ran = runs
+    found = closing(ran.ends.values())
+    wrong, told = [], set()
+    for case, end in ran.ends.items():
+        for name, closes in found[end].items():
+            # of rows that come straight from a source some may be late
+            if closes.straight:
+                continue
+            told.add(ran.ops[case])
+            at = [column.lower() for column in end.columns].index(name)
+            for epoch in (SAME, MORE, PASSED, LATE):
+                values = [row[at] for row, _ in ran.outs[case][epoch] if row[at] is not None]
+                ends = [value[-1] if closes.at.field else value for value in values]
+                more = timedelta(microseconds=closes.at.later_us, milliseconds=closes.lateness_ms)
+                wrong += [f"{case}, epoch {epoch}: {name} {end}" for end in ends if end + more <= WATERMARKS[epoch - 1]]
+    assert wrong == []
+    assert told >= {"aggregate", "join", "partition", "top", "sessions", "program"}
+
+
+def test_event_time_is_ahead_of_the_watermark_behind_operators(runs: list[Ran]) -> None:
+    _, ran = runs
+    wrong, told = [], set()
+    for case in ran.stateful():
+        end = ran.ends[case]
+        order = ran.facts["order"].get(ran.owners[case])
+        time = event_time(end)
+        if time is not None and (order is None or order.value["order"] == "time"):
+            told.add(ran.ops[case])
+            at = end.columns.index(time)
+            rows = [(epoch, row[at]) for epoch in (SAME, MORE, PASSED, LATE) for row, _ in ran.outs[case][epoch]]
+            wrong += [f"{case}, epoch {epoch}: {moment}" for epoch, moment in rows if moment <= WATERMARKS[epoch - 1]]
+    assert wrong == []
+    assert told == {"join_asof", "program"}
 
 
 def test_keys_are_unique(runs: list[Ran]) -> None:

@@ -16,7 +16,7 @@ import org.json4s.jackson.JsonMethods
 object Reached {
 
   /** By the number of an operator (0: of no operator of the document): how many values and pages it has, how many of them its layout knows,
-    * how many bytes they have, and how many rows each of its tables has.
+    * how many bytes they have, how many pages each of its bags has besides those in values, and how many rows each of its tables has.
     */
   def counts(session: SparkSession, document: String): String = {
     val own = Inside.clone(session)
@@ -28,6 +28,7 @@ object Reached {
       val rows = own.sparkContext.union(tables.map { case (name, rows) => rows.map(_ => name) }).coalesce(2).countByValue()
       val known = all.map(one => one.op -> one).toMap
       val found = all.map(one => one.op -> mutable.Map("stored" -> 0L, "known" -> 0L, "bytes" -> 0L)).toMap
+      val pages = mutable.Map.empty[(Int, Int), Long]
       val strange = mutable.Map("stored" -> 0L, "known" -> 0L, "bytes" -> 0L)
       def count(group: Array[Byte], bytes: Array[Byte], isKnown: Kept => Boolean): Unit = {
         val op = Wire.opOf(group)
@@ -41,6 +42,8 @@ object Reached {
       for (level <- all.map(_.level).distinct; from <- read) {
         from.values(level).collect().foreach(row => count(row.getBinary(0), row.getBinary(1), readsValues))
         from.pages(level).collect().foreach { row =>
+          val (op, bag) = (Wire.opOf(row.getBinary(0)), SparkState.bagOf(row.getLong(1)))
+          pages((op, bag)) = pages.getOrElse((op, bag), 0L) + 1
           count(row.getBinary(0), row.getBinary(2), _.layout.parts.exists(_.bags.contains(SparkState.bagOf(row.getLong(1)))))
         }
       }
@@ -51,6 +54,7 @@ object Reached {
           "stored" -> JLong(counts("stored")),
           "known" -> JLong(counts("known")),
           "bytes" -> JLong(counts("bytes")),
+          "pages" -> JObject(pages.toList.collect { case ((of, bag), n) if of == op => bag.toString -> (JLong(n): JValue) }),
           "tables" -> JObject((names.toMap ++ own).toList)): JValue)
       }.toList))
     }
