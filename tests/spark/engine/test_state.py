@@ -16,6 +16,7 @@ import pytest
 
 import headrace as hr
 from headrace import cli
+from headrace.errors import HeadraceError
 from headrace.testing.collected import in_order
 from tests.spark.engine import everything
 from tests.spark.engine.everything import ALL, EVENTS, RULES, START, TABLES, Event, Every, Rule
@@ -359,3 +360,34 @@ charges_Count_n: 1 row
     assert capsys.readouterr().err.startswith("UNKNOWN_TABLE: the state has no table nothing\n")
     assert cli.main(["state", "show", str(counts / "none")]) == 1
     assert capsys.readouterr().err.startswith("NOT_A_CHECKPOINT: ")
+
+
+def test_tables_of_one_name_are_numbered_and_those_of_operators_come_first(tmp_path: Path) -> None:
+    class Keeps(hr.Program):
+        xs = hr.List("int")
+
+        def on_event(self, e: Any) -> None:
+            self.xs.append(e.v)
+            hr.emit(e)
+
+    class Passes(hr.Program):
+        def on_event(self, e: Any) -> None:
+            hr.emit(e)
+
+    rows = hr.read.memory([("a", 1)], "k string, v int", name="rows").key_by("k")
+    ends = [rows.process(Keeps).named("a.b"), rows.process(Passes).named("a_b_xs"), rows.process(Keeps).named("A_b")]
+    hr.job("alike", *(end.write.memory(name=f"out {n}") for n, end in enumerate(ends))).run(checkpoint=tmp_path / "s", progress=False)
+    found = hr.state(tmp_path / "s")
+    assert repr(found) == "<State alike, epoch 0: a_b, a_b_xs, A_b_2>"
+    assert {name: found.count(name) for name in found.tables} == {"a_b": 1, "a_b_xs_2": 1, "a_b_xs": 0, "A_b_2": 1, "A_b_2_xs": 1}
+
+
+def test_a_job_whose_operators_keep_nothing_has_no_state(tmp_path: Path) -> None:
+    class Passes(hr.Program):
+        def on_event(self, e: Any) -> None:
+            hr.emit(e)
+
+    rows = hr.read.memory([("a", 1)], "k string, v int", name="rows")
+    hr.job("passes", rows.process(Passes).write.memory()).run(checkpoint=tmp_path / "s", progress=False)
+    with pytest.raises(HeadraceError, match="the job passes has no operator that keeps anything"):
+        hr.state(tmp_path / "s").tables  # noqa: B018  # asking is enough
