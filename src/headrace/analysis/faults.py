@@ -123,8 +123,12 @@ def _wrong_arguments(fault: Fault) -> Words:
 
 
 def _cell_type(fault: Fault) -> Words:
+    holds, found = fault.parameters["type"], fault.parameters["found"]
     literal = "; a text is a literal here, hr.expr(...) makes SQL of it" if fault.text.startswith("'") else ""
-    return "WRONG_TYPE", f"{fault.node}: {_plain(fault.message)}{_in(fault)}", f"cast it, or give the cell this type{literal}"
+    cure = "cast it, or give the cell this type"
+    if holds in _WHOLE and re.match("DECIMAL|DOUBLE|FLOAT", found):
+        cure = f'.cast("{holds.lower()}") cuts off the digits behind the point; or give the cell this type'
+    return "WRONG_TYPE", f"{fault.node}: {_plain(fault.message)}{_in(fault)}", cure + literal
 
 
 def _says(code: str, hint: str | None = None) -> Callable[[Fault], Words]:
@@ -152,6 +156,8 @@ _MANY_ROWS = (
     'an aggregate is of many rows: .group_by("card").agg(total="sum(amount)"), beside each row hr.f.sum("amount").over(per="card"); '
     "a program keeps one in an hr.Aggregate"
 )
+
+_WHOLE = ("TINYINT", "SMALLINT", "INT", "BIGINT")
 
 _KINDS = {"BOOLEAN": "truth value", "DATE": "date", "TIMESTAMP": "time", "TIMESTAMP_NTZ": "time"}
 

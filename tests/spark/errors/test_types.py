@@ -41,6 +41,14 @@ class Typed(hr.Program):
         hr.emit(card=e.card)
 
 
+class Halved(hr.Program):
+    n = hr.Value("int")
+
+    def on_event(self, e: hr.Row) -> None:
+        self.n.set(e.amount / 2)
+        hr.emit(card=e.card)
+
+
 class Differing(hr.Program):
     def on_event(self, e: hr.Row) -> None:
         with hr.when(e.amount > 3):
@@ -222,6 +230,18 @@ def test_value_that_a_cell_does_not_hold() -> None:
           more: headrace error WRONG_TYPE
         """,
         lambda: job(charges.key_by("card").process(Typed)),
+    )
+
+
+def test_digits_that_a_cell_would_cut() -> None:
+    check_error(
+        """
+        WRONG_TYPE: charges.Halved: n holds INT, this is DOUBLE, in `e.amount / 2`
+          at test_types.py:*: self.n.set(e.amount / 2)
+          hint: .cast("int") cuts off the digits behind the point; or give the cell this type
+          more: headrace error WRONG_TYPE
+        """,
+        lambda: job(charges.key_by("card").process(Halved)),
     )
 
 

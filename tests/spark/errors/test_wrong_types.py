@@ -27,6 +27,8 @@ def _in_the_session(spark: SparkSession) -> None:
 class Cells(hr.Program):
     n = hr.Value("int")
     text = hr.Value("string")
+    numbers = hr.Value("array<int>")
+    by_number = hr.Map("bigint", "string")
     wake = hr.Timer()
 
     def on_wake(self, at: hr.Column) -> None:
@@ -53,6 +55,7 @@ def when(condition: hr.Column) -> None:
 VALUE = "give a value of that type, such as 5, "
 LENGTH = "a length of time is hr.seconds(60), hr.minutes(5), hr.hours(1) or hr.days(1), in SQL INTERVAL '60' SECOND"
 AROUND = "in Python & and | bind tighter than comparisons: put these in parentheses, (x == 1) & (y > 5)"
+CUTS = '.cast("int") cuts off the digits behind the point; or give the cell this type'
 JOINED = "texts are put together by hr.f.concat(...), in SQL concat(a, b)"
 
 REFUSED: dict[str, tuple[Callable[[Cells, hr.Row], object], str]] = {
@@ -71,6 +74,12 @@ REFUSED: dict[str, tuple[Callable[[Cells, hr.Row], object], str]] = {
     "precedence": (lambda self, e: when(self.n.exists() & e.amount > 5), AROUND),
     "precedence of or": (lambda self, e: when(self.n.exists() | e.amount == 5), AROUND),
     "sum of texts": (lambda self, e: self.text.set(e.card + e.card), JOINED),
+    "half a number": (lambda self, e: self.n.set(e.amount / 2), CUTS),
+    "rounded": (lambda self, e: self.n.set(hr.f.round(e.price)), CUTS),
+    "decimal": (lambda self, e: self.n.set(hr.expr("e.amount * 1.5BD")), CUTS),
+    "constant fraction": (lambda self, e: self.n.set(hr.expr("5 / 2")), CUTS),
+    "in an array": (lambda self, e: self.numbers.set(hr.f.array(e.price)), "cast it, or give the cell this type"),
+    "as a key": (lambda self, e: self.by_number.set(e.price, e.card), '.cast("bigint") cuts off'),
 }
 """The handler, and how the hint begins."""
 
@@ -84,6 +93,11 @@ FINE: dict[str, Callable[[Cells, hr.Row], object]] = {
     "day and number": lambda self, e: when(e.day + 1 > e.day),
     "length of time": lambda self, e: self.wake.set(e.ts + hr.seconds(60)),
     "null": lambda self, e: self.n.set(None),
+    "whole number of Python": lambda self, e: self.n.set(2.0),
+    "whole constant": lambda self, e: self.n.set(hr.expr("6 / 2")),
+    "decimal without a fraction": lambda self, e: self.n.set(hr.expr("CAST(e.amount AS decimal(20,0))")),
+    "cut by hand": lambda self, e: self.n.set((e.amount / 2).cast("int")),
+    "next lower number": lambda self, e: self.n.set(hr.f.floor(e.price)),
 }
 
 

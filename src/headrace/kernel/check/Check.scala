@@ -9,7 +9,7 @@ import headrace.lift.Total
 import headrace.operator.program.Program
 import headrace.route.Unweigh
 import org.apache.spark.sql.{AnalysisException, SparkSession}
-import org.apache.spark.sql.catalyst.expressions.{BoundReference, Cast, Expression, RowOrdering}
+import org.apache.spark.sql.catalyst.expressions.{BoundReference, Expression, RowOrdering}
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, Union}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.headrace.{Outside, SessionSql, Settings}
@@ -142,11 +142,9 @@ private final class Check(val session: SparkSession) {
         None
     }
 
-  /** What is stored in a cell or column, as an INSERT would store it. */
-  def fits(node: String, name: String, to: DataType, text: Program.Text, e: Expression): Unit = {
-    val found = Bind.loosen(e.dataType)
-    if (found != NullType && !Cast.canANSIStoreAssign(found, to)) fault(node, text.site, text.at, text.sql, Fault.cellType(name, to, found))
-  }
+  /** What is stored in a cell or column. */
+  def fits(node: String, name: String, to: DataType, text: Program.Text, e: Expression): Unit =
+    if (!Stored.fits(e, to)) fault(node, text.site, text.at, text.sql, Fault.cellType(name, to, Bind.loosen(e.dataType)))
 
   /** The first value of a cell over those of a former version. */
   private def computed(id: String, site: String, value: JValue): Unit = {
