@@ -15,7 +15,7 @@ from headrace.ops.operator import operator
 from headrace.ops.relational import Relational
 from headrace.plan import order
 from headrace.plan.node import REGISTRY, Role
-from tests.spark.facts.cases import LATE, MORE, PASSED, SAME, START
+from tests.spark.facts.inputs import LATE, MORE, PASSED, SAME, START
 from tests.spark.facts.run import HELD, Ran
 
 WATERMARKS = [datetime(2026, 1, day, hour, minute, tzinfo=UTC) for day, hour, minute in ((1, 0, 1), (1, 0, 11), (1, 0, 21), (2, 23, 59))]
