@@ -57,7 +57,7 @@ def aggregates(i: Inputs) -> dict[str, Case]:
         "windows of groups, once": Case("aggregate", closing.group_by("k", "window_end").agg(n="count(*)", some="mode(v)")),
         "windows of groups, early": Case(
             "aggregate",
-            i.rows.window(hr.tumble("ts", "1 day"), emit="close", early="5 minutes").group_by("k", "window_end").agg(n="count(*)"),
+            i.rows.window(hr.tumble("ts", "1 day"), emit="close", early="1 hour").group_by("k", "window_end").agg(n="count(*)"),
         ),
         "groups that expire": Case("aggregate", i.rows.group_by("k", expires="1 hour").agg(n="count(*)")),
         "groups that expire, changing": Case("aggregate", i.changing.group_by("k", expires="1 hour").agg(n="count(*)", most="max(v)")),
