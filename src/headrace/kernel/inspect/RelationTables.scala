@@ -17,7 +17,7 @@ import org.apache.spark.sql.types._
   * or its rows (`rows`).
   */
 private[inspect] final class RelationTables(own: SparkSession, kept: KeptRelationText, from: Families, names: Names) {
-  private val read = Relational(RelationTables.operator(kept), kept.relation)
+  private val read = Relational.of(kept)
   private val level = kept.level
 
   def tables: Seq[(String, Shown)] = kept.tables.flatMap { table =>
@@ -102,13 +102,6 @@ private[inspect] final class RelationTables(own: SparkSession, kept: KeptRelatio
 }
 
 private object RelationTables {
-
-  /** As the query document has it: without a site, and without outputs. */
-  def operator(kept: KeptRelationText): RelationalText = {
-    import kept._
-    val ending = interval.map(NearText(_, late = Map.empty, emit = "changes"))
-    RelationalText(op, name, site = None, kind, key, inputs, append, relation, ending, outputs = Nil, timing = None)
-  }
 
   /** Key columns as they lie in a key: in the place of a text with a collation stand the bytes that equal texts have in common. */
   def shown(key: StructType): StructType =

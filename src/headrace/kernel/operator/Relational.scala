@@ -1,6 +1,6 @@
 package headrace.operator
 
-import headrace.document.{InputText, RelationText, RelationalText}
+import headrace.document.{InputText, KeptRelationText, NearText, RelationText, RelationalText}
 import org.apache.spark.sql.types.StructType
 
 /** An operator of queries as the query document has it, with its own part (`text`) as its own type. */
@@ -21,6 +21,15 @@ final case class Relational[+T <: RelationText](operator: RelationalText, text: 
 }
 
 object Relational {
+
+  def of(operator: RelationalText): Relational[RelationText] = Relational(operator, operator.relation)
+
+  /** One of which a checkpoint knows what it keeps: it has no outputs, and says nothing of late rows. */
+  def of(kept: KeptRelationText): Relational[RelationText] = {
+    import kept._
+    val ending = interval.map(NearText(_, late = Map.empty, emit = "changes"))
+    of(RelationalText(op, name, site = None, kind, key, inputs, append, relation, ending, outputs = Nil, timing = None))
+  }
 
   /** The outputs of all of them. */
   val Outputs: Seq[String] = Seq("main", "dead_letter")

@@ -16,7 +16,7 @@ private[query] object Kinds {
   def build(session: SparkSession, operator: OperatorText): OperatorSpec = operator match {
     case program: ProgramText => ProgramOperator.build(session, program)
     case relational: RelationalText =>
-      val read = Relational(relational, relational.relation)
+      val read = Relational.of(relational)
       Expiring.around(read, Closing.around(session, read, bare(session, read)))
   }
 
