@@ -11,6 +11,7 @@ import pytest
 
 import headrace as hr
 from headrace.durable.atomic import replace
+from headrace.durable.marks import Mark
 from headrace.errors import HeadraceError
 from headrace.spark.checkpoint.folder import Stored
 from headrace.spark.checkpoint.record import Totals, Written, place_of
@@ -67,8 +68,10 @@ def compiled(*sinks: Any) -> SparkJob:
     return compile(hr.job("shops", *sinks).plan)
 
 
-def versions(*jobs: SparkJob, epoch: int = 4) -> tuple[str, ...]:
-    """What is said when these versions of a job come one after the other, each for `epoch` epochs that bring rows to all its sinks."""
+def versions(*jobs: SparkJob, epoch: int = 4, held: Mark | None = None) -> tuple[str, ...]:
+    """What is said when these versions of a job come one after the other, each for `epoch` epochs that bring rows to all its sinks; `held`
+    is what a sink holds at another place.
+    """
     identity, stored, names = Identity(), Stored("id", "shops", {"nodes": []}, {}, 2, Identity()), {}
     totals: dict[str, Totals] = {}
     notices: tuple[str, ...] = ()
@@ -76,7 +79,7 @@ def versions(*jobs: SparkJob, epoch: int = 4) -> tuple[str, ...]:
         before = identity
         identity, names = identify(Identity.from_json(before.to_json()), job.shapes)
         if number:
-            notices = refuse_mixed_results(job, stored, identity, names, totals)
+            notices = refuse_mixed_results(job, stored, identity, names, totals, lambda sink: held)
         stored = Stored("id", "shops", job.plan.to_json(), {}, 2, identity)
         for query in job.queries:
             name = names[query.name]
@@ -86,9 +89,9 @@ def versions(*jobs: SparkJob, epoch: int = 4) -> tuple[str, ...]:
     return tuple(job.shown.text(notice) for notice in notices)
 
 
-def refused(*jobs: SparkJob) -> str:
+def refused(*jobs: SparkJob, held: Mark | None = None) -> str:
     with pytest.raises(HeadraceError) as caught:
-        versions(*jobs)
+        versions(*jobs, held=held)
     assert caught.value.code == "STATE_CHANGED"
     assert caught.value.site is not None
     return jobs[-1].shown.text(caught.value.message).replace(str(Path().absolute()), "<here>")
@@ -146,6 +149,14 @@ def test_what_lies_between_an_operator_and_its_sink() -> None:
     refused(large("spent > 5"), large("spent > 6"))
     assert versions(large("spent > 5"), large("spent > 5")) == ()
 
+    def view(text: str) -> SparkJob:
+        return compiled(log(spent(sales()).filter(text).named("large")))
+
+    assert versions(view("spent > 5"), view("spent > 5")) == ()
+    assert refused(view("spent > 5"), view("spent > 6")) == (
+        "out has rows of aggregate(sales) in <here>/out that were computed in another way, and changes would not find them"
+    )
+
     def rows(text: str) -> SparkJob:
         return compiled(sales().filter(text).write.files("raw", format="json"))
 
@@ -154,7 +165,25 @@ def test_what_lies_between_an_operator_and_its_sink() -> None:
     def by_key(text: str) -> SparkJob:
         return compiled(table(sales().filter(text)))
 
-    assert versions(by_key("amount > 5"), by_key("amount > 6")) == (), "a row takes the place of the one before, whatever that was"
+    # a row takes the place of the one before, whatever that was; and back again
+    assert (
+        versions(by_key("amount > 5"), by_key("amount > 6"))
+        == versions(by_key("amount > 5"), by_key("amount > 6"), by_key("amount > 5"))
+        == ()
+    )
+
+
+def test_a_program_that_is_sent_changes() -> None:
+    """Deletes of rows that it was never sent would be handled all the same."""
+
+    def job(text: str, program: bool = True) -> SparkJob:
+        view = spent(sales()).named("spent")
+        counts = view.filter(text).changes().key_by("shop").process(Count).named("counts")
+        out = [counts.write.files("counts", format="json", name="counted")] if program else []
+        return compiled(log(view), *out)
+
+    assert versions(job("spent > 5"), job("spent > 5")) == ()
+    assert refused(job("spent > 5"), job("spent > 6")) == "counts has state of rows of spent that were computed in another way"
 
 
 def test_a_source_by_another_name() -> None:
@@ -184,6 +213,35 @@ def test_a_sink_that_moves() -> None:
 
     here = Path().absolute()
     assert versions(job("out"), job("else")) == (f"out writes to {here}/else from epoch 4 on; what it wrote before stays in {here}/out",)
+
+
+def test_a_sink_of_changes_that_moves() -> None:
+    """With what it has written, or not at all."""
+
+    def job(path: str) -> SparkJob:
+        return compiled(spent(sales()).write.files(path, format="json", mode="changes", name="out"))
+
+    assert refused(job("out"), job("else"), held=Mark()) == (
+        "out would write to <here>/else, and changes of aggregate(sales) are of rows that it has written to <here>/out"
+    )
+    here = Path().absolute()
+    said = (f"out writes to {here}/else from epoch 4 on; what it wrote before stays in {here}/out",)
+    assert versions(job("out"), job("else"), held=Mark(3, "x")) == said
+
+
+def test_two_sinks_that_change_places() -> None:
+    total, most = spent(sales()), sales().group_by("shop").agg(most="max(amount)")
+    first = compiled(table(total, "one"), table(most, "two"))
+    assert "one would write to sqlite:<here>/shops.db, table one, which has rows of" in refused(
+        first, compiled(table(most, "one"), table(total, "two"))
+    )
+
+
+def test_a_sink_that_is_called_otherwise_for_a_while() -> None:
+    def job(name: str) -> SparkJob:
+        return compiled(table(spent(sales()), called=name))
+
+    assert versions(job("old"), job("new")) == versions(job("old"), job("new"), job("old")) == ()
 
 
 def test_before_the_first_epoch_everything_may_change() -> None:
@@ -221,7 +279,7 @@ def test_a_view_that_is_edited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
         """
         STATE_CHANGED: out has rows of an earlier version in <tmp>/out, and aggregate(sales), which is new or was changed, would begin without the rows that were read before
           at test_succession.py:*: return rows.group_by("shop").agg(spent=f"sum({of})")
-          hint: nothing was changed. Go on with the earlier version of this part; or start over with fresh=True, which empties the sinks and reads all again; or run this version as a job of another name, with sinks of its own.
+          hint: nothing was changed. Go on with the version that the checkpoint is of; or start over with fresh=True, which empties the sinks and reads all again; or run this version as a job of another name, with sinks of its own.
           more: headrace error STATE_CHANGED
         """,
         lambda: run("amount * 2"),
@@ -232,3 +290,20 @@ def test_a_view_that_is_edited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     assert [(row["_change"], row["spent"]) for row in lines(tmp_path / "out")] == [("insert", 10), ("delete", 10), ("insert", 15)]
     assert shown.rows() == [("tea", 5)]
     assert "shops: shown shows what this run brings, from epoch 1 on\n" in capsys.readouterr().err
+
+
+def test_a_version_that_a_sink_refuses_leaves_nothing_behind(tmp_path: Path) -> None:
+    """Not even in job.json: else the version before would begin with an empty cell."""
+
+    def job(program: Any, columns: str) -> hr.Job:
+        rows = hr.read.memory([("tea", 1)], SALES, name="sales")
+        counts = rows.key_by("shop").process(program).named("counts")
+        table = rows.select(*columns.split()).write.jdbc(f"sqlite:{tmp_path}/shops.db", "raw", name="raw")
+        return hr.job("shops", counts.write.files(tmp_path / "out", format="json", name="out"), table)
+
+    state = tmp_path / "state"
+    job(Count, "shop").run(checkpoint=state, flush=False, progress=False)
+    stored = (state / "job.json").read_bytes()
+    with pytest.raises(HeadraceError, match="TABLE_SCHEMA"):
+        job(Count2, "shop amount").run(checkpoint=state, flush=False, progress=False)
+    assert (state / "job.json").read_bytes() == stored

@@ -178,6 +178,12 @@ class Checkpoint:
         self.stored = stored
         return stored
 
+    def put_back(self, stored: Stored) -> None:
+        """Undo `store`, where no query has begun with what it wrote."""
+        if self.stored is not stored:
+            replace(self.folder / "job.json", text_of(stored.to_json(), indent=1))
+            self.stored = stored
+
     def query(self, name: str) -> Path:
         return query_folder(self.folder, name)
 

@@ -6,11 +6,12 @@ rows of its forerunner would mix both, and one to which changes are sent would b
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.durable.marks import Mark, readable
 from headrace.errors import HeadraceError
 from headrace.ops import Sink
 from headrace.ops.facts.kind import CHANGES, kind_of
@@ -23,8 +24,8 @@ from headrace.spark.compile.identity import DEAD_LETTERS, PROGRAM, SINK, Entry, 
 from headrace.spark.compile.job import SparkJob
 
 _CURE = (
-    "nothing was changed. Go on with the earlier version of this part; or start over with fresh=True, which empties the sinks and reads "
-    "all again; or run this version as a job of another name, with sinks of its own."
+    "nothing was changed. Go on with the version that the checkpoint is of; or start over with fresh=True, which empties the sinks and "
+    "reads all again; or run this version as a job of another name, with sinks of its own."
 )
 
 
@@ -43,11 +44,18 @@ class _Forerunner:
 
 
 def refuse_mixed_results(
-    job: SparkJob, stored: Stored, identity: Identity, names: Mapping[str, str], totals: Mapping[str, Totals]
+    job: SparkJob,
+    stored: Stored,
+    identity: Identity,
+    names: Mapping[str, str],
+    totals: Mapping[str, Totals],
+    mark: Callable[[str], Mark | None] = lambda sink: None,
 ) -> tuple[str, ...]:
-    """Refuse sinks that would hold rows of two versions of a query. What begins empty and harms nothing is told, a line for each.
+    """Refuse sinks and programs that would have rows of two versions of a query. What begins empty and harms nothing is told, a line for
+    each.
 
-    `names`: under which name the checkpoint knows each query of the job; `totals`: of each stored query what its epochs have counted.
+    `names`: under which name the checkpoint knows each query of the job; `totals`: of each stored query what its epochs have counted;
+    `mark`: what a sink holds where it writes now, None where that is not known.
     """
     known = list(_forerunners(stored, totals))
     read = {str(source.name) for source in job.sources}
@@ -63,13 +71,15 @@ def refuse_mixed_results(
             elsewhere = forerunner is not None and forerunner.query.name != name
             if (forerunner is not None and forerunner.epoch < 0) if elsewhere else epoch < 0:
                 continue  # nothing is there yet
-            error = _mixed(sink, forerunner, now, new, read)
+            error = _mixed(sink, forerunner, now, new, read) or _moved(sink, forerunner, known, new, mark)
             if error is not None:
                 errors.append(error)
             else:
                 notices += _partial(sink, forerunner, epoch)
         if epoch >= 0:
-            notices += _begun(stored.identity.query(name), now, [node for node in query.operators if _keeps(node)], epoch)
+            before = stored.identity.query(name)
+            errors += _mixed_programs(query.operators, before, now, new)
+            notices += _begun(before, now, [node for node in query.operators if _keeps(node)], epoch)
     if errors:
         first, *rest = errors
         raise HeadraceError(first.code, first.message, hint=first.hint, site=first.site, also=rest)
@@ -90,7 +100,7 @@ def _mixed(
     place, was = forerunner.place, forerunner.query
     if was.name != query.name:
         gone = [name for name in was.sources if name not in read]
-        cure = f'a source that was renamed gets its name back with name="{gone[0]}". ' if gone else ""
+        cure = f'a source that was renamed gets its name back with name="{gone[0]}"; else {_CURE}' if gone else _CURE
         return _refused(
             sink, f"{sink.name} would write rows of {', '.join(query.sources)} to {place}, which has rows of {', '.join(was.sources)}", cure
         )
@@ -111,8 +121,46 @@ def _mixed(
     return None
 
 
-def _refused(node: Node, message: str, cure: str = "") -> HeadraceError:
-    return HeadraceError("STATE_CHANGED", message, hint=cure + _CURE, site=node.site)
+def _moved(
+    sink: Sink, forerunner: _Forerunner | None, known: Iterable[_Forerunner], new: Collection[str], mark: Callable[[str], Mark | None]
+) -> HeadraceError | None:
+    """Why a sink cannot go on at another place, or None. What it has written may have been moved there."""
+    connected = sink.connect()
+    place = place_of(connected)
+    if forerunner is None or forerunner.place in ("", place):
+        return None
+    other = next((one for one in known if one.place == place and one.name != sink.name and one.epoch >= 0), None)
+    if other is not None and connected.owns:
+        return _refused(sink, f"{sink.name} would write to {place}, which has rows of {other.name}")
+    changing = [node for node in _before(sink, new) if kind_of(node) == CHANGES]
+    held = mark(str(sink.name)) if changing else None
+    if held is None or held.epoch >= 0:
+        return None
+    return _refused(
+        sink,
+        f"{sink.name} would write to {place}, and changes of {changing[0].name} are of rows that it has written to {forerunner.place}",
+        f"Move what is there to the new place, with all that lies beside it; else {_CURE}",
+    )
+
+
+def _mixed_programs(operators: Iterable[Node], old: QueryIdentity, now: QueryIdentity, new: Collection[str]) -> Iterator[HeadraceError]:
+    """What is wrong with programs to which changes are sent as rows: they are as particular about the rows before as sinks are."""
+    before, after = old.live(), now.live()
+    for node in operators:
+        name = str(node.name)
+        changing = [one for one in _before(node, new) if kind_of(one) == CHANGES]
+        if after[name].shape.kind != PROGRAM or not changing:
+            continue
+        if name in new:
+            yield _refused(node, f"{name} is new on this checkpoint, and changes of {changing[0].name} are of rows that it was never sent")
+            continue
+        origins = {before[name].shape.origin, after[name].shape.origin}
+        if len(origins) > 1 and all(origins):
+            yield _refused(node, f"{name} has state of rows of {changing[0].name} that were computed in another way")
+
+
+def _refused(node: Node, message: str, cure: str = _CURE) -> HeadraceError:
+    return HeadraceError("STATE_CHANGED", message, hint=cure, site=node.site)
 
 
 def _partial(sink: Sink, forerunner: _Forerunner | None, epoch: int) -> Iterator[str]:
@@ -131,7 +179,8 @@ def _partial(sink: Sink, forerunner: _Forerunner | None, epoch: int) -> Iterator
 def _begun(old: QueryIdentity, now: QueryIdentity, operators: Iterable[Node], epoch: int) -> Iterator[str]:
     """What is said of operators and cells that begin empty beside a past that they have not seen."""
     before, after = old.live(), now.live()
-    lost = sorted(name for name, entry in before.items() if name not in after and entry.shape.kind == PROGRAM)
+    gone = (name for name, entry in before.items() if name not in after and entry.shape.kind == PROGRAM)
+    lost = sorted(name for name in gone if name == readable(name))
     for node in operators:
         name = str(node.name)
         if name not in before:
@@ -141,16 +190,16 @@ def _begun(old: QueryIdentity, now: QueryIdentity, operators: Iterable[Node], ep
             yield f"{name} is new on this checkpoint: it begins empty with epoch {epoch + 1}{renamed}"
             continue
         cells, kept = (one.layouts[-1].cells for one in (before[name], after[name]))
-        gone = [cell.name for cell in cells if cell.id not in {one.id for one in kept}]
+        dropped = [cell.name for cell in cells if cell.id not in {one.id for one in kept}]
         empty = [cell.name for cell in kept if cell.id not in {one.id for one in cells} and cell.computed is None]
-        if gone and empty:
-            yield f'the cell {empty[0]} of {name} begins empty, and {gone[0]} is gone: if it is the same, say so with was="{gone[0]}"'
+        if dropped and empty:
+            yield f'the cell {empty[0]} of {name} begins empty, and {dropped[0]} is gone: if it is the same, say so with was="{dropped[0]}"'
 
 
-def _before(sink: Sink, new: Collection[str]) -> tuple[Node, ...]:
-    """The nearest nodes before a sink that have a past: sources, programs, and operators of queries that were there before."""
+def _before(end: Node, new: Collection[str]) -> tuple[Node, ...]:
+    """The nearest nodes before another that have a past: sources, programs, and operators of queries that were there before."""
     found: dict[Node, None] = {}
-    stack: list[Node] = list(sink.inputs)
+    stack: list[Node] = list(end.inputs)
     while stack:
         node = stack.pop()
         if node.inputs and (node.passing or (node.by_content and (str(node.name) in new or not _keeps(node)))):
@@ -165,11 +214,11 @@ def _keeps(node: Node) -> bool:
 
 
 def _forerunner(sink: Sink, known: Iterable[_Forerunner], sinks: Collection[str]) -> _Forerunner | None:
-    """What the checkpoint knows of a sink: under its name, else the last one that wrote to its place and is gone."""
+    """What the checkpoint knows of a sink: the last one that wrote to its place, by its name or one that is gone; else one of its name."""
     place = place_of(sink.connect())
     same = [one for one in known if one.name == sink.name]
-    gone = [one for one in known if one.place == place and one.name not in sinks]
-    return max(same or gone, key=lambda one: (not one.entry.retired, one.epoch), default=None)
+    here = [one for one in known if one.place == place and (one.name == sink.name or one.name not in sinks)]
+    return max(here or same, key=lambda one: (not one.entry.retired, one.epoch), default=None)
 
 
 def _forerunners(stored: Stored, totals: Mapping[str, Totals]) -> Iterator[_Forerunner]:

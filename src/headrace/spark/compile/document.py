@@ -32,8 +32,7 @@ FORMAT = 1
 
 def shape_of(query: Query, at: Lowering, origins: Mapping[str, str]) -> QueryShape:
     """What a query keeps between epochs; `origins` stand for what its operators and sinks read."""
-    shapes = {node: shape(node, query.level(str(node.name)), at) for node in query.operators}
-    operators = [replace(one, origin=origins[one.name]) if node.by_content else one for node, one in shapes.items()]
+    operators = [replace(shape(node, query.level(str(node.name)), at), origin=origins[str(node.name)]) for node in query.operators]
     sinks = [Shape(str(sink.name), SINK, site=sink.site, origin=origins[str(sink.name)]) for sink in query.sinks]
     lookups = [Shape(str(node.name), LOOKUP, inputs={"input": InputShape("", (), ())}, site=node.site) for node in query.looked_up]
     dead = Shape(DEAD_LETTERS, SINK)

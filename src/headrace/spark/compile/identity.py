@@ -51,7 +51,7 @@ class Shape:
     """What an operator keeps between epochs, as the plan asks for it. A sink or a lookup keeps nothing but its number.
 
     `content` is all that an operator of a query says: its state is of use to no other. `origin` stands for what its rows, or those of a
-    sink, went through before (`origins`); empty for programs, which take rows as they come.
+    sink, went through before (`origins`).
     """
 
     name: str
@@ -316,8 +316,10 @@ _TIMES = {"none": "neither a watermark nor timers", "event": "a watermark", "pro
 # What must not change while there is state, in the words of the refusal; each says what is new, or nothing.
 _RULES: tuple[Callable[[Shape, Shape], str | None], ...] = (
     lambda old, new: "computes something else than before" if old.content != new.content else None,
-    # checkpoints of earlier versions have no origins
-    lambda old, new: "reads rows that are computed in another way" if old.origin and new.origin and old.origin != new.origin else None,
+    # A program takes rows as they come. Checkpoints of earlier versions have no origins.
+    lambda old, new: (
+        "reads rows that are computed in another way" if old.content and old.origin and new.origin and old.origin != new.origin else None
+    ),
     lambda old, new: f"moved from level {old.level} to level {new.level}" if old.level != new.level else None,
     lambda old, new: f'has order="{new.order}" instead of "{old.order}"' if old.order != new.order else None,
     lambda old, new: f"has timers of {new.clock} time instead of {old.clock}" if _clock(old) != _clock(new) else None,

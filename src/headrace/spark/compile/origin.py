@@ -1,4 +1,4 @@
-"""Origins: what the rows of an operator or sink go through since the last place that has a name and state of its own."""
+"""Origins: what the rows of an operator or sink go through on their way from sources and programs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headrace.plan.codec import encode, without_sites
 
 
 def origins(asked: Plan, optimised: Plan) -> dict[str, str]:
-    """Each node of an optimised plan -> a hash of what lies between it and the sources, programs and operators before it.
+    """Each node of an optimised plan -> a hash of what lies between it and the sources and programs before it.
 
     Two versions of a job with the same origin of a sink send it rows that were computed alike. It is read from the plan as it was
     `asked`, so that another version of the optimiser leaves it as it is; what only the optimiser knows is read from its own plan.
@@ -36,7 +36,7 @@ def origins(asked: Plan, optimised: Plan) -> dict[str, str]:
             texts[name] = text
             before = [contents[str(one.name)] for one in node.inputs]
             found[name] = _digest(before)
-            contents[name] = _digest([text, before]) if node.passing else name
+            contents[name] = _digest([text, before]) if node.passing or node.by_content else name
     return found
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from headrace import ports
+from headrace.durable.marks import Mark
 from headrace.errors import HeadraceError
 from headrace.jvm import fetch
 from headrace.jvm.packages import require
@@ -108,6 +109,7 @@ def begin(
     opened = ExitStack()
     opened.callback(checkpoint.close)
     running: list[RunningQuery] = []
+    before: Stored | None = None
     opening = False
     try:
         ready = _ready(job, checkpoint, partitions, fresh=fresh)
@@ -117,12 +119,17 @@ def begin(
         if fresh:
             checkpoint.begin_clearing()
         checkpoint.empty()
-        # Before sinks make anything here: a folder with something in it is a checkpoint by its job.json, and sinks know it by its id.
-        checkpoint.store(job.plan.job, job.plan.to_json(), job.settings, ready.partitions, identity)
+        before = checkpoint.stored
+        if before is None:
+            # Before sinks make anything here: a folder with something in it is a checkpoint by its job.json, and sinks know it by its id.
+            checkpoint.store(job.plan.job, job.plan.to_json(), job.settings, ready.partitions, identity)
         opening = True
         sinks = {name: _open(job, identity.query(name), checkpoint, outlets[name], opened) for _, name in each(job, names)}
         checkpoint.end_clearing()
         refused = _put_aside(checkpoint)
+        if before is not None:
+            # A version that a sink refuses leaves nothing behind.
+            checkpoint.store(job.plan.job, job.plan.to_json(), job.settings, ready.partitions, identity)
         for query, name in each(job, names):
             running.append(
                 _started(job, query, identity.query(name), checkpoint, sinks[name], ready.partitions, every, clock, ready.anew[name])
@@ -134,6 +141,8 @@ def begin(
         for one in running:
             opened.callback(one.handle.stop)
         with suppress(Exception):  # why the start was refused matters more
+            if before is not None and not running:
+                checkpoint.put_back(before)
             if not opening:
                 checkpoint.lease.decline()
             opened.close()
@@ -189,7 +198,7 @@ def _ready(job: SparkJob, checkpoint: Checkpoint, partitions: int | None, *, fre
     notices: tuple[str, ...] = ()
     if stored is not None and not fresh:
         totals = {query.name: checkpoint.record(query.name).totals for query in stored.identity.queries}
-        notices = refuse_mixed_results(job, stored, identity, names, totals)
+        notices = refuse_mixed_results(job, stored, identity, names, totals, _marks(job, checkpoint, outlets))
         for name in outlets:
             anew[name] = refuse_other_history(job, checkpoint, name, outlets)
     check_computed(job, [identity.query(name) for name in names.values()])
@@ -201,6 +210,17 @@ def _ready(job: SparkJob, checkpoint: Checkpoint, partitions: int | None, *, fre
         _refuse_endless(job)
         _refuse_new_input(job, checkpoint, stored, names)
     return _Ready(job, identity, names, outlets, anew, number, ended and checkpoint.sealed, notices)
+
+
+def _marks(job: SparkJob, checkpoint: Checkpoint, outlets: Mapping[str, list[Outlet]]) -> Callable[[str], Mark | None]:
+    """What the sink of a name holds where it writes now."""
+
+    def mark(name: str) -> Mark | None:
+        query, one = next((query, one) for query, sinks in outlets.items() for one in sinks if one.name == name)
+        with at(one.node):
+            return one.sink.mark(one.context(job, checkpoint, query))
+
+    return mark
 
 
 def _provide(job: SparkJob) -> None:
