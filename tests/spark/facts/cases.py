@@ -1,131 +1,13 @@
-"""Cases of every operator, and what comes into them: rows of two keys, more rows of these, rows of two more keys, then a time by which all
-has ended, and a late row of the first key.
-
-Each epoch is alike for each key, so that what is kept may be counted: an operator whose state grows with keys has twice as much of four.
-"""
+"""Cases of every operator, in the forms of which its facts differ."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import headrace as hr
-from headrace.testing import Harness
-
-START, SAME, MORE, PASSED, LATE = range(5)
-"""The epochs."""
-
-TICK = "tick"
-
-Change = tuple[str, tuple[Any, ...]]
-
-
-@dataclass(frozen=True)
-class Case:
-    """An operator in some form: the end of `stream` has its rows. `last` is how many its state has when the time has passed, where that is
-    something else than what its fact says of growth. `monotone`: rows are said to be taken away, though none of these ever is.
-    """
-
-    op: str
-    stream: hr.Stream
-    last: int | None = None
-    monotone: bool = False
-
-
-@dataclass(frozen=True)
-class Inputs:
-    """Rows, rows of another kind, rows that come and go, and the first again without event time. None has a row that brings time on."""
-
-    rows: hr.Stream
-    other: hr.Stream
-    changing: hr.Stream
-    plain: hr.Stream
-    tables: Path
-
-    @classmethod
-    def of_now(cls, h: Harness, tables: Path) -> Inputs:
-        rows = h.source("rows", "k string, v int, ts timestamp")
-        return cls(rows, rows, rows, rows.filter("v < 100").select("k", "v"), tables)
-
-    @classmethod
-    def of(cls, h: Harness, tables: Path) -> Inputs:
-        def timed(name: str, schema: str, time: str, key: str, changes: bool = False) -> hr.Stream:
-            return h.source(name, schema, watermark=(time, "1 minute"), changes=changes).filter(f"{key} <> '{TICK}'")
-
-        return cls(
-            timed("rows", "k string, v int, ts timestamp", "ts", "k"),
-            timed("other", "c string, w int, at timestamp", "at", "c"),
-            timed("changing", "k string, v int, ts timestamp", "ts", "k", changes=True),
-            h.source("plain", "k string, v int"),
-            tables,
-        )
-
-
-TIMES = {
-    START: ("01:00", "02:00", "02:00", "04:00"),
-    SAME: ("05:00", "11:00", "12:00", "13:00"),
-    MORE: ("20:00", "21:00", "22:00", "23:00"),
-}
-"""Of the rows of a key, in an hour. They go on from epoch to epoch, and none is late."""
-
-OTHER = {
-    START: {"a": ("01:00", "02:00")},
-    SAME: {"a": ("03:30", "12:00"), "b": ("03:30", "12:00")},
-    MORE: {"c": ("20:00", "22:00"), "d": ("20:00", "22:00")},
-}
-"""Those of the other rows: what the rows of the key b meet comes later than they."""
-
-
-def commits(again: bool = False) -> Iterator[dict[str, list[Change]]]:
-    """What comes in each epoch; `again` in another order."""
-    for epoch, keys in ((START, "ab"), (SAME, "ab"), (MORE, "cd")):
-        rows = [(key, 10 * epoch + n, _at(time)) for key in keys for n, time in enumerate(TIMES[epoch])]
-        other = [(key, 10 * epoch + n, _at(time)) for key, times in OTHER[epoch].items() for n, time in enumerate(times)]
-        # one of the rows of the first epoch goes again
-        gone = [(key, 1, _at(TIMES[START][1])) for key in keys] if epoch == SAME else []
-        come = {
-            "rows": [("+", row) for row in rows],
-            "other": [("+", row) for row in other],
-            "changing": [*(("+", row) for row in rows), *(("-", row) for row in gone)],
-            "plain": [("+", (key, v)) for key, v, _ in rows],
-        }
-        yield {name: changes[::-1] if again else changes for name, changes in come.items()}
-    yield {name: [("+", (TICK, 0, "2026-01-03 00:00:00"))] for name in ("rows", "other", "changing")}
-    late, gone = ("a", 100, _at("03:00")), [("b", 0, _at(TIMES[START][0]))]
-    yield {
-        "rows": [("+", late)],
-        "other": [("+", late)],
-        "changing": [("+", late), *(("-", row) for row in gone)],
-        "plain": [("+", late[:2])],
-    }
-
-
-def many() -> dict[str, list[Change]]:
-    """Many rows of one key, and as many others of another, all within a minute: the watermark passes none, and bags have several pages."""
-    begin = datetime(2026, 1, 4, tzinfo=UTC)
-    rows = [("m", n, begin + n * timedelta(minutes=10)) for n in range(300)]
-    return {
-        "rows": [("+", row) for row in rows],
-        "other": [("+", ("n", -1 - n, begin + n * timedelta(milliseconds=100))) for n in range(300)],
-        "changing": [("+", row) for row in rows],
-        "plain": [("+", row[:2]) for row in rows],
-    }
-
-
-def commits_of_now() -> Iterator[dict[str, list[Change]]]:
-    """The same for what goes by the time of the machine: rows of now, and an older one when more than a day has passed."""
-    now = datetime.now(UTC)
-    for epoch, keys in ((START, "ab"), (SAME, "ab"), (MORE, "cd")):
-        yield {"rows": [("+", (key, 10 * epoch + n, now - timedelta(minutes=n))) for key in keys for n in range(4)]}
-    yield {}
-    yield {"rows": [("+", ("a", 100, now))]}
-
-
-def _at(time: str) -> str:
-    return f"2026-01-01 00:{time}"
+from tests.spark.facts.inputs import Case, Inputs
+from tests.spark.facts.programs import Alarms, programs
 
 
 def sources(i: Inputs) -> dict[str, Case]:
@@ -175,7 +57,7 @@ def aggregates(i: Inputs) -> dict[str, Case]:
         "windows of groups, once": Case("aggregate", closing.group_by("k", "window_end").agg(n="count(*)", some="mode(v)")),
         "windows of groups, early": Case(
             "aggregate",
-            i.rows.window(hr.tumble("ts", "1 day"), emit="close", early="5 minutes").group_by("k", "window_end").agg(n="count(*)"),
+            i.rows.window(hr.tumble("ts", "1 day"), emit="close", early="1 hour").group_by("k", "window_end").agg(n="count(*)"),
         ),
         "groups that expire": Case("aggregate", i.rows.group_by("k", expires="1 hour").agg(n="count(*)")),
         "groups that expire, changing": Case("aggregate", i.changing.group_by("k", expires="1 hour").agg(n="count(*)", most="max(v)")),
@@ -281,134 +163,6 @@ def others(i: Inputs) -> dict[str, Case]:
     }
 
 
-class Counts(hr.Program):
-    n = hr.Value("int", default=0)
-
-    def on_event(self, e: Any) -> None:
-        self.n.set(self.n.get() + 1)
-        hr.emit(k=e.k, n=self.n.get())
-
-
-class Lists(hr.Program):
-    xs = hr.List("int")
-
-    def on_event(self, e: Any) -> None:
-        self.xs.append(e.v)
-        hr.emit(k=e.k, n=self.xs.size())
-
-
-class Maps(hr.Program):
-    xs = hr.Map("int", "int")
-
-    def on_event(self, e: Any) -> None:
-        self.xs.set(e.v, e.v)
-        hr.emit(k=e.k, n=self.xs.size())
-
-
-class Sums(hr.Program):
-    total = hr.Aggregate("sum(x)", "x int")
-
-    def on_event(self, e: Any) -> None:
-        self.total.add(x=e.v)
-        hr.emit(k=e.k, total=self.total.get())
-
-
-class Collects(hr.Program):
-    all = hr.Aggregate("collect_list(x)", "x int")
-
-    def on_event(self, e: Any) -> None:
-        self.all.add(x=e.v)
-        hr.emit(k=e.k, n=hr.f.size(self.all.get()))
-
-
-class Timers(hr.Program):
-    due = hr.Timer()
-    each = hr.Timer(key="int")
-
-    def on_event(self, e: Any) -> None:
-        self.due.set(e.ts + hr.minutes(30))
-        self.each.set(e.ts + hr.minutes(30), e.v)
-        hr.emit(k=e.k, v=e.v)
-
-    def on_due(self, at: Any) -> None:
-        hr.emit(k=self.key.k, v=hr.lit(-1))
-
-    def on_each(self, at: Any, v: Any) -> None:
-        hr.emit(k=self.key.k, v=v)
-
-
-class Forgets(hr.Program):
-    last = hr.Value("int", expires="30 minutes")
-    xs = hr.List("int", expires="30 minutes")
-    by = hr.Map("int", "int", expires="30 minutes")
-    n = hr.Value("int")
-    end = hr.Timer()
-
-    def on_event(self, e: Any) -> None:
-        self.last.set(e.v)
-        self.xs.append(e.v)
-        self.by.set(e.v, e.v)
-        self.n.set(e.v)
-        self.end.set(e.ts + hr.minutes(30))
-        hr.emit(k=e.k, v=e.v)
-
-    def on_end(self, at: Any) -> None:
-        self.n.clear()
-
-
-class Rules(hr.Program):
-    rules = hr.Broadcast("string", "int")
-
-    def on_other(self, r: Any) -> None:
-        self.rules.set(hr.f.concat(r.c, r.w.cast("string")), r.w)
-
-    def on_event(self, e: Any) -> None:
-        hr.emit(k=e.k, w=self.rules.get(e.k))
-
-
-class ForAWhile(hr.Program):
-    rules = hr.Broadcast("string", "int", expires="30 minutes")
-
-    def on_other(self, r: Any) -> None:
-        self.rules.set(r.c, r.w)
-
-    def on_event(self, e: Any) -> None:
-        hr.emit(k=e.k, w=self.rules.get(e.k))
-
-
-class Passes(hr.Program):
-    def on_event(self, e: Any) -> None:
-        hr.emit(e)
-
-
-def programs(i: Inputs) -> dict[str, Case]:
-    plain, rows = i.plain.key_by("k"), i.rows.key_by("k")
-    whole = i.plain
-    found = {
-        "values by key": plain.process(Counts),
-        "a list by key": plain.process(Lists),
-        "a map by key": plain.process(Maps),
-        "a sum by key": plain.process(Sums),
-        "all values by key": plain.process(Collects),
-        "a value of the whole stream": whole.process(Counts),
-        "a list of the whole stream": whole.process(Lists),
-        "timers": rows.process(Timers),
-        "timers, as rows come": rows.process(Timers, order="arrival"),
-        "what is forgotten": rows.process(Forgets),
-        "what is forgotten, as rows come": rows.process(Forgets, order="arrival"),
-        "rules": rows.process(Rules, other=hr.broadcast(i.other)),
-        "nothing": plain.process(Passes),
-        "nothing, in the order of time": rows.process(Passes),
-        "first in a while": i.rows.dedupe(on="k", within="30 minutes"),
-    }
-    # What expires of a map for all keys goes in the epoch behind.
-    for_a_while = rows.process(ForAWhile, other=hr.broadcast(i.other)).named("rules for a while")
-    return {
-        **{name: Case("program", stream.named(name.replace(",", ""))) for name, stream in found.items()},
-        "rules for a while": Case("program", for_a_while, last=4),
-    }
-
-
 TABLES: tuple[Callable[[Inputs], Mapping[str, Case]], ...] = (
     sources,
     stateless,
@@ -419,17 +173,6 @@ TABLES: tuple[Callable[[Inputs], Mapping[str, Case]], ...] = (
     others,
     programs,
 )
-
-
-class Alarms(hr.Program):
-    due = hr.Timer(clock="processing")
-
-    def on_event(self, e: Any) -> None:
-        self.due.set(hr.now() + hr.minutes(30))
-        hr.emit(k=e.k, v=e.v)
-
-    def on_due(self, at: Any) -> None:
-        hr.emit(k=self.key.k, v=hr.lit(-1))
 
 
 def of_processing_time(i: Inputs) -> dict[str, Case]:

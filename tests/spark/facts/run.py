@@ -20,7 +20,8 @@ from headrace.plan import Fact, Node, Plan, facts, order
 from headrace.spark.inspect.inspect import document
 from headrace.spark.inspect.tables import kept
 from headrace.testing import Harness
-from tests.spark.facts.cases import Case, Change, Inputs, cases, commits, commits_of_now, many, of_processing_time
+from tests.spark.facts.cases import cases, of_processing_time
+from tests.spark.facts.inputs import Case, Change, Inputs, commits, commits_of_now, many
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

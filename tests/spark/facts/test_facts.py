@@ -15,7 +15,7 @@ from headrace.ops.operator import operator
 from headrace.ops.relational import Relational
 from headrace.plan import order
 from headrace.plan.node import REGISTRY, Role
-from tests.spark.facts.cases import LATE, MORE, PASSED, SAME, START
+from tests.spark.facts.inputs import LATE, MORE, PASSED, SAME, START
 from tests.spark.facts.run import HELD, Ran
 
 WATERMARKS = [datetime(2026, 1, day, hour, minute, tzinfo=UTC) for day, hour, minute in ((1, 0, 1), (1, 0, 11), (1, 0, 21), (2, 23, 59))]
@@ -38,6 +38,18 @@ def test_every_row_of_the_stores_is_known_to_the_layout_of_its_operator(runs: li
         # and every operator with state has had some that its tables show
         shown = {op for case, op in ran.ops.items() if ran.owners[case] in ran.operators and any(kept.rows for kept in ran.state(case))}
         assert shown == {op for case, op in ran.ops.items() if ran.owners[case] in ran.operators} - {"consolidate"}
+
+
+def test_the_bags_of_wrappers_are_known(runs: list[Ran]) -> None:
+    _, ran = runs
+    found = {case: {bag for kept in ran.state(case) for bag in kept.pages} for case in ran.stateful()}
+    first, second, third, fourth = (str((1 << 20) + n) for n in range(4))
+    # rows that wait to be added, and to be taken away, and when they have to go
+    assert found["places in windows, once"] == {first}
+    assert found["windows of groups, early"] == {first, second, third}
+    # the rows of a side from which some are taken away
+    assert found["groups that expire, changing"] == {third}
+    assert found["join that expires, changing"] == {fourth}
 
 
 def test_every_page_of_a_large_bag_is_known_and_read(again: Ran) -> None:
