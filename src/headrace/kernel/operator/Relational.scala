@@ -22,6 +22,8 @@ final case class Relational[+T <: RelationText](operator: RelationalText, text: 
 
 object Relational {
 
+  def of(operator: RelationalText): Relational[RelationText] = Relational(operator, operator.relation)
+
   /** The outputs of all of them. */
   val Outputs: Seq[String] = Seq("main", "dead_letter")
   val Main = 0

@@ -16,7 +16,7 @@ private[headrace] object Kinds {
   def build(session: SparkSession, operator: OperatorText): OperatorSpec = operator match {
     case program: ProgramText => ProgramOperator.build(session, program)
     case relational: RelationalText =>
-      val read = Relational(relational, relational.relation)
+      val read = Relational.of(relational)
       Expiring.around(read, Closing.around(session, read, of(read).build(session)))
   }
 
@@ -24,7 +24,7 @@ private[headrace] object Kinds {
   def layout(session: SparkSession, operator: OperatorText): Layout = operator match {
     case program: ProgramText => ProgramOperator.layout(session, program)
     case relational: RelationalText =>
-      val read = Relational(relational, relational.relation)
+      val read = Relational.of(relational)
       Expiring.layout(read, Closing.layout(read, of(read).layout(session)))
   }
 

@@ -92,6 +92,7 @@ def origin(feed: Feed, columns: tuple[str, ...] | None) -> tuple[str, ...]:
     Two versions of a job with equal origins compute the same values from the same rows. A text that sqlglot cannot read counts as using
     every column before it.
 
+    >>> from headrace.plan import Place
     >>> place = Place(node="charges.select", site=None)
     >>> project = Project(project=(("card", "upper(c)"), ("amount", "amount")), place=place)
     >>> origin(Feed("charges", "main", (project,)), ("card",))
