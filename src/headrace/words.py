@@ -9,8 +9,8 @@ from headrace.spelling import nearest
 
 VERBS = (
     *("alias", "as_dataframe", "changes", "dedupe", "distinct", "drop", "expect", "explain", "explode", "filter", "group_by"),
-    *("intersect", "join", "join_asof", "key_by", "lookup", "named", "output", "process", "rename", "select", "subtract", "top"),
-    *("union", "upserts", "watermark", "window", "with_columns", "write"),
+    *("heavy_hitters", "intersect", "join", "join_asof", "key_by", "lookup", "named", "output", "process", "rename", "sample"),
+    *("select", "subtract", "top", "union", "upserts", "watermark", "window", "with_columns", "write"),
 )
 """What streams can be told to do."""
 

@@ -14,6 +14,7 @@ from headrace.ops.facts.kind import kind_of, kinds
 from headrace.ops.facts.time import event_time
 from headrace.ops.filter import Filter
 from headrace.ops.generate import Generated
+from headrace.ops.heavy_hitters import HeavyHitters
 from headrace.ops.join import Join
 from headrace.ops.ledger import Ledger
 from headrace.ops.lookup import Lookup
@@ -42,6 +43,7 @@ __all__ = [
     "Filter",
     "Generated",
     "Group",
+    "HeavyHitters",
     "Interval",
     "Join",
     "Keyed",

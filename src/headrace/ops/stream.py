@@ -19,10 +19,12 @@ from headrace.ops.explode import ExplodeVerb
 from headrace.ops.feeding import WatermarkVerb
 from headrace.ops.filter import FilterVerb
 from headrace.ops.handle import verb
+from headrace.ops.heavy_hitters import HeavyHittersVerb
 from headrace.ops.join import JoinVerb
 from headrace.ops.letters import OutputVerb
 from headrace.ops.lookup import LookupVerb
 from headrace.ops.project import ProjectVerbs
+from headrace.ops.sample import SampleVerb
 from headrace.ops.sets import SetVerbs
 from headrace.ops.source import valid_name
 from headrace.ops.top import TopVerb
@@ -48,10 +50,12 @@ class Stream(
     ExpectVerb,
     ExplodeVerb,
     FilterVerb,
+    HeavyHittersVerb,
     JoinVerb,
     LookupVerb,
     OutputVerb,
     ProjectVerbs,
+    SampleVerb,
     SetVerbs,
     TopVerb,
     UnionVerb,

@@ -24,6 +24,7 @@ private[check] final class Relations(check: Check, id: String, site: String) {
     case text: UpsertsText => upserts(text, schemas.head)
     case text: TemporalText => temporal(text, schemas.head)
     case text: SessionsText => sessions(text, schemas.head)
+    case _: HeavyHittersText => heavyHitters(schemas.head)
     case _: LedgerText | _: ConsolidateText => (schemas.head, schemas.head) // of whole rows
   })
 
@@ -149,6 +150,11 @@ private[check] final class Relations(check: Check, id: String, site: String) {
     }
     val time = found.headOption.map(_._3.dataType).getOrElse(TimestampType)
     (StructType(from.fields ++ text.names.map(StructField(_, time))), per(text.per, from))
+  }
+
+  private def heavyHitters(from: StructType): (StructType, StructType) = {
+    from.filterNot(f => isKey(f.dataType)).foreach(f => check.fault(id, site, "by", "", Fault.keyType(f.name, f.dataType)))
+    (from.add("count", LongType, nullable = false).add("overestimate", LongType, nullable = false), new StructType)
   }
 
   private def per(texts: Seq[String], from: StructType): StructType = StructType(texts.zipWithIndex.flatMap { case (sql, i) =>

@@ -8,6 +8,7 @@ object RelationText {
   private[document] def of(kind: String, f: Fields): RelationText = kind match {
     case "aggregate" => AggregateText.of(f)
     case "consolidate" => ConsolidateText.of(f)
+    case "heavy_hitters" => HeavyHittersText.of(f)
     case "join" => JoinText.of(f)
     case "join_asof" => AsOfText.of(f)
     case "ledger" => LedgerText.of(f)
@@ -35,6 +36,13 @@ final case class ConsolidateText() extends RelationText
 
 object ConsolidateText {
   private[document] def of(f: Fields): ConsolidateText = ConsolidateText()
+}
+
+/** How many values are shown, and how many counters there are. */
+final case class HeavyHittersText(k: Long, counters: Long) extends RelationText
+
+object HeavyHittersText {
+  private[document] def of(f: Fields): HeavyHittersText = HeavyHittersText(f[Long]("k"), f[Long]("counters"))
 }
 
 /** Both texts of each key, the condition beside them, and the column that says whether a row meets any (`existence`). */

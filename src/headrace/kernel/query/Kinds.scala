@@ -44,6 +44,7 @@ private[headrace] object Kinds {
     case text: UpsertsText => new Of(Upserts, read.copy(text = text))
     case text: TemporalText => new Of(Temporal, read.copy(text = text))
     case text: SessionsText => new Of(Sessions, read.copy(text = text))
+    case text: HeavyHittersText => new Of(HeavyHitters, read.copy(text = text))
   }
 
   /** A kind, and what a document says of one of its operators. */

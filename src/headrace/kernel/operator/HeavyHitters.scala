@@ -1,0 +1,184 @@
+package headrace.operator
+
+import headrace.bag.{Bag, Cursor}
+import headrace.bind.Bind
+import headrace.document.HeavyHittersText
+import headrace.state.{Roots, State}
+import headrace.wire.{OrderBytes, OrderKey}
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.types.{LongType, StructField, StructType}
+
+/** The `k` most frequent rows, counted by the Space-Saving algorithm (Metwally, Agrawal, El Abbadi 2005) with so many counters.
+  *
+  * Two bags: the counters by their values, and the values by their counts, the highest first. A row without a counter takes the last one
+  * of the second bag. Rows come in order, and equal ones as one with a weight; so a replay gives the same counters.
+  */
+final case class HeavyHitters(name: String, row: StructType, k: Long, counters: Long) extends OperatorSpec {
+  override def outputs: Seq[String] = Relational.Outputs
+  override def bags: Boolean = true
+  override def instance(): Operator = new HeavyHittersRun(this)
+}
+
+object HeavyHitters extends RelationalKind[HeavyHittersText] {
+  private[operator] val Format: Byte = 1
+  private[operator] val Header = 8
+
+  private[operator] val Counters = 0
+  private[operator] val Counts = 1
+  private[operator] val Bags = 2
+
+  override def build(session: SparkSession, read: Relational[HeavyHittersText]): HeavyHitters =
+    HeavyHitters(read.name, read.side(0), read.text.k, read.text.counters)
+
+  /** The count of a counter is that of its entry. */
+  override def layout(session: SparkSession, read: Relational[HeavyHittersText]): Layout = {
+    val row = Bind.nullable(read.side(0)).add(StructField("overestimate", LongType))
+    val counters = RowTable("", read.key, Counters, new EntryRow.InValue(row), Some(() => Roots.page(_, Header, Bags, Counters)))
+    Layout.of(read, counters, Beside(Counts, "the values in the order of their counts, which follows from the counters"))
+  }
+}
+
+private final class HeavyHittersRun(spec: HeavyHitters) extends Operator {
+  private val width = spec.row.length
+  private val rows = new Netted
+  private val roots = new Roots(HeavyHitters.Bags)
+  private val counters = new Bag
+  private val counts = new Bag
+  private val cursor = new Cursor(counts)
+  private val columns = new OrderKey(spec.row)
+  private val value = new OrderBytes
+  private val place = new OrderBytes
+
+  private val numbers = new GenericInternalRow(2)
+  private val both = new JoinedRow
+  private val stored = new UnsafeRow(width + 1)
+  private val references = spec.row.fields.toSeq.zipWithIndex.map { case (f, i) => BoundReference(i, f.dataType, nullable = true) }
+  private val keep = UnsafeProjection.create(references :+ BoundReference(width, LongType, nullable = false))
+  private val show = UnsafeProjection.create(references ++ Seq(width + 1, width).map(BoundReference(_, LongType, nullable = false)))
+
+  private var state: State = _
+  private var out: Out = _
+  private var was: Seq[UnsafeRow] = Nil
+  private var isOpen = false
+
+  override def open(epoch: Epoch): Unit = ()
+
+  override def start(key: UnsafeRow, inputs: Iterator[Input], state: State, out: Out): Unit = {
+    this.state = state
+    this.out = out
+    rows.of(inputs, out)
+    val had = state.get()
+    if (had != null && had(0) != HeavyHitters.Format) throw new IllegalStateException(s"state of heavy hitters has format ${had(0)}")
+    roots.read(state, had, HeavyHitters.Header)
+    counters.open(roots.pages(HeavyHitters.Counters))
+    counts.open(roots.pages(HeavyHitters.Counts))
+    isOpen = true
+    was = first()
+  }
+
+  override def step(): Boolean =
+    if (rows.hasNext) {
+      count(rows.next())
+      true
+    } else {
+      say()
+      finish()
+      false
+    }
+
+  private def count(input: Input): Unit = {
+    if (input.weight < 0) throw new IllegalStateException(s"${spec.name} counts rows that are added, and one is taken away")
+    value.clear()
+    columns.columnsOf(input.row, value)
+    if (counters.find(value.array, value.length)) {
+      val had = counters.count
+      move(had, Math.addExact(had, input.weight))
+      counters.add(value.array, value.length, null, 0L, 0, input.weight)
+    } else {
+      val rarest = if (counters.entries < spec.counters) 0L else take()
+      numbers.setLong(0, rarest)
+      val has = Math.addExact(rarest, input.weight)
+      counters.add(value.array, value.length, keep(both(input.row, numbers)), has)
+      move(0L, has)
+    }
+  }
+
+  /** Removes the rarest value, of equally rare ones the last, and answers its count. */
+  private def take(): Long = {
+    counts.last()
+    val at = counts.keyAt
+    val found = java.util.Arrays.copyOfRange(counts.keyBytes, at + 8, at + counts.keySize)
+    counts.removeHere()
+    counters.find(found, found.length)
+    val had = counters.count
+    counters.removeHere()
+    had
+  }
+
+  /** Puts the present value in its place among the counts; 0 is none. */
+  private def move(from: Long, to: Long): Unit = {
+    if (from > 0) {
+      placeOf(from)
+      counts.remove(place.array, place.length)
+    }
+    placeOf(to)
+    counts.put(place.array, place.length, null, 0L, 0)
+  }
+
+  private def placeOf(count: Long): Unit = {
+    place.clear()
+    place.long(Long.MaxValue - count)
+    place.raw(value.array, 0, value.length)
+  }
+
+  /** The most frequent values, with their counts. */
+  private def first(): Seq[UnsafeRow] = {
+    val found = Seq.newBuilder[UnsafeRow]
+    cursor.forward()
+    var n = 0L
+    while (n < spec.k && cursor.next()) {
+      val value = java.util.Arrays.copyOfRange(cursor.keyBytes, 8, cursor.keySize)
+      counters.find(value, value.length)
+      counters.value(stored)
+      numbers.setLong(0, counters.count)
+      found += show(both(stored, numbers)).copy()
+      n += 1
+    }
+    cursor.stop()
+    found.result()
+  }
+
+  private def say(): Unit = {
+    val has = first()
+    val (before, after) = (was.toSet, has.toSet)
+    was.foreach(row => if (!after(row)) out.emit(Relational.Main, row, Input.NoTime, -1L))
+    has.foreach(row => if (!before(row)) out.emit(Relational.Main, row, Input.NoTime))
+  }
+
+  private def finish(): Unit = {
+    isOpen = false
+    counters.close()
+    counts.close()
+    if (roots.changed) {
+      val value = new Array[Byte](HeavyHitters.Header + roots.size)
+      value(0) = HeavyHitters.Format
+      roots.write(value, HeavyHitters.Header)
+      state.put(value)
+    }
+  }
+
+  override def close(): Unit = {
+    rows.release()
+    cursor.stop()
+    if (isOpen) {
+      isOpen = false
+      counters.abandon()
+      counts.abandon()
+    }
+    roots.release()
+    was = Nil
+    state = null
+    out = null
+  }
+}

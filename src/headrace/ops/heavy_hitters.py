@@ -1,0 +1,149 @@
+"""The most frequent values, in bounded state."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Self
+
+from headrace.errors import PlanError, here
+from headrace.expr import Column
+from headrace.ops.columns import given, label, listed, name_of, once
+from headrace.ops.facts.carried import Columns
+from headrace.ops.facts.clock import NO_TIME, Clock
+from headrace.ops.facts.closing import Group
+from headrace.ops.facts.keys import Keys, lower
+from headrace.ops.facts.kind import APPEND, CHANGES, kind_of
+from headrace.ops.facts.reading import Wanted
+from headrace.ops.facts.state import BOUNDED, Basis
+from headrace.ops.handle import Handle, verb
+from headrace.ops.inlet import Checked, Inlet, inlet
+from headrace.ops.operator import Unary, Ungrouped
+from headrace.ops.parts import RelationText
+from headrace.ops.project import Project
+from headrace.ops.relational import Relational
+from headrace.plan import Fact, Node, node
+
+ADDED = ("count", "overestimate")
+"""The columns of numbers in its rows, behind those of the values."""
+
+_MOST = 1_000_000
+"""So many counters are a state of some hundred megabytes under one key."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeavyHittersText(RelationText):
+    """How many values are shown, and how many counters there are."""
+
+    k: int
+    counters: int
+
+
+@node("heavy_hitters")
+class HeavyHitters(Relational, Unary, Ungrouped):
+    """The `k` most frequent rows of its input, by the Space-Saving algorithm: `count` is an estimate, `overestimate` bounds its error.
+
+    A row that has a counter adds to it. Once all `counters` are in use, a row without one takes that of the rarest value: its count goes
+    on from that value's count, which is its `overestimate`.
+
+    Law: after every epoch, of n rows so far, `count - overestimate <= frequency <= count` for each row, and `overestimate <= n / counters`.
+    Each value more frequent than n / counters has a counter. If no more values came than there are counters, all counts are exact. Of
+    equal counts the first value in ascending order is shown, nulls first.
+
+    >>> import headrace as hr
+    >>> charges = hr.read.memory([("a", 1), ("a", 5), ("b", 2)], "card string, amount int", name="charges")
+    >>> # two counters, epoch 1: (a, 1) (a, 5) (b, 2)   ->   +(a, 2, 0)
+    >>> # epoch 2: (c, 1) (c, 2)                        ->   -(a, 2, 0) +(c, 3, 1)
+    >>> charges.heavy_hitters(1, by="card", error=0.5)
+    <Stream heavy_hitters(charges): card, count, overestimate>
+    """
+
+    net = True
+
+    k: int = field(metadata={"least": 1})
+    counters: int = field(metadata={"least": 1})
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        return (*self.input.columns, *ADDED)
+
+    @property
+    def fits(self) -> bool:
+        return self.k <= self.counters
+
+    def describe(self) -> str:
+        return f"the {self.k} most frequent {', '.join(self.input.columns)}, by {self.counters} counters"
+
+    @property
+    def caveat(self) -> str | None:
+        return f"counts are estimates, too high by at most one row in {self.counters}; the cut into epochs decides which"
+
+    @property
+    def key_names(self) -> tuple[str | None, ...]:
+        return ()
+
+    def kind_after(self, kinds: Mapping[Node, str]) -> str:
+        return CHANGES
+
+    def keys_after(self, keys: Mapping[Node, Keys]) -> Keys:
+        return (lower(self.input.columns),)
+
+    def closing_after(self, columns: Mapping[Node, Columns]) -> Columns:
+        return {}
+
+    def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
+        return {}
+
+    def kept(self, basis: Basis) -> Fact:
+        return Fact(BOUNDED, f"bounded: {self.counters} counters, each with its value")
+
+    def goes_by(self, group: Group | None) -> Clock:
+        return NO_TIME
+
+    def relation(self) -> HeavyHittersText:
+        return HeavyHittersText(k=self.k, counters=self.counters)
+
+    def inlets(self, at: Checked, steady: bool = True) -> tuple[Inlet, ...]:
+        # All rows meet in one group. In the order of the rows a replay gives the same counters.
+        return (inlet(self.input, at, delivery="null_key", key_schema=at.key_schema(self)),)
+
+
+def heavy_hitters(input: Node, k: Any, by: Any, error: Any, alias: str | None) -> HeavyHitters:
+    if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= _MOST:
+        raise _bad(f"k cannot be {k!r}", f"a whole number from 1 to {_MOST}")
+    if isinstance(error, bool) or not isinstance(error, int | float) or not 1 / _MOST <= error <= 1:
+        raise _bad(f"error cannot be {error!r}", f"a part of the rows, from {1 / _MOST:f} to 1")
+    found = given(input, listed(by, "by"), {}, alias)
+    if not found:
+        raise _bad("by has no column", "name the columns whose values are counted")
+    items = tuple((name_of(expression), expression.text) for expression in found)
+    once((*(name for name, _ in items), *ADDED), "heavy_hitters")
+    if kind_of(input) != APPEND:
+        message = f"heavy_hitters takes rows that are added, and from {label(input)} rows are also taken away"
+        hint = 'count all values: .group_by(...).agg(count="count(*)").top(...); or count each change as a row: .changes()'
+        raise PlanError("CHANGES_NOT_YET", message, hint=hint, site=here())
+    # As the user wrote it: 1 / 0.1 is 10 counters, whatever a float makes of it.
+    counters = max(k, math.ceil(1 / Fraction(repr(error))))
+    return HeavyHitters(Project(input, "heavy_hitters", items, site=here()), k, counters, site=here())
+
+
+def _bad(what: str, cure: str) -> PlanError:
+    hint = f'{cure}: .heavy_hitters(10, by="card", error=0.001)'
+    return PlanError("BAD_INPUT", f"heavy_hitters: {what}", hint=hint, site=here())
+
+
+class HeavyHittersVerb(Handle):
+    __slots__ = ()
+
+    @verb("heavy_hitters")
+    def heavy_hitters(self, k: int, by: Column | str | Iterable[Column | str], error: float) -> Self:
+        """The `k` most frequent values of columns: `charges.heavy_hitters(10, by="card", error=0.001)`.
+
+        Rows have the columns, `count` and `overestimate`. The frequency of a value lies between `count - overestimate` and `count`;
+        `overestimate` is at most `error` times the number of rows. State has `1 / error` counters, `k` at least, however many values there
+        are. Rows may only be added to the stream. With no more values than counters, all counts are exact.
+        """
+        return self._then(heavy_hitters(self._node, k, by, error, self._alias))
