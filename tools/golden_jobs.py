@@ -361,6 +361,17 @@ def sessions() -> Iterator[Run]:
     yield Run(job, {"rows": [row("b", 1, 70), row("m", 3, 95), row("a", 3, 2)]})
 
 
+def counters() -> Iterator[Run]:
+    """The most frequent values, in one page and in several; each run brings more values than there are counters."""
+    rows = read("rows", timed=False)
+    ends = {"few": rows.heavy_hitters(2, by="k", error=0.5), "many": rows.heavy_hitters(3, by=["k", "v"], error=0.005)}
+    sinks = [stream.write.files(f"result/{name}", format="json", name=f"{name}_kept", mode="changes") for name, stream in ends.items()]
+    job = hr.job("counters", *sinks)
+    yield Run(job, {"rows": [row("abc"[v % 3], v // 2, v % 60) for v in range(500)]})
+    yield Run(job, {"rows": [row("d", v % 7, 1) for v in range(40)]})
+    yield Run(job, {"rows": [row("a", 1, 2), row("e", 300, 3)]})
+
+
 def grown() -> Iterator[Run]:
     """A file that grows after it was read: the log of files knows its length, and that it was told."""
     rows = read("rows", timed=False)
@@ -371,7 +382,10 @@ def grown() -> Iterator[Run]:
     yield Run(job, {"rows": [row("b", 4, 4)]})
 
 
-CASES = {made.__name__: made for made in (cells, held, broadcast, processing, levels, evolved, views, versions, intervals, sessions, grown)}
+CASES = {
+    made.__name__: made
+    for made in (cells, held, broadcast, processing, levels, evolved, views, versions, intervals, sessions, counters, grown)
+}
 """By name: the runs of a job, of which the last is left to the test."""
 
 
@@ -574,6 +588,13 @@ def queries() -> hr.Job:
     )
 
 
+def frequent() -> hr.Job:
+    """The most frequent values, and a sample of the rows."""
+    rows = read("rows", timed=False)
+    hitters = rows.sample(0.5, seed=7).heavy_hitters(3, by=["k", "v"], error=0.01)
+    return hr.job("frequent", hitters.write.memory(name="hitters"))
+
+
 def times() -> hr.Job:
     """A plan with the operators of queries that go by time."""
     calls = read("calls", "city string, at timestamp", timed=False)
@@ -635,6 +656,6 @@ def lookups() -> hr.Job:
 
 PLANS = {
     made.__name__: made
-    for made in (everything, kafka, kafka_sinks, queries, as_of, times, windows, visits, contracts, lakes, databases, lookups)
+    for made in (everything, kafka, kafka_sinks, queries, frequent, as_of, times, windows, visits, contracts, lakes, databases, lookups)
 }
 """By name: jobs of which only the plan is kept."""

@@ -154,6 +154,8 @@ def others(i: Inputs) -> dict[str, Case]:
             "sessions", i.plain.select("k", at="timestamp_seconds(v)").window(hr.sessions("at", "8 seconds", per="k"))
         ),
         "ledger": Case("ledger", i.changing),
+        # as many counters as keys come in an epoch
+        "heavy hitters": Case("heavy_hitters", i.plain.heavy_hitters(1, by="k", error=0.5)),
         "consolidate": Case("consolidate", i.changing.select("k").changes()),
         "last rows": Case("upserts", i.plain.upserts("k")),
         "last rows, as changes": Case("upserts", i.plain.upserts("k").changes()),

@@ -73,6 +73,7 @@ QUERIES = [
         charges.rename({"ts": "at", "amount": "then"}).select("card", "at", "then"), on="card", time=("ts", "at"), within="1 hour"
     ),
     timed.window(hr.sessions("ts", "1 hour", per="card"), emit="close", lateness="1 minute"),
+    charges.heavy_hitters(3, by="card", error=0.01),
     spent.changes(),
     spent.upserts("card").changes(),
     hr.Stream(Temporal(timed._node, (), ("ts + INTERVAL 1 HOUR",))),

@@ -350,7 +350,7 @@ def test_mistakes_in_what_is_written_are_told_at_once(job: Made) -> None:
         """
         YAML_KEY: there is no verb `where`
           at job.yaml:5:31: v: {from: charges, steps: [{where: amount > 3}]}
-          hint: did you mean `filter`? There are: alias, changes, dedupe, distinct, drop, expect, explode, filter, group_by, intersect, join, join_asof, lookup, named, output, rename, select, subtract, top, union, upserts, watermark, window, with_columns
+          hint: did you mean `filter`? There are: alias, changes, dedupe, distinct, drop, expect, explode, filter, group_by, heavy_hitters, intersect, join, join_asof, lookup, named, output, rename, sample, select, subtract, top, union, upserts, watermark, window, with_columns
           more: headrace error YAML_KEY
 
         YAML_KEY: the sink out needs `connector`
@@ -384,7 +384,7 @@ def test_a_verb_that_does_not_exist(job: Made) -> None:
         """
         YAML_KEY: there is no verb `fliter`
           at job.yaml:8:9: - fliter: amount > 3
-          hint: did you mean `filter`? There are: alias, changes, dedupe, distinct, drop, expect, explode, filter, group_by, intersect, join, join_asof, lookup, named, output, rename, select, subtract, top, union, upserts, watermark, window, with_columns
+          hint: did you mean `filter`? There are: alias, changes, dedupe, distinct, drop, expect, explode, filter, group_by, heavy_hitters, intersect, join, join_asof, lookup, named, output, rename, sample, select, subtract, top, union, upserts, watermark, window, with_columns
           more: headrace error YAML_KEY
         """,
         job(step("fliter: amount > 3")),
