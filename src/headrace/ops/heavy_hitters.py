@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Self
@@ -107,8 +107,9 @@ class HeavyHitters(Relational, Unary, Ungrouped):
         return HeavyHittersText(k=self.k, counters=self.counters)
 
     def inlets(self, at: Checked, steady: bool = True) -> tuple[Inlet, ...]:
-        # All rows meet in one group. In the order of the rows a replay gives the same counters.
-        return (inlet(self.input, at, delivery="null_key", key_schema=at.key_schema(self)),)
+        # All rows meet in one group. They come in order, so that a replay gives the same counters; equal ones may come as one.
+        rows = inlet(self.input, at, delivery="null_key", key_schema=at.key_schema(self), order="columns")
+        return (replace(rows, combines=True),)
 
 
 def heavy_hitters(input: Node, k: Any, by: Any, error: Any, alias: str | None) -> HeavyHitters:
