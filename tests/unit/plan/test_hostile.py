@@ -190,7 +190,7 @@ def fuzzed(folder: Path, seeds: range) -> Counter[str]:
 
 
 def test_plans_that_somebody_changed(tmp_path: Path) -> None:
-    found = fuzzed(tmp_path, range(300))
+    found = fuzzed(tmp_path, range(400))
     assert len(found) > 8 and 10 < found["read"] < 150
 
 
