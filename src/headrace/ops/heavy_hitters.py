@@ -72,7 +72,7 @@ class HeavyHitters(Relational, Unary, Ungrouped):
 
     @property
     def fits(self) -> bool:
-        return self.k <= self.counters
+        return self.k <= self.counters and kind_of(self.input) == APPEND
 
     def describe(self) -> str:
         return f"the {self.k} most frequent {', '.join(self.input.columns)}, by {self.counters} counters"

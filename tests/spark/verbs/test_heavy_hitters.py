@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
 from pathlib import Path
@@ -11,6 +12,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 import headrace as hr
+from headrace.errors import HeadraceError
+from headrace.ops import HeavyHitters
+from headrace.plan import Plan
 from headrace.testing import Harness
 from tests.spark.verbs.answers import SALES
 from tests.spark.verbs.spelling import check_yaml
@@ -138,6 +142,13 @@ def test_rows_that_are_taken_away_are_refused() -> None:
         """,
         lambda: sums.heavy_hitters(3, by="n", error=0.01),
     )
+
+
+def test_a_plan_in_which_rows_are_taken_away_is_refused() -> None:
+    sums = added().group_by("shop").agg(n="sum(amount)")
+    plan = Plan.of("hitters", [hr.Stream(HeavyHitters(sums._node, 1, 2)).write.memory(name="out")._use()])
+    with pytest.raises(HeadraceError, match="PLAN_BROKEN"):
+        Plan.from_json(json.loads(json.dumps(plan.to_json())))
 
 
 @pytest.mark.parametrize("k", [0, True, 1.5, "3", 1_000_001])
