@@ -115,6 +115,9 @@ def _fish() -> str:
         lines += [f"{when} -a '(command ls {JOBS} 2>/dev/null)'"] if one.jobs else []
         for option, of in one.options.items():
             spelled = f"-l {option[2:]}" if option.startswith("--") else f"-s {option[1:]}"
-            value = "" if of is None else f" -x -a '{' '.join(of)}'" if of else " -r"
-            lines.append(f"{when} {spelled}{value}")
+            if of is None:
+                argument = ""
+            else:
+                argument = f" -x -a '{' '.join(of)}'" if of else " -r"
+            lines.append(f"{when} {spelled}{argument}")
     return "\n".join(lines)

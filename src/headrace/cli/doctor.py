@@ -62,36 +62,38 @@ def _checkpoint(asked: argparse.Namespace) -> int:
 
     if isinstance(asked.checkpoint, Path):
         asked.file = asked.checkpoint
-        seen = examine_job(load.job(asked), asked.folder)
+        examination = examine_job(load.job(asked), asked.folder)
     else:
-        seen = examine(Path(asked.checkpoint).absolute())
+        examination = examine(Path(asked.checkpoint).absolute())
     if asked.json:
-        print(json.dumps(seen.to_json(), indent=2))
+        print(json.dumps(examination.to_json(), indent=2))
     else:
-        print(f"job {seen.job}, checkpoint {seen.folder}")
-        if seen.holder is not None:
-            print(f"{seen.holder} works on it now: what it is writing may look cut off")
-        for query, epoch in seen.next_epochs.items():
-            comes = f"does epoch {epoch} again" if query in seen.again else f"begins epoch {epoch}"
-            print(f"{'       ' if seen.problems else 'ok     '}  query {query}: the next start {comes}")
-        _sinks(seen)
-        for problem in seen.problems:
+        print(f"job {examination.job}, checkpoint {examination.folder}")
+        if examination.holder is not None:
+            print(f"{examination.holder} works on it now: what it is writing may look cut off")
+        for query, epoch in examination.next_epochs.items():
+            comes = f"does epoch {epoch} again" if query in examination.again else f"begins epoch {epoch}"
+            print(f"{'       ' if examination.problems else 'ok     '}  query {query}: the next start {comes}")
+        _sinks(examination)
+        for problem in examination.problems:
             print(f"DAMAGED  {problem}")
-        if seen.problems:
+        if examination.problems:
             print(f"         cure: {CURE}")
-    return 0 if seen.sound else EXIT_CODES["environment"] if seen.refusal is None else seen.refusal.exit_code
+    if examination.sound:
+        return 0
+    return EXIT_CODES["environment"] if examination.refusal is None else examination.refusal.exit_code
 
 
-def _sinks(seen: Examination) -> None:
+def _sinks(examination: Examination) -> None:
     """Whether the sinks hold what the checkpoint has written, or that nobody has looked."""
-    if seen.refusal is not None:
+    if examination.refusal is not None:
         print("REFUSED  the next start:")
-        print(textwrap.indent(str(in_options(seen.refusal)), "         "))
-    elif seen.compared:
+        print(textwrap.indent(str(in_options(examination.refusal)), "         "))
+    elif examination.compared:
         print("ok       sinks: they hold what the checkpoint has written")
-    elif not seen.problems:
+    elif not examination.problems:
         print("         sinks: not looked at; a start is refused where one holds other epochs than the checkpoint")
-        if seen.holder is None:
+        if examination.holder is None:
             print("         headrace doctor FILE, with the file that makes the job, looks at them")
 
 

@@ -42,12 +42,12 @@ def add(commands: Any) -> None:
 
 def run(asked: argparse.Namespace) -> int:
     output = Output(asked.output)
-    place = None if asked.file is None else named.existing(asked.file)
-    client = Client(output, job="sql" if place is None else job_name(place))
+    file = None if asked.file is None else named.existing(asked.file)
+    client = Client(output, job="sql" if file is None else job_name(file))
     if asked.execute:
-        return _answer(client, place, asked.execute)
-    if place is not None:
-        return _whole(client, script(place), asked)
+        return _answer(client, file, asked.execute)
+    if file is not None:
+        return _whole(client, script(file), asked)
     if sys.stdin.isatty():
         from headrace.client.prompt import prompt
 

@@ -16,7 +16,7 @@ HASH = re.compile(r"-[0-9a-f]{6}(?:[0-9a-f]{2})?(?![\w-])")
 
 
 def readable(name: str, known: str = "") -> str:
-    """A stored name of which no plan here knows what to say in its place, without what no people read; `known` stays as it is.
+    """A stored name without the hash in it, for messages where no plan is at hand to give a display name; `known` stays as it is.
 
     >>> readable("upserts-3e4becd6.jdbc"), readable("spent")
     ('upserts.jdbc', 'spent')

@@ -24,9 +24,10 @@ from headrace.spark.migrate.migrate import migrate
 from headrace.spark.migrate.migration import Migration
 from headrace.spark.migrate.rewind import Rewinding, rewind
 from headrace.spark.run.progress import Display, Progress
+from headrace.spark.run.ready import suit
 from headrace.spark.run.run import Run
 from headrace.spark.run.signals import Signals
-from headrace.spark.run.start import start, suit
+from headrace.spark.run.start import start
 from headrace.spark.run.summary import Summary
 from headrace.spelling import suggestion
 from headrace.sql.catalogue import Catalogue

@@ -279,7 +279,7 @@ def test_a_view_that_is_edited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
         """
         STATE_CHANGED: out has rows of an earlier version in <tmp>/out, and aggregate(sales), which is new or was changed, would begin without the rows that were read before
           at test_succession.py:*: return rows.group_by("shop").agg(spent=f"sum({of})")
-          hint: nothing was changed. Go on with the version that the checkpoint is of; or start over with fresh=True, which empties the sinks and reads all again; or run this version as a job of another name, with sinks of its own.
+          hint: nothing was changed: go on with the version that the checkpoint is of; or start over with fresh=True, which empties the sinks and reads all again; or run this version as a job of another name, with sinks of its own.
           more: headrace error STATE_CHANGED
         """,
         lambda: run("amount * 2"),

@@ -24,8 +24,8 @@ from headrace.spark.compile.identity import DEAD_LETTERS, PROGRAM, SINK, Entry, 
 from headrace.spark.compile.job import SparkJob
 
 _CURE = (
-    "nothing was changed. Go on with the version that the checkpoint is of; or start over with fresh=True, which empties the sinks and "
-    "reads all again; or run this version as a job of another name, with sinks of its own."
+    "go on with the version that the checkpoint is of; or start over with fresh=True, which empties the sinks and reads all again; or run "
+    "this version as a job of another name, with sinks of its own."
 )
 
 
@@ -51,8 +51,8 @@ def refuse_mixed_results(
     totals: Mapping[str, Totals],
     mark: Callable[[str], Mark | None] = lambda sink: None,
 ) -> tuple[str, ...]:
-    """Refuse sinks and programs that would have rows of two versions of a query. What begins empty and harms nothing is told, a line for
-    each.
+    """Refuse sinks and programs that would have rows of two versions of a query. The answer has a line for each
+    part that begins empty and harms nothing.
 
     `names`: under which name the checkpoint knows each query of the job; `totals`: of each stored query what its epochs have counted;
     `mark`: what a sink holds where it writes now, None where that is not known.
@@ -100,7 +100,7 @@ def _mixed(
     place, was = forerunner.place, forerunner.query
     if was.name != query.name:
         gone = [name for name in was.sources if name not in read]
-        cure = f'a source that was renamed gets its name back with name="{gone[0]}"; else {_CURE}' if gone else _CURE
+        cure = f'a source that was renamed gets its name back with name="{gone[0]}"; or ' if gone else ""
         return _refused(
             sink, f"{sink.name} would write rows of {', '.join(query.sources)} to {place}, which has rows of {', '.join(was.sources)}", cure
         )
@@ -139,7 +139,7 @@ def _moved(
     return _refused(
         sink,
         f"{sink.name} would write to {place}, and changes of {changing[0].name} are of rows that it has written to {forerunner.place}",
-        f"Move what is there to the new place, with all that lies beside it; else {_CURE}",
+        "move what is there to the new place, with all that lies beside it; or ",
     )
 
 
@@ -159,8 +159,8 @@ def _mixed_programs(operators: Iterable[Node], old: QueryIdentity, now: QueryIde
             yield _refused(node, f"{name} has state of rows of {changing[0].name} that were computed in another way")
 
 
-def _refused(node: Node, message: str, cure: str = _CURE) -> HeadraceError:
-    return HeadraceError("STATE_CHANGED", message, hint=cure, site=node.site)
+def _refused(node: Node, message: str, first: str = "") -> HeadraceError:
+    return HeadraceError("STATE_CHANGED", message, hint=f"nothing was changed: {first}{_CURE}", site=node.site)
 
 
 def _partial(sink: Sink, forerunner: _Forerunner | None, epoch: int) -> Iterator[str]:

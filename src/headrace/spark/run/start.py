@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
@@ -11,34 +10,26 @@ from pathlib import Path
 from typing import Any
 
 from headrace import ports
-from headrace.durable.marks import Mark
 from headrace.errors import HeadraceError
-from headrace.jvm import fetch
-from headrace.jvm.packages import require
 from headrace.jvm.session import session
 from headrace.masking import leaving
 from headrace.ops import Lookup, Source
-from headrace.ops.operator import Connected
-from headrace.plan import DisplayNames, Plan, displayed
+from headrace.plan import DisplayNames, Plan
 from headrace.ports import aside
 from headrace.spark.checkpoint import repaired, torn
-from headrace.spark.checkpoint.compare import identified, refuse_in_mid_epoch, with_frozen_schemas
-from headrace.spark.checkpoint.folder import Checkpoint, Stored, migrated
+from headrace.spark.checkpoint.folder import Checkpoint, Stored
 from headrace.spark.checkpoint.lease import SILENCE
 from headrace.spark.checkpoint.relocation import mend
-from headrace.spark.checkpoint.succession import refuse_mixed_results
-from headrace.spark.compile.computed import check_computed
 from headrace.spark.compile.document import build
-from headrace.spark.compile.identity import DEAD_LETTERS, Identity, QueryIdentity, repaired_scan
+from headrace.spark.compile.identity import DEAD_LETTERS, QueryIdentity, repaired_scan
 from headrace.spark.compile.job import SparkJob
 from headrace.spark.compile.levels import Query
-from headrace.spark.compile.placing import in_parts
-from headrace.spark.run.ahead import refuse_other_history
 from headrace.spark.run.epochs import Committer, OpenSink
 from headrace.spark.run.kernel import start_query
 from headrace.spark.run.loader import Loader
-from headrace.spark.run.outlets import Outlet, at, each, outlets_of, provide
+from headrace.spark.run.outlets import Outlet, at, each, provide
 from headrace.spark.run.query import RunningQuery
+from headrace.spark.run.ready import ready
 from headrace.spark.run.run import Run
 
 
@@ -112,9 +103,9 @@ def begin(
     before: Stored | None = None
     opening = False
     try:
-        ready = _ready(job, checkpoint, partitions, fresh=fresh)
-        job, identity, names, outlets = ready.job, ready.identity, ready.names, ready.outlets
-        if ready.sealed:
+        state = ready(job, checkpoint, partitions, fresh=fresh)
+        job, identity, names, outlets = state.job, state.identity, state.names, state.outlets
+        if state.sealed:
             return Started(checkpoint, [], opened.close, sealed=True, letters_before=_put_aside(checkpoint))
         if fresh:
             checkpoint.begin_clearing()
@@ -122,20 +113,20 @@ def begin(
         before = checkpoint.stored
         if before is None:
             # Before sinks make anything here: a folder with something in it is a checkpoint by its job.json, and sinks know it by its id.
-            checkpoint.store(job.plan.job, job.plan.to_json(), job.settings, ready.partitions, identity)
+            checkpoint.store(job.plan.job, job.plan.to_json(), job.settings, state.partitions, identity)
         opening = True
         sinks = {name: _open(job, identity.query(name), checkpoint, outlets[name], opened) for _, name in each(job, names)}
         checkpoint.end_clearing()
         refused = _put_aside(checkpoint)
         if before is not None:
             # A version that a sink refuses leaves nothing behind.
-            checkpoint.store(job.plan.job, job.plan.to_json(), job.settings, ready.partitions, identity)
+            checkpoint.store(job.plan.job, job.plan.to_json(), job.settings, state.partitions, identity)
         for query, name in each(job, names):
             running.append(
-                _started(job, query, identity.query(name), checkpoint, sinks[name], ready.partitions, every, clock, ready.anew[name])
+                _started(job, query, identity.query(name), checkpoint, sinks[name], state.partitions, every, clock, state.anew[name])
             )
         letters = sum(one.began.rows.get(DEAD_LETTERS, 0) for one in running)
-        return Started(checkpoint, running, opened.close, notices=ready.notices, letters_before=refused + letters)
+        return Started(checkpoint, running, opened.close, notices=state.notices, letters_before=refused + letters)
     except BaseException as problem:
         _displayed(problem, job, checkpoint)
         for one in running:
@@ -156,7 +147,7 @@ def refusal(job: SparkJob, folder: Path) -> HeadraceError | None:
     try:
         _provide(job)
         checkpoint = Checkpoint(folder)
-        _ready(job, checkpoint, None)
+        ready(job, checkpoint, None)
     except HeadraceError as problem:
         if checkpoint is not None:
             _displayed(problem, job, checkpoint)
@@ -166,61 +157,6 @@ def refusal(job: SparkJob, folder: Path) -> HeadraceError | None:
             checkpoint.lease.decline()
             checkpoint.close()
     return None
-
-
-@dataclass(frozen=True)
-class _Ready:
-    """A job that nothing refuses on its checkpoint. `anew`: of each query whether an epoch is pending that no sink holds; `notices`: what
-    begins empty beside the past of the checkpoint, a line for each.
-    """
-
-    job: SparkJob
-    identity: Identity
-    names: Mapping[str, str]
-    outlets: Mapping[str, list[Outlet]]
-    anew: Mapping[str, bool]
-    partitions: int
-    sealed: bool
-    notices: tuple[str, ...]
-
-
-def _ready(job: SparkJob, checkpoint: Checkpoint, partitions: int | None, *, fresh: bool = False) -> _Ready:
-    """Refuse what the plan, the checkpoint and the sinks refuse; nothing is touched."""
-    if not fresh and checkpoint.migrated is not None:
-        raise migrated(checkpoint.folder, checkpoint.migrated)
-    # Nothing depends on what a start stored that never got to its queries.
-    stored = checkpoint.stored if checkpoint.begun else None
-    job = with_frozen_schemas(job, stored)
-    identity, names = identified(job, stored, checkpoint.folder)
-    suit(job, starting=True)
-    outlets = {name: outlets_of(job, query, checkpoint.dead_letters(name)) for query, name in each(job, names)}
-    anew = dict.fromkeys(outlets, False)
-    notices: tuple[str, ...] = ()
-    if stored is not None and not fresh:
-        totals = {query.name: checkpoint.record(query.name).totals for query in stored.identity.queries}
-        notices = refuse_mixed_results(job, stored, identity, names, totals, _marks(job, checkpoint, outlets))
-        for name in outlets:
-            anew[name] = refuse_other_history(job, checkpoint, name, outlets)
-    check_computed(job, [identity.query(name) for name in names.values()])
-    if stored is not None and not fresh:
-        refuse_in_mid_epoch(job.plan, stored.plan, _unfinished(job, checkpoint, names))
-    number = _partitions(stored, partitions)
-    ended = stored is not None and (checkpoint.sealed or checkpoint.sealing)
-    if stored is not None and ended:
-        _refuse_endless(job)
-        _refuse_new_input(job, checkpoint, stored, names)
-    return _Ready(job, identity, names, outlets, anew, number, ended and checkpoint.sealed, notices)
-
-
-def _marks(job: SparkJob, checkpoint: Checkpoint, outlets: Mapping[str, list[Outlet]]) -> Callable[[str], Mark | None]:
-    """What the sink of a name holds where it writes now."""
-
-    def mark(name: str) -> Mark | None:
-        query, one = next((query, one) for query, sinks in outlets.items() for one in sinks if one.name == name)
-        with at(one.node):
-            return one.sink.mark(one.context(job, checkpoint, query))
-
-    return mark
 
 
 def _provide(job: SparkJob) -> None:
@@ -249,81 +185,6 @@ def _displayed(problem: BaseException, job: SparkJob, checkpoint: Checkpoint) ->
 def _check(node: Source | Lookup) -> None:
     with at(node):
         node.connect().check()
-
-
-@leaving()
-def suit(job: SparkJob, *, starting: bool = False) -> None:
-    """Ask for each connector whether what it needs is there or may be fetched, and each sink whether it takes what comes to it."""
-    with displayed(job.plan):
-        _suit(job, starting)
-
-
-def _suit(job: SparkJob, starting: bool) -> None:
-    for node in job.plan.nodes.values():
-        if isinstance(node, Connected):
-            with at(node):
-                connector = node.connect()
-                require(connector.needs, fetching=fetch.allowed())
-                if isinstance(connector, ports.Sink):
-                    try:
-                        connector.suits(str(node.name), job.schemas.of[str(node.name)])
-                    except HeadraceError as error:
-                        # A job can be made where nobody reaches its servers.
-                        if starting or error.fault != "environment":
-                            raise
-
-
-def _unfinished(job: SparkJob, checkpoint: Checkpoint, names: Mapping[str, str]) -> dict[str, int]:
-    """The epochs that come again, of sinks that may have them in part."""
-    found = [(sink, checkpoint.unfinished(name)) for query, name in each(job, names) for sink in query.sinks if in_parts(sink)]
-    return {str(sink.name): epoch for sink, epoch in found if epoch is not None}
-
-
-def _partitions(stored: Stored | None, asked: int | None) -> int:
-    """Tasks per level: those of the checkpoint, else those asked for, else one per core."""
-    if stored is None:
-        return asked or session().sparkContext.defaultParallelism
-    if asked not in (None, stored.partitions):
-        raise HeadraceError(
-            "PARTITIONS_CHANGED",
-            f"{asked} partitions were asked for, and the checkpoint has {stored.partitions}",
-            hint=f"ask for {stored.partitions} or none, or start over with fresh=True.",
-        )
-    return stored.partitions
-
-
-def _refuse_endless(job: SparkJob) -> None:
-    """What is read without an end needs a watermark that goes on, and that of a sealed checkpoint stands at the end of time."""
-    endless = [str(source.name) for source in job.sources if not source.connect().traits.bounded]
-    if endless:
-        has = "has" if len(endless) == 1 else "have"
-        raise _sealed(f"{', '.join(endless)} {has} no end now")
-
-
-def _refuse_new_input(job: SparkJob, checkpoint: Checkpoint, stored: Stored, names: Mapping[str, str]) -> None:
-    """A sealed checkpoint stands at the end of time: whatever came now would be late."""
-    before = {node["name"]: node for node in stored.plan["nodes"]}
-    found: list[str] = []
-    for query, name in each(job, names):
-        for source in query.sources:
-            context = ports.SourceContext(str(source.name), checkpoint.query(name), job.time_zone)
-            with at(source):
-                unread = source.connect().unread(session(), context)
-            mended = repaired.unread(checkpoint.folder, checkpoint.query(name), str(source.name))
-            unread = mended + (unread or 0) if mended else unread
-            known = before.get(str(source.name), {})
-            if unread or (unread is None and known.get("options") != json.loads(json.dumps(dict(source.options)))):
-                found.append(f"{source.name} ({unread} new)" if unread else str(source.name))
-    if found:
-        raise _sealed(f"{', '.join(dict.fromkeys(found))} has new input")
-
-
-def _sealed(what: str) -> HeadraceError:
-    return HeadraceError(
-        "CHECKPOINT_SEALED",
-        f"{what}, and the job has read its bounded input to the end and fired all its timers",
-        hint="start over with fresh=True; flush=False keeps a job open for input that comes later.",
-    )
 
 
 def _open(job: SparkJob, identity: QueryIdentity, checkpoint: Checkpoint, outlets: list[Outlet], opened: ExitStack) -> dict[int, OpenSink]:
