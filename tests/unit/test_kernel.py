@@ -22,10 +22,10 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("bind",),
     ("lift", "operator", "source"),
     ("operator/aggregate", "operator/join", "operator/partition", "operator/program", "operator/session", "route"),
-    ("check", "sink", "task"),
+    ("sink", "task"),
     ("level", "lookup"),
     ("query",),
-    ("inspect", "migrate"),
+    ("check", "inspect", "migrate"),
     ("run",),
 )
 FLOOR = {folder: number for number, floor in enumerate(FLOORS) for folder in floor}

@@ -3,7 +3,7 @@ package headrace.check
 import scala.collection.mutable
 import scala.util.control.NonFatal
 
-import headrace.bind.{Bind, Clock, Declared, TextColumns, TimeWindows}
+import headrace.bind.{Bind, Clock, Declared, Fault, TextColumns, TimeWindows}
 import headrace.document._
 import headrace.lift.Total
 import headrace.operator.program.Program

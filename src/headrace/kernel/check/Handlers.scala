@@ -3,7 +3,7 @@ package headrace.check
 import scala.collection.mutable
 import scala.util.control.NonFatal
 
-import headrace.bind.{Aggregation, Bind}
+import headrace.bind.{Aggregation, Bind, Fault}
 import headrace.document.AskedProgramText
 import headrace.operator.program.{Program, Scopes}
 import headrace.wire.Wire

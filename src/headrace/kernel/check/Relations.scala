@@ -1,6 +1,6 @@
 package headrace.check
 
-import headrace.bind.{Bind, Declared, TimeWindows}
+import headrace.bind.{Bind, Declared, Fault, TimeWindows}
 import headrace.document._
 import headrace.operator.aggregate.Aggregate
 import headrace.operator.partition.WindowPlan

@@ -3,7 +3,7 @@ package headrace.inspect
 import scala.util.control.NonFatal
 
 import headrace.HeadraceKernelException
-import headrace.check.Fault
+import headrace.bind.Fault
 import headrace.letter.Failure
 import headrace.sink.Pickled
 import org.apache.spark.SparkThrowable

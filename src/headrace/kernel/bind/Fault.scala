@@ -1,6 +1,5 @@
-package headrace.check
+package headrace.bind
 
-import headrace.bind.TextColumns
 import org.apache.spark.SparkThrowable
 import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.types.{DataType, StructType}
