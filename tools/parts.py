@@ -1,6 +1,6 @@
-"""Writes the Scala by which the kernel reads its documents, from the dataclasses that Python writes them with.
+"""Writes the Scala by which the kernel reads its documents and finds its operators, from the dataclasses that Python writes them with.
 
-python tools/parts.py           writes the files in kernel/document that begin with a note of it (`make parts`)
+python tools/parts.py           writes kernel/query/RelationalKinds.scala, and the files in kernel/document that begin with a note of it (`make parts`)
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ from headrace.spark.compile.fields import Document  # noqa: E402
 from headrace.spark.inspect.parts import Inspection  # noqa: E402
 from headrace.spark.migrate.parts import MigrationText  # noqa: E402
 
-FOLDER = ROOT / "src" / "headrace" / "kernel" / "document"
+KERNEL = ROOT / "src" / "headrace" / "kernel"
+FOLDER = KERNEL / "document"
+OPERATORS = KERNEL / "query" / "RelationalKinds.scala"
 NOTE = "// Written by tools/parts.py from the dataclasses in Python; a test compares. `make parts` writes it anew."
 WIDTH = 140
 
@@ -281,8 +283,32 @@ def _comment(part: type[Part]) -> str:
     return "\n".join([f"/** {first}", *(f"  * {line}".rstrip() for line in rest), "  */"])
 
 
+def operators() -> str:
+    """The object of each operator of queries, by the class of what is said of one: of `TopText` it is `Top`, in any folder of operators."""
+    names = sorted(scala_name(text) for text, _ in kinds(RelationText))
+    folders = sorted(folder.name for folder in (KERNEL / "operator").iterdir() if folder.is_dir())
+    return "\n".join(
+        (
+            NOTE,
+            "package headrace.query",
+            "",
+            "import headrace.document._",
+            "import headrace.operator._",
+            *(f"import headrace.operator.{folder}._" for folder in folders),
+            "",
+            "/** The kind of an operator of queries: of `TopText` it is the object `Top`. */",
+            "private[query] object RelationalKinds {",
+            "  def of(relation: RelationText): Kinds.Of[_] = relation match {",
+            *(f"    case text: {name} => new Kinds.Of({name.removesuffix('Text')}, text)" for name in names),
+            "  }",
+            "}",
+            "",
+        )
+    )
+
+
 def written() -> dict[str, str]:
-    """The files as they are."""
+    """The files of documents as they are."""
     found = {file.name: file.read_text(encoding="utf-8") for file in FOLDER.iterdir()}
     return {name: text for name, text in found.items() if text.startswith(NOTE)}
 
@@ -292,3 +318,4 @@ if __name__ == "__main__":
         (FOLDER / name).unlink()
     for name, text in files().items():
         (FOLDER / name).write_text(text, encoding="utf-8")
+    OPERATORS.write_text(operators(), encoding="utf-8")

@@ -6,6 +6,7 @@ import scala.util.control.NonFatal
 import headrace.bind.{Bind, Clock, Declared, Fault, TextColumns, TimeWindows}
 import headrace.document._
 import headrace.lift.Total
+import headrace.operator.OperatorSchema
 import headrace.operator.program.Program
 import headrace.route.Unweigh
 import org.apache.spark.sql.{AnalysisException, SparkSession}
@@ -224,9 +225,9 @@ private final class Check(val session: SparkSession) {
     if (known.size == inputs.size) work(known)
   }
 
-  private def learn(id: String, found: Option[(StructType, StructType)]): Unit = found.foreach { case (rows, key) =>
-    schemas(id) = rows
-    keys(id) = key
+  private def learn(id: String, schema: Option[OperatorSchema]): Unit = schema.foreach { one =>
+    schemas(id) = one.rows
+    keys(id) = one.key
   }
 
   private def steps(id: String, nodeSite: String, asked: AskedStepsText): Unit = schemas.get(asked.input).foreach { from =>

@@ -2,6 +2,7 @@ package headrace.operator
 
 import headrace.document.ConsolidateText
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.types.StructType
 
 /** The net of each row of an epoch: what readers of changes see. It keeps nothing. */
 final case class Consolidate(name: String) extends OperatorSpec {
@@ -10,6 +11,7 @@ final case class Consolidate(name: String) extends OperatorSpec {
 }
 
 object Consolidate extends RelationalKind[ConsolidateText] {
+  override def schema(check: OperatorCheck, text: ConsolidateText, from: Seq[StructType]): OperatorSchema = WholeRows.schema(from.head)
   override def build(session: SparkSession, read: Relational[ConsolidateText]): Consolidate = Consolidate(read.name)
   override def layout(session: SparkSession, read: Relational[ConsolidateText]): Layout = Layout.of(read)
 }

@@ -28,6 +28,12 @@ object HeavyHitters extends RelationalKind[HeavyHittersText] {
   private[operator] val Counts = 1
   private[operator] val Bags = 2
 
+  override def schema(check: OperatorCheck, text: HeavyHittersText, from: Seq[StructType]): OperatorSchema = {
+    check.keys(from.head, "by")
+    val numbers = Seq("count", "overestimate").map(StructField(_, LongType, nullable = false))
+    OperatorSchema(StructType(from.head ++ numbers), new StructType)
+  }
+
   override def build(session: SparkSession, read: Relational[HeavyHittersText]): HeavyHitters =
     HeavyHitters(read.name, read.side(0), read.text.k, read.text.counters)
 
@@ -59,7 +65,7 @@ private final class HeavyHittersRun(spec: HeavyHitters) extends Operator {
 
   private var state: State = _
   private var out: Out = _
-  private var was: Seq[UnsafeRow] = Nil
+  private var before: Seq[UnsafeRow] = Nil
   private var isOpen = false
 
   override def open(epoch: Epoch): Unit = ()
@@ -68,13 +74,13 @@ private final class HeavyHittersRun(spec: HeavyHitters) extends Operator {
     this.state = state
     this.out = out
     rows.of(inputs, out)
-    val had = state.get()
-    if (had != null && had(0) != HeavyHitters.Format) throw new IllegalStateException(s"state of heavy hitters has format ${had(0)}")
-    roots.read(state, had, HeavyHitters.Header)
+    val bytes = state.get()
+    if (bytes != null && bytes(0) != HeavyHitters.Format) throw new IllegalStateException(s"state of heavy hitters has format ${bytes(0)}")
+    roots.read(state, bytes, HeavyHitters.Header)
     counters.open(roots.pages(HeavyHitters.Counters))
     counts.open(roots.pages(HeavyHitters.Counts))
     isOpen = true
-    was = first()
+    before = highest()
   }
 
   override def step(): Boolean =
@@ -82,7 +88,7 @@ private final class HeavyHittersRun(spec: HeavyHitters) extends Operator {
       count(rows.next())
       true
     } else {
-      say()
+      send()
       finish()
       false
     }
@@ -92,28 +98,28 @@ private final class HeavyHittersRun(spec: HeavyHitters) extends Operator {
     value.clear()
     columns.columnsOf(input.row, value)
     if (counters.find(value.array, value.length)) {
-      val had = counters.count
-      move(had, Math.addExact(had, input.weight))
+      val count = counters.count
+      move(count, Math.addExact(count, input.weight))
       counters.add(value.array, value.length, null, 0L, 0, input.weight)
     } else {
-      val rarest = if (counters.entries < spec.counters) 0L else take()
-      numbers.setLong(0, rarest)
-      val has = Math.addExact(rarest, input.weight)
-      counters.add(value.array, value.length, keep(both(input.row, numbers)), has)
-      move(0L, has)
+      val overestimate = if (counters.entries < spec.counters) 0L else removeRarest()
+      numbers.setLong(0, overestimate)
+      val count = Math.addExact(overestimate, input.weight)
+      counters.add(value.array, value.length, keep(both(input.row, numbers)), count)
+      move(0L, count)
     }
   }
 
   /** Removes the rarest value, of equally rare ones the last, and answers its count. */
-  private def take(): Long = {
+  private def removeRarest(): Long = {
     counts.last()
     val at = counts.keyAt
-    val found = java.util.Arrays.copyOfRange(counts.keyBytes, at + 8, at + counts.keySize)
+    val rarest = java.util.Arrays.copyOfRange(counts.keyBytes, at + 8, at + counts.keySize)
     counts.removeHere()
-    counters.find(found, found.length)
-    val had = counters.count
+    counters.find(rarest, rarest.length)
+    val count = counters.count
     counters.removeHere()
-    had
+    count
   }
 
   /** Puts the present value in its place among the counts; 0 is none. */
@@ -133,27 +139,27 @@ private final class HeavyHittersRun(spec: HeavyHitters) extends Operator {
   }
 
   /** The most frequent values, with their counts. */
-  private def first(): Seq[UnsafeRow] = {
-    val found = Seq.newBuilder[UnsafeRow]
+  private def highest(): Seq[UnsafeRow] = {
+    val shown = Seq.newBuilder[UnsafeRow]
     cursor.forward()
     var n = 0L
     while (n < spec.k && cursor.next()) {
-      val value = java.util.Arrays.copyOfRange(cursor.keyBytes, 8, cursor.keySize)
-      counters.find(value, value.length)
+      val key = java.util.Arrays.copyOfRange(cursor.keyBytes, 8, cursor.keySize)
+      counters.find(key, key.length)
       counters.value(stored)
       numbers.setLong(0, counters.count)
-      found += show(both(stored, numbers)).copy()
+      shown += show(both(stored, numbers)).copy()
       n += 1
     }
     cursor.stop()
-    found.result()
+    shown.result()
   }
 
-  private def say(): Unit = {
-    val has = first()
-    val (before, after) = (was.toSet, has.toSet)
-    was.foreach(row => if (!after(row)) out.emit(Relational.Main, row, Input.NoTime, -1L))
-    has.foreach(row => if (!before(row)) out.emit(Relational.Main, row, Input.NoTime))
+  private def send(): Unit = {
+    val after = highest()
+    val (gone, come) = (before.toSet -- after, after.toSet -- before)
+    before.foreach(row => if (gone(row)) out.emit(Relational.Main, row, Input.NoTime, -1L))
+    after.foreach(row => if (come(row)) out.emit(Relational.Main, row, Input.NoTime))
   }
 
   private def finish(): Unit = {
@@ -161,10 +167,10 @@ private final class HeavyHittersRun(spec: HeavyHitters) extends Operator {
     counters.close()
     counts.close()
     if (roots.changed) {
-      val value = new Array[Byte](HeavyHitters.Header + roots.size)
-      value(0) = HeavyHitters.Format
-      roots.write(value, HeavyHitters.Header)
-      state.put(value)
+      val bytes = new Array[Byte](HeavyHitters.Header + roots.size)
+      bytes(0) = HeavyHitters.Format
+      roots.write(bytes, HeavyHitters.Header)
+      state.put(bytes)
     }
   }
 
@@ -177,7 +183,7 @@ private final class HeavyHittersRun(spec: HeavyHitters) extends Operator {
       counts.abandon()
     }
     roots.release()
-    was = Nil
+    before = Nil
     state = null
     out = null
   }

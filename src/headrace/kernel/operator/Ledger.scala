@@ -14,6 +14,7 @@ final case class Ledger(name: String, row: StructType) extends OperatorSpec {
 }
 
 object Ledger extends RelationalKind[LedgerText] {
+  override def schema(check: OperatorCheck, text: LedgerText, from: Seq[StructType]): OperatorSchema = WholeRows.schema(from.head)
   override def build(session: SparkSession, read: Relational[LedgerText]): Ledger = Ledger(read.name, read.side(0))
   override def layout(session: SparkSession, read: Relational[LedgerText]): Layout = WholeRows.layout(read)
 }

@@ -21,6 +21,12 @@ final case class Temporal(name: String, row: StructType, since: Seq[Expression],
 }
 
 object Temporal extends RelationalKind[TemporalText] {
+  override def schema(check: OperatorCheck, text: TemporalText, from: Seq[StructType]): OperatorSchema = {
+    for ((side, times) <- Seq("since" -> text.since, "until" -> text.until); (time, i) <- times.zipWithIndex)
+      check.bound(from.head, time, s"$side/$i")
+    WholeRows.schema(from.head)
+  }
+
   override def build(session: SparkSession, read: Relational[TemporalText]): Temporal = Settings.inForce(session) {
     def bound(texts: Seq[String]) = Bind.expressions(session, read.side(0), texts)
     Temporal(read.name, read.side(0), bound(read.text.since), bound(read.text.until))

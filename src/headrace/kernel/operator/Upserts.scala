@@ -8,7 +8,7 @@ import headrace.state.State
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow, UnsafeRow}
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{StringType, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
 /** The one row of each key: of an epoch at the most one that goes and one that comes, what goes first.
@@ -35,6 +35,13 @@ final case class Upserts(
 }
 
 object Upserts extends RelationalKind[UpsertsText] {
+  override def schema(check: OperatorCheck, text: UpsertsText, from: Seq[StructType]): OperatorSchema = {
+    val columns = text.by.map(from.head(_))
+    check.keys(columns, "by")
+    val key = StructType(columns.zipWithIndex.map { case (c, i) => OperatorCheck.keyColumn(i, c.dataType) })
+    OperatorSchema(if (text.pairs) from.head.add("_change", StringType) else from.head, key)
+  }
+
   override def build(session: SparkSession, read: Relational[UpsertsText]): Upserts = {
     val text = read.text
     // In a key columns are numbered; the user is told of them by their names.

@@ -4,6 +4,7 @@ import headrace.bind.Bind
 import headrace.state.State
 import headrace.wire.Counts
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.types.StructType
 
 /** An operator whose keys are the rows themselves: of each, all that comes in an epoch is one net weight. */
 private[operator] abstract class WholeRows extends Operator {
@@ -47,6 +48,9 @@ private[operator] abstract class WholeRows extends Operator {
 }
 
 private[operator] object WholeRows {
+
+  /** The row is the key. */
+  def schema(row: StructType): OperatorSchema = OperatorSchema(row, row)
 
   /** What is kept of each row begins with its count. Rows are keys, so they are decoded as their own columns. */
   def layout(read: Relational[_]): Layout = {

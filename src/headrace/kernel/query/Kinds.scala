@@ -2,30 +2,33 @@ package headrace.query
 
 import headrace.document._
 import headrace.operator._
-import headrace.operator.aggregate.Aggregate
-import headrace.operator.join.{AsOf, Join}
-import headrace.operator.partition.{Partition, Top}
 import headrace.operator.program.ProgramOperator
-import headrace.operator.session.Sessions
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.types.StructType
 
-/** The operators the kernel can host, by what a document says of them. A new kind has its line here and nowhere else. */
+/** The operators the kernel can host, by what a document says of them. */
 private[headrace] object Kinds {
+
+  /** Checks what a plan says of an operator of queries, and says which columns it has. */
+  def schema(check: OperatorCheck, relation: RelationText, from: Seq[StructType]): OperatorSchema =
+    RelationalKinds.of(relation).schema(check, from)
 
   /** Binds an operator of a query document, on the driver. */
   def build(session: SparkSession, operator: OperatorText): OperatorSpec = operator match {
     case program: ProgramText => ProgramOperator.build(session, program)
     case relational: RelationalText =>
+      val inner = RelationalKinds.of(relational.relation).build(session, relational)
       val read = Relational.of(relational)
-      Expiring.around(read, Closing.around(session, read, of(read).build(session)))
+      Expiring.around(read, Closing.around(session, read, inner))
   }
 
   /** What an operator keeps of which a document says this, with what is around it. */
   def layout(session: SparkSession, operator: OperatorText): Layout = operator match {
     case program: ProgramText => ProgramOperator.layout(session, program)
     case relational: RelationalText =>
+      val inner = RelationalKinds.of(relational.relation).layout(session, relational)
       val read = Relational.of(relational)
-      Expiring.layout(read, Closing.layout(read, of(read).layout(session)))
+      Expiring.layout(read, Closing.layout(read, inner))
   }
 
   /** What an offline rewrite makes of the bags of an operator for another version of it. */
@@ -33,23 +36,10 @@ private[headrace] object Kinds {
     case program: ProgramChangeText => ProgramOperator.rewrite(program)
   }
 
-  private def of(read: Relational[RelationText]): Of[_] = read.text match {
-    case text: AggregateText => new Of(Aggregate, read.copy(text = text))
-    case text: JoinText => new Of(Join, read.copy(text = text))
-    case text: AsOfText => new Of(AsOf, read.copy(text = text))
-    case text: PartitionText => new Of(Partition, read.copy(text = text))
-    case text: TopText => new Of(Top, read.copy(text = text))
-    case text: LedgerText => new Of(Ledger, read.copy(text = text))
-    case text: ConsolidateText => new Of(Consolidate, read.copy(text = text))
-    case text: UpsertsText => new Of(Upserts, read.copy(text = text))
-    case text: TemporalText => new Of(Temporal, read.copy(text = text))
-    case text: SessionsText => new Of(Sessions, read.copy(text = text))
-    case text: HeavyHittersText => new Of(HeavyHitters, read.copy(text = text))
-  }
-
-  /** A kind, and what a document says of one of its operators. */
-  private final class Of[T](kind: OperatorKind[T], read: T) {
-    def build(session: SparkSession): OperatorSpec = kind.build(session, read)
-    def layout(session: SparkSession): Layout = kind.layout(session, read)
+  /** A kind, and what is said of one of its operators. */
+  private[query] final class Of[T <: RelationText](kind: RelationalKind[T], text: T) {
+    def schema(check: OperatorCheck, from: Seq[StructType]): OperatorSchema = kind.schema(check, text, from)
+    def build(session: SparkSession, operator: RelationalText): OperatorSpec = kind.build(session, Relational(operator, text))
+    def layout(session: SparkSession, operator: RelationalText): Layout = kind.layout(session, Relational(operator, text))
   }
 }

@@ -1,7 +1,7 @@
 package headrace.route
 
 import org.apache.spark.sql.catalyst.expressions.{Expression, Generator}
-import org.apache.spark.sql.types.{DataType, IntegerType, LongType, StringType, StructField, StructType}
+import org.apache.spark.sql.types.{DataType, LongType, StringType, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
 /** Steps and routes with their expressions bound: what travels to the executors, data only.
@@ -78,9 +78,6 @@ sealed trait Delivery extends Serializable {
 }
 
 object Delivery {
-
-  /** The key of a shard is its number. */
-  val shardKey: StructType = StructType(Seq(StructField("shard", IntegerType, nullable = false)))
 
   /** To none: the consumer is a sink. */
   case object None extends Delivery

@@ -1,12 +1,14 @@
 package headrace.operator.aggregate
 
-import headrace.bind.{Aggregation, Bind}
+import scala.util.{Left, Right}
+
+import headrace.bind.{Aggregation, Bind, Fault}
 import headrace.document.{AggregateText, ClosesText}
-import headrace.operator.{Layout, Relational, RelationalKind}
+import headrace.operator.{Layout, OperatorCheck, OperatorSchema, Relational, RelationalKind}
 import org.apache.spark.sql.{AnalysisException, SparkSession}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.headrace.Settings
-import org.apache.spark.sql.types.{DataType, StructType}
+import org.apache.spark.sql.types.{DataType, StructField, StructType}
 
 /** Groups of rows as one row each, kept up to date.
   *
@@ -16,6 +18,28 @@ import org.apache.spark.sql.types.{DataType, StructType}
   * }}}
   */
 object Aggregate extends RelationalKind[AggregateText] {
+
+  override def schema(check: OperatorCheck, text: AggregateText, from: Seq[StructType]): OperatorSchema = {
+    val key = StructType(text.keys.zipWithIndex.flatMap { case ((name, sql), i) =>
+      check.bound(from.head, sql, s"keys/$i").map { e =>
+        val dataType = Bind.loosen(e.dataType)
+        if (!OperatorCheck.isKey(dataType)) check.fault(s"keys/$i", sql, Fault.keyType(name, dataType))
+        StructField(name, dataType)
+      }
+    })
+    val outcomes = bound(check.session, from.head, text.aggregates.map(_._2)).zip(text.aggregates)
+    val ofKeys = key.zip(text.keys).flatMap { case (column, (_, sql)) => storage(column.dataType).map(sql -> _) }
+    check.keeps(outcomes.collect { case (Right(one), (_, sql)) => sql -> storage(one) } ++ ofKeys)
+    val columns = outcomes.zipWithIndex.flatMap {
+      case ((Right(one), (name, _)), _) =>
+        check.outside(one.parts)
+        Some(StructField(name, one.dataType))
+      case ((Left(e), (_, sql)), i) =>
+        check.fault(s"aggregates/$i", sql, Fault.of(e))
+        None
+    }
+    OperatorSchema(StructType(key.fields ++ columns), key)
+  }
 
   /** Binds an aggregate of a query document. Runs under the plan's settings, on the driver. */
   override def build(session: SparkSession, read: Relational[AggregateText]): AggregateOperator = Settings.inForce(session) {

@@ -1,11 +1,11 @@
 package headrace.operator.join
 
-import headrace.bind.Bind
+import headrace.bind.{Bind, Fault}
 import headrace.document.AsOfText
 import headrace.operator._
 import headrace.state.Roots
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{StructType, TimestampType}
 
 /** Which version of its key a row is given, at the most `within` micros away. */
 final case class Reach(direction: String, within: Long) {
@@ -86,6 +86,17 @@ final case class AsOf(
 object AsOf extends RelationalKind[AsOfText] {
   val Late = 2
   val LateVersions = 3
+
+  override def schema(check: OperatorCheck, text: AsOfText, from: Seq[StructType]): OperatorSchema = {
+    val Seq(left, right) = from
+    Seq(text.time._1 -> left, text.time._2 -> right).zipWithIndex.foreach { case ((sql, columns), i) =>
+      check.bound(columns, sql, s"time/$i").filter(_.dataType != TimestampType).foreach { e =>
+        check.fault(s"time/$i", sql, Fault.notTime(s"the time of the ${if (i == 0) "left" else "right"} side", e.dataType))
+      }
+    }
+    val shared = text.shared.toSet
+    OperatorSchema(StructType(left.fields ++ right.fields.filterNot(f => shared(f.name))), check.pairs(text.keys, left, right))
+  }
 
   override def build(session: SparkSession, read: Relational[AsOfText]): AsOf = {
     val text = read.text

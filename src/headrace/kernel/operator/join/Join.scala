@@ -6,7 +6,7 @@ import headrace.operator._
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeRow}
 import org.apache.spark.sql.headrace.Settings
-import org.apache.spark.sql.types.{LongType, StructField, StructType}
+import org.apache.spark.sql.types.{BooleanType, IntegerType, LongType, StructField, StructType}
 
 /** How the sides of a join meet. `pairs`: a row for each pair that meets; the others say of each left row only whether it meets any. */
 sealed abstract class How(val pairs: Boolean)
@@ -56,6 +56,21 @@ object Join extends RelationalKind[JoinText] {
   /** The right side's rows come first, so that left rows find all that they meet. */
   val Right = 0
   val Left = 1
+
+  private val Shard = StructType(Seq(StructField("shard", IntegerType, nullable = false)))
+
+  override def schema(check: OperatorCheck, text: JoinText, from: Seq[StructType]): OperatorSchema = {
+    val Seq(left, right) = from
+    val key = check.pairs(text.keys, left, right)
+    val both = StructType(left.fields ++ right.fields)
+    text.condition.foreach(check.condition(both, _, "condition"))
+    val rows = text.how match {
+      case "semi" | "anti" => left
+      case "existence" => left.add(text.mark.getOrElse("exists"), BooleanType)
+      case _ => both
+    }
+    OperatorSchema(rows, if (key.isEmpty) Shard else key)
+  }
 
   override def build(session: SparkSession, read: Relational[JoinText]): Join = Settings.inForce(session) {
     val (left, right) = (read.side(Left), read.side(Right))

@@ -3,11 +3,12 @@ package headrace.operator.partition
 import java.io.IOException
 import java.util.Arrays
 
+import headrace.bind.Fault
 import headrace.document.PartitionText
-import headrace.operator.{Epoch, Input, Layout, Operator, OperatorSpec, Relational, RelationalKind}
+import headrace.operator._
 import headrace.wire.OrderBytes
 import org.apache.spark.TaskContext
-import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.{AnalysisException, SparkSession}
 import org.apache.spark.sql.catalyst.expressions.{SortOrder, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.headrace.{Settings, WindowFunctions}
 import org.apache.spark.sql.types.StructType
@@ -23,6 +24,21 @@ final case class Partition(name: String, row: StructType, order: Seq[SortOrder],
 }
 
 object Partition extends RelationalKind[PartitionText] {
+  override def schema(check: OperatorCheck, text: PartitionText, from: Seq[StructType]): OperatorSchema = {
+    check.order(text.order, from.head)
+    val rows =
+      try {
+        val plan = WindowPlan.of(check.session, from.head, text.functions)
+        check.outside(plan.before ++ plan.functions ++ plan.after)
+        plan.schema
+      } catch {
+        case e: AnalysisException =>
+          check.fault("functions", text.functions.map(_._2).mkString(", "), Fault.of(e))
+          from.head
+      }
+    OperatorSchema(rows, check.per(text.per, from.head))
+  }
+
   override def build(session: SparkSession, read: Relational[PartitionText]): Partition = Settings.inForce(session) {
     val row = read.side(0)
     Partition(read.name, row, Orders.bound(session, row, read.text.order), WindowPlan.of(session, row, read.text.functions))

@@ -1,7 +1,7 @@
 package headrace.operator.partition
 
 import headrace.document.TopText
-import headrace.operator.{Input, Layout, Operator, OperatorSpec, Relational, RelationalKind}
+import headrace.operator._
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{SortOrder, UnsafeRow}
 import org.apache.spark.sql.headrace.Settings
@@ -39,6 +39,11 @@ object Top extends RelationalKind[TopText] {
   sealed trait Ties extends Serializable
   case object Rank extends Ties
   case object DenseRank extends Ties
+
+  override def schema(check: OperatorCheck, text: TopText, from: Seq[StructType]): OperatorSchema = {
+    check.order(text.order, from.head)
+    OperatorSchema(from.head, check.per(text.per, from.head))
+  }
 
   override def build(session: SparkSession, read: Relational[TopText]): Top = Settings.inForce(session) {
     val (row, text) = (read.side(0), read.text)

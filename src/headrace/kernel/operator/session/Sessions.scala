@@ -1,11 +1,11 @@
 package headrace.operator.session
 
-import headrace.bind.Bind
+import headrace.bind.{Bind, Fault, TimeWindows}
 import headrace.document.SessionsText
 import headrace.operator._
 import headrace.state.Roots
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{StructField, StructType, TimestampType}
 
 /** Rows with the session that they are in. The first two columns of a row are the times of its own span, the others go on.
   *
@@ -22,6 +22,17 @@ final case class Sessions(name: String, row: StructType, gap: Long, lateness: Lo
 
 object Sessions extends RelationalKind[SessionsText] {
   val Late = 2
+
+  /** Both times are of one type, which that of a session is, too. */
+  override def schema(check: OperatorCheck, text: SessionsText, from: Seq[StructType]): OperatorSchema = {
+    val texts = ("time" -> text.time) +: text.until.map("until" -> _).toSeq
+    val times = texts.flatMap { case (at, sql) => check.bound(from.head, sql, at).map((at, sql, _)) }
+    times.find { case (_, _, e) => !TimeWindows.isTime(e.dataType) || e.dataType != times.head._3.dataType }.foreach { case (at, sql, e) =>
+      check.fault(at, sql, Fault.notTime("the time of sessions", e.dataType))
+    }
+    val time = times.headOption.map(_._3.dataType).getOrElse(TimestampType)
+    OperatorSchema(StructType(from.head.fields ++ text.names.map(StructField(_, time))), check.per(text.per, from.head))
+  }
 
   override def build(session: SparkSession, read: Relational[SessionsText]): Sessions = {
     val timing = read.operator.timing

@@ -1,0 +1,71 @@
+package headrace.operator
+
+import headrace.bind.{Bind, Fault}
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.expressions.{Expression, RowOrdering}
+import org.apache.spark.sql.types._
+
+/** The columns of an operator's rows, and those of its key. */
+final case class OperatorSchema(rows: StructType, key: StructType)
+
+/** The check of one operator of a plan, as its kind sees it. `at` is a place in what the plan says of the operator, such as `order/0`. */
+trait OperatorCheck {
+  def session: SparkSession
+
+  /** A text over these columns; None if it is at fault. */
+  def bound(columns: StructType, sql: String, at: String): Option[Expression]
+
+  def condition(columns: StructType, sql: String, at: String): Unit
+
+  def fault(at: String, sql: String, what: Fault.What): Unit
+
+  /** The type to which Spark casts both. */
+  def widest(a: DataType, b: DataType): Option[DataType]
+
+  /** Notes the functions that are not Spark's own. */
+  def outside(all: Iterable[Expression]): Unit
+
+  /** Notes of texts how much is kept of a group. */
+  def keeps(parts: Seq[(String, String)]): Unit
+
+  /** The key of groups of equal texts. */
+  final def per(texts: Seq[String], columns: StructType): StructType = StructType(texts.zipWithIndex.flatMap { case (sql, i) =>
+    bound(columns, sql, s"per/$i").map(e => OperatorCheck.keyColumn(i, Bind.loosen(e.dataType)))
+  })
+
+  /** The key of two sides, each column in one type for both. */
+  final def pairs(texts: Seq[(String, String)], left: StructType, right: StructType): StructType = {
+    val sides = texts.zipWithIndex.map { case ((l, r), i) => (bound(left, l, s"keys/$i/0"), bound(right, r, s"keys/$i/1"), i) }
+    StructType(sides.collect { case (Some(l), Some(r), i) =>
+      val types = Seq(l, r).map(e => Bind.loosen(e.dataType))
+      val wide = widest(types.head, types(1))
+      if (wide.isEmpty) fault(s"keys/$i", "", Fault.keyTypes(s"key ${i + 1}", types))
+      OperatorCheck.keyColumn(i, wide.getOrElse(types.head))
+    })
+  }
+
+  final def order(texts: Seq[(String, String, String)], columns: StructType): Unit =
+    texts.zipWithIndex.foreach { case ((sql, _, _), i) =>
+      bound(columns, sql, s"order/$i").foreach { e =>
+        if (!RowOrdering.isOrderable(e.dataType)) fault(s"order/$i", sql, Fault.keyType("order", e.dataType))
+      }
+    }
+
+  /** Columns whose values are told apart by their bytes. */
+  final def keys(columns: Seq[StructField], at: String): Unit =
+    columns.filterNot(c => OperatorCheck.isKey(c.dataType)).foreach(c => fault(at, "", Fault.keyType(c.name, c.dataType)))
+}
+
+object OperatorCheck {
+
+  /** The columns of a key that are no columns of the rows are numbered. */
+  def keyColumn(place: Int, dataType: DataType): StructField = StructField(s"key_${place + 1}", dataType)
+
+  /** Can values be told apart by their bytes, once they are normalised? */
+  def isKey(dataType: DataType): Boolean = dataType match {
+    case m: MapType => isKey(m.keyType) && isKey(m.valueType)
+    case s: StructType => s.fields.forall(f => isKey(f.dataType))
+    case a: ArrayType => isKey(a.elementType)
+    case other => RowOrdering.isOrderable(other)
+  }
+}
