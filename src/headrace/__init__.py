@@ -207,10 +207,7 @@ class _Package(ModuleType):
 def __getattr__(name: str) -> Any:
     module = _PUBLIC.get(name)
     if module is None:
-        # submodules are asked for here too, before they are imported: nothing but a module that imports little may be loaded for a guess
-        from headrace.words import public
-
-        found = public(name, _PUBLIC)
+        found = _meant(name)
         raise AttributeError(f"headrace has no {name}" + (f"; did you mean {found}?" if found else ""))
     from headrace.interrupts import held, interruptible
 
@@ -220,6 +217,18 @@ def __getattr__(name: str) -> Any:
         value = getattr(import_module(module), name)
     setattr(sys.modules[__name__], name, value)
     return value
+
+
+def _meant(name: str) -> str | None:
+    from importlib.util import find_spec
+
+    # Submodules are asked for here, too, before they are imported: for one of these nothing may be loaded.
+    if name.startswith("_") or find_spec(f"{__name__}.{name}") is not None:
+        return None
+    from headrace.words import public
+
+    stream = import_module("headrace.ops.stream").Stream
+    return public(name, _PUBLIC, [verb for verb in dir(stream) if not verb.startswith("_")])
 
 
 sys.modules[__name__].__class__ = _Package

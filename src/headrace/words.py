@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
 from headrace.spelling import nearest
-
-VERBS = (
-    *("alias", "as_dataframe", "changes", "dedupe", "distinct", "drop", "expect", "explain", "explode", "filter", "group_by"),
-    *("heavy_hitters", "intersect", "join", "join_asof", "key_by", "lookup", "named", "output", "process", "rename", "sample"),
-    *("select", "subtract", "top", "union", "upserts", "watermark", "window", "with_columns", "write"),
-)
-"""What streams can be told to do."""
 
 WORDS: dict[str, str] = {
     word: verb
@@ -76,19 +69,20 @@ def meant(word: str, known: Iterable[str]) -> str | None:
     return WORDS.get(word.lower()) or nearest(word, known)
 
 
-def public(name: str, known: Iterable[str]) -> str | None:
+def public(name: str, known: Iterable[str], verbs: Collection[str]) -> str | None:
     """What is written for a name that the package has not: it may be a verb of streams, or a function of Spark.
 
-    >>> public("jop", ["job", "letters"]), public("flter", ["job", "letters"]), public("sum", ["job"])
+    >>> known, verbs = ["job", "letters"], ["filter"]
+    >>> public("jop", known, verbs), public("flter", known, verbs), public("sum", known, verbs)
     ('hr.job', 'stream.filter', 'hr.f.sum')
     """
     if name in FUNCTIONS:
         return f"hr.f.{name}"
-    if name in VERBS or name.lower() in WORDS:
+    if name in verbs or name.lower() in WORDS:
         return f"stream.{WORDS.get(name.lower(), name)}"
     # Of a short word a letter is a third: another one may stand in its place, and none be left out.
     near = nearest(name, known, 0.7) or nearest(name, [one for one in known if len(one) == len(name) <= 4])
-    verb = None if near else nearest(name, VERBS, 0.75)
+    verb = None if near else nearest(name, verbs, 0.75)
     return f"hr.{near}" if near else f"stream.{verb}" if verb else CALLS.get(name.lower())
 
 
