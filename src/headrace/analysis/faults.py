@@ -10,6 +10,7 @@ from typing import Any
 from headrace.errors import HeadraceError, Site
 from headrace.expr.column import AROUND
 from headrace.jvm.session import unregistered
+from headrace.schema import Struct
 from headrace.spelling import suggestion
 
 
@@ -23,13 +24,14 @@ class Fault:
     message: str
     parameters: Mapping[str, str]
     text: str
-    columns: tuple[str, ...]
+    schema: Struct
+    """The columns of the texts."""
     groups: bool = False
     """Whether the node is an aggregate of groups, and no program with a cell."""
 
     @classmethod
-    def from_json(cls, value: Mapping[str, Any], site: Site | None, columns: tuple[str, ...], groups: bool = False) -> Fault:
-        return cls(value["node"], site, value["class"], value["message"], value["parameters"], value["text"], columns, groups)
+    def from_json(cls, value: Mapping[str, Any], site: Site | None, schema: Struct, groups: bool = False) -> Fault:
+        return cls(value["node"], site, value["class"], value["message"], value["parameters"], value["text"], schema, groups)
 
 
 Words = tuple[str, str, str | None]
@@ -63,10 +65,11 @@ def _bare(name: str) -> str:
 
 def _unknown_column(fault: Fault) -> Words:
     name = _bare(fault.parameters.get("objectName", fault.parameters.get("fieldName", "")))
+    columns = fault.schema.names
     return (
         "UNKNOWN_COLUMN",
         f"{fault.node}: no column `{name}`{_in(fault)}",
-        suggestion(name.rpartition(".")[2], fault.columns, f"there are: {', '.join(fault.columns)}") if fault.columns else None,
+        suggestion(name.rpartition(".")[2], columns, f"there are: {', '.join(columns)}") if columns else None,
     )
 
 
@@ -100,6 +103,15 @@ def _bad_syntax(fault: Fault) -> Words:
 
 def _wrong_type(fault: Fault) -> Words:
     return "WRONG_TYPE", f"{fault.node}: {_plain(fault.message)}{_in(fault)}", _cast(fault)
+
+
+def _no_hash(fault: Fault) -> Words:
+    maps = [field.name for field in fault.schema.fields if re.search(r"\b(map<|variant)", field.type.text)]
+    message = f"{fault.node}: there is no hash of a map or a variant" + (
+        f", as in {', '.join(f'`{name}`' for name in maps)}" if maps else ""
+    )
+    names = ", ".join(f'"{name}"' for name in maps or ["column"])
+    return "WRONG_TYPE", message, f"leave out what has no hash: .drop({names})"
 
 
 def _cast(fault: Fault) -> str | None:
@@ -198,6 +210,8 @@ _WORDS: Mapping[str, Callable[[Fault], Words]] = {
     "PARSE_SYNTAX_ERROR": _bad_syntax,
     "PARSE_EMPTY_STATEMENT": _bad_syntax,
     "INVALID_SQL_SYNTAX": _says("BAD_SYNTAX"),
+    "DATATYPE_MISMATCH.HASH_MAP_TYPE": _no_hash,
+    "DATATYPE_MISMATCH.HASH_VARIANT_TYPE": _no_hash,
     "DATATYPE_MISMATCH": _wrong_type,
     "WRONG_NUM_ARGS": _wrong_arguments,
     "INVALID_EXTRACT_BASE_FIELD_TYPE": _wrong_type,

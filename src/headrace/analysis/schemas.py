@@ -120,11 +120,11 @@ def _error(plan: Plan, error: Mapping[str, Any], schemas: Mapping[str, str]) -> 
     site = Site.parse(error["site"]) if error["site"] else None
     if node is not None and node.site is not None and (site is None or str(node.site) == str(site)):
         site = node.site
-    columns: tuple[str, ...] = ()
+    schema = Struct(())
     if node is not None and not isinstance(node, Program) and node.inputs:
         ddl = schemas.get(operator(node.inputs[0]).checked_as)
-        columns = parse_schema(ddl).names if ddl else ()
-    fault = Fault.from_json(error, site, columns, isinstance(node, Aggregate))
+        schema = parse_schema(ddl) if ddl else schema
+    fault = Fault.from_json(error, site, schema, isinstance(node, Aggregate))
     if isinstance(node, TwoSided) and fault.condition == "KEYS_DIFFER":
         left, right = node.keys[int(fault.parameters["column"].removeprefix("key ")) - 1]
         fault = replace(fault, condition="JOINED_KEYS_DIFFER", parameters={**fault.parameters, "left": left, "right": right})

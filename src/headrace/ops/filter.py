@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 from typing import Any, Self
 
 from headrace.errors import here
@@ -16,7 +17,7 @@ from headrace.plan import Node, Where, node
 
 @node("filter")
 class Filter(Selective):
-    """The rows for which every condition is true; rows for which one is false or null go nowhere.
+    """The rows for which every condition is true; rows for which one is false or null go nowhere. `by` is the verb that the user wrote.
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([("a", 1), ("b", 900)], "card string, amount int", name="charges")
@@ -25,9 +26,14 @@ class Filter(Selective):
     """
 
     where: tuple[str, ...]
+    by: str = field(default="filter", metadata={"later": True})
+
+    @property
+    def verb(self) -> str:
+        return self.by
 
     def describe(self) -> str:
-        return f"filter {' AND '.join(self.where)}"
+        return f"{self.by} {' AND '.join(self.where)}"
 
     def steps(self) -> tuple[Where, ...]:
         return tuple(Where(where=text, place=self.place) for text in self.where)

@@ -24,7 +24,7 @@ def sample(input: Node, fraction: Any, seed: Any) -> Filter:
         raise PlanError("BAD_INPUT", f"sample: seed cannot be {seed!r}", hint=hint, site=here())
     hashed = ", ".join([f"{seed}L", *(quote(name) for name in input.columns)])
     text = f"shiftrightunsigned(xxhash64({hashed}), {64 - _BITS}) < {int(fraction * 2**_BITS)}L"
-    return Filter(input, (text,), site=here())
+    return Filter(input, (text,), "sample", site=here())
 
 
 class SampleVerb(Handle):
@@ -35,13 +35,14 @@ class SampleVerb(Handle):
         """About this part of the rows: `charges.sample(0.1)`.
 
         A hash of all columns and the seed decides. Equal rows are kept or left out together, and so is a row that is taken away later. The
-        same seed gives the same rows in every run; a larger fraction adds rows to those of a smaller one. Columns of maps have no hash.
+        same seed gives the same rows in every run; a larger fraction adds rows to those of a smaller one. Columns of maps have no hash:
+        `drop` leaves them out.
 
         >>> import headrace as hr
         >>> charges = hr.read.memory([("a", 1), ("b", 900)], "card string, amount int", name="charges")
         >>> # epoch 1: +(a, 1) +(b, 900)   ->   +(b, 900)
         >>> # epoch 2: -(a, 1) -(b, 900)   ->   -(b, 900)
         >>> charges.sample(0.5, seed=7)
-        <Stream charges.filter: card, amount>
+        <Stream charges.sample: card, amount>
         """
         return self._then(sample(self._node, fraction, seed), self._alias)

@@ -80,7 +80,7 @@ def _before(moved: Filter, places: dict[str, str | None]) -> Callable[[Node], No
         inputs = {}
         for place in {place for place in places.values() if place}:
             where = tuple(part for part, at in places.items() if at == place)
-            inputs[place] = Filter(getattr(operator, place), where, site=moved.site)
+            inputs[place] = Filter(getattr(operator, place), where, moved.by, site=moved.site)
         return replace(operator, **inputs)  # type: ignore[arg-type]  # the names of its inputs
 
     return change

@@ -11,6 +11,7 @@ from headrace.errors import HeadraceError, Site
 from headrace.jvm.frames import java_session
 from headrace.jvm.session import jvm, session
 from headrace.ops import Program
+from headrace.schema import Struct
 from headrace.spark.compile.identity import Entry, QueryIdentity
 from headrace.spark.compile.job import SparkJob
 from headrace.spark.compile.layout import Cell, Layout
@@ -53,7 +54,7 @@ def check_computed(job: SparkJob, queries: Iterable[QueryIdentity]) -> None:
     spark = session()
     request = json.dumps({"settings": dict(job.settings), "nodes": nodes})
     found = json.loads(jvm(spark).headrace.check.Check.check(java_session(spark), request))["errors"]
-    errors = [_refused(asked[fault["node"]], Fault.from_json(fault, None, ())) for fault in found]
+    errors = [_refused(asked[fault["node"]], Fault.from_json(fault, None, Struct(()))) for fault in found]
     if errors:
         first, *rest = errors
         raise HeadraceError(first.code, first.message, hint=first.hint, site=first.site, also=rest)

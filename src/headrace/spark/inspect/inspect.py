@@ -72,8 +72,8 @@ class Inspected:
         if found["class"].startswith("TABLE_OR_VIEW_NOT_FOUND"):
             return unknown_table(found["parameters"].get("relationName", "").replace("`", ""), self.schemas)
         words = {word.lower() for word in re.findall(r"\w+", found["text"])}
-        columns = [column for name, schema in self.schemas.items() if name.lower() in words for column in schema.names]
-        error = error_of(Fault.from_json(found, None, tuple(dict.fromkeys(columns))))
+        columns = {field.name: field for name, schema in self.schemas.items() if name.lower() in words for field in schema.fields}
+        error = error_of(Fault.from_json(found, None, Struct(tuple(columns.values()))))
         if error.code == "BAD_SYNTAX":
             error.hint = "a query is one SELECT of Spark SQL over the tables of the state."
         return error
