@@ -20,7 +20,7 @@ private object Cures {
   val outside = "write it with functions of Spark SQL; Python and other programs have no place inside a query that is kept up to date"
   val python = "write it with functions of Spark SQL, or in Java or Scala: spark.udf.registerJavaFunction(name, class), spark.udf.registerJavaUDAF(name, class)"
   val recursion = "write the steps out as joins, or keep the closure in a state program"
-  val sample = "choose by a column: WHERE pmod(xxhash64(id), 100) < 10"
+  val sample = "sample the stream: .sample(0.1, seed=7) before or behind the query"
   val scalar = "compare its columns with those of the query by = alone, or take max(...) or first(...) of the value"
   val session = "register it under a name that Spark does not have, and call it by that: the plan keeps the name"
   val sessions = "group by it where it is made: GROUP BY card, session_window(ts, '10 minutes')"
