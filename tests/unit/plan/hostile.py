@@ -23,14 +23,15 @@ OTHERS: tuple[Any, ...] = (
 )  # fmt: skip
 
 
-def plans() -> list[Any]:
-    return [json.loads(file.read_text(encoding="utf-8")) for file in golden.plans()]
+def plans() -> dict[str, Any]:
+    """The golden plans by their places."""
+    return {str(file.relative_to(golden.GOLDEN)): json.loads(file.read_text(encoding="utf-8")) for file in golden.plans()}
 
 
-def hostile(seed: int, known: list[Any]) -> bytes:
-    """A plan that was changed in some places, as it lies in a file."""
+def hostile(seed: str, plan: Any) -> bytes:
+    """A plan that is changed in some places, as it lies in a file. The same seed gives the same changes."""
     dice = random.Random(seed)
-    plan = copy.deepcopy(dice.choice(known))
+    plan = copy.deepcopy(plan)
     for _ in range(dice.choice((1, 1, 1, 2, 5))):
         if holders := list(_holders(plan)):
             _change(dice.choice(holders), dice, holders)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import headrace.ops  # noqa: F401  # registers the nodes
 from headrace.durable.segments import FORMAT as MANIFEST
 from headrace.plan import Plan
 from headrace.plan.codec import FORMAT as PLAN
+from headrace.plan.naming import by_rule
 from headrace.plan.node import REGISTRY
 from headrace.ports.registry import connectors
 from headrace.program.cell import Cell
@@ -26,8 +28,19 @@ NOW = golden.GOLDEN / str(CHECKPOINT)
 def test_a_golden_plan_is_read(file: Path) -> None:
     plan = Plan.from_json(json.loads(file.read_text(encoding="utf-8")))
     again = Plan.from_json(json.loads(json.dumps(plan.to_json())))
+    assert again.to_json() == plan.to_json()
     assert again.fingerprint == plan.fingerprint
+    assert [node.columns for node in again.nodes.values()] == [node.columns for node in plan.nodes.values()]
     assert plan.sinks
+
+
+@pytest.mark.parametrize("file", golden.plans(), ids=lambda file: str(file.relative_to(golden.GOLDEN)))
+def test_the_names_of_a_golden_plan_stay(file: Path) -> None:
+    """Under them a checkpoint knows the state of operators: made anew by rule, they are those that were stored."""
+    plan = Plan.from_json(json.loads(file.read_text(encoding="utf-8")))
+    nodes = plan.nodes.values()
+    again = plan.rewritten({node: lambda node: replace(node, name=None) for node in nodes if by_rule(node, nodes)})
+    assert set(again.nodes) == set(plan.nodes)
 
 
 @pytest.mark.parametrize("file", golden.plans(), ids=lambda file: str(file.relative_to(golden.GOLDEN)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -172,11 +173,11 @@ def test_other_files_of_jobs_are_refused_with_a_code(tmp_path: Path, name: str, 
         load(tmp_path, text, name)
 
 
-def fuzzed(folder: Path, seeds: range) -> Counter[str]:
-    known = plans()
+def fuzzed(folder: Path, times: range) -> Counter[str]:
+    """What becomes of the golden plans, each changed so often; another one changes nothing in these."""
     found: Counter[str] = Counter()
-    for seed in seeds:
-        text = hostile(seed, known)
+    for number, (n, (name, plan)) in enumerate(product(times, plans().items())):
+        text = hostile(f"{name} {n}", plan)
         began = time.thread_time()
         try:
             load(folder, text)
@@ -185,28 +186,28 @@ def fuzzed(folder: Path, seeds: range) -> Counter[str]:
             found[error.code] += 1
             str(error).encode()
         # by the processor's time, after the connectors were imported: nothing in a text makes it slow
-        assert time.thread_time() - began < 1 or seed < seeds.start + 50, seed
+        assert time.thread_time() - began < 1 or number < 50, (name, n)
     return found
 
 
 def test_plans_that_somebody_changed(tmp_path: Path) -> None:
-    found = fuzzed(tmp_path, range(400))
-    assert len(found) > 8 and 10 < found["read"] < 150
+    found = fuzzed(tmp_path, range(4))
+    assert len(found) > 8 and found.total() / 30 < found["read"] < found.total() / 2
 
 
 @pytest.mark.full
 def test_many_plans_that_somebody_changed(tmp_path: Path) -> None:
-    assert fuzzed(tmp_path, range(1000, 11_000)).total() == 10_000
+    assert fuzzed(tmp_path, range(4, 120)).total() > 10_000
 
 
 @pytest.mark.parametrize("job", sorted(golden.GOLDEN.glob("*/checkpoints/*/checkpoint/job.json")), ids=lambda file: file.parents[1].name)
 def test_checkpoints_that_somebody_changed(tmp_path: Path, job: Path) -> None:
     # without its checksum, by which any change would be found
-    known = [read(job)]
+    known = read(job)
     assert stored_in(job.parent) is not None
     codes = set()
     for seed in range(60):
-        (tmp_path / "job.json").write_bytes(hostile(seed, known))
+        (tmp_path / "job.json").write_bytes(hostile(str(seed), known))
         try:
             stored_in(tmp_path)
         except HeadraceError as error:
