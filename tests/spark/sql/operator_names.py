@@ -42,7 +42,6 @@ def _verbs() -> dict[str, hr.Stream]:
         "verb_top": bids.top(3, by="price desc", per="pair"),
         "verb_upserts": bids.select("pair", "price").upserts("pair"),
         "verb_changes": hours.agg(n="count(*)").changes(),
-        "verb_heavy_hitters": bids.heavy_hitters(3, by="pair", error=0.01),
     }
 
 

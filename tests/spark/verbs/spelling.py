@@ -6,8 +6,11 @@ import textwrap
 from pathlib import Path
 
 import headrace as hr
+from headrace.spec.kinds import anything
+from headrace.spec.reading import read
 from tests.spark.optimize.rules import lines, plan_of
 from tests.spark.verbs.answers import BASKETS, SALES, SHOPS, Made, Streams
+from tests.unit.spec.test_schema import SCHEMA, fits
 
 _SCHEMAS = {"sales": SALES, "shops": SHOPS, "baskets": BASKETS}
 
@@ -18,11 +21,12 @@ def streams() -> Streams:
 
 
 def check_yaml(folder: Path, made: Made, steps: str, start: str = "sales") -> None:
-    """The job of a YAML file whose view has these steps is the job of the stream."""
+    """The job of a YAML file whose view has these steps is the job of the stream, and the JSON schema takes the file."""
     sources = "".join(f"  {name}: {{connector: memory, schema: '{schema}', rows: []}}\n" for name, schema in _SCHEMAS.items())
     view = f"  view:\n    from: {start}\n    steps:\n{textwrap.indent(textwrap.dedent(steps).strip(), '      ')}\n"
     file = folder / "job.yaml"
     file.write_text(f"job: spelled\nsources:\n{sources}views:\n{view}sinks:\n  out: {{from: view, connector: memory}}\n", encoding="utf-8")
+    assert fits(anything(read(file, {}), "it"), SCHEMA)
     stream = made(streams()).named("view")
     assert hr.load(file).plan.fingerprint == hr.job("spelled", stream.write.memory(name="out")).plan.fingerprint
 
