@@ -3,7 +3,7 @@
 
 PYTHON := .venv/bin/python
 
-.PHONY: help setup demo test test-all certify lint parts docs bench-state bench-queries bench-tpch bench-nexmark bench-connectors wheel lock clean
+.PHONY: help setup demo test test-all certify lint parts generated docs bench-state bench-queries bench-tpch bench-nexmark bench-connectors wheel lock clean
 
 help:
 	@echo "make demo         a year of flights as a stream, and its delays (sets everything up first)"
@@ -12,6 +12,7 @@ help:
 	@echo "make certify      kills jobs of every connector at every point; can be stopped and goes on where it was; docs/faults.md"
 	@echo "make lint         ruff and mypy"
 	@echo "make parts        the case classes by which the kernel reads what Python sends, from its dataclasses"
+	@echo "make generated    that and all else that is written by a tool and needs no look: stubs, schema, tables of the documentation"
 	@echo "make docs         the documentation as HTML in site/"
 	@echo "make bench-state  how fast keyed state is, against others (most of an hour on two cores)"
 	@echo "make bench-queries  joins, levels and heap of queries kept up to date, against Spark's own streaming join"
@@ -46,6 +47,14 @@ certify: setup
 
 parts: setup
 	$(PYTHON) tools/parts.py
+
+generated: parts
+	$(PYTHON) -m tools.stubs
+	$(PYTHON) -m tools.yaml_page
+	$(PYTHON) -m tools.option_tables
+	$(PYTHON) -m tools.error_index
+	$(PYTHON) -m tools.problems_table
+	$(PYTHON) -m tools.refused_table
 
 docs: setup
 	$(PYTHON) -m pytest -q tests/docs

@@ -1,6 +1,6 @@
 """Writes the Scala by which the kernel reads its documents and finds its operators, from the dataclasses that Python writes them with.
 
-python tools/parts.py           writes kernel/query/RelationalKinds.scala, and the files in kernel/document that begin with a note of it (`make parts`)
+`make parts` runs it. It writes kernel/query/RelationalKinds.scala, and the files in kernel/document that begin with a note of it.
 """
 
 from __future__ import annotations
