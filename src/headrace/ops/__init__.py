@@ -1,20 +1,20 @@
-"""Verbs and their nodes, one file per operator."""
+"""Verbs and their nodes, one file per operator; here are those that other packages name.
+
+Importing it registers all operators: those of verbs come with `Stream`.
+"""
 
 from headrace.ops.aggregate import Aggregate
 from headrace.ops.asof import AsOf
-from headrace.ops.changes import Changes
 from headrace.ops.consolidate import Consolidate
 from headrace.ops.ends import sinks_of, sources_of
 from headrace.ops.expect import Expect
-from headrace.ops.explode import Explode
-from headrace.ops.facts.closing import Group, closing, groups, intervals
+from headrace.ops.facts.closing import closing, groups, intervals
 from headrace.ops.facts.interval import Interval
 from headrace.ops.facts.keys import unique
 from headrace.ops.facts.kind import kind_of, kinds
 from headrace.ops.facts.time import event_time
 from headrace.ops.filter import Filter
 from headrace.ops.generate import Generated
-from headrace.ops.heavy_hitters import HeavyHitters
 from headrace.ops.join import Join
 from headrace.ops.ledger import Ledger
 from headrace.ops.lookup import Lookup
@@ -24,29 +24,23 @@ from headrace.ops.program import Program
 from headrace.ops.project import Project
 from headrace.ops.sessions import Sessions
 from headrace.ops.sink import Sink
-from headrace.ops.source import Source, Watermark
-from headrace.ops.stream import Keyed, Stream
+from headrace.ops.source import Source
+from headrace.ops.stream import Stream
 from headrace.ops.temporal import Temporal
 from headrace.ops.top import Top
 from headrace.ops.union import Union
 from headrace.ops.upserts import Upserts
-from headrace.ops.weigh import Weighed
 from headrace.ops.window import Windows
 
 __all__ = [
     "Aggregate",
     "AsOf",
-    "Changes",
     "Consolidate",
     "Expect",
-    "Explode",
     "Filter",
     "Generated",
-    "Group",
-    "HeavyHitters",
     "Interval",
     "Join",
-    "Keyed",
     "Ledger",
     "Lookup",
     "OutputOf",
@@ -61,8 +55,6 @@ __all__ = [
     "Top",
     "Union",
     "Upserts",
-    "Watermark",
-    "Weighed",
     "Windows",
     "closing",
     "event_time",
