@@ -98,7 +98,7 @@ class HeavyHitters(Relational, Unary, Ungrouped):
         return {}
 
     def kept(self, basis: Basis) -> Fact:
-        return Fact(BOUNDED, f"bounded: {self.counters} counters, each with its value")
+        return Fact(BOUNDED, f"bounded: {self.counters} counters, each with its value, in one group, which is one task's")
 
     def goes_by(self, group: Group | None) -> Clock:
         return NO_TIME

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 import headrace as hr
 from headrace.errors import HeadraceError
-from headrace.ops import HeavyHitters
+from headrace.ops.heavy_hitters import HeavyHitters
 from headrace.plan import Plan
 from headrace.testing import Harness
 from tests.spark.verbs.answers import SALES
@@ -120,7 +120,7 @@ def test_its_state_is_shown(spark: SparkSession, tmp_path: Path) -> None:
     frequent = rows.heavy_hitters(1, by="k", error=0.5).named("frequent")
     hr.job("j", frequent.write.memory()).run(checkpoint=tmp_path / "c", progress=False)
     assert hr.state(tmp_path / "c").query("SELECT k, count, overestimate FROM frequent ORDER BY k").rows() == [("a", 2, 0), ("b", 2, 1)]
-    assert "bounded: 2 counters, each with its value" in str(frequent.explain(verbose=True))
+    assert "bounded: 2 counters, each with its value, in one group, which is one task's" in str(frequent.explain(verbose=True))
 
 
 def test_spellings(spark: SparkSession, tmp_path: Path) -> None:
