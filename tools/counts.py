@@ -25,8 +25,12 @@ SOURCE = ROOT / "src" / "headrace"
 OF_SQL = ("ops", "optimize", "analysis", "sql", "expr", "program")
 MESSAGES = ("faults.py", "query.py", "lost.py")
 ADDED = {
-    "AsOf": "join_asof", "Sessions": "sessions", "Temporal": "temporal", "HeavyHitters": "heavy_hitters",
-    "Expect": "expect", "Lookup": "lookup",
+    "AsOf": "join_asof",
+    "Sessions": "sessions",
+    "Temporal": "temporal",
+    "HeavyHitters": "heavy_hitters",
+    "Expect": "expect",
+    "Lookup": "lookup",
 }
 """Operators by their classes, with their names in plans and documents."""
 NAMES = ("names.py", "tables.py")
