@@ -117,10 +117,10 @@ def heavy_hitters(input: Node, k: Any, by: Any, error: Any, alias: str | None) -
         raise _bad(f"k cannot be {k!r}", f"a whole number from 1 to {_MOST}")
     if isinstance(error, bool) or not isinstance(error, int | float) or not 1 / _MOST <= error <= 1:
         raise _bad(f"error cannot be {error!r}", f"a part of the rows, from {1 / _MOST:f} to 1")
-    found = given(input, listed(by, "by"), {}, alias)
-    if not found:
+    values = given(input, listed(by, "by"), {}, alias)
+    if not values:
         raise _bad("by has no column", "name the columns whose values are counted")
-    items = tuple((name_of(expression), expression.text) for expression in found)
+    items = tuple((name_of(expression), expression.text) for expression in values)
     once((*(name for name, _ in items), *ADDED), "heavy_hitters")
     if kind_of(input) != APPEND:
         message = f"heavy_hitters takes rows that are added, and from {label(input)} rows are also taken away"
