@@ -29,7 +29,7 @@ def test_links_lead_somewhere() -> None:
 
 
 def test_the_index_of_errors_is_current() -> None:
-    assert error_index.PAGE.read_text(encoding="utf-8") == error_index.text(), "run: .venv/bin/python tools/error_index.py"
+    assert error_index.PAGE.read_text(encoding="utf-8") == error_index.text(), "write it again: make generated"
 
 
 def test_the_table_of_speed_is_what_was_measured() -> None:

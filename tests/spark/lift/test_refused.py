@@ -107,4 +107,4 @@ def test_every_cure_of_the_code_is_shown() -> None:
 
 
 def test_the_page_is_up_to_date() -> None:
-    assert refused_table.PAGE.read_text(encoding="utf-8") == refused_table.text(), "python -m tools.refused_table"
+    assert refused_table.PAGE.read_text(encoding="utf-8") == refused_table.text(), "write it again: make generated"

@@ -11,7 +11,7 @@ from headrace.errors import CODES
 
 
 def test_the_page_is_what_the_tests_say() -> None:
-    assert PAGE.read_text(encoding="utf-8") == problems_table.text(), "run tools/problems_table.py"
+    assert PAGE.read_text(encoding="utf-8") == problems_table.text(), "write it again: make generated"
 
 
 def test_each_case_stands_there_once() -> None:

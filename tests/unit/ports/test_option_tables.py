@@ -9,4 +9,4 @@ def test_the_tables_are_current() -> None:
     pages = list(option_tables.pages())
     assert pages
     for page in pages:
-        assert page.read_text(encoding="utf-8") == option_tables.written(page), "write them again: python tools/option_tables.py"
+        assert page.read_text(encoding="utf-8") == option_tables.written(page), "write them again: make generated"

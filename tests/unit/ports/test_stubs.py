@@ -19,7 +19,7 @@ def test_stubs_are_current(name: str) -> None:
     stubs = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(stubs)
     written = (stubs.FOLDER / name).read_text(encoding="utf-8")
-    assert written == stubs.formatted(stubs.STUBS[name]()), "write them again: python tools/stubs.py"
+    assert written == stubs.formatted(stubs.STUBS[name]()), "write them again: make generated"
 
 
 def test_dir_lists_connectors() -> None:
