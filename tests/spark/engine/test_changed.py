@@ -180,8 +180,12 @@ def test_what_state_cannot_follow_touches_nothing(tmp_path: Path) -> None:
         "the key of sums is computed in another way": job(tmp_path, key=hr.expr("upper(card)").alias("card")),
         'has order="time" instead of "arrival"': job(tmp_path, order="time"),
         "the cell n was int and is now string": job(tmp_path, SumsWrong),
-        "had 1 levels of operators and now has 2": hr.job("sums", moved.write.files(tmp_path / "out", format="json", name="out")),
-        "had 1 levels of operators and now has 0": hr.job("sums", read.write.files(tmp_path / "out", format="json", name="out")),
+        "had 1 level of operators with state and now has 2: first is new": hr.job(
+            "sums", moved.write.files(tmp_path / "out", format="json", name="out")
+        ),
+        "had 1 level of operators with state and now has none: sums is gone": hr.job(
+            "sums", read.write.files(tmp_path / "out", format="json", name="out")
+        ),
         "is the checkpoint of job sums": job(tmp_path, name="renamed"),
     }
     for said, changed in wrong.items():

@@ -176,7 +176,7 @@ CHANGES: dict[str, Callable[[Pipeline], hr.Job]] = {
     ),
     "the event time of timed comes from elsewhere for its input event": lambda p: p.reading(p.read("charges", time="other")),
     # levels, sources, queries
-    "query main had 1 levels of operators and now has 2": twice,
+    "query main had 1 level of operators with state and now has 2": twice,
     "the source charges is gone and the source others is new in query main": lambda p: p.reading(p.read("others", path="charges")),
     "the source more is new in query main": lambda p: p.job(p.cells(stream=p.charges.union(p.read("more", path="charges")))),
     # the whole

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from headrace.durable.marks import readable
 from headrace.errors import HeadraceError, Site
 from headrace.plan.codec import typed
 from headrace.plan.naming import spelled
@@ -284,10 +285,7 @@ def _follow(old: QueryIdentity, query: QueryShape, name: str, numbers: _Numbers,
         changed = [f"the source {one} is gone" for one in gone] + [f"the source {one} is new" for one in come]
         errors.append(refuse(f"{' and '.join(changed)} in query {name}"))
     if old.levels != query.levels:
-        longer = "longer" if query.levels > old.levels else "shorter"
-        errors.append(
-            refuse(f"query {name} had {old.levels} levels of operators and now has {query.levels} (a {longer} chain renumbers them all)")
-        )
+        errors.append(_relevelled(old, query, name))
     elif old.levels and old.clock != query.clock:
         was, now = _TIMES[old.clock], _TIMES[query.clock]
         errors.append(refuse(f"query {name} had {was} and now has {now}"))
@@ -308,6 +306,21 @@ def _follow(old: QueryIdentity, query: QueryShape, name: str, numbers: _Numbers,
     here = {entry.op for entry in entries}
     past = [replace(entry, retired=True) for entry in old.entries if entry.op not in here]
     return QueryIdentity(name, query.sources, query.levels, query.clock, (*past, *entries))
+
+
+def _relevelled(old: QueryIdentity, query: QueryShape, name: str) -> HeadraceError:
+    """Why a query cannot go on with another number of levels: state is stored by level, from the first epoch on."""
+    before = {one for one, entry in old.live().items() if entry.shape.keeps}
+    now = {shape.name: shape.site for shape in query.shapes if shape.keeps}
+    come, gone = sorted(now.keys() - before), sorted(before - now.keys())
+    changes = [f"{readable(one)} is new" for one in come] + [f"{readable(one)} is gone" for one in gone]
+    why = f": {' and '.join(changes)}" if changes else ""
+    site = now[come[0]] if come else None
+    if not old.levels:
+        message = f"query {name} kept no state, and state cannot begin in the middle of a checkpoint{why}"
+        return HeadraceError("STATE_CHANGED", message, hint=_KEEP, site=site)
+    levels = f"{old.levels} level{'s' if old.levels > 1 else ''} of operators with state"
+    return refuse(f"query {name} had {levels} and now has {query.levels or 'none'}{why}", site)
 
 
 # The clocks of a query, in the words of the refusal.
@@ -345,7 +358,7 @@ def _layouts(entry: Entry, shape: Shape, offline: bool) -> tuple[Layout, ...]:
     for name, before in old.inputs.items():
         now = shape.inputs.get(name)
         if keys is None and now is not None and now.key != before.key:
-            raise refuse(f"the key of {shape.name} is computed in another way for its input {name}", shape.site)
+            raise refuse(rekey.difference(shape.name, name, before.key, now.key), shape.site)
         if shape.order != "time":
             continue
         if now is None:

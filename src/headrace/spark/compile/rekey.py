@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from headrace.durable.marks import readable
 from headrace.schema import parse_schema
 from headrace.spark.compile.layout import finds
 from headrace.syntax import plain_name
@@ -48,6 +49,28 @@ def renamed(before: Texts, after: Texts, places: tuple[int, ...]) -> dict[str, s
         return {}
     pairs = ((plain_name(after[new]), plain_name(before[old])) for new, old in enumerate(places))
     return {new.lower(): old.lower() for new, old in pairs if new and old}
+
+
+def difference(operator: str, input: str, before: Texts, after: Texts) -> str:
+    """In which way the key of an operator comes about otherwise: by other texts, or from another operator alone, whose name stands for
+    all that it computes.
+
+    >>> difference("alerts", "event", ("card", "card of charges"), ("card", "card of refunds"))
+    'alerts has state of rows of charges, and its input event is now refunds'
+    """
+    (texts, was), (others, now) = (_apart(lines) for lines in (before, after))
+    if texts != others or len(was) != 1 or len(now) != 1:
+        return f"the key of {operator} is computed in another way for its input {input}"
+    old, new = readable(*was), readable(*now)
+    if old == new:
+        return f"{operator} has state of rows of {old}, which computes something else than before"
+    return f"{operator} has state of rows of {old}, and its input {input} is now {new}"
+
+
+def _apart(lines: Texts) -> tuple[list[str], set[str]]:
+    """The lines without the places that they name, and these places."""
+    parts = [("", "", line) if " = " in line else line.rpartition(" of ") for line in lines]
+    return [column or place for column, _, place in parts], {place for column, _, place in parts if column}
 
 
 def _places(before: Texts, after: Texts, count: int) -> tuple[int, ...] | None:
