@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Self
 
-from headrace.errors import PlanError, here
+from headrace.errors import PlanError, Site, here
 from headrace.expr import Column
 from headrace.ops.columns import given, label, listed, name_of, once
 from headrace.ops.facts.carried import Columns
@@ -72,7 +72,7 @@ class HeavyHitters(Relational, Unary, Ungrouped):
 
     @property
     def fits(self) -> bool:
-        return self.k <= self.counters and kind_of(self.input) == APPEND
+        return self.k <= self.counters
 
     def describe(self) -> str:
         return f"the {self.k} most frequent {', '.join(self.input.columns)}, by {self.counters} counters"
@@ -107,6 +107,7 @@ class HeavyHitters(Relational, Unary, Ungrouped):
         return HeavyHittersText(k=self.k, counters=self.counters)
 
     def inlets(self, at: Checked, steady: bool = True) -> tuple[Inlet, ...]:
+        _only_added(self.input, self.site)
         # All rows meet in one group. They come in order, so that a replay gives the same counters; equal ones may come as one.
         rows = inlet(self.input, at, delivery="null_key", key_schema=at.key_schema(self), order="columns")
         return (replace(rows, combines=True),)
@@ -122,13 +123,17 @@ def heavy_hitters(input: Node, k: Any, by: Any, error: Any, alias: str | None) -
         raise _bad("by has no column", "name the columns whose values are counted")
     items = tuple((name_of(expression), expression.text) for expression in values)
     once((*(name for name, _ in items), *ADDED), "heavy_hitters")
-    if kind_of(input) != APPEND:
-        message = f"heavy_hitters takes rows that are added, and from {label(input)} rows are also taken away"
-        hint = 'count all values: .group_by(...).agg(count="count(*)").top(...); or count each change as a row: .changes()'
-        raise PlanError("CHANGES_NOT_YET", message, hint=hint, site=here())
+    _only_added(input, here())
     # As the user wrote it: 1 / 0.1 is 10 counters, whatever a float makes of it.
     counters = max(k, math.ceil(1 / Fraction(repr(error))))
     return HeavyHitters(Project(input, "heavy_hitters", items, site=here()), k, counters, site=here())
+
+
+def _only_added(input: Node, site: Site | None) -> None:
+    if kind_of(input) != APPEND:
+        message = f"heavy_hitters takes rows that are added, and from {label(input)} rows are also taken away"
+        hint = 'count all values: .group_by(...).agg(count="count(*)").top(...); or count each change as a row: .changes()'
+        raise PlanError("CHANGES_NOT_YET", message, hint=hint, site=site)
 
 
 def _bad(what: str, cure: str) -> PlanError:
