@@ -6,15 +6,15 @@ An operator is one class in one file. What it shares with others it has from its
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import headrace.ports as ports
 from headrace.errors import PlanError
 from headrace.ops.facts.carried import Columns
-from headrace.ops.facts.closing import Group
+from headrace.ops.facts.closing import Group, Wait
 from headrace.ops.facts.contract import Contract
 from headrace.ops.facts.interval import Interval
 from headrace.ops.facts.keys import Keys
@@ -23,7 +23,10 @@ from headrace.ops.facts.outputs import DEAD_COLUMNS
 from headrace.ops.facts.reading import Wanted
 from headrace.ops.inlet import Checked, Inlet, Json
 from headrace.ops.parts import AskedSteps
-from headrace.plan import Node, Place, Role, Step
+from headrace.plan import Fact, Node, Place, Role, Step
+
+if TYPE_CHECKING:
+    from headrace.ops.source import Watermark
 
 
 class Operator(Contract):
@@ -51,6 +54,11 @@ class Operator(Contract):
         return False
 
     @property
+    def awaited(self) -> str | None:
+        """Of windows whose results are sent when they close, the column that says which window a row is in."""
+        return None
+
+    @property
     def takes_last(self) -> bool:
         """Whether of several rows the one counts that was read last."""
         return False
@@ -65,6 +73,33 @@ class Operator(Contract):
         """By the names of its inputs, the columns that it needs of them where `wanted` of its own are read; an input that is not named is
         needed as it is.
         """
+
+    @property
+    @abstractmethod
+    def keeps(self) -> bool:
+        """Whether anything is left of an epoch, so that it makes a difference to have missed one."""
+
+    @abstractmethod
+    def wait(self, columns: Mapping[Node, Columns]) -> Wait:
+        """What becomes, at it, of windows in front whose results are sent when they close."""
+
+    # Facts that explain shows; None where there is nothing to say.
+
+    @abstractmethod
+    def row_fact(self, kind: str, group: Group | None) -> Fact | None:
+        """What kind of rows it gives, and when they are sent; `group` is how its groups close."""
+
+    @abstractmethod
+    def order_fact(self, watermarks: Callable[[Node], Mapping[str, Watermark]]) -> Fact | None:
+        """In which order it handles rows, and how long they wait; `watermarks` gives those of its query, by the names of the sources."""
+
+    @abstractmethod
+    def letter_fact(self, job: str) -> Fact | None:
+        """Where the rows are that it could not handle, and how to read them."""
+
+    @abstractmethod
+    def table_fact(self) -> Fact | None:
+        """How it asks a table outside, and what of the answer depends on when a row arrives."""
 
     @abstractmethod
     def asked(self) -> Json | None:
@@ -142,6 +177,11 @@ class Connected(Operator):
         """The connector's own object: the one the user made, or one made of what the plan stored."""
 
 
+def connected_of(nodes: Iterable[Node]) -> tuple[Connected, ...]:
+    """Those of some nodes that stand for objects of connectors."""
+    return tuple(node for node in nodes if isinstance(node, Connected))
+
+
 class Ungrouped(Operator):
     """Its rows are in no groups that end."""
 
@@ -164,6 +204,29 @@ class Ungrouped(Operator):
         return ()
 
 
+class Memoryless(Ungrouped):
+    """It keeps nothing between epochs, and handles rows as they come."""
+
+    @property
+    def keeps(self) -> bool:
+        return False
+
+    def wait(self, columns: Mapping[Node, Columns]) -> Wait:
+        return Wait.BEHIND
+
+    def row_fact(self, kind: str, group: Group | None) -> Fact | None:
+        return None
+
+    def order_fact(self, watermarks: Callable[[Node], Mapping[str, Watermark]]) -> Fact | None:
+        return None
+
+    def letter_fact(self, job: str) -> Fact | None:
+        return None
+
+    def table_fact(self) -> Fact | None:
+        return None
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Unary(Operator):
     """It has one input."""
@@ -171,7 +234,7 @@ class Unary(Operator):
     input: Node
 
 
-class RowWise(Unary, Ungrouped):
+class RowWise(Unary, Memoryless):
     """It takes each row by itself and keeps nothing: what comes of a row that is taken away is taken away, and times stay as they are."""
 
     def kind_after(self, kinds: Mapping[Node, str]) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from functools import cached_property
 
 from headrace.ops.facts.carried import EVENT, PROCESSING, SELF, Closes, Columns
 from headrace.ops.facts.clock import MACHINE, NO_TIME, WATERMARK, Clock
-from headrace.ops.facts.closing import Group
+from headrace.ops.facts.closing import Group, Wait
 from headrace.ops.facts.keys import Keys as Unique
 from headrace.ops.facts.kind import APPEND
 from headrace.ops.facts.outputs import DEAD_COLUMNS, DEAD_LETTER, LATE, MAIN
@@ -19,9 +19,11 @@ from headrace.ops.inlet import Checked, Inlet, Json
 from headrace.ops.operator import Ungrouped, operator
 from headrace.ops.parts import AskedInput, AskedOutput, AskedProgram
 from headrace.ops.relational import Stateful
-from headrace.plan import Fact, Node, node
+from headrace.ops.source import Watermark
+from headrace.plan import Fact, Node, Role, nearest, node
 from headrace.program import Traced
 from headrace.program.traced import TracedHandler
+from headrace.schema import shown
 
 MAIN_INPUT = "event"
 
@@ -167,6 +169,37 @@ class Program(Stateful, Ungrouped):
         if held:
             return Fact(GIVEN, "given back when the watermark passes them: the rows that wait for it")
         return Fact(BOUNDED, "bounded: it keeps nothing")
+
+    def wait(self, columns: Mapping[Node, Columns]) -> Wait:
+        return Wait.NOWHERE
+
+    def row_fact(self, kind: str, group: Group | None) -> Fact | None:
+        return None
+
+    def order_fact(self, watermarks: Callable[[Node], Mapping[str, Watermark]]) -> Fact | None:
+        if self.order == "arrival":
+            how = "as they come; its results depend on how rows arrive"
+            if self.clock == PROCESSING:
+                how = "as they come, its timers by the wall clock; a second run gives other results"
+            elif self.clock == EVENT:
+                how = "as they come, its timers at the end of an epoch; its results depend on how rows arrive"
+            return Fact({"order": "arrival", "delay_ms": 0}, how)
+        # One watermark serves the whole query: the one that is furthest behind.
+        marks = watermarks(self)
+        delay = max((mark.delay_ms for mark in marks.values()), default=0)
+        silent = ", ".join(name for name, mark in marks.items() if mark.idle_ms is None)
+        wait = f"; a silent source holds them back: {silent}" if len(marks) > 1 and silent else ""
+        text = f"in the order of their time, held until {shown(delay)} of event time later{wait}"
+        return Fact({"order": "time", "delay_ms": delay}, text)
+
+    def letter_fact(self, job: str) -> Fact | None:
+        # A row without a key or event time never comes to it, and is its sender's.
+        nodes = (one for stream in self.streams for one in nearest(stream, (Role.SOURCE, Role.LOOKUP, Role.STATEFUL)))
+        senders = tuple(dict.fromkeys(str(one.name) for one in nodes))
+        keyless = ", ".join(f'{name}.output("dead_letter")' for name in senders)
+        read = f"headrace letters show {job}" if job else "headrace letters show"
+        text = f'without a key or time in {keyless}, failed ones in {self.name}.output("dead_letter"); unread: {read}'
+        return Fact({"without key or time": list(senders), "failed": str(self.name)}, text)
 
     @property
     def caveat(self) -> str | None:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from headrace.ops.facts.carried import EVENT, Columns
 from headrace.ops.facts.clock import NO_TIME, NONE, Clock, clock_of_groups
-from headrace.ops.facts.closing import Group, group_by_texts, named, result
+from headrace.ops.facts.closing import Group, Wait, group_by_texts, named, result
 from headrace.ops.facts.forgetting import judged_by_ends
 from headrace.ops.facts.interval import Interval
 from headrace.ops.facts.keys import Keys
+from headrace.ops.facts.kind import CHANGES
 from headrace.ops.facts.outputs import DEAD_LETTER, LATE, LATE_RIGHT
 from headrace.ops.facts.reading import Wanted
 from headrace.ops.facts.state import Basis
@@ -23,6 +24,9 @@ from headrace.ops.parts import AskedRelation, ClosesText, EndingText, RelationTe
 from headrace.plan import Fact, Node, Role, Step, Where
 from headrace.schema import shown
 from headrace.syntax import plain_name, quote
+
+if TYPE_CHECKING:
+    from headrace.ops.source import Watermark
 
 RIGHT, LEFT = 0, 1
 """The sides of two inputs, as the kernel numbers them."""
@@ -38,8 +42,10 @@ class Stateful(Consumer):
 
     @property
     def keeps(self) -> bool:
-        """Whether anything is left of an epoch, so that it makes a difference to have missed one."""
         return True
+
+    def table_fact(self) -> Fact | None:
+        return None
 
     @abstractmethod
     def kept(self, basis: Basis) -> Fact:
@@ -48,6 +54,11 @@ class Stateful(Consumer):
     @abstractmethod
     def goes_by(self, group: Group | None) -> Clock:
         """The time that it goes by; `group` is how its groups close."""
+
+
+def stateful_of(nodes: Iterable[Node]) -> tuple[Stateful, ...]:
+    """The operators with state among some nodes."""
+    return tuple(node for node in nodes if isinstance(node, Stateful))
 
 
 class Relational(Stateful):
@@ -84,6 +95,18 @@ class Relational(Stateful):
     @abstractmethod
     def key_names(self) -> tuple[str | None, ...]:
         """The names of its key's columns, where they are columns of its rows."""
+
+    def wait(self, columns: Mapping[Node, Columns]) -> Wait:
+        return Wait.NOWHERE if self.group(columns) is None else Wait.HERE
+
+    def row_fact(self, kind: str, group: Group | None) -> Fact | None:
+        return Fact(kind, self.sent(kind == CHANGES, group))
+
+    def order_fact(self, watermarks: Callable[[Node], Mapping[str, Watermark]]) -> Fact | None:
+        return None
+
+    def letter_fact(self, job: str) -> Fact | None:
+        return None
 
     def sent(self, changes: bool, group: Group | None) -> str:
         """In words, whether rows are also taken away, and when they are sent if that is not at once."""
@@ -148,6 +171,10 @@ class NetRows(WholeRows):
 
     def closing_after(self, columns: Mapping[Node, Columns]) -> Columns:
         return columns[self.input]
+
+    def wait(self, columns: Mapping[Node, Columns]) -> Wait:
+        # The net of whole rows has their windows.
+        return Wait.BEHIND
 
     def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
         return {}
