@@ -5,17 +5,17 @@ An operator is one class in one file. What it shares with others it has from its
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import headrace.ports as ports
 from headrace.errors import PlanError
 from headrace.ops.facts.carried import Columns
 from headrace.ops.facts.closing import Group, Wait
-from headrace.ops.facts.contract import Contract
 from headrace.ops.facts.interval import Interval
 from headrace.ops.facts.keys import Keys
 from headrace.ops.facts.kind import APPEND, CHANGES
@@ -23,25 +23,26 @@ from headrace.ops.facts.outputs import DEAD_COLUMNS
 from headrace.ops.facts.reading import Wanted
 from headrace.ops.inlet import Checked, Inlet, Json
 from headrace.ops.parts import AskedSteps
+from headrace.ops.rewritable import Rewritable
 from headrace.plan import Fact, Node, Place, Role, Step
+from headrace.schema import Struct
 
 if TYPE_CHECKING:
     from headrace.ops.source import Watermark
 
 
-class Operator(Contract):
+class Operator(Rewritable):
     """A node of a plan, with all that Python says of it."""
-
-    # Whether it keeps its rows or repeats their columns, so that those which nobody reads are left out in front of it.
-    holds_columns: ClassVar[bool] = False
-
-    # Whether no epoch both adds a row and takes it away again in what it gives.
-    net: ClassVar[bool] = False
 
     @property
     def unrepeatable(self) -> str | None:
         """Why its rows may be others when an epoch is run again; None: they are the same, or texts that Spark knows say otherwise."""
         return None
+
+    @property
+    @abstractmethod
+    def compares_rows(self) -> bool:
+        """Whether it keeps rows, or what they gave, for others that take them away to be compared with."""
 
     @property
     def caveat(self) -> str | None:
@@ -144,6 +145,60 @@ class Operator(Contract):
         """The error for what it holds until something closes that never does."""
         return None
 
+    # What errors in its texts need to be in the user's words.
+
+    @property
+    def texts_over(self) -> Node | None:
+        """The input whose columns its texts name; None where that is not one."""
+        return self.inputs[0] if self.inputs else None
+
+    @property
+    def texts_of_groups(self) -> bool:
+        """Whether each of its texts is an aggregate of the rows of a group."""
+        return False
+
+    @property
+    def key_pairs(self) -> tuple[tuple[str, str], ...]:
+        """The texts by which rows of two inputs meet."""
+        return ()
+
+    @property
+    def made_columns(self) -> Mapping[str, str]:
+        """Columns that users do not name, each with the text that they wrote."""
+        return {}
+
+    def as_written(self, text: str) -> str:
+        """A text about it, with what the user wrote in the place of names that stand for it."""
+        for name, written in {} if self.texts_over is None else operator(self.texts_over).made_columns.items():
+            text = re.sub(rf"\b{name}\b", written.replace("\\", "\\\\"), text)
+        return text
+
+    # How changes are read.
+
+    @property
+    def reads_changes(self) -> bool:
+        """Whether it may be a part of how the rows of one source become changes."""
+        return False
+
+    def over_schema(self, schema: Struct, before: tuple[str, ...]) -> Node:
+        """It where the source whose changes it reads has other columns than those `before`."""
+        return self
+
+    @property
+    def each_version(self) -> Node:
+        """Where it gives the last row of each key, what gives all of them; else itself."""
+        return self
+
+    @property
+    def expected(self) -> Mapping[str, str]:
+        """The names of what its rows are expected to meet, each with what becomes of those that do not."""
+        return {}
+
+    @property
+    def time_cure(self) -> str:
+        """What gives its rows event time, where they have none."""
+        return "late rows and dead letters have no event time"
+
     @property
     def line(self) -> str | None:
         """The user's line, as documents have it."""
@@ -158,6 +213,12 @@ class Operator(Contract):
 def operator(node: Node) -> Operator:
     """A node of a plan as an operator; all of them are."""
     assert isinstance(node, Operator)
+    return node
+
+
+def stepwise(node: Node) -> Stepwise:
+    """A stateless node with one input as what it is."""
+    assert isinstance(node, Stepwise)
     return node
 
 
@@ -211,6 +272,10 @@ class Memoryless(Ungrouped):
     def keeps(self) -> bool:
         return False
 
+    @property
+    def compares_rows(self) -> bool:
+        return False
+
     def wait(self, columns: Mapping[Node, Columns]) -> Wait:
         return Wait.BEHIND
 
@@ -255,11 +320,6 @@ class Stepwise(RowWise):
     @abstractmethod
     def steps(self) -> tuple[Step, ...]:
         """What it does to a row."""
-
-    @property
-    def keeps_apart(self) -> bool:
-        """Whether each row gives one at the most, and rows that differ give others."""
-        return False
 
     def asked(self) -> Json | None:
         source = operator(self.input).checked_as

@@ -12,6 +12,7 @@ from headrace.ops.columns import given, label, name_of, once
 from headrace.ops.facts.kind import APPEND, kind_of
 from headrace.ops.facts.outputs import MAIN
 from headrace.ops.facts.time import event_time
+from headrace.ops.operator import operator
 from headrace.ops.program import MAIN_INPUT, Program
 from headrace.plan import Node, Role
 from headrace.program import Traced, trace
@@ -170,11 +171,4 @@ def _cure(node: Node) -> str:
     before = node
     while before.role in (Role.STATELESS, Role.LOOKUP) and before.inputs:
         before = before.inputs[0]
-    if isinstance(before, Program):
-        return f'name the emitted column that is time: .process({before.program}, time="...")'
-    if before.role is Role.SOURCE and getattr(before, "watermark", None) is not None:
-        column = before.watermark.column  # type: ignore[attr-defined]  # role says it is a source, which this module does not know
-        return f"keep `{column}`, the column of its watermark, through all verbs"
-    if before.role is Role.SOURCE:
-        return f'give it a watermark where it is read: {label(before)}.watermark("ts", "5 minutes")'
-    return "late rows and dead letters have no event time"
+    return operator(before).time_cure

@@ -22,7 +22,8 @@ from headrace.ops.relational import Stateful
 from headrace.ops.source import Watermark
 from headrace.plan import Fact, Node, Role, nearest, node
 from headrace.program import Traced
-from headrace.program.traced import TracedHandler
+from headrace.program.spoken import Spoken
+from headrace.program.traced import TracedCell, TracedHandler
 from headrace.schema import shown
 
 MAIN_INPUT = "event"
@@ -169,6 +170,25 @@ class Program(Stateful, Ungrouped):
         if held:
             return Fact(GIVEN, "given back when the watermark passes them: the rows that wait for it")
         return Fact(BOUNDED, "bounded: it keeps nothing")
+
+    @property
+    def cells(self) -> tuple[TracedCell, ...]:
+        return self.traced.cells
+
+    @property
+    def compares_rows(self) -> bool:
+        return False
+
+    @property
+    def texts_over(self) -> Node | None:
+        return None
+
+    def as_written(self, text: str) -> str:
+        return Spoken.of(self.traced)(text)
+
+    @property
+    def time_cure(self) -> str:
+        return f'name the emitted column that is time: .process({self.program}, time="...")'
 
     def wait(self, columns: Mapping[Node, Columns]) -> Wait:
         return Wait.NOWHERE

@@ -22,6 +22,7 @@ from headrace.ops.inlet import Checked, Inlet, Json, inlet, numbered
 from headrace.ops.operator import Consumer, Unary, Ungrouped, all_append, operator
 from headrace.ops.parts import AskedRelation, ClosesText, EndingText, RelationText, TimingText
 from headrace.plan import Fact, Node, Role, Step, Where
+from headrace.program.traced import TracedCell
 from headrace.schema import shown
 from headrace.syntax import plain_name, quote
 
@@ -43,6 +44,11 @@ class Stateful(Consumer):
     @property
     def keeps(self) -> bool:
         return True
+
+    @property
+    @abstractmethod
+    def cells(self) -> tuple[TracedCell, ...]:
+        """The cells that its author declared."""
 
     def table_fact(self) -> Fact | None:
         return None
@@ -70,6 +76,14 @@ class Relational(Stateful):
     @property
     def outputs(self) -> tuple[str, ...]:
         return (DEAD_LETTER,)
+
+    @property
+    def compares_rows(self) -> bool:
+        return True
+
+    @property
+    def cells(self) -> tuple[TracedCell, ...]:
+        return ()
 
     def time_after(self, times: Mapping[Node, str | None]) -> str | None:
         # What a query gives is right at the end of each epoch, whatever the times in its rows.
@@ -113,10 +127,6 @@ class Relational(Stateful):
         if changes:
             return f"are added and taken away{_early(group) if group is not None and group.early_ms else ''}"
         return f"are only added{', once, when their group closes' if group is not None and group.final else ''}"
-
-    def place_of_filter(self, named: frozenset[str]) -> str | None:
-        """The input at which a condition over these columns of its rows, in lower case, says the same; None: it has to stay behind it."""
-        return None
 
     # Below: its time in query documents and checkpoints. `ending` is what ends its groups, None where they never do.
 
@@ -257,6 +267,10 @@ class TwoSided(Relational):
     @property
     def key_names(self) -> tuple[str | None, ...]:
         return tuple(plain_name(left) for left, _ in self.keys)
+
+    @property
+    def key_pairs(self) -> tuple[tuple[str, str], ...]:
+        return self.keys
 
     @property
     def sides(self) -> tuple[tuple[str, int, Node], ...]:

@@ -95,6 +95,12 @@ class Source(Connected, Memoryless):
         by = f", in the order of {'names' if traits.ordered == 'name' else 'time'}" if traits.ordered else ""
         return Fact(end, f"{end}, {'append only' if traits.changes == 'append' else 'changes'}{by}")
 
+    @property
+    def time_cure(self) -> str:
+        if self.watermark is not None:
+            return f"keep `{self.watermark.column}`, the column of its watermark, through all verbs"
+        return f'give it a watermark where it is read: {label(self)}.watermark("ts", "5 minutes")'
+
     def output_kind(self, output: str, kinds: Mapping[Node, str]) -> str:
         return APPEND
 
