@@ -17,7 +17,7 @@ from headrace.ops.facts.state import BOUNDED, ENTRIES, GIVEN, KEYS, Basis
 from headrace.ops.facts.time import event_time
 from headrace.ops.inlet import Checked, Inlet, Json
 from headrace.ops.operator import Ungrouped, operator
-from headrace.ops.parts import AskedInput, AskedOutput, AskedProgram
+from headrace.ops.parts import AskedInput, AskedOutput, AskedProgram, EndingText, Frame, OutputText, ProgramText
 from headrace.ops.relational import Stateful
 from headrace.ops.source import Watermark
 from headrace.plan import Fact, Node, Role, nearest, node
@@ -251,6 +251,44 @@ class Program(Stateful, Ungrouped):
             outputs=tuple(AskedOutput(name=output, time=self.output_time(output)) for output in self.outputs),
         )
         return {"id": self.name, "operator": program.to_json()}
+
+    @property
+    def key_names(self) -> tuple[str | None, ...]:
+        return ()  # they are the author's
+
+    @property
+    def outlives_edits(self) -> bool:
+        return True
+
+    @property
+    def order_kept(self) -> str:
+        return self.order
+
+    def clock_kept(self, ending: EndingText | None) -> str:
+        return self.clock
+
+    def late_inputs(self, at: Checked) -> Mapping[str, bool]:
+        apart = ".process(P, derived=stream.key_by(...))"
+        pairs = zip(self.names, self.streams, strict=True)
+        return {name: self.order == "time" and at.may_be_late(self, name, stream, apart) for name, stream in pairs}
+
+    def text(self, frame: Frame, at: Checked | None) -> ProgramText:
+        outputs = () if at is None else tuple((one, at.output_schema(self, one).ddl, self.output_time(one)) for one in self.outputs)
+        return ProgramText(
+            name=frame.name,
+            site=frame.site,
+            kind=frame.kind,
+            order=frame.order,
+            clock=frame.clock,
+            inputs=tuple(replace(one, broadcast=one.name in self.broadcast) for one in frame.inputs),
+            cells=frame.cells,
+            handlers=() if at is None else self.handlers,
+            outputs=tuple(OutputText(name=name, schema=schema, time=time, routes=()) for name, schema, time in outputs),
+            op=frame.op,
+            level=frame.level,
+            key=frame.key,
+            layout=frame.layout,
+        )
 
     def inlets(self, at: Checked, steady: bool = True) -> tuple[Inlet, ...]:
         # Rows that are handled as they come are sorted all the same where a sink counts on a replay being equal.

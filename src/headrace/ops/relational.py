@@ -14,13 +14,23 @@ from headrace.ops.facts.closing import Group, Wait, group_by_texts, named, resul
 from headrace.ops.facts.forgetting import judged_by_ends
 from headrace.ops.facts.interval import Interval
 from headrace.ops.facts.keys import Keys
-from headrace.ops.facts.kind import CHANGES
-from headrace.ops.facts.outputs import DEAD_LETTER, LATE, LATE_RIGHT
+from headrace.ops.facts.kind import CHANGES, only_added
+from headrace.ops.facts.outputs import DEAD_LETTER, DEAD_SCHEMA, LATE, LATE_RIGHT
 from headrace.ops.facts.reading import Wanted
 from headrace.ops.facts.state import Basis
 from headrace.ops.inlet import Checked, Inlet, Json, inlet, numbered
 from headrace.ops.operator import Consumer, Unary, Ungrouped, all_append, operator
-from headrace.ops.parts import AskedRelation, ClosesText, EndingText, RelationText, TimingText
+from headrace.ops.parts import (
+    AskedRelation,
+    ClosesText,
+    EndingText,
+    Frame,
+    OutputText,
+    ProgramText,
+    RelationalText,
+    RelationText,
+    TimingText,
+)
 from headrace.plan import Fact, Node, Role, Step, Where
 from headrace.program.traced import TracedCell
 from headrace.schema import shown
@@ -53,6 +63,37 @@ class Stateful(Consumer):
     def table_fact(self) -> Fact | None:
         return None
 
+    @property
+    @abstractmethod
+    def key_names(self) -> tuple[str | None, ...]:
+        """What the columns of its key are called for people, where a checkpoint calls them `key_1` and so on."""
+
+    # Below: how it stands in query documents and checkpoints. `ending` is what ends its groups, None where they never do.
+
+    @property
+    @abstractmethod
+    def outlives_edits(self) -> bool:
+        """Whether it finds its state by its name when what it says or reads is another; else only while that is the same."""
+
+    @property
+    @abstractmethod
+    def order_kept(self) -> str:
+        """The order in which it takes rows, as a checkpoint has it."""
+
+    @abstractmethod
+    def clock_kept(self, ending: EndingText | None) -> str:
+        """The time by which its state ends, as a checkpoint has it."""
+
+    @abstractmethod
+    def late_inputs(self, at: Checked) -> Mapping[str, bool]:
+        """By the name of an input, whether it may have late rows, where the operator judges each by itself; refuses inputs of which that
+        cannot be said.
+        """
+
+    @abstractmethod
+    def text(self, frame: Frame, at: Checked | None) -> ProgramText | RelationalText:
+        """It in a query document, its outputs without their routes; without `at`, as a checkpoint knows it: what tells its state."""
+
     @abstractmethod
     def kept(self, basis: Basis) -> Fact:
         """What it keeps, while nothing ends its groups, and whether that grows without limit."""
@@ -60,6 +101,12 @@ class Stateful(Consumer):
     @abstractmethod
     def goes_by(self, group: Group | None) -> Clock:
         """The time that it goes by; `group` is how its groups close."""
+
+
+def stateful(node: Node) -> Stateful:
+    """An operator with state as what it is."""
+    assert isinstance(node, Stateful)
+    return node
 
 
 def stateful_of(nodes: Iterable[Node]) -> tuple[Stateful, ...]:
@@ -105,11 +152,6 @@ class Relational(Stateful):
         inputs = tuple(operator(before).checked_as for before in self.relation_inputs)
         return AskedRelation(id=str(self.name), site=self.line, relation=self.op, inputs=inputs, text=self.relation()).to_json()
 
-    @property
-    @abstractmethod
-    def key_names(self) -> tuple[str | None, ...]:
-        """The names of its key's columns, where they are columns of its rows."""
-
     def wait(self, columns: Mapping[Node, Columns]) -> Wait:
         return Wait.NOWHERE if self.group(columns) is None else Wait.HERE
 
@@ -128,10 +170,15 @@ class Relational(Stateful):
             return f"are added and taken away{_early(group) if group is not None and group.early_ms else ''}"
         return f"are only added{', once, when their group closes' if group is not None and group.final else ''}"
 
-    # Below: its time in query documents and checkpoints. `ending` is what ends its groups, None where they never do.
+    @property
+    def outlives_edits(self) -> bool:
+        return False
+
+    @property
+    def order_kept(self) -> str:
+        return ""
 
     def clock_kept(self, ending: EndingText | None) -> str:
-        """The time by which its state ends, as a checkpoint has it."""
         if ending is None:
             return NONE
         return ending.by if isinstance(ending, ClosesText) and ending.by is not None else EVENT
@@ -142,14 +189,28 @@ class Relational(Stateful):
         return {name: stream for name, stream in zip((LATE, LATE_RIGHT), self.inputs, strict=False) if name in late}
 
     def late_inputs(self, at: Checked) -> Mapping[str, bool]:
-        """By the name of an input, whether it may have late rows, where the operator judges each by itself; refuses inputs of which that
-        cannot be said.
-        """
         return {}
 
     def timing(self) -> TimingText | None:
         """What else the kernel reads of its time."""
         return None
+
+    def text(self, frame: Frame, at: Checked | None) -> RelationalText:
+        columns = {} if at is None else {"main": at.schema(self).ddl, DEAD_LETTER: DEAD_SCHEMA}
+        columns |= {} if at is None else {output: at.schema(stream).ddl for output, stream in self.late_rows(frame.ending).items()}
+        return RelationalText(
+            op=frame.op,
+            name=frame.name,
+            site=frame.site,
+            kind=frame.kind,
+            key=frame.key,
+            inputs=frame.inputs,
+            append=only_added(self),
+            relation=self.relation(),
+            ending=frame.ending,
+            outputs=tuple(OutputText(name=output, schema=schema, time=None, routes=()) for output, schema in columns.items()),
+            timing=None if at is None else self.timing(),
+        )
 
 
 class WholeRows(Relational, Unary, Ungrouped):
