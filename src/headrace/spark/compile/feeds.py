@@ -87,16 +87,16 @@ def _again(done: tuple[Step, ...], times: int) -> tuple[Step, ...]:
     return tuple(replace(step, place=replace(step.place, way=times)) for step in done) if times else done
 
 
-def origin(feed: Feed, columns: tuple[str, ...] | None) -> tuple[str, ...]:
+def lineage(feed: Feed, columns: tuple[str, ...] | None) -> tuple[str, ...]:
     """How these columns (None: all of them) at the end of a feed come about: all texts back to the producer, in one order.
 
-    Two versions of a job with equal origins compute the same values from the same rows. A text that sqlglot cannot read counts as using
+    Two versions of a job with equal lineages compute the same values from the same rows. A text that sqlglot cannot read counts as using
     every column before it.
 
     >>> from headrace.plan import Place
     >>> place = Place(node="charges.select", site=None)
     >>> project = Project(project=(("card", "upper(c)"), ("amount", "amount")), place=place)
-    >>> origin(Feed("charges", "main", (project,)), ("card",))
+    >>> lineage(Feed("charges", "main", (project,)), ("card",))
     ('card = upper(c)', 'c of charges')
     """
     found: list[str] = []

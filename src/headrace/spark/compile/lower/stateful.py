@@ -31,7 +31,7 @@ from headrace.ops.parts import (
 from headrace.ops.relational import Stateful
 from headrace.plan.codec import encode, without_sites
 from headrace.schema import Struct, parse_schema
-from headrace.spark.compile.feeds import origin
+from headrace.spark.compile.feeds import lineage
 from headrace.spark.compile.identity import Entry, InputShape, Shape
 from headrace.spark.compile.layout import Cell
 from headrace.spark.compile.lower.operator import Lowering
@@ -71,8 +71,8 @@ def _input(node: Stateful, inlet: Inlet, at: Lowering) -> InputShape:
     time = (inlet.time,) if inlet.order == "time" and inlet.time is not None else ()
     return InputShape(
         inlet.schema,
-        (*(text for _, text in inlet.key), *sorted(line for feed in feeds for line in origin(feed, columns))),
-        tuple(sorted(line for feed in feeds for line in origin(feed, time))) if time else (),
+        (*(text for _, text in inlet.key), *sorted(line for feed in feeds for line in lineage(feed, columns))),
+        tuple(sorted(line for feed in feeds for line in lineage(feed, time))) if time else (),
     )
 
 
