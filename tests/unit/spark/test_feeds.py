@@ -83,7 +83,7 @@ def test_a_long_chain_needs_no_deep_stack() -> None:
     assert len(feed.steps) == 3000
 
 
-def test_origins_see_through_renames_and_not_through_filters() -> None:
+def test_lineages_see_through_renames_and_not_through_filters() -> None:
     t = read("t")
     (plain,) = feeds(t)
     (filtered,) = feeds(t.filter("amount > 1").with_columns(more="amount + 1").select("card"))
@@ -115,6 +115,6 @@ def test_a_key_that_sqlglot_cannot_read_uses_every_column() -> None:
     assert keyed("upper(card)").inputs != keyed("lower(card)").inputs
 
 
-def test_origins_see_generated_columns() -> None:
+def test_lineages_see_generated_columns() -> None:
     (feed,) = feeds(hr.read.memory([], "xs array<int>", name="t").explode("xs", as_="x"))
     assert lineage(feed, ("x",))[-1] == "xs of t"
