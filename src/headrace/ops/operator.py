@@ -50,6 +50,11 @@ class Operator(Rewritable):
         return None
 
     @property
+    def expected(self) -> Mapping[str, str]:
+        """The names of what its rows are expected to meet, each with what becomes of those that do not."""
+        return {}
+
+    @property
     def sent_at_close(self) -> bool:
         """Whether a user can say, and has said, that its result is sent once, when a window, a session or the time of a row closes."""
         return False
@@ -173,6 +178,11 @@ class Operator(Rewritable):
             text = re.sub(rf"\b{name}\b", written.replace("\\", "\\\\"), text)
         return text
 
+    @property
+    def time_cure(self) -> str:
+        """What gives its rows event time, where they have none."""
+        return "late rows and dead letters have no event time"
+
     # How changes are read.
 
     @property
@@ -188,16 +198,6 @@ class Operator(Rewritable):
     def each_version(self) -> Node:
         """Where it gives the last row of each key, what gives all of them; else itself."""
         return self
-
-    @property
-    def expected(self) -> Mapping[str, str]:
-        """The names of what its rows are expected to meet, each with what becomes of those that do not."""
-        return {}
-
-    @property
-    def time_cure(self) -> str:
-        """What gives its rows event time, where they have none."""
-        return "late rows and dead letters have no event time"
 
     @property
     def line(self) -> str | None:
