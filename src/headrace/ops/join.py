@@ -138,8 +138,8 @@ class Join(TwoSided):
         return self.bounds(lower(self.left.columns), lower(self.right.columns))
 
     def with_table(self, array: Callable[[Node], str | None]) -> Node | None:
-        left, right = array(self.left), array(self.right)
-        if self.how != "inner" or (left is None) == (right is None):
+        left, right = (array(self.left), array(self.right)) if self.how == "inner" else (None, None)
+        if (left is None) == (right is None):
             return None
         stream, table = (self.left, self.right) if right is not None else (self.right, self.left)
         met = [f"({mine}) {'<=>' if i in self.null_safe else '='} ({theirs})" for i, (mine, theirs) in enumerate(self.keys)]
