@@ -18,8 +18,8 @@ from headrace.engine.job import of_script
 from headrace.engine.loading import loading
 from headrace.errors import HeadraceError, Site, standing
 from headrace.masking import masked_problem
-from headrace.ops import Sink
-from headrace.ops.operator import Connected
+from headrace.ops import sinks_of
+from headrace.ops.operator import connected_of
 from headrace.ops.source import clean
 from headrace.optimize import optimize
 from headrace.plan import Plan, order
@@ -72,17 +72,16 @@ def _of_json(place: Path) -> list[Job]:
         raise _no_plan(f"{place} is no JSON: {problem}") from None
     plan = Plan.from_json(data)
     ends = [plan.nodes[name] for name in plan.sinks]
-    if not plan.job or not ends or not all(isinstance(end, Sink) for end in ends):
+    if not plan.job or not ends or len(sinks_of(ends)) < len(ends):
         raise _no_plan(f"{place} is no plan of a job: it has {'no name' if not plan.job else 'no sinks, or others than sinks among them'}")
     if len(order(ends)) < len(plan.nodes):
         raise _no_plan(f"{place} has nodes that lead to no sink")
-    for node in plan.nodes.values():
-        if isinstance(node, Connected):
-            try:
-                node.connect()
-            except HeadraceError as error:
-                error.site = node.site
-                raise
+    for node in connected_of(plan.nodes.values()):
+        try:
+            node.connect()
+        except HeadraceError as error:
+            error.site = node.site
+            raise
     return [Job(plan)]
 
 

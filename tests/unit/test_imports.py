@@ -59,7 +59,7 @@ INNER: dict[str, tuple[tuple[str, ...], ...]] = {
     "durable": (("atomic", "filelog", "marks", "named", "private", "sums"), ("segments",), ("manifest",)),
     "ops": (
         ("facts", "asking", "change_words", "columns", "expires", "handle"),
-        ("inlet", "parts", "signatures"),
+        ("inlet", "parts", "rewritable", "signatures"),
         ("operator",),
         ("relational",),
         (OTHERS,),  # operators, and verbs that are composed of them

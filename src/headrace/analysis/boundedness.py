@@ -5,26 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from headrace.ops import Source, groups, kinds, sources_of
-from headrace.ops.facts.kind import CHANGES
-from headrace.ops.relational import Relational
+from headrace.ops.operator import operator
 from headrace.plan import Fact, Node, Plan, fact, order
 
 
 @fact("rows")
 def rows(plan: Plan) -> Mapping[str, Fact]:
     """For each source, whether it ends, in which order it is read and what kind of stream it is; the last also for operators of queries."""
-    found = {}
     ends = [plan.nodes[name] for name in plan.sinks]
     changing, closing = kinds(ends), groups(ends)
-    for name, node in plan.nodes.items():
-        if isinstance(node, Relational):
-            found[name] = Fact(changing[node], node.sent(changing[node] == CHANGES, closing.get(node)))
-        if isinstance(node, Source):
-            traits = node.connect().traits
-            end = "bounded" if traits.bounded else "unbounded"
-            by = f", in the order of {'names' if traits.ordered == 'name' else 'time'}" if traits.ordered else ""
-            found[name] = Fact(end, f"{end}, {'append only' if traits.changes == 'append' else 'changes'}{by}")
-    return found
+    found = {name: operator(node).row_fact(changing[node], closing.get(node)) for name, node in plan.nodes.items()}
+    return {name: rows for name, rows in found.items() if rows is not None}
 
 
 def bounded(plan: Plan) -> bool:

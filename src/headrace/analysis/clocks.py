@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from headrace.ops import groups, intervals
+from headrace.ops import groups, intervals, stateful_of
 from headrace.ops.facts.clock import WATERMARK, Clock
-from headrace.ops.relational import Stateful
 from headrace.plan import Plan
 
 
@@ -23,5 +22,5 @@ def clocks(plan: Plan) -> Mapping[str, Clock]:
     """
     ends = [plan.nodes[name] for name in plan.sinks]
     closing, near = groups(ends), intervals(ends)
-    operators = {name: node for name, node in plan.nodes.items() if isinstance(node, Stateful)}
-    return {name: WATERMARK if node in near else node.goes_by(closing.get(node)) for name, node in operators.items()}
+    operators = stateful_of(plan.nodes.values())
+    return {str(node.name): WATERMARK if node in near else node.goes_by(closing.get(node)) for node in operators}

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from headrace.analysis.schemas import Schemas, check
 from headrace.errors import PlanError
 from headrace.ops import kinds
-from headrace.ops.relational import Relational
+from headrace.ops.operator import operator
 from headrace.plan import Fact, Plan, fact
 
 _FROM_A_COLUMN = "take the value from a column of the rows: it must be the same when a row is taken away again"
@@ -32,9 +32,8 @@ def require_repeatable(plan: Plan, schemas: Schemas) -> None:
     changing = kinds([plan.nodes[name] for name in plan.sinks])
     for found, hint in ((schemas.unsteady, _FROM_A_COLUMN), (schemas.timed, _AS_A_COLUMN)):
         for name, texts in found.items():
-            node = plan.nodes[name]
-            kept = isinstance(node, Relational)
-            if kept or any(changing.get(before) == "changes" for before in node.inputs):
+            node = operator(plan.nodes[name])
+            if node.compares_rows or any(changing.get(before) == "changes" for before in node.inputs):
                 raise PlanError(
                     "NOT_REPEATABLE",
                     f"{name}: `{texts[0]}` gives another value each time, and rows are also taken away here",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -12,14 +11,9 @@ from headrace.analysis.faults import Fault, error_of
 from headrace.errors import HeadraceError, Site
 from headrace.jvm.frames import java_session
 from headrace.jvm.session import jvm, session
-from headrace.ops import Program
-from headrace.ops.aggregate import Aggregate
 from headrace.ops.operator import operator
-from headrace.ops.partition import Partition
-from headrace.ops.relational import TwoSided
-from headrace.plan import DisplayNames, Fact, Node, Plan, fact
+from headrace.plan import DisplayNames, Fact, Plan, fact
 from headrace.plan.meaning import MEANING
-from headrace.program.spoken import Spoken
 from headrace.schema import Struct, parse_schema
 
 
@@ -110,35 +104,30 @@ def _schemas(plan: Plan, answer: Mapping[str, Any]) -> Schemas:
 
 
 def _cast(plan: Plan, warning: Mapping[str, Any]) -> ImplicitCast:
-    node, message = plan.nodes.get(warning["node"]), warning["message"]
-    said = Spoken.of(node.traced)(message) if isinstance(node, Program) else message
+    node = plan.nodes.get(warning["node"])
+    said = warning["message"] if node is None else operator(node).as_written(warning["message"])
     return ImplicitCast(warning["node"], Site.parse(warning["site"]) if warning["site"] else None, said)
 
 
 def _error(plan: Plan, error: Mapping[str, Any], schemas: Mapping[str, str]) -> HeadraceError:
-    node = plan.nodes.get(error["node"])
+    named = plan.nodes.get(error["node"])
+    node = None if named is None else operator(named)
     site = Site.parse(error["site"]) if error["site"] else None
     if node is not None and node.site is not None and (site is None or str(node.site) == str(site)):
         site = node.site
     schema = Struct(())
-    if node is not None and not isinstance(node, Program) and node.inputs:
-        ddl = schemas.get(operator(node.inputs[0]).checked_as)
+    if node is not None and node.texts_over is not None:
+        ddl = schemas.get(operator(node.texts_over).checked_as)
         schema = parse_schema(ddl) if ddl else schema
-    fault = Fault.from_json(error, site, schema, isinstance(node, Aggregate))
-    if isinstance(node, TwoSided) and fault.condition == "KEYS_DIFFER":
-        left, right = node.keys[int(fault.parameters["column"].removeprefix("key ")) - 1]
+    fault = Fault.from_json(error, site, schema, node is not None and node.texts_of_groups)
+    if node is not None and node.key_pairs and fault.condition == "KEYS_DIFFER":
+        left, right = node.key_pairs[int(fault.parameters["column"].removeprefix("key ")) - 1]
         fault = replace(fault, condition="JOINED_KEYS_DIFFER", parameters={**fault.parameters, "left": left, "right": right})
-    return _as_written(node, error_of(fault))
-
-
-def _as_written(node: Node | None, error: HeadraceError) -> HeadraceError:
-    """An error with what the user wrote in the place of names that stand for it."""
-    if isinstance(node, Program):
-        return Spoken.of(node.traced).error(error)
-    calls = dict(node.inputs[0].functions) if node is not None and node.inputs and isinstance(node.inputs[0], Partition) else {}
-    for name, call in calls.items():
-        error.message = re.sub(rf"\b{name}\b", call.replace("\\", "\\\\"), error.message)
-    return error
+    problem = error_of(fault)
+    if node is not None:
+        problem.message, problem.hint = node.as_written(problem.message), problem.hint and node.as_written(problem.hint)
+        problem.args = (problem.code, problem.message)
+    return problem
 
 
 def _all(errors: list[HeadraceError]) -> HeadraceError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from headrace.analysis.schemas import check
-from headrace.ops import closing, groups, kinds
+from headrace.ops import closing, groups, kinds, stateful_of
 from headrace.ops.facts.carried import EVENT, IN_STRUCT, SELF
 from headrace.ops.facts.closing import Group
 from headrace.ops.facts.state import GIVEN, Basis
@@ -25,15 +25,14 @@ def state(plan: Plan) -> Mapping[str, Fact]:
         return check(plan).storage.get(str(node.name), ())
 
     found = {}
-    for name, node in plan.nodes.items():
-        if isinstance(node, Stateful):
-            append = all(added.get(before) == "append" for before in node.inputs)
-            kept = node.kept(Basis(append, columns, parts))
-            if node in closed:
-                kept = _given_back(node, closed[node], kept)
-            elif node.forgets_after is not None:
-                kept = _forgotten(node, node.forgets_after, kept)
-            found[name] = kept
+    for node in stateful_of(plan.nodes.values()):
+        append = all(added.get(before) == "append" for before in node.inputs)
+        kept = node.kept(Basis(append, columns, parts))
+        if node in closed:
+            kept = _given_back(node, closed[node], kept)
+        elif node.forgets_after is not None:
+            kept = _forgotten(node, node.forgets_after, kept)
+        found[str(node.name)] = kept
     return found
 
 

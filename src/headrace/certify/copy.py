@@ -13,9 +13,9 @@ from headrace import ports
 from headrace.certify.contents import Contents, counted
 from headrace.certify.refused import refused
 from headrace.jvm.session import session
-from headrace.ops import Sink, Source
+from headrace.ops import Sink, Source, sinks_of, sources_of
 from headrace.ops.sink import options_of
-from headrace.plan import Node, Plan
+from headrace.plan import Plan
 from headrace.schema import Struct
 from headrace.spark.compile.job import compile
 
@@ -41,17 +41,15 @@ class Copy:
         moved: dict[str, ports.Sink] = {}
         id = uuid.uuid4().hex[:6]
 
-        def move(node: Node) -> Node:
-            if not isinstance(node, Sink):
-                return node
-            made = node.connect().elsewhere(_place(node, folder, id, self.servers))
+        def move(node: Sink) -> Sink:
+            made = node.connect().elsewhere(_place(node, folder, id, self.servers, node.mode))
             if made is None:
                 raise TypeError(f"{node.connector} can be written elsewhere once, and not again")
             made.on_refused = node.connect().on_refused
             moved[str(node.name)] = made
             return replace(node, connector=made.connector, options=options_of(made), live=made)
 
-        return self.plan.changed(move), moved
+        return self.plan.changed({sink: move(sink) for sink in sinks_of(self.plan.nodes.values())}), moved
 
     def read(self, sinks: dict[str, ports.Sink]) -> Contents:
         """What the sinks hold."""
@@ -68,29 +66,26 @@ def copy(
     """The copy of a plan that reads about so many first rows of each source, kept below a folder."""
     trial = folder / "trial"
     kept, left_out, instead = [], {}, {}
-    for name in plan.sinks:
-        node = plan.nodes[name]
-        if isinstance(node, Sink):
-            made = node.connect().elsewhere(_place(node, trial, "trial", servers))
-            if made is None:
-                left_out[name] = _why(node)
-                continue
-            kept.append(node)
-            if made.system != node.connect().system:
-                instead[name] = f"{made.system} instead of {node.connect().system}"
+    for node in sinks_of(plan.nodes[name] for name in plan.sinks):
+        made = node.connect().elsewhere(_place(node, trial, "trial", servers, node.mode))
+        if made is None:
+            left_out[str(node.name)] = _why(node)
+            continue
+        kept.append(node)
+        if made.system != node.connect().system:
+            instead[str(node.name)] = f"{made.system} instead of {node.connect().system}"
     if not kept:
         raise refused(f"none of its sinks can be written elsewhere: {', '.join(left_out)}", "give it a sink of files, for one")
 
-    def shorten(node: Node) -> Node:
-        if not isinstance(node, Source):
-            return node
+    def shorten(node: Source) -> Source:
         whole = node.connect()
         made = whole.beginning(session(), _place(node, folder, "beginning", servers), rows, epochs)
         if made is None and not whole.traits.bounded:
             raise refused(f"{node.name} has no end, and {node.connector} cannot give its beginning", "read a part of it that has an end")
         return node if made is None else replace(node, connector=made.connector, options=made.options(), live=made)
 
-    short = Plan.of(plan.job, kept, plan.settings).changed(shorten)
+    written = Plan.of(plan.job, kept, plan.settings)
+    short = written.changed({source: shorten(source) for source in sources_of(written.nodes.values())})
     of = compile(short).schemas.of
     return Copy(short, {name: of[name] for name in short.sinks}, left_out, instead, servers, readers or {})
 
@@ -100,8 +95,7 @@ def _why(node: Sink) -> str:
     return f"{node.connector} cannot be written elsewhere{f' without --server {node.connector}=ADDRESS' if told else ''}"
 
 
-def _place(node: Sink | Source, folder: Path, id: str, servers: Mapping[str, str]) -> ports.Elsewhere:
+def _place(node: Sink | Source, folder: Path, id: str, servers: Mapping[str, str], mode: str = "append") -> ports.Elsewhere:
     name = re.sub(r"\W", "_", str(node.name))
     folder.mkdir(parents=True, exist_ok=True)
-    mode = node.mode if isinstance(node, Sink) else "append"
     return ports.Elsewhere(f"headrace_{id}_{name}", folder / name, servers.get(node.connector), mode)

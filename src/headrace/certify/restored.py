@@ -10,7 +10,6 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from headrace import ports
 from headrace.certify.backups import BACKUPS, put_back
 from headrace.certify.certificate import RESTORED, Tried
 from headrace.certify.contents import DEAD, Contents, dead_letters, missing
@@ -20,8 +19,8 @@ from headrace.durable.manifest import CONTROL
 from headrace.engine import Job
 from headrace.errors import HeadraceError
 from headrace.jvm.session import jvm, session
-from headrace.ops import Source
-from headrace.plan import Node, Plan
+from headrace.ops import Source, sinks_of, sources_of
+from headrace.plan import Plan
 
 BEGUN = 4
 """Epochs before the early copy is made."""
@@ -84,13 +83,13 @@ class Lane:
         self._partitions = partitions
         self._plan, self.sinks = made.at(folder / "sinks")
         self._inputs: dict[str, list[Path]] = {}
-        for name, node in self._plan.nodes.items():
-            if isinstance(node, Source):
-                laid = Path(str(node.options.get("path", "")))
-                if node.connector != "files" or node.options.get("files_per_epoch") != 1:
-                    raise refused(f"the input of {name} cannot be given bit by bit", "leave out what puts checkpoints back")
-                self._inputs[name] = sorted(file for file in laid.iterdir() if file.is_file())
-                self._input(name).mkdir(parents=True)
+        self._sources = sources_of(self._plan.nodes.values())
+        for node in self._sources:
+            name, laid = str(node.name), Path(str(node.options.get("path", "")))
+            if node.connector != "files" or node.options.get("files_per_epoch") != 1:
+                raise refused(f"the input of {name} cannot be given bit by bit", "leave out what puts checkpoints back")
+            self._inputs[name] = sorted(file for file in laid.iterdir() if file.is_file())
+            self._input(name).mkdir(parents=True)
 
     def give(self, files: int = 1) -> None:
         """So many more files of each source."""
@@ -102,13 +101,11 @@ class Lane:
     def run(self, cut: int = 1) -> None:
         """Read what has come, so many files an epoch."""
 
-        def cut_so(node: Node) -> Node:
-            if not isinstance(node, Source):
-                return node
+        def cut_so(node: Source) -> Source:
             return replace(node, options={**node.options, "path": str(self._input(str(node.name))), "files_per_epoch": cut}, live=None)
 
         # as another process would make it
-        plan = Plan.from_json(self._plan.changed(cut_so).to_json())
+        plan = Plan.from_json(self._plan.changed({source: cut_so(source) for source in self._sources}).to_json())
         try:
             Job(plan).run(checkpoint=self.checkpoint, partitions=self._partitions, flush=False, progress=False)
         finally:
@@ -139,7 +136,7 @@ class Drill:
     def __init__(self, made: Copy, folder: Path, partitions: int, epochs: int) -> None:
         self._made, self._folder, self._partitions = made, folder, partitions
         self._lanes = self._read = 0
-        self._unmarked = {name for name in made.plan.sinks if not _sink(made.plan, name).traits.marks}
+        self._unmarked = {str(sink.name) for sink in sinks_of(made.plan.nodes.values()) if not sink.connect().traits.marks}
         self._alone = self._lane()
         self._alone.give(BEGUN + epochs)
         self._alone.run()
@@ -221,11 +218,3 @@ class Drill:
     def _lane(self) -> Lane:
         self._lanes += 1
         return Lane(self._made, self._folder / f"lane-{self._lanes}", self._partitions)
-
-
-def _sink(plan: Plan, name: str) -> ports.Sink:
-    from headrace.ops import Sink
-
-    node = plan.nodes[name]
-    assert isinstance(node, Sink)
-    return node.connect()

@@ -15,7 +15,7 @@ from headrace.errors import HeadraceError, here
 from headrace.interrupts import interruptible, interruption
 from headrace.jvm.session import session
 from headrace.ops.write import Sink
-from headrace.plan import DisplayNames, Explanation, Node, Plan, displayed, explain, facts
+from headrace.plan import DisplayNames, Explanation, Plan, displayed, explain, facts
 from headrace.plan.meaning import meaning, meant
 from headrace.plan.naming import valid_name
 from headrace.settings import Settings, settings
@@ -295,9 +295,6 @@ def job(name: str, *sinks: Sink) -> Job:
 def _alive(made: Plan, old: Plan, moved: set[str]) -> Plan:
     """The plan with the connectors' own objects of the one it came from, where nothing was moved."""
 
-    def alive(node: Node) -> Node:
-        live = getattr(old.nodes[str(node.name)], "live", None)
-        kept = live is not None and node.name not in moved
-        return replace(node, live=live) if kept else node  # type: ignore[call-arg]  # sources and sinks have it
-
-    return made.changed(alive)
+    objects = {node: getattr(old.nodes[str(node.name)], "live", None) for node in made.nodes.values() if node.name not in moved}
+    # Those that stand for objects of connectors have it.
+    return made.changed({node: replace(node, live=live) for node, live in objects.items() if live is not None})  # type: ignore[call-arg]

@@ -6,7 +6,6 @@ Importing it registers all operators: those of verbs come with `Stream`.
 from headrace.ops.aggregate import Aggregate
 from headrace.ops.asof import AsOf
 from headrace.ops.consolidate import Consolidate
-from headrace.ops.ends import sinks_of, sources_of
 from headrace.ops.expect import Expect
 from headrace.ops.facts.closing import closing, groups, intervals
 from headrace.ops.facts.interval import Interval
@@ -17,14 +16,15 @@ from headrace.ops.filter import Filter
 from headrace.ops.generate import Generated
 from headrace.ops.join import Join
 from headrace.ops.ledger import Ledger
-from headrace.ops.lookup import Lookup
-from headrace.ops.output import OutputOf
+from headrace.ops.lookup import Lookup, lookups_of
+from headrace.ops.output import OutputOf, outputs_of
 from headrace.ops.partition import Partition
 from headrace.ops.program import Program
 from headrace.ops.project import Project
+from headrace.ops.relational import stateful_of
 from headrace.ops.sessions import Sessions
-from headrace.ops.sink import Sink
-from headrace.ops.source import Source
+from headrace.ops.sink import Sink, sinks_of
+from headrace.ops.source import Source, Watermark, sources_of
 from headrace.ops.stream import Stream
 from headrace.ops.temporal import Temporal
 from headrace.ops.top import Top
@@ -55,6 +55,7 @@ __all__ = [
     "Top",
     "Union",
     "Upserts",
+    "Watermark",
     "Windows",
     "closing",
     "event_time",
@@ -62,7 +63,10 @@ __all__ = [
     "intervals",
     "kind_of",
     "kinds",
+    "lookups_of",
+    "outputs_of",
     "sinks_of",
     "sources_of",
+    "stateful_of",
     "unique",
 ]

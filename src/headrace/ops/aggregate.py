@@ -92,6 +92,10 @@ class Aggregate(Grouped):
         return tuple(name for name, _ in self.keys)
 
     @property
+    def texts_of_groups(self) -> bool:
+        return True
+
+    @property
     def forgets_after(self) -> int | None:
         return self.expires_ms
 

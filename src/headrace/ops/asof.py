@@ -23,10 +23,9 @@ from headrace.ops.feeding import fed
 from headrace.ops.handle import Handle, other_stream, verb
 from headrace.ops.inlet import Checked, Inlet, inlet
 from headrace.ops.on import names_of, sides_of
-from headrace.ops.operator import Ungrouped
+from headrace.ops.operator import Ungrouped, operator
 from headrace.ops.parts import EndingText, RelationText
 from headrace.ops.relational import LEFT, TwoSided
-from headrace.ops.upserts import Upserts
 from headrace.plan import Fact, Node, Project, node
 from headrace.schema import milliseconds, shown
 from headrace.syntax import plain_name, quote
@@ -227,7 +226,7 @@ def join_asof(
 
 def versions(node: Node) -> Node:
     """What a stream tells of versions: where a row takes the place of the one before it, each that came, as it was valid in its time."""
-    return node.input if isinstance(node, Upserts) and node.last and not node.pairs else node
+    return operator(node).each_version
 
 
 def version_time(node: Node, time: str | None) -> str | None:

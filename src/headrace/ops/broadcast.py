@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.errors import PlanError, here
-from headrace.ops.program import Broadcasted, Keys
+from headrace.ops.process import Broadcasted, Keys
 from headrace.ops.stream import Stream
 
 

@@ -1,9 +1,13 @@
-"""The words of a change column: which add their row, and which take it away."""
+"""How the rows of a source say what they change: the words of a change column, and Debezium's envelopes."""
 
 from __future__ import annotations
 
 from headrace.expr.literal import text_literal
+from headrace.schema import Struct
 from headrace.syntax import quote
+
+# What the projections behind a source of changes are called.
+WITHOUT_CHANGE, DEBEZIUM = "without_change", "debezium"
 
 ADDS = ("insert", "i", "c", "r", "+", "+i", "update_after", "+u")
 TAKES = ("delete", "d", "-", "-d", "update_before", "-u")
@@ -35,6 +39,13 @@ def reason(text: str, columns: tuple[str, ...]) -> str | None:
     allowed = f"; a row is added by {', '.join(adds)}, and taken away by {', '.join(TAKES)}"
     cure = "''" if keyed else f"if({_word(column)} IN ({_listed(REPLACES)}), {text_literal(_CURE)}, '')"
     return f"concat({text_literal(f'NO_WEIGHT: `{column}` is ')}, {said}, {text_literal(allowed)}, {cure})"
+
+
+def after_items(envelope: Struct) -> tuple[tuple[str, str], ...]:
+    """The columns of the rows in envelopes, with their texts over a change that is taken out of one."""
+    after = envelope.get("after")
+    assert isinstance(after, Struct)
+    return tuple((field.name, f"change.row.{quote(field.name)}") for field in after.fields)
 
 
 def _word(column: str) -> str:

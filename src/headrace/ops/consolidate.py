@@ -30,6 +30,10 @@ class Consolidate(NetRows):
     def keeps(self) -> bool:
         return False
 
+    @property
+    def needless_over_net(self) -> bool:
+        return True
+
     def kept(self, basis: Basis) -> Fact:
         return Fact(BOUNDED, "bounded: it keeps nothing")
 

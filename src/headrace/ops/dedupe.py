@@ -13,7 +13,7 @@ from headrace.ops.columns import label, listed
 from headrace.ops.expires import Duration
 from headrace.ops.facts.time import event_time
 from headrace.ops.handle import Handle, verb
-from headrace.ops.program import key_by, processed
+from headrace.ops.process import key_by, processed
 from headrace.ops.top import Top, top
 from headrace.plan import Node
 from headrace.program import Program, Value, emit, when

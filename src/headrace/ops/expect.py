@@ -13,7 +13,7 @@ from headrace.ops.facts.outputs import DEAD_LETTER
 from headrace.ops.facts.reading import Wanted, both, read
 from headrace.ops.handle import Handle, verb
 from headrace.ops.operator import Selective
-from headrace.ops.output import OutputOf
+from headrace.ops.output import outputs_of
 from headrace.plan import Node, Role, node
 from headrace.plan.step import Expect as ExpectStep
 from headrace.ports.options import choice
@@ -49,6 +49,10 @@ class Expect(Selective):
     @property
     def keeps_apart(self) -> bool:
         return False  # nobody has looked at what it leaves of a net
+
+    @property
+    def expected(self) -> Mapping[str, str]:
+        return {name: self.on_violation for name, _ in self.expectations}
 
     def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
         # A dead letter, and what ends a run, shows the whole row.
@@ -88,7 +92,7 @@ def expect(
 def _of_letters(node: Node) -> bool:
     while node.role is Role.STATELESS and len(node.inputs) == 1:
         node = node.inputs[0]
-    return isinstance(node, OutputOf) and node.output == DEAD_LETTER
+    return any(one.output == DEAD_LETTER for one in outputs_of([node]))
 
 
 def _name(name: Any) -> str:

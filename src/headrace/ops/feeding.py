@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Self
 
 from headrace.errors import ConnectorError, PlanError, here
-from headrace.ops.change_words import weight
+from headrace.ops.change_words import DEBEZIUM, WITHOUT_CHANGE, after_items, weight
 from headrace.ops.columns import column_name
 from headrace.ops.generate import Generated
 from headrace.ops.handle import Handle, verb
-from headrace.ops.ledger import Ledger, ledger
+from headrace.ops.ledger import ledger
+from headrace.ops.operator import operator
 from headrace.ops.project import Project
 from headrace.ops.signatures import CHANGES
-from headrace.ops.source import Source, watermark
+from headrace.ops.source import Source, sources_of, watermark
 from headrace.ops.upserts import Upserts, key_of
-from headrace.ops.weigh import Weighed, weigh
+from headrace.ops.weigh import weigh
 from headrace.plan import Node
+from headrace.plan.naming import with_inputs
 from headrace.ports.options import choice, flag, wrong
 from headrace.schema import Struct, parse_schema, plain_type, schema_of
 from headrace.syntax import quote
 
 OPTIONS = tuple(one.name for one in CHANGES)
 """What a source of rows that others have changed takes beside its connector's own options."""
-
-# What the projections behind a source are called.
-_VERBS = ("without_change", "debezium")
 
 
 @dataclass(frozen=True)
@@ -116,7 +115,7 @@ def _weighed_by(source: Source, column: str, *, keyed: bool) -> Node:
     items = tuple((one, quote(one)) for one in source.columns if one != name)
     if not items:
         raise PlanError("NO_COLUMNS", "there are no columns beside the change column", hint="name the others in the schema", site=here())
-    return Project(weighed, _VERBS[0], items, site=here())
+    return Project(weighed, WITHOUT_CHANGE, items, site=here())
 
 
 def _debezium(source: Source) -> Node:
@@ -134,40 +133,27 @@ def _debezium(source: Source) -> Node:
     cases = " ".join(f"WHEN {condition} THEN raise_error({reason})" for condition, reason in refused.items())
     both = f"CASE {cases} ELSE filter({states}, s -> s.row IS NOT NULL) END"
     made = Generated(source, f"explode({both})", ("change",), False, site=here())
-    return Project(weigh(made, "change.w"), _VERBS[1], _items(parse_schema(source.schema)), site=here())
-
-
-def _items(envelope: Struct) -> tuple[tuple[str, str], ...]:
-    after = envelope.get("after")
-    assert isinstance(after, Struct)
-    return tuple((field.name, f"change.row.{quote(field.name)}") for field in after.fields)
+    return Project(weigh(made, "change.w"), DEBEZIUM, after_items(parse_schema(source.schema)), site=here())
 
 
 def fed(node: Node) -> Source | None:
     """The source that changes are read from; None if it is not their stream."""
-    while isinstance(node, Ledger | Upserts | Weighed | Generated) or (isinstance(node, Project) and node.by in _VERBS):
-        node = node.input
-    return node if isinstance(node, Source) else None
+    while operator(node).reads_changes:
+        node = node.inputs[0]
+    return next(iter(sources_of([node])), None)
 
 
 def over(node: Node, schemas: Mapping[str, str]) -> Node:
     """The node where sources have these schemas, by their names: what projects the rows of changes has all their columns."""
-    source = fed(node) if isinstance(node, Project) and node.by in _VERBS else None
-    if not isinstance(node, Project) or source is None or str(source.name) not in schemas:
+    source = fed(node)
+    if source is None or str(source.name) not in schemas:
         return node
-    schema = parse_schema(schemas[str(source.name)])
-    if node.by == _VERBS[1]:
-        return replace(node, items=_items(schema))
-    without = set(source.columns) - set(node.columns)
-    return replace(node, items=tuple((name, quote(name)) for name in schema.names if name not in without))
+    return operator(node).over_schema(parse_schema(schemas[str(source.name)]), source.columns)
 
 
 def with_source(node: Node, source: Source) -> Node:
     """The same changes of another source."""
-    if isinstance(node, Source):
-        return source
-    changed: dict[str, Any] = {"input": with_source(node.inputs[0], source)}
-    return replace(node, **changed)
+    return with_inputs(node, {before: with_source(before, source) for before in node.inputs}) if node.inputs else source
 
 
 class WatermarkVerb(Handle):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any, Self
 
 from headrace.errors import here
 from headrace.expr import Column
 from headrace.ops.columns import conditions
+from headrace.ops.facts.keys import lower
+from headrace.ops.facts.ranking import Copies
 from headrace.ops.facts.reading import Wanted, both, read
 from headrace.ops.handle import Handle, verb
 from headrace.ops.operator import Selective
@@ -38,8 +40,17 @@ class Filter(Selective):
     def steps(self) -> tuple[Where, ...]:
         return tuple(Where(where=text, place=self.place) for text in self.where)
 
+    @property
+    def copies(self) -> Copies:
+        return Copies({name: name for name in lower(self.columns)}, all_rows=False)
+
     def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
         return {"input": both(wanted, read(self.input, self.where))}
+
+
+def filters_of(nodes: Iterable[Node]) -> tuple[Filter, ...]:
+    """The filters among some nodes."""
+    return tuple(node for node in nodes if isinstance(node, Filter))
 
 
 def filter(input: Node, given: Sequence[Any], alias: str | None = None) -> Filter:

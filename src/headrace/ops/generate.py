@@ -27,6 +27,10 @@ class Generated(Repeating):
     def describe(self) -> str:
         return f"generate {self.text} AS {', '.join(self.names)}" + (" outer" if self.outer else "")
 
+    @property
+    def reads_changes(self) -> bool:
+        return True
+
     def steps(self) -> tuple[Step, ...]:
         return (Generate(generate=self.text, names=self.names, outer=self.outer, place=self.place),)
 

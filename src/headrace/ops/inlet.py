@@ -21,6 +21,9 @@ class Checked(Protocol):
     def schema(self, node: Node) -> Struct:
         """The columns of a node's rows."""
 
+    def output_schema(self, node: Node, output: str) -> Struct:
+        """The columns of an output of an operator."""
+
     def key_schema(self, node: Node) -> str:
         """The columns of an operator's key, as DDL."""
 

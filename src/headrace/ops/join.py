@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
@@ -21,6 +21,8 @@ from headrace.ops.facts.keys import Keys, lower
 from headrace.ops.facts.kind import APPEND, only_added
 from headrace.ops.facts.reading import Wanted, both, read
 from headrace.ops.facts.state import GIVEN, GROWS, Basis
+from headrace.ops.filter import Filter
+from headrace.ops.generate import Generated
 from headrace.ops.handle import Handle, other_stream, verb
 from headrace.ops.inlet import Checked, Inlet, inlet
 from headrace.ops.on import Aliases, apart, free, names_of, over_both, set_apart, shared
@@ -134,6 +136,17 @@ class Join(TwoSided):
     @property
     def _all_bounds(self) -> Mapping[Pair, Bounds]:
         return self.bounds(lower(self.left.columns), lower(self.right.columns))
+
+    def with_table(self, array: Callable[[Node], str | None]) -> Node | None:
+        left, right = (array(self.left), array(self.right)) if self.how == "inner" else (None, None)
+        if (left is None) == (right is None):
+            return None
+        stream, table = (self.left, self.right) if right is not None else (self.right, self.left)
+        met = [f"({mine}) {'<=>' if i in self.null_safe else '='} ({theirs})" for i, (mine, theirs) in enumerate(self.keys)]
+        met += [self.condition] if self.condition is not None else []
+        made: Node = Generated(stream, f"inline({right or left})", table.columns, False, site=self.site)
+        made = Filter(made, tuple(met), site=self.site) if met else made
+        return made if table is self.right else Project(made, "select", tuple((one, quote(one)) for one in self.columns), site=self.site)
 
     @property
     def forgets_after(self) -> int | None:

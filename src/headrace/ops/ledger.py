@@ -30,6 +30,10 @@ class Ledger(NetRows):
     def describe(self) -> str:
         return "ledger: what is taken away was there"
 
+    @property
+    def reads_changes(self) -> bool:
+        return True
+
     def kept(self, basis: Basis) -> Fact:
         return Fact(GROWS, "grows with the rows that are there: how often each is, to judge what is taken away")
 

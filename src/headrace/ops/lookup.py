@@ -22,7 +22,7 @@ from headrace.ops.inlet import Checked, Inlet, Json, numbered
 from headrace.ops.operator import Connected, Consumer, RowWise, operator
 from headrace.ops.parts import AskedLookup
 from headrace.ops.tables import Table, table_of
-from headrace.plan import Node, Role, node
+from headrace.plan import Fact, Node, Role, node
 from headrace.ports.options import restored
 from headrace.schema import parse_schema, shown
 from headrace.spelling import suggestion
@@ -96,6 +96,30 @@ class Lookup(RowWise, Consumer, Connected):
     def unrepeatable(self) -> str | None:
         return None if self.repeatable else self.connect().traits.why
 
+    def table_fact(self) -> Fact | None:
+        connected, traits = self.connect(), self.connect().traits
+        whole = traits.whole
+        value = {"repeatable": self.repeatable, "whole": whole, "cache_ms": self.cache_ms, "in_flight": self.in_flight}
+        return Fact(value, f"{self._whole(connected) if whole else self._requests}; {self._when(traits.why)}")
+
+    @staticmethod
+    def _whole(connected: ports.Lookup) -> str:
+        again = "when the job starts" if connected.refresh_ms is None else f"again when it is older than {shown(connected.refresh_ms)}"
+        return f"the whole table is kept in the memory of each executor, loaded {again}"
+
+    @property
+    def _requests(self) -> str:
+        keys = "one key" if self.batch == 1 else f"at most {self.batch} keys"
+        kept = f"answers are kept for {shown(self.cache_ms)}, of {self.cache_keys:,} keys" if self.cache_ms else "no answer is kept"
+        return f"{keys} a request, at most {self.in_flight} requests at once on each executor; {kept}"
+
+    def _when(self, why: str) -> str:
+        if self.constant:
+            return "a row gets the same whenever it arrives: the table is said to be constant"
+        if self.repeatable:
+            return f"a row gets the same whenever it arrives: {why}"
+        return f"a row gets what is there when it arrives, so a second run may give other results: {why}"
+
     def connect(self) -> ports.Lookup:
         verb = f"lookup.{self.connector}"
         return self.live or restored(ports.lookup_class(self.connector), verb, self.options, parse_schema(self.schema))
@@ -139,6 +163,11 @@ class Lookup(RowWise, Consumer, Connected):
         order = "position" if any(operator(one).takes_last for one in at.plan.nodes.values()) else None
         keys = tuple(numbered([text for text, _ in self.keys]))
         return (Inlet(self.input, "input", 0, at.schema(self.input).ddl, "looked_up", keys, at.key_schema(self), order=order),)
+
+
+def lookups_of(nodes: Iterable[Node]) -> tuple[Lookup, ...]:
+    """The lookups among some nodes."""
+    return tuple(node for node in nodes if isinstance(node, Lookup))
 
 
 def lookup(input: Node, table: Any, on: Any, how: Any, said: tuple[Any, ...], kind: str, alias: str | None) -> Lookup:

@@ -5,17 +5,17 @@ An operator is one class in one file. What it shares with others it has from its
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import TYPE_CHECKING
 
 import headrace.ports as ports
 from headrace.errors import PlanError
 from headrace.ops.facts.carried import Columns
-from headrace.ops.facts.closing import Group
-from headrace.ops.facts.contract import Contract
+from headrace.ops.facts.closing import Group, Wait
 from headrace.ops.facts.interval import Interval
 from headrace.ops.facts.keys import Keys
 from headrace.ops.facts.kind import APPEND, CHANGES
@@ -23,17 +23,16 @@ from headrace.ops.facts.outputs import DEAD_COLUMNS
 from headrace.ops.facts.reading import Wanted
 from headrace.ops.inlet import Checked, Inlet, Json
 from headrace.ops.parts import AskedSteps
-from headrace.plan import Node, Place, Role, Step
+from headrace.ops.rewritable import Rewritable
+from headrace.plan import Fact, Node, Place, Role, Step
+from headrace.schema import Struct
+
+if TYPE_CHECKING:
+    from headrace.ops.source import Watermark
 
 
-class Operator(Contract):
+class Operator(Rewritable):
     """A node of a plan, with all that Python says of it."""
-
-    # Whether it keeps its rows or repeats their columns, so that those which nobody reads are left out in front of it.
-    holds_columns: ClassVar[bool] = False
-
-    # Whether no epoch both adds a row and takes it away again in what it gives.
-    net: ClassVar[bool] = False
 
     @property
     def unrepeatable(self) -> str | None:
@@ -41,14 +40,29 @@ class Operator(Contract):
         return None
 
     @property
+    @abstractmethod
+    def compares_rows(self) -> bool:
+        """Whether it keeps rows, or what they gave, for others that take them away to be compared with."""
+
+    @property
     def caveat(self) -> str | None:
         """What a reader of its rows should know although every row counts once."""
         return None
 
     @property
+    def expected(self) -> Mapping[str, str]:
+        """The names of what its rows are expected to meet, each with what becomes of those that do not."""
+        return {}
+
+    @property
     def sent_at_close(self) -> bool:
         """Whether a user can say, and has said, that its result is sent once, when a window, a session or the time of a row closes."""
         return False
+
+    @property
+    def awaited(self) -> str | None:
+        """Of windows whose results are sent when they close, the column that says which window a row is in."""
+        return None
 
     @property
     def takes_last(self) -> bool:
@@ -65,6 +79,33 @@ class Operator(Contract):
         """By the names of its inputs, the columns that it needs of them where `wanted` of its own are read; an input that is not named is
         needed as it is.
         """
+
+    @property
+    @abstractmethod
+    def keeps(self) -> bool:
+        """Whether anything is left of an epoch, so that it makes a difference to have missed one."""
+
+    @abstractmethod
+    def wait(self, columns: Mapping[Node, Columns]) -> Wait:
+        """What becomes, at it, of windows in front whose results are sent when they close."""
+
+    # Facts that explain shows; None where there is nothing to say.
+
+    @abstractmethod
+    def row_fact(self, kind: str, group: Group | None) -> Fact | None:
+        """What kind of rows it gives, and when they are sent; `group` is how its groups close."""
+
+    @abstractmethod
+    def order_fact(self, watermarks: Callable[[Node], Mapping[str, Watermark]]) -> Fact | None:
+        """In which order it handles rows, and how long they wait; `watermarks` gives those of its query, by the names of the sources."""
+
+    @abstractmethod
+    def letter_fact(self, job: str) -> Fact | None:
+        """Where the rows are that it could not handle, and how to read them."""
+
+    @abstractmethod
+    def table_fact(self) -> Fact | None:
+        """How it asks a table outside, and what of the answer depends on when a row arrives."""
 
     @abstractmethod
     def asked(self) -> Json | None:
@@ -109,6 +150,55 @@ class Operator(Contract):
         """The error for what it holds until something closes that never does."""
         return None
 
+    # What errors in its texts need to be in the user's words.
+
+    @property
+    def texts_over(self) -> Node | None:
+        """The input whose columns its texts name; None where that is not one."""
+        return self.inputs[0] if self.inputs else None
+
+    @property
+    def texts_of_groups(self) -> bool:
+        """Whether each of its texts is an aggregate of the rows of a group."""
+        return False
+
+    @property
+    def key_pairs(self) -> tuple[tuple[str, str], ...]:
+        """The texts by which rows of two inputs meet."""
+        return ()
+
+    @property
+    def made_columns(self) -> Mapping[str, str]:
+        """Columns that users do not name, each with the text that they wrote."""
+        return {}
+
+    def as_written(self, text: str) -> str:
+        """A text about it, with what the user wrote in the place of names that stand for it."""
+        for name, written in {} if self.texts_over is None else operator(self.texts_over).made_columns.items():
+            text = re.sub(rf"\b{name}\b", written.replace("\\", "\\\\"), text)
+        return text
+
+    @property
+    def time_cure(self) -> str:
+        """What gives its rows event time, where they have none."""
+        return "late rows and dead letters have no event time"
+
+    # How changes are read.
+
+    @property
+    def reads_changes(self) -> bool:
+        """Whether it may be a part of how the rows of one source become changes."""
+        return False
+
+    def over_schema(self, schema: Struct, before: tuple[str, ...]) -> Node:
+        """It where the source whose changes it reads has other columns than those `before`."""
+        return self
+
+    @property
+    def each_version(self) -> Node:
+        """Where it gives the last row of each key, what gives all of them; else itself."""
+        return self
+
     @property
     def line(self) -> str | None:
         """The user's line, as documents have it."""
@@ -126,6 +216,12 @@ def operator(node: Node) -> Operator:
     return node
 
 
+def stepwise(node: Node) -> Stepwise:
+    """A stateless node with one input as what it is."""
+    assert isinstance(node, Stepwise)
+    return node
+
+
 class Consumer(Operator):
     """Routes end at it, and others begin behind it."""
 
@@ -140,6 +236,11 @@ class Connected(Operator):
     @abstractmethod
     def connect(self) -> ports.Source | ports.Lookup | ports.Sink:
         """The connector's own object: the one the user made, or one made of what the plan stored."""
+
+
+def connected_of(nodes: Iterable[Node]) -> tuple[Connected, ...]:
+    """Those of some nodes that stand for objects of connectors."""
+    return tuple(node for node in nodes if isinstance(node, Connected))
 
 
 class Ungrouped(Operator):
@@ -164,6 +265,33 @@ class Ungrouped(Operator):
         return ()
 
 
+class Memoryless(Ungrouped):
+    """It keeps nothing between epochs, and handles rows as they come."""
+
+    @property
+    def keeps(self) -> bool:
+        return False
+
+    @property
+    def compares_rows(self) -> bool:
+        return False
+
+    def wait(self, columns: Mapping[Node, Columns]) -> Wait:
+        return Wait.BEHIND
+
+    def row_fact(self, kind: str, group: Group | None) -> Fact | None:
+        return None
+
+    def order_fact(self, watermarks: Callable[[Node], Mapping[str, Watermark]]) -> Fact | None:
+        return None
+
+    def letter_fact(self, job: str) -> Fact | None:
+        return None
+
+    def table_fact(self) -> Fact | None:
+        return None
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Unary(Operator):
     """It has one input."""
@@ -171,7 +299,7 @@ class Unary(Operator):
     input: Node
 
 
-class RowWise(Unary, Ungrouped):
+class RowWise(Unary, Memoryless):
     """It takes each row by itself and keeps nothing: what comes of a row that is taken away is taken away, and times stay as they are."""
 
     def kind_after(self, kinds: Mapping[Node, str]) -> str:
@@ -192,11 +320,6 @@ class Stepwise(RowWise):
     @abstractmethod
     def steps(self) -> tuple[Step, ...]:
         """What it does to a row."""
-
-    @property
-    def keeps_apart(self) -> bool:
-        """Whether each row gives one at the most, and rows that differ give others."""
-        return False
 
     def asked(self) -> Json | None:
         source = operator(self.input).checked_as

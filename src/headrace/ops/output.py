@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -14,13 +14,13 @@ from headrace.ops.facts.outputs import DEAD_SCHEMA
 from headrace.ops.facts.reading import Wanted
 from headrace.ops.feeding import fed
 from headrace.ops.inlet import Json
-from headrace.ops.operator import Unary, Ungrouped, operator
+from headrace.ops.operator import Memoryless, Unary, operator
 from headrace.plan import Node, Role, node
 from headrace.spelling import suggestion
 
 
 @node("output")
-class OutputOf(Unary, Ungrouped):
+class OutputOf(Unary, Memoryless):
     """The rows of one output of a source or operator by its name.
 
     `dead_letter` has the rows that could not be read or computed: `node, reason, file, position, raw`; `late` those that came to an
@@ -79,6 +79,11 @@ class OutputOf(Unary, Ungrouped):
 
     def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
         return {}
+
+
+def outputs_of(nodes: Iterable[Node]) -> tuple[OutputOf, ...]:
+    """Those of some nodes that are other outputs than the main one."""
+    return tuple(node for node in nodes if isinstance(node, OutputOf))
 
 
 def output(input: Node, wanted: Any, late: tuple[str, ...]) -> OutputOf:

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from headrace.errors import here
+from headrace.jvm.texts import readings
 from headrace.ops.facts.keys import Keys
 from headrace.ops.facts.kind import CHANGES
+from headrace.ops.facts.ranking import Ranking
 from headrace.ops.facts.state import GROWS, Basis
 from headrace.ops.parts import RelationText
 from headrace.ops.relational import Partitioned, partition_of
@@ -65,6 +67,15 @@ class Partition(Partitioned):
 
     def keys_after(self, keys: Mapping[Node, Keys]) -> Keys:
         return keys[self.input]
+
+    @property
+    def made_columns(self) -> Mapping[str, str]:
+        return dict(self.functions)
+
+    @property
+    def ranking(self) -> Ranking:
+        read = readings(text for _, text in self.functions)
+        return Ranking(self.per, self.order, {name.lower(): read[text].ranking for name, text in self.functions})
 
     def kept(self, basis: Basis) -> Fact:
         return Fact(GROWS, f"grows with the rows, which it keeps in the order of each {partition_of(self.per)}")

@@ -2,57 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import field, replace
 from functools import cached_property
-from typing import Any
 
-from headrace.errors import PlanError, here
-from headrace.expr import Expression
-from headrace.ops.columns import given, label, name_of, once
 from headrace.ops.facts.carried import EVENT, PROCESSING, SELF, Closes, Columns
 from headrace.ops.facts.clock import MACHINE, NO_TIME, WATERMARK, Clock
-from headrace.ops.facts.closing import Group
+from headrace.ops.facts.closing import Group, Wait
 from headrace.ops.facts.keys import Keys as Unique
-from headrace.ops.facts.kind import APPEND, kind_of
+from headrace.ops.facts.kind import APPEND
 from headrace.ops.facts.outputs import DEAD_COLUMNS, DEAD_LETTER, LATE, MAIN
 from headrace.ops.facts.reading import Wanted
 from headrace.ops.facts.state import BOUNDED, ENTRIES, GIVEN, KEYS, Basis
 from headrace.ops.facts.time import event_time
 from headrace.ops.inlet import Checked, Inlet, Json
 from headrace.ops.operator import Ungrouped, operator
-from headrace.ops.parts import AskedInput, AskedOutput, AskedProgram
+from headrace.ops.parts import AskedInput, AskedOutput, AskedProgram, EndingText, Frame, OutputText, ProgramText
 from headrace.ops.relational import Stateful
-from headrace.plan import Fact, Node, Role, node
-from headrace.program import Traced, trace
-from headrace.program.traced import TracedHandler
+from headrace.ops.source import Watermark
+from headrace.plan import Fact, Node, Role, nearest, node
+from headrace.program import Traced
+from headrace.program.spoken import Spoken
+from headrace.program.traced import TracedCell, TracedHandler
+from headrace.schema import shown
 
 MAIN_INPUT = "event"
-
-
-@dataclass(frozen=True)
-class Keys:
-    """The columns that a stream is keyed by, with their texts over its columns; none for one whose rows go to all keys."""
-
-    node: Node
-    items: tuple[tuple[str, str], ...]
-    broadcast: bool = False
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(name for name, _ in self.items)
-
-
-class Broadcasted:
-    """What `hr.broadcast` gives: an input of a program for all keys."""
-
-    __slots__ = ("_keys",)
-
-    def __init__(self, keys: Keys) -> None:
-        self._keys = keys
-
-    def __repr__(self) -> str:
-        return f"<Broadcasted {label(self._keys.node)}>"
 
 
 @node("program")
@@ -198,6 +172,56 @@ class Program(Stateful, Ungrouped):
         return Fact(BOUNDED, "bounded: it keeps nothing")
 
     @property
+    def cells(self) -> tuple[TracedCell, ...]:
+        return self.traced.cells
+
+    @property
+    def compares_rows(self) -> bool:
+        return False
+
+    @property
+    def texts_over(self) -> Node | None:
+        return None
+
+    def as_written(self, text: str) -> str:
+        return Spoken.of(self.traced)(text)
+
+    @property
+    def time_cure(self) -> str:
+        return f'name the emitted column that is time: .process({self.program}, time="...")'
+
+    def wait(self, columns: Mapping[Node, Columns]) -> Wait:
+        return Wait.NOWHERE
+
+    def row_fact(self, kind: str, group: Group | None) -> Fact | None:
+        return None
+
+    def order_fact(self, watermarks: Callable[[Node], Mapping[str, Watermark]]) -> Fact | None:
+        if self.order == "arrival":
+            how = "as they come; its results depend on how rows arrive"
+            if self.clock == PROCESSING:
+                how = "as they come, its timers by the wall clock; a second run gives other results"
+            elif self.clock == EVENT:
+                how = "as they come, its timers at the end of an epoch; its results depend on how rows arrive"
+            return Fact({"order": "arrival", "delay_ms": 0}, how)
+        # One watermark serves the whole query: the one that is furthest behind.
+        marks = watermarks(self)
+        delay = max((mark.delay_ms for mark in marks.values()), default=0)
+        silent = ", ".join(name for name, mark in marks.items() if mark.idle_ms is None)
+        wait = f"; a silent source holds them back: {silent}" if len(marks) > 1 and silent else ""
+        text = f"in the order of their time, held until {shown(delay)} of event time later{wait}"
+        return Fact({"order": "time", "delay_ms": delay}, text)
+
+    def letter_fact(self, job: str) -> Fact | None:
+        # A row without a key or event time never comes to it, and is its sender's.
+        nodes = (one for stream in self.streams for one in nearest(stream, (Role.SOURCE, Role.LOOKUP, Role.STATEFUL)))
+        senders = tuple(dict.fromkeys(str(one.name) for one in nodes))
+        keyless = ", ".join(f'{name}.output("dead_letter")' for name in senders)
+        read = f"headrace letters show {job}" if job else "headrace letters show"
+        text = f'without a key or time in {keyless}, failed ones in {self.name}.output("dead_letter"); unread: {read}'
+        return Fact({"without key or time": list(senders), "failed": str(self.name)}, text)
+
+    @property
     def caveat(self) -> str | None:
         if self.order != "arrival":
             return None
@@ -228,6 +252,44 @@ class Program(Stateful, Ungrouped):
         )
         return {"id": self.name, "operator": program.to_json()}
 
+    @property
+    def key_names(self) -> tuple[str | None, ...]:
+        return ()  # they are the author's
+
+    @property
+    def outlives_edits(self) -> bool:
+        return True
+
+    @property
+    def order_kept(self) -> str:
+        return self.order
+
+    def clock_kept(self, ending: EndingText | None) -> str:
+        return self.clock
+
+    def late_inputs(self, at: Checked) -> Mapping[str, bool]:
+        apart = ".process(P, derived=stream.key_by(...))"
+        pairs = zip(self.names, self.streams, strict=True)
+        return {name: self.order == "time" and at.may_be_late(self, name, stream, apart) for name, stream in pairs}
+
+    def text(self, frame: Frame, at: Checked | None) -> ProgramText:
+        outputs = () if at is None else tuple((one, at.output_schema(self, one).ddl, self.output_time(one)) for one in self.outputs)
+        return ProgramText(
+            name=frame.name,
+            site=frame.site,
+            kind=frame.kind,
+            order=frame.order,
+            clock=frame.clock,
+            inputs=tuple(replace(one, broadcast=one.name in self.broadcast) for one in frame.inputs),
+            cells=frame.cells,
+            handlers=() if at is None else self.handlers,
+            outputs=tuple(OutputText(name=name, schema=schema, time=time, routes=()) for name, schema, time in outputs),
+            op=frame.op,
+            level=frame.level,
+            key=frame.key,
+            layout=frame.layout,
+        )
+
     def inlets(self, at: Checked, steady: bool = True) -> tuple[Inlet, ...]:
         # Rows that are handled as they come are sorted all the same where a sink counts on a replay being equal.
         order = "time" if self.order == "time" else "columns" if steady else None
@@ -250,141 +312,3 @@ class Program(Stateful, Ungrouped):
 
 def _late(on: str) -> str:
     return {"event": "late", "late": "late"}.get(on, on if on.startswith("late_") else f"late_{on}")
-
-
-def key_by(node: Node, columns: tuple[Any, ...], alias: str | None = None) -> Keys:
-    if not columns:
-        raise PlanError(
-            "BAD_KEY", "key_by was given no column", hint="without keys write .process(...) at once: one state for all rows", site=here()
-        )
-    found: tuple[Expression, ...] = given(node, columns, {}, alias)
-    items = tuple((name_of(expression), expression.text) for expression in found)
-    once((name for name, _ in items), "key_by")
-    return Keys(node, items)
-
-
-def process(
-    main: Keys, program: Any, *, order: str | None, time: str | None, inputs: Mapping[str, Any], times: Mapping[Node, str | None]
-) -> Program:
-    """The node of a program; `times` gives the event time of each input's stream."""
-    named: dict[str, Keys] = {MAIN_INPUT: main}
-    for name in sorted(inputs):
-        named[name] = _input(name, inputs[name], main)
-    broadcast = tuple(name for name, keyed in named.items() if keyed.broadcast)
-    traced = trace(
-        program,
-        name=title(program),
-        key=main.names,
-        inputs={name: keyed.node.columns for name, keyed in named.items()},
-        broadcast=broadcast,
-    )
-    timeless = [keyed.node for keyed in named.values() if times[keyed.node] is None]
-    chosen = _order(order, traced, timeless, title(program))
-    if traced.clock == "event" and len(timeless) == len(named):
-        raise PlanError(
-            "NO_WATERMARK",
-            f"{title(program)} has {_timed(traced)} event time, and no input of it has event time",
-            hint=_cure(timeless[0]) + '; or let it go by the wall clock: clock="processing"',
-            site=here(),
-        )
-    clock = "event" if chosen == "time" else traced.clock
-    emitted = {name.lower() for output in traced.outputs for name in output.columns}
-    if time is not None and str(time).lower() not in emitted:
-        has = ", ".join(traced.columns(MAIN))
-        raise PlanError("UNKNOWN_COLUMN", f"time={time!r} is no column that {title(program)} emits", hint=f"it emits: {has}", site=here())
-    return Program(
-        title(program),
-        tuple(keyed.node for keyed in named.values()),
-        tuple(named),
-        tuple(
-            tuple((mine, text) for mine, (_, text) in zip(main.names, keyed.items, strict=not keyed.broadcast)) for keyed in named.values()
-        ),
-        chosen,
-        clock,
-        time,
-        broadcast,
-        traced,
-        site=here(),
-    )
-
-
-def processed(keys: Keys, program: Any, order: str | None, time: str | None, inputs: Mapping[str, Any]) -> Program:
-    """The node of a program that a user wrote behind keys; it handles rows that are only added."""
-    streams = [keys.node, *(one._keys.node for one in inputs.values() if isinstance(getattr(one, "_keys", None), Keys))]
-    for stream in streams:
-        if kind_of(stream) != APPEND:
-            message = f"{title(program)} takes rows that are added, and from {label(stream)} rows are also taken away"
-            hint = "let it handle each change: .changes() gives them as rows, with the word insert or delete in the column _change"
-            raise PlanError("CHANGES_NOT_YET", message, hint=hint, site=here())
-    return process(keys, program, order=order, time=time, inputs=inputs, times={stream: event_time(stream) for stream in streams})
-
-
-def title(program: Any) -> str:
-    """What a program is called."""
-    return str(program.__name__ if isinstance(program, type) else type(program).__name__)
-
-
-def _input(name: str, keyed: Any, main: Keys) -> Keys:
-    keys = getattr(keyed, "_keys", keyed)
-    if not isinstance(keys, Keys):
-        raise PlanError(
-            "BAD_INPUT",
-            f"the input `{name}` is {'a stream without keys' if hasattr(keyed, '_node') else repr(keyed)}",
-            hint=f"key it as the main input is: {name}=stream.key_by({', '.join(repr(key) for key in main.names)}); "
-            f"or let its rows go to all keys: {name}=hr.broadcast(stream)"
-            if main.names
-            else "a program without keys has no other inputs; key both streams",
-            site=here(),
-        )
-    if keys.broadcast and main.names:
-        return keys
-    if not main.names or len(keys.names) != len(main.names):
-        raise PlanError(
-            "BAD_KEY",
-            f"the input `{name}` is keyed by {', '.join(keys.names)}, the main one by {', '.join(main.names) or 'nothing'}",
-            hint="all inputs of a program are keyed by as many columns, which are matched by their place",
-            site=here(),
-        )
-    return keys
-
-
-def _order(order: str | None, traced: Traced, timeless: list[Node], title: str) -> str:
-    if order not in (None, "time", "arrival"):
-        raise PlanError("BAD_ORDER", f"order cannot be {order!r}", hint='it is "time" or "arrival"', site=here())
-    if order is None:
-        return "time" if not timeless and traced.clock != "processing" else "arrival"
-    if order == "time" and traced.clock == "processing":
-        raise PlanError(
-            "ORDER_CLOCK",
-            f'{title} has {_timed(traced)} processing time, and order="time" handles rows in event time',
-            hint='use order="arrival", or clock="event"',
-            site=here(),
-        )
-    if order == "time" and timeless:
-        raise PlanError(
-            "NO_WATERMARK",
-            f'order="time" needs event time on every input, and {label(timeless[0])} has none',
-            hint=_cure(timeless[0]) + '; or take rows as they come: order="arrival"',
-            site=here(),
-        )
-    return order
-
-
-def _timed(traced: Traced) -> str:
-    """What of a program goes by a clock."""
-    return "timers of" if any(cell.kind == "timer" for cell in traced.cells) else "cells that expire in"
-
-
-def _cure(node: Node) -> str:
-    """How a stream gets event time."""
-    before = node
-    while before.role in (Role.STATELESS, Role.LOOKUP) and before.inputs:
-        before = before.inputs[0]
-    if isinstance(before, Program):
-        return f'name the emitted column that is time: .process({before.program}, time="...")'
-    if before.role is Role.SOURCE and getattr(before, "watermark", None) is not None:
-        column = before.watermark.column  # type: ignore[attr-defined]  # role says it is a source, which this module does not know
-        return f"keep `{column}`, the column of its watermark, through all verbs"
-    if before.role is Role.SOURCE:
-        return f'give it a watermark where it is read: {label(before)}.watermark("ts", "5 minutes")'
-    return "late rows and dead letters have no event time"

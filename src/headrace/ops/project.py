@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Self
 
 from headrace.errors import PlanError, here
 from headrace.expr import Column
+from headrace.ops.change_words import DEBEZIUM, WITHOUT_CHANGE, after_items
 from headrace.ops.columns import column_name, given, name_of, once
 from headrace.ops.facts.carried import Columns
 from headrace.ops.facts.closing import named
 from headrace.ops.facts.keys import Keys, lower
+from headrace.ops.facts.ranking import Copies
 from headrace.ops.facts.reading import Wanted, read
 from headrace.ops.handle import Handle, verb
 from headrace.ops.operator import Stepwise
 from headrace.ops.partition import windowed
 from headrace.plan import Node, node
 from headrace.plan.step import Project as ProjectStep
+from headrace.schema import Struct
 from headrace.syntax import plain_name, quote
 
 
@@ -64,6 +68,22 @@ class Project(Stepwise):
     @property
     def keeps_apart(self) -> bool:
         return lower(self.input.columns) <= {(plain_name(text) or "").lower() for _, text in self.items}
+
+    @property
+    def copies(self) -> Copies:
+        return Copies({name.lower(): had.lower() for name, text in self.items if (had := plain_name(text)) is not None}, all_rows=True)
+
+    @property
+    def reads_changes(self) -> bool:
+        return self.by in (WITHOUT_CHANGE, DEBEZIUM)
+
+    def over_schema(self, schema: Struct, before: tuple[str, ...]) -> Project:
+        if self.by == DEBEZIUM:
+            return replace(self, items=after_items(schema))
+        if self.by != WITHOUT_CHANGE:
+            return self
+        change = set(before) - set(self.columns)
+        return replace(self, items=tuple((name, quote(name)) for name in schema.names if name not in change))
 
     def keys_after(self, keys: Mapping[Node, Keys]) -> Keys:
         called = {(plain_name(text) or "").lower(): name.lower() for name, text in reversed(self.items)}

@@ -3,26 +3,41 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from headrace.ops.facts.carried import EVENT, Columns
 from headrace.ops.facts.clock import NO_TIME, NONE, Clock, clock_of_groups
-from headrace.ops.facts.closing import Group, group_by_texts, named, result
+from headrace.ops.facts.closing import Group, Wait, group_by_texts, named, result
 from headrace.ops.facts.forgetting import judged_by_ends
 from headrace.ops.facts.interval import Interval
 from headrace.ops.facts.keys import Keys
-from headrace.ops.facts.outputs import DEAD_LETTER, LATE, LATE_RIGHT
+from headrace.ops.facts.kind import CHANGES, only_added
+from headrace.ops.facts.outputs import DEAD_LETTER, DEAD_SCHEMA, LATE, LATE_RIGHT
 from headrace.ops.facts.reading import Wanted
 from headrace.ops.facts.state import Basis
 from headrace.ops.inlet import Checked, Inlet, Json, inlet, numbered
 from headrace.ops.operator import Consumer, Unary, Ungrouped, all_append, operator
-from headrace.ops.parts import AskedRelation, ClosesText, EndingText, RelationText, TimingText
+from headrace.ops.parts import (
+    AskedRelation,
+    ClosesText,
+    EndingText,
+    Frame,
+    OutputText,
+    ProgramText,
+    RelationalText,
+    RelationText,
+    TimingText,
+)
 from headrace.plan import Fact, Node, Role, Step, Where
+from headrace.program.traced import TracedCell
 from headrace.schema import shown
 from headrace.syntax import plain_name, quote
+
+if TYPE_CHECKING:
+    from headrace.ops.source import Watermark
 
 RIGHT, LEFT = 0, 1
 """The sides of two inputs, as the kernel numbers them."""
@@ -38,8 +53,46 @@ class Stateful(Consumer):
 
     @property
     def keeps(self) -> bool:
-        """Whether anything is left of an epoch, so that it makes a difference to have missed one."""
         return True
+
+    @property
+    @abstractmethod
+    def cells(self) -> tuple[TracedCell, ...]:
+        """The cells that its author declared."""
+
+    def table_fact(self) -> Fact | None:
+        return None
+
+    @property
+    @abstractmethod
+    def key_names(self) -> tuple[str | None, ...]:
+        """What the columns of its key are called for people, where a checkpoint calls them `key_1` and so on."""
+
+    # Below: how it stands in query documents and checkpoints. `ending` is what ends its groups, None where they never do.
+
+    @property
+    @abstractmethod
+    def outlives_edits(self) -> bool:
+        """Whether it finds its state by its name when what it says or reads is another; else only while that is the same."""
+
+    @property
+    @abstractmethod
+    def order_kept(self) -> str:
+        """The order in which it takes rows, as a checkpoint has it."""
+
+    @abstractmethod
+    def clock_kept(self, ending: EndingText | None) -> str:
+        """The time by which its state ends, as a checkpoint has it."""
+
+    @abstractmethod
+    def late_inputs(self, at: Checked) -> Mapping[str, bool]:
+        """By the name of an input, whether it may have late rows, where the operator judges each by itself; refuses inputs of which that
+        cannot be said.
+        """
+
+    @abstractmethod
+    def text(self, frame: Frame, at: Checked | None) -> ProgramText | RelationalText:
+        """It in a query document, its outputs without their routes; without `at`, as a checkpoint knows it: what tells its state."""
 
     @abstractmethod
     def kept(self, basis: Basis) -> Fact:
@@ -48,6 +101,17 @@ class Stateful(Consumer):
     @abstractmethod
     def goes_by(self, group: Group | None) -> Clock:
         """The time that it goes by; `group` is how its groups close."""
+
+
+def stateful(node: Node) -> Stateful:
+    """An operator with state as what it is."""
+    assert isinstance(node, Stateful)
+    return node
+
+
+def stateful_of(nodes: Iterable[Node]) -> tuple[Stateful, ...]:
+    """The operators with state among some nodes."""
+    return tuple(node for node in nodes if isinstance(node, Stateful))
 
 
 class Relational(Stateful):
@@ -59,6 +123,14 @@ class Relational(Stateful):
     @property
     def outputs(self) -> tuple[str, ...]:
         return (DEAD_LETTER,)
+
+    @property
+    def compares_rows(self) -> bool:
+        return True
+
+    @property
+    def cells(self) -> tuple[TracedCell, ...]:
+        return ()
 
     def time_after(self, times: Mapping[Node, str | None]) -> str | None:
         # What a query gives is right at the end of each epoch, whatever the times in its rows.
@@ -80,10 +152,17 @@ class Relational(Stateful):
         inputs = tuple(operator(before).checked_as for before in self.relation_inputs)
         return AskedRelation(id=str(self.name), site=self.line, relation=self.op, inputs=inputs, text=self.relation()).to_json()
 
-    @property
-    @abstractmethod
-    def key_names(self) -> tuple[str | None, ...]:
-        """The names of its key's columns, where they are columns of its rows."""
+    def wait(self, columns: Mapping[Node, Columns]) -> Wait:
+        return Wait.NOWHERE if self.group(columns) is None else Wait.HERE
+
+    def row_fact(self, kind: str, group: Group | None) -> Fact | None:
+        return Fact(kind, self.sent(kind == CHANGES, group))
+
+    def order_fact(self, watermarks: Callable[[Node], Mapping[str, Watermark]]) -> Fact | None:
+        return None
+
+    def letter_fact(self, job: str) -> Fact | None:
+        return None
 
     def sent(self, changes: bool, group: Group | None) -> str:
         """In words, whether rows are also taken away, and when they are sent if that is not at once."""
@@ -91,14 +170,15 @@ class Relational(Stateful):
             return f"are added and taken away{_early(group) if group is not None and group.early_ms else ''}"
         return f"are only added{', once, when their group closes' if group is not None and group.final else ''}"
 
-    def place_of_filter(self, named: frozenset[str]) -> str | None:
-        """The input at which a condition over these columns of its rows, in lower case, says the same; None: it has to stay behind it."""
-        return None
+    @property
+    def outlives_edits(self) -> bool:
+        return False
 
-    # Below: its time in query documents and checkpoints. `ending` is what ends its groups, None where they never do.
+    @property
+    def order_kept(self) -> str:
+        return ""
 
     def clock_kept(self, ending: EndingText | None) -> str:
-        """The time by which its state ends, as a checkpoint has it."""
         if ending is None:
             return NONE
         return ending.by if isinstance(ending, ClosesText) and ending.by is not None else EVENT
@@ -109,14 +189,28 @@ class Relational(Stateful):
         return {name: stream for name, stream in zip((LATE, LATE_RIGHT), self.inputs, strict=False) if name in late}
 
     def late_inputs(self, at: Checked) -> Mapping[str, bool]:
-        """By the name of an input, whether it may have late rows, where the operator judges each by itself; refuses inputs of which that
-        cannot be said.
-        """
         return {}
 
     def timing(self) -> TimingText | None:
         """What else the kernel reads of its time."""
         return None
+
+    def text(self, frame: Frame, at: Checked | None) -> RelationalText:
+        columns = {} if at is None else {"main": at.schema(self).ddl, DEAD_LETTER: DEAD_SCHEMA}
+        columns |= {} if at is None else {output: at.schema(stream).ddl for output, stream in self.late_rows(frame.ending).items()}
+        return RelationalText(
+            op=frame.op,
+            name=frame.name,
+            site=frame.site,
+            kind=frame.kind,
+            key=frame.key,
+            inputs=frame.inputs,
+            append=only_added(self),
+            relation=self.relation(),
+            ending=frame.ending,
+            outputs=tuple(OutputText(name=output, schema=schema, time=None, routes=()) for output, schema in columns.items()),
+            timing=None if at is None else self.timing(),
+        )
 
 
 class WholeRows(Relational, Unary, Ungrouped):
@@ -148,6 +242,10 @@ class NetRows(WholeRows):
 
     def closing_after(self, columns: Mapping[Node, Columns]) -> Columns:
         return columns[self.input]
+
+    def wait(self, columns: Mapping[Node, Columns]) -> Wait:
+        # The net of whole rows has their windows.
+        return Wait.BEHIND
 
     def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
         return {}
@@ -230,6 +328,10 @@ class TwoSided(Relational):
     @property
     def key_names(self) -> tuple[str | None, ...]:
         return tuple(plain_name(left) for left, _ in self.keys)
+
+    @property
+    def key_pairs(self) -> tuple[tuple[str, str], ...]:
+        return self.keys
 
     @property
     def sides(self) -> tuple[tuple[str, int, Node], ...]:

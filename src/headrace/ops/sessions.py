@@ -13,7 +13,7 @@ from headrace.expr import Column
 from headrace.ops.columns import given, listed, once, single
 from headrace.ops.facts.carried import CHANGES, CLOSE, EVENT, INSTANTS, NEXT_MILLI, SELF, Closes, Columns, carried
 from headrace.ops.facts.clock import NO_TIME, NONE, WATERMARK, Clock
-from headrace.ops.facts.closing import Group, closing, result
+from headrace.ops.facts.closing import Group, Wait, closing, result
 from headrace.ops.facts.keys import Keys
 from headrace.ops.facts.kind import APPEND, kind_of
 from headrace.ops.facts.outputs import LATE
@@ -147,6 +147,9 @@ class Sessions(Relational, Unary, Ungrouped):
     @property
     def sent_at_close(self) -> bool:
         return self.emit == CLOSE
+
+    def wait(self, columns: Mapping[Node, Columns]) -> Wait:
+        return Wait.HERE if self.sent_at_close else Wait.NOWHERE
 
     def unclosed(self, columns: Mapping[Node, Columns]) -> PlanError | None:
         timeless = self.emit == CLOSE and self.names[1].lower() not in columns[self]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import field
 from functools import cached_property
@@ -12,12 +12,13 @@ import headrace.ports as ports
 from headrace.errors import HeadraceError, PlanError, here
 from headrace.ops.columns import label
 from headrace.ops.facts.carried import Columns
+from headrace.ops.facts.closing import Wait
 from headrace.ops.facts.keys import Keys
 from headrace.ops.facts.kind import kind_of
 from headrace.ops.facts.reading import Wanted
 from headrace.ops.inlet import Json
 from headrace.ops.modes import MODES, as_rows, refused, written
-from headrace.ops.operator import Connected, Unary, Ungrouped, operator
+from headrace.ops.operator import Connected, Memoryless, Unary, operator
 from headrace.ops.source import plain
 from headrace.ops.unclosed import require_closing
 from headrace.ops.upserts import shown, upserts
@@ -28,7 +29,7 @@ _REFUSED = "on_refused"
 
 
 @node("sink")
-class Sink(Connected, Unary, Ungrouped):
+class Sink(Connected, Unary, Memoryless):
     """A connector with its options, fed by a stream.
 
     >>> import headrace as hr
@@ -75,6 +76,9 @@ class Sink(Connected, Unary, Ungrouped):
     def checked_as(self) -> str:
         return operator(self.input).checked_as
 
+    def wait(self, columns: Mapping[Node, Columns]) -> Wait:
+        return Wait.NOWHERE
+
     def kind_after(self, kinds: Mapping[Node, str]) -> str:
         return kinds[self.input]
 
@@ -89,6 +93,11 @@ class Sink(Connected, Unary, Ungrouped):
 
     def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
         return {}
+
+
+def sinks_of(nodes: Iterable[Node]) -> tuple[Sink, ...]:
+    """The sinks among some nodes."""
+    return tuple(node for node in nodes if isinstance(node, Sink))
 
 
 def restored_sink(connector: str, options: Mapping[str, Any]) -> ports.Sink:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
@@ -13,13 +13,14 @@ import headrace.ports as ports
 from headrace.errors import PlanError, here
 from headrace.ops.columns import column_name, label
 from headrace.ops.facts.carried import SELF, Closes, Columns
+from headrace.ops.facts.closing import Group
 from headrace.ops.facts.keys import Keys
 from headrace.ops.facts.kind import APPEND
 from headrace.ops.facts.outputs import DEAD_LETTER
 from headrace.ops.facts.reading import Wanted
 from headrace.ops.inlet import Json
-from headrace.ops.operator import Connected, Ungrouped
-from headrace.plan import Node, Role, node
+from headrace.ops.operator import Connected, Memoryless
+from headrace.plan import Fact, Node, Role, node
 from headrace.plan.naming import valid_name as valid_name
 from headrace.ports.options import restored
 from headrace.schema import milliseconds, parse_schema, shown
@@ -45,7 +46,7 @@ class Watermark:
 
 
 @node("source")
-class Source(Connected, Ungrouped):
+class Source(Connected, Memoryless):
     """A connector with its options and the schema of its rows; `inferred` if that was found by looking.
 
     >>> import headrace as hr
@@ -88,6 +89,18 @@ class Source(Connected, Ungrouped):
             return text
         return f"{text}, watermark {self.watermark.column} {shown(self.watermark.delay_ms)}"
 
+    def row_fact(self, kind: str, group: Group | None) -> Fact | None:
+        traits = self.connect().traits
+        end = "bounded" if traits.bounded else "unbounded"
+        by = f", in the order of {'names' if traits.ordered == 'name' else 'time'}" if traits.ordered else ""
+        return Fact(end, f"{end}, {'append only' if traits.changes == 'append' else 'changes'}{by}")
+
+    @property
+    def time_cure(self) -> str:
+        if self.watermark is not None:
+            return f"keep `{self.watermark.column}`, the column of its watermark, through all verbs"
+        return f'give it a watermark where it is read: {label(self)}.watermark("ts", "5 minutes")'
+
     def output_kind(self, output: str, kinds: Mapping[Node, str]) -> str:
         return APPEND
 
@@ -109,6 +122,11 @@ class Source(Connected, Ungrouped):
 
     def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
         return {}
+
+
+def sources_of(nodes: Iterable[Node]) -> tuple[Source, ...]:
+    """The sources among some nodes."""
+    return tuple(node for node in nodes if isinstance(node, Source))
 
 
 def source(connected: ports.Source, schema: str, name: str | None, *, inferred: bool = False) -> Source:

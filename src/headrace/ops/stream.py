@@ -9,7 +9,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from headrace.expr import Column
-from headrace.ops import aggregate, program
+from headrace.ops import aggregate
 from headrace.ops.aggregate import DistinctVerb
 from headrace.ops.asof import AsOfVerb
 from headrace.ops.columns import label
@@ -23,6 +23,7 @@ from headrace.ops.heavy_hitters import HeavyHittersVerb
 from headrace.ops.join import JoinVerb
 from headrace.ops.letters import OutputVerb
 from headrace.ops.lookup import LookupVerb
+from headrace.ops.process import Keys, key_by, processed
 from headrace.ops.project import ProjectVerbs
 from headrace.ops.sample import SampleVerb
 from headrace.ops.sets import SetVerbs
@@ -145,11 +146,11 @@ class Stream(
 
     def key_by(self, *columns: Column | str) -> Keyed:
         """Keyed by columns, for a program with state for each key: `charges.key_by("card").process(SmallThenLarge)`."""
-        return Keyed(program.key_by(self._node, columns, self._alias))
+        return Keyed(key_by(self._node, columns, self._alias))
 
     def process(self, program_: Any, *, order: str | None = None, time: str | None = None, **inputs: Any) -> Stream:
         """A program with one state for the whole stream; with a state for each key, write `.key_by(...).process(...)`."""
-        return self._then(program.processed(program.Keys(self._node, ()), program_, order, time, inputs))
+        return self._then(processed(Keys(self._node, ()), program_, order, time, inputs))
 
 
 class Grouped(Verbs):
@@ -185,7 +186,7 @@ class Keyed(Verbs):
 
     __slots__ = ("_keys",)
 
-    def __init__(self, keys: program.Keys) -> None:
+    def __init__(self, keys: Keys) -> None:
         self._keys = keys
 
     def __repr__(self) -> str:
@@ -198,4 +199,4 @@ class Keyed(Verbs):
         `order="time"`, the default where all inputs have event time, handles the rows of a key in the order of their time, each when the
         watermark has passed it; `order="arrival"` handles them as they come. `time=` names the emitted column that is event time after it.
         """
-        return Stream(program.processed(self._keys, program_, order, time, inputs))
+        return Stream(processed(self._keys, program_, order, time, inputs))

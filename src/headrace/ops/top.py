@@ -89,6 +89,10 @@ class Top(Partitioned):
         one = self.count == 1 and self.ties == "row_number" and all(per)
         return (*keys[self.input], lower(name for name in per if name)) if one else keys[self.input]
 
+    @property
+    def first_rows(self) -> bool:
+        return True
+
     def kept(self, basis: Basis) -> Fact:
         if basis.append and self.ties != "row_number":
             kept = f"the first {self.count} of each {partition_of(self.per)}, and those that tie with the last"

@@ -13,12 +13,12 @@ from headrace.ops.facts.keys import Keys
 from headrace.ops.facts.reading import Wanted
 from headrace.ops.handle import Handle, other_stream, verb
 from headrace.ops.inlet import Json
-from headrace.ops.operator import Ungrouped, all_append, operator
+from headrace.ops.operator import Memoryless, all_append, operator
 from headrace.plan import Node, Role, node
 
 
 @node("union")
-class Union(Ungrouped):
+class Union(Memoryless):
     """All rows of all inputs. Columns are matched by name, in the order of the first; types are widened to one that holds all.
 
     >>> import headrace as hr

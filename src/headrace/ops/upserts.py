@@ -76,6 +76,14 @@ class Upserts(Relational, Unary, Ungrouped):
         return f"{what} of each {', '.join(self.key)}" + (", each change as a row" if self.pairs else "")
 
     @property
+    def reads_changes(self) -> bool:
+        return True
+
+    @property
+    def each_version(self) -> Node:
+        return self.input if self.last and not self.pairs else self
+
+    @property
     def takes_last(self) -> bool:
         return self.last
 

@@ -27,6 +27,10 @@ class Weighed(Stepwise):
     def describe(self) -> str:
         return f"weigh {self.text}"
 
+    @property
+    def reads_changes(self) -> bool:
+        return True
+
     def steps(self) -> tuple[Step, ...]:
         return (Weigh(weigh=self.text, reason=reason(self.text, self.columns), place=self.place),)
 

@@ -119,6 +119,10 @@ class Windows(Repeating):
     def sent_at_close(self) -> bool:
         return self.emit == CLOSE
 
+    @property
+    def awaited(self) -> str | None:
+        return self.names[1] if self.sent_at_close else None
+
     def unclosed(self, columns: Mapping[Node, Columns]) -> PlanError | None:
         timeless = self.emit == CLOSE and self.names[1].lower() not in columns[self]
         return no_time(self, "what is computed of a window", self.time) if timeless else None

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 
 from headrace.errors import Site
 from headrace.jvm.texts import readings
-from headrace.ops import Filter, Partition, Project, Top
+from headrace.ops import Filter, Project, Top
+from headrace.ops.facts.ranking import Ranking
+from headrace.ops.filter import filters_of
+from headrace.ops.operator import operator
 from headrace.plan import Node, Plan
-from headrace.syntax import plain_name, quote
+from headrace.plan.naming import with_inputs
+from headrace.syntax import quote
 
 VERB = "number"
 
@@ -24,46 +27,40 @@ def first_rows(plan: Plan) -> Plan:
     """
     readers = Counter(before for node in plan.nodes.values() for before in node.inputs)
     changes: dict[Node, Callable[[Node], Node]] = {}
-    filters = [node for node in plan.nodes.values() if isinstance(node, Filter)]
+    filters = filters_of(plan.nodes.values())
     read = readings(text for node in filters for text in node.where)
     for node in filters:
         for part in (part for text in node.where for part in read[text].conjuncts):
             bound = read[part].upper_bound
             found = None if bound is None else _numbered(node, bound[0], readers)
-            if bound is not None and found is not None and not isinstance(found[0].input, Top):
-                changes[found[0]] = _first(max(bound[1], 1), found[1], node.site)
+            if bound is not None and found is not None:
+                numbered, ranking, function = found
+                changes[numbered] = _first(ranking, max(bound[1], 1), function, node.site)
     return plan.rewritten(changes) if changes else plan
 
 
-def _numbered(filter: Filter, column: str, readers: Counter[Node]) -> tuple[Partition, str] | None:
-    """The operator that gives the rows of a filter their numbers in this column, if nobody else reads it and it gives nothing but numbers;
-    and the function that the column has.
+def _numbered(filter: Filter, column: str, readers: Counter[Node]) -> tuple[Node, Ranking, str] | None:
+    """The operator that gives the rows of a filter their numbers in this column, if nobody else reads it and it gives nothing but numbers,
+    of more than first rows; how it numbers them; and the function that the column has.
     """
-    node = filter.input
-    while readers[node] == 1 and isinstance(node, Filter | Project):
-        if isinstance(node, Project):
-            column = plain_name({name.lower(): text for name, text in node.items}[column.lower()]) or ""
-        node = node.input
-    if readers[node] != 1 or not isinstance(node, Partition):
+    node, column = filter.input, column.lower()
+    while readers[node] == 1 and (copies := operator(node).copies) is not None:
+        node, column = node.inputs[0], copies.columns.get(column, "")
+    ranking = operator(node).ranking if readers[node] == 1 else None
+    if ranking is None or operator(node.inputs[0]).first_rows:
         return None
-    given = _rankings(node)
-    function = given.get(column.lower())
-    return (node, function) if function and all(given.values()) else None
+    function = ranking.functions.get(column)
+    return (node, ranking, function) if function and all(ranking.functions.values()) else None
 
 
-def _rankings(node: Partition) -> dict[str, str | None]:
-    """The function by which each column numbers rows, by the column's name in lower case; None for one that does something else."""
-    read = readings(text for _, text in node.functions)
-    return {name.lower(): read[text].ranking for name, text in node.functions}
-
-
-def _first(count: int, ties: str, site: Site | None) -> Callable[[Node], Node]:
+def _first(ranking: Ranking, count: int, ties: str, site: Site | None) -> Callable[[Node], Node]:
     def change(node: Node) -> Node:
-        assert isinstance(node, Partition)
-        first = Top(node.input, node.per, node.order, count, ties=ties, site=site)
-        if count > 1 or (ties != "row_number" and "row_number" in _rankings(node).values()):
-            return replace(node, input=first)
-        kept = [(name, quote(name)) for name in node.input.columns]
-        return Project(first, VERB, (*kept, *((name, "1") for name, _ in node.functions)), site=node.site)
+        before = node.inputs[0]
+        first = Top(before, ranking.per, ranking.order, count, ties=ties, site=site)
+        if count > 1 or (ties != "row_number" and "row_number" in ranking.functions.values()):
+            return with_inputs(node, {before: first})
+        kept = [(name, quote(name)) for name in before.columns]
+        numbers = [(name, "1") for name in node.columns[len(kept) :]]
+        return Project(first, VERB, (*kept, *numbers), site=node.site)
 
     return change

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from headrace.ops import Filter, Generated, Join, Project, Source
+from headrace.ops import sources_of
+from headrace.ops.operator import operator
 from headrace.plan import Node, Plan
 from headrace.schema import Type, parse_schema
-from headrace.syntax import plain_name, quote
 
 MOST = 32
 """Rows of such a table. Each is compared with each row that comes, where a join would look one key up and keep all rows."""
@@ -16,39 +16,29 @@ MOST = 32
 def literal_tables(plan: Plan) -> Plan:
     """An inner join with `VALUES` is Spark's own `inline` and a filter."""
     changes: dict[Node, Callable[[Node], Node]] = {
-        node: _inlined
-        for node in plan.nodes.values()
-        if isinstance(node, Join) and node.how == "inner" and (_array(node.left) is None) != (_array(node.right) is None)
+        node: _inlined for node in plan.nodes.values() if operator(node).with_table(_array) is not None
     }
     return plan.rewritten(changes) if changes else plan
 
 
-def _inlined(join: Node) -> Node:
-    assert isinstance(join, Join)
-    right = _array(join.right)
-    stream, table, rows = (join.left, join.right, right) if right is not None else (join.right, join.left, _array(join.left))
-    met = [f"({left}) {'<=>' if i in join.null_safe else '='} ({right})" for i, (left, right) in enumerate(join.keys)]
-    met += [join.condition] if join.condition is not None else []
-    made: Node = Generated(stream, f"inline({rows})", table.columns, False, site=join.site)
-    if met:
-        made = Filter(made, tuple(met), site=join.site)
-    return made if table is join.right else Project(made, "select", tuple((name, quote(name)) for name in join.columns), site=join.site)
+def _inlined(node: Node) -> Node:
+    return operator(node).with_table(_array) or node
 
 
 def _array(node: Node) -> str | None:
     """The rows of a table as the text of an array, if the node is a table of few rows, or columns of one."""
-    wanted = node.columns
-    while isinstance(node, Project):
-        texts = {name: plain_name(text) for name, text in node.items}
-        named = [texts[name] for name in wanted]
-        if None in named:
+    wanted = [name.lower() for name in node.columns]
+    while (copies := operator(node).copies) is not None and copies.all_rows:
+        if not copies.columns.keys() >= set(wanted):
             return None
-        wanted, node = tuple(name for name in named if name is not None), node.input
-    if not isinstance(node, Source) or node.connector != "values" or not 0 < len(node.options["rows"]) <= MOST:
-        return None
-    fields = parse_schema(node.schema).fields
-    places = [node.columns.index(name) for name in wanted]
-    return f"array({', '.join(_struct([(fields[place].type, row[place]) for place in places]) for row in node.options['rows'])})"
+        wanted, node = [copies.columns[name] for name in wanted], node.inputs[0]
+    for table in sources_of([node]):
+        if table.connector == "values" and 0 < len(table.options["rows"]) <= MOST:
+            columns, fields = [name.lower() for name in table.columns], parse_schema(table.schema).fields
+            places = [columns.index(name) for name in wanted]
+            rows = (_struct((fields[place].type, row[place]) for place in places) for row in table.options["rows"])
+            return f"array({', '.join(rows)})"
+    return None
 
 
 def _struct(values: Iterable[tuple[Type, str]]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from headrace.ops import OutputOf, Project
+from headrace.ops import Project, outputs_of
 from headrace.ops.facts.reading import Wanted, both
 from headrace.ops.operator import operator
 from headrace.plan import Node, Plan
@@ -22,7 +22,7 @@ def narrow_inputs(plan: Plan) -> Plan:
     programs read what they like: they get all. So does an operator whose dead letters or late rows somebody reads, and one that forgets
     groups or sessions and has to know whether a row that is taken away was there.
     """
-    outputs = [node for node in plan.nodes.values() if isinstance(node, OutputOf)]
+    outputs = outputs_of(plan.nodes.values())
     told, late = {node.input for node in outputs}, {node.input for node in outputs if node.late is not None}
     wanted: dict[Node, Wanted] = {}
     changes: dict[Node, Callable[[Node], Node]] = {}

@@ -99,7 +99,7 @@ def details(explanation: Explanation) -> str:
     lines = [*_head(explanation), ""]
     for name, node in plan.nodes.items():
         reads = ", ".join(shown(before.name) for before in node.inputs)
-        head = f"{shown(name)} = {node.describe()}" if node.op == "source" else f"{shown(name)} = {reads} > {node.describe()}"
+        head = f"{shown(name)} = {node.describe()}" if node.role is Role.SOURCE else f"{shown(name)} = {reads} > {node.describe()}"
         lines.append(head + _at(node))
         if node.columns and name not in explanation.facts.get("schema", {}):
             lines.append(f"    columns: {', '.join(node.columns)}")

@@ -90,11 +90,11 @@ class Plan:
         """What analyses have learnt of this plan and keep with it, by type. A plan that a rewrite makes of it has its own."""
         return {}
 
-    def changed(self, change: Callable[[Node], Node]) -> Plan:
-        """The plan with each node as `change` gives it back; its inputs follow by themselves."""
+    def changed(self, others: Mapping[Any, Node]) -> Plan:
+        """The plan with others in the place of some nodes, under their names and over their inputs."""
         kept: dict[Node, Node] = {}
         for node in self.nodes.values():
-            kept[node] = with_inputs(change(node), kept)
+            kept[node] = with_inputs(others.get(node, node), kept)
         return Plan(self.job, {str(node.name): node for node in kept.values()}, self.sinks, self.settings)
 
     def renamed(self) -> Plan:

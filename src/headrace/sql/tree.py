@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from headrace.errors import Site
 from headrace.ops import (
@@ -37,6 +37,9 @@ from headrace.plan import Node
 from headrace.syntax import plain_name, quote
 
 Json = Mapping[str, Any]
+
+Forgetting = TypeVar("Forgetting", Aggregate, Join)
+"""What may forget groups to which no row has come for long."""
 
 _MANY_ROWS = "raise_error('SCALAR_SUBQUERY_TOO_MANY_ROWS: a subquery used as a value finds more than one row')"
 
@@ -101,7 +104,7 @@ class Reader:
         if how == "single":
             return self._single(left, right, keys, safe)
         made = self._expiring(Join(left, right, how, keys, safe, tree["condition"], tree["mark"], site=self._site), tree["expires"])
-        if isinstance(made, Join) and not self._early_ms and made in intervals([made]):
+        if not self._early_ms and made in intervals([made]):
             made = replace(made, emit=self._emit)
         return made
 
@@ -145,7 +148,7 @@ class Reader:
         made = Aggregate(self.node(tree["input"]), keys, aggregates, None if keys else one_row(), site=self._site)
         return self._expiring(made, tree["expires"])
 
-    def _expiring(self, node: Aggregate | Join, asked: str | None) -> Node:
+    def _expiring(self, node: Forgetting, asked: str | None) -> Forgetting:
         if asked is not None:
             return replace(node, expires_ms=expiry(asked, "the hint EXPIRES"))
         keeps = self._expires_ms is None or not node.keys or node in {*groups([node]), *intervals([node])}

@@ -6,10 +6,10 @@ from abc import ABCMeta, abstractmethod
 from typing import Any
 
 import pytest
+from tools import counts
 
 from headrace.ops import Program, Union
-from headrace.ops.facts.contract import Contract
-from headrace.ops.operator import Consumer, Operator, Stepwise
+from headrace.ops.operator import Consumer, Memoryless, Operator, Stepwise
 from headrace.ops.relational import Relational, Stateful
 from headrace.plan.node import REGISTRY, Node, Role, node
 
@@ -25,12 +25,19 @@ OF_ALL = {
     "judged",
     "columns_read",
     "asked",
+    "keeps",
+    "compares_rows",
+    "wait",
+    "row_fact",
+    "order_fact",
+    "letter_fact",
+    "table_fact",
 }
 OF_BASES: dict[type[Operator], set[str]] = {
     Stepwise: {"steps"},
     Consumer: {"inlets"},
-    Stateful: {"kept", "goes_by"},
-    Relational: {"relation", "key_names"},
+    Stateful: {"kept", "goes_by", "cells", "key_names", "outlives_edits", "order_kept", "clock_kept", "late_inputs", "text"},
+    Relational: {"relation"},
 }
 
 
@@ -55,7 +62,7 @@ def test_every_operator_says_each_fact(op: str) -> None:
 @pytest.mark.parametrize("op", REGISTRY)
 def test_its_role_decides_what_an_operator_has_to_say(op: str) -> None:
     cls = REGISTRY[op]
-    assert issubclass(cls, Stateful) == (cls.role is Role.STATEFUL)
+    assert issubclass(cls, Stateful) == (cls.role is Role.STATEFUL) == (not issubclass(cls, Memoryless))
     assert issubclass(cls, Consumer) == (cls.role in (Role.STATEFUL, Role.LOOKUP))
     # A program is checked as one, and a union is a change of schema alone.
     assert issubclass(cls, Relational) == (cls.role is Role.STATEFUL and cls is not Program)
@@ -72,5 +79,9 @@ def test_an_operator_that_leaves_one_out_cannot_be_declared(op: str, fact: str) 
     assert "silent" not in REGISTRY
 
 
-def test_no_walk_has_a_default() -> None:
-    assert {name for name in vars(Contract) if not name.startswith("_") and unsaid(Contract, name)} | {"columns_read", "asked"} == OF_ALL
+def test_no_fact_of_all_has_a_default() -> None:
+    assert {name for base in Operator.__mro__ for name in vars(base) if unsaid(base, name)} == OF_ALL
+
+
+def test_nothing_outside_tests_the_class_of_an_operator() -> None:
+    assert counts.tests_of_operators() == []

@@ -8,7 +8,7 @@ import headrace as hr
 from headrace.analysis.schemas import Schemas
 from headrace.plan import Plan
 from headrace.schema import parse_schema
-from headrace.spark.compile.feeds import Feed, Feeds, origin
+from headrace.spark.compile.feeds import Feed, Feeds, lineage
 from headrace.spark.compile.identity import Shape
 from headrace.spark.compile.lower import Lowering, shape
 
@@ -66,8 +66,8 @@ def test_a_lookup_gives_rows_of_its_own_and_is_seen_through_for_where_they_come_
     (feed,) = made.into(plan.nodes[plan.sinks[0]])
     assert (feed.producer, feed.output, steps(feed)) == ("t.filter.lookup_places", "main", [[["card", "card"], ["place", "place"]]])
     (longer,) = made.before_lookups(plan.nodes[plan.sinks[0]])
-    assert origin(longer, ("card",)) == ("card of t",)
-    assert origin(longer, ("place",)) == ("place = lookup_places(card)", "card of t")
+    assert lineage(longer, ("card",)) == ("card of t",)
+    assert lineage(longer, ("place",)) == ("place = lookup_places(card)", "card of t")
 
 
 def test_dead_letters_are_another_output() -> None:
@@ -83,24 +83,24 @@ def test_a_long_chain_needs_no_deep_stack() -> None:
     assert len(feed.steps) == 3000
 
 
-def test_origins_see_through_renames_and_not_through_filters() -> None:
+def test_lineages_see_through_renames_and_not_through_filters() -> None:
     t = read("t")
     (plain,) = feeds(t)
     (filtered,) = feeds(t.filter("amount > 1").with_columns(more="amount + 1").select("card"))
     (renamed,) = feeds(t.rename({"card": "c"}).rename({"c": "card"}))
     (other,) = feeds(t.with_columns(card="upper(card)"))
-    assert origin(plain, ("card",)) == origin(filtered, ("card",)) == ("card of t",)
-    assert origin(renamed, ("card",)) != origin(other, ("card",))
-    assert origin(other, ("card",)) == ("card = upper(card)", "card of t")
+    assert lineage(plain, ("card",)) == lineage(filtered, ("card",)) == ("card of t",)
+    assert lineage(renamed, ("card",)) != lineage(other, ("card",))
+    assert lineage(other, ("card",)) == ("card = upper(card)", "card of t")
 
 
 def test_a_text_that_sqlglot_cannot_read_uses_every_column() -> None:
     t = read("t")
     (shifted,) = feeds(t.with_columns(card="upper(card)").with_columns(b="amount >>> 3").select("b"))
     (other,) = feeds(t.with_columns(card="lower(card)").with_columns(b="amount >>> 3").select("b"))
-    assert origin(shifted, ("b",)) == ("b = amount >>> 3", "card = upper(card)", "* of t")
-    assert origin(shifted, ("b",)) != origin(other, ("b",))
-    assert origin(shifted, None) == ("b = amount >>> 3", "card = upper(card)", "* of t")
+    assert lineage(shifted, ("b",)) == ("b = amount >>> 3", "card = upper(card)", "* of t")
+    assert lineage(shifted, ("b",)) != lineage(other, ("b",))
+    assert lineage(shifted, None) == ("b = amount >>> 3", "card = upper(card)", "* of t")
 
 
 def test_a_key_that_sqlglot_cannot_read_uses_every_column() -> None:
@@ -115,6 +115,6 @@ def test_a_key_that_sqlglot_cannot_read_uses_every_column() -> None:
     assert keyed("upper(card)").inputs != keyed("lower(card)").inputs
 
 
-def test_origins_see_generated_columns() -> None:
+def test_lineages_see_generated_columns() -> None:
     (feed,) = feeds(hr.read.memory([], "xs array<int>", name="t").explode("xs", as_="x"))
-    assert origin(feed, ("x",))[-1] == "xs of t"
+    assert lineage(feed, ("x",))[-1] == "xs of t"

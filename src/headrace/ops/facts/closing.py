@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 
 from headrace.ops.facts.carried import CHANGES, CLOSE, EVENT, Closes, Columns, carried
 from headrace.ops.facts.contract import contract, contracts
@@ -48,6 +49,14 @@ class Group:
             time = closes.at.of(quote(names[number]))
             times.append(f"timestampadd(MILLISECOND, {closes.lateness_ms}L, {time})" if late and closes.lateness_ms else time)
         return times[0] if len(times) == 1 else f"least({', '.join(times)})"
+
+
+class Wait(Enum):
+    """Where a result that is sent when a window closes waits for that: at an operator, behind it, or nowhere."""
+
+    HERE = auto()
+    BEHIND = auto()
+    NOWHERE = auto()
 
 
 def closing(ends: Iterable[Node]) -> dict[Node, Columns]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from headrace.errors import HeadraceError
-from headrace.ops import Source
+from headrace.ops import sources_of
 from headrace.ops.feeding import over
 from headrace.ops.sink import restored_sink
 from headrace.plan import Node, Plan, order
@@ -23,19 +23,17 @@ def with_frozen_schemas(job: SparkJob, stored: Stored | None) -> SparkJob:
     """Schemas that were found by looking are those of the first start: files that came since may look otherwise."""
     known = {node["name"]: node for node in (stored.plan["nodes"] if stored is not None else ()) if node.get("inferred")}
     looked = {
-        name: node.schema
-        for name, node in job.plan.nodes.items()
-        if isinstance(node, Source) and node.inferred and name in known and known[name]["connector"] == node.connector
+        str(node.name): node.schema
+        for node in sources_of(job.plan.nodes.values())
+        if node.inferred and known.get(str(node.name), {}).get("connector") == node.connector
     }
     other = {name: known[name]["schema"] for name, schema in looked.items() if known[name]["schema"] != schema}
     if not other:
         return job
 
-    def frozen(node: Node) -> Node:
-        if isinstance(node, Source) and str(node.name) in other:
-            return replace(node, schema=other[str(node.name)], live=None)
-        return over(node, other)
-
+    nodes = job.asked.nodes.values()
+    frozen: dict[Node, Node] = {node: over(node, other) for node in nodes}
+    frozen |= {node: replace(node, schema=other[str(node.name)], live=None) for node in sources_of(nodes) if str(node.name) in other}
     try:
         return compile(job.asked.changed(frozen).renamed())
     except HeadraceError as error:

@@ -15,7 +15,7 @@ from headrace.durable.marks import Mark, readable
 from headrace.errors import HeadraceError
 from headrace.ops import Sink
 from headrace.ops.facts.kind import CHANGES, kind_of
-from headrace.ops.relational import Stateful
+from headrace.ops.operator import operator
 from headrace.ops.sink import restored_sink
 from headrace.plan import Node, order
 from headrace.spark.checkpoint.folder import Stored
@@ -210,7 +210,7 @@ def _before(end: Node, new: Collection[str]) -> tuple[Node, ...]:
 
 
 def _keeps(node: Node) -> bool:
-    return isinstance(node, Stateful) and node.keeps
+    return operator(node).keeps
 
 
 def _forerunner(sink: Sink, known: Iterable[_Forerunner], sinks: Collection[str]) -> _Forerunner | None:

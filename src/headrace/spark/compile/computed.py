@@ -10,7 +10,8 @@ from headrace.analysis.faults import Fault, error_of
 from headrace.errors import HeadraceError, Site
 from headrace.jvm.frames import java_session
 from headrace.jvm.session import jvm, session
-from headrace.ops import Program
+from headrace.ops import stateful_of
+from headrace.ops.relational import Stateful
 from headrace.schema import Struct
 from headrace.spark.compile.identity import Entry, QueryIdentity
 from headrace.spark.compile.job import SparkJob
@@ -61,15 +62,15 @@ def check_computed(job: SparkJob, queries: Iterable[QueryIdentity]) -> None:
 
 
 def _asked(job: SparkJob, queries: Iterable[QueryIdentity]) -> Iterator[Asked]:
+    operators = {str(node.name): node for node in stateful_of(job.plan.nodes.values())}
     for query in queries:
         for entry in query.live().values():
-            node = job.plan.nodes.get(entry.shape.name)
-            if isinstance(node, Program):
+            if (node := operators.get(entry.shape.name)) is not None:
                 yield from _of(node, entry)
 
 
-def _of(node: Program, entry: Entry) -> Iterator[Asked]:
-    sites = {cell.id: told.site for cell, told in zip(entry.layouts[-1].cells, node.traced.cells, strict=True)}
+def _of(node: Stateful, entry: Entry) -> Iterator[Asked]:
+    sites = {cell.id: declared.site for cell, declared in zip(entry.layouts[-1].cells, node.cells, strict=True)}
     for before, layout in zip(entry.layouts, entry.layouts[1:], strict=False):
         for cell in layout.cells:
             if cell.computed is not None:

@@ -15,12 +15,14 @@ from headrace.ops.changes import CHANGE
 from headrace.ops.facts.outputs import DEAD_SCHEMA as DEAD
 from headrace.ops.inlet import Inlet
 from headrace.ops.operator import Consumer, Operator
-from headrace.plan import Node, Place, Step, Unweigh
+from headrace.ops.parts import OperatorText, RouteText
+from headrace.ops.relational import Stateful
+from headrace.plan import Place, Step, Unweigh
 from headrace.plan.codec import without_sites
 from headrace.plan.meaning import MEANING
 from headrace.ports.weights import WEIGHT
 from headrace.spark.compile.feeds import Feed
-from headrace.spark.compile.fields import Document, LookupText, OperatorText, RouteText, SinkText, SourceText, WatermarkText
+from headrace.spark.compile.fields import Document, LookupText, SinkText, SourceText, WatermarkText
 from headrace.spark.compile.identity import DEAD_LETTERS, LOOKUP, SINK, InputShape, QueryIdentity, QueryShape, Shape, repaired_scan
 from headrace.spark.compile.levels import Query
 from headrace.spark.compile.lower import Lowering, looked_up, lower, shape
@@ -96,7 +98,7 @@ def _source(source: Source, routes: _Routes, readers: Mapping[str, Mapping[str, 
     )
 
 
-def _operator(node: Node, identity: QueryIdentity, at: Lowering, routes: _Routes) -> OperatorText:
+def _operator(node: Stateful, identity: QueryIdentity, at: Lowering, routes: _Routes) -> OperatorText:
     name = str(node.name)
     made = lower(node, identity.live()[name], at)
     return replace(made, outputs=tuple(replace(output, routes=routes.leaving(name, output.name)) for output in made.outputs))

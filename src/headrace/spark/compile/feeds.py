@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
-from headrace.ops import Lookup
-from headrace.ops.operator import Stepwise, operator
+from headrace.ops import lookups_of, outputs_of
+from headrace.ops.operator import operator, stepwise
 from headrace.plan import Generate, Node, Plan, Project, Role, Step
 from headrace.schema import Struct
 from headrace.syntax import plain_name, quote, references
@@ -34,6 +34,8 @@ class Feeds:
     def __init__(self, plan: Plan, schemas: Mapping[str, Struct]) -> None:
         self.plan = plan
         self.schemas = schemas
+        self.lookups = {str(node.name): node for node in lookups_of(plan.nodes.values())}
+        self.outputs = {str(node.name): node for node in outputs_of(plan.nodes.values())}
         self.of = cache(self._of)
 
     def into(self, node: Node) -> tuple[Feed, ...]:
@@ -51,8 +53,8 @@ class Feeds:
         return tuple(longer for feed in self.into(node) for longer in self._before_lookup(feed))
 
     def _before_lookup(self, feed: Feed) -> tuple[Feed, ...]:
-        node = self.plan.nodes[feed.producer]
-        if not isinstance(node, Lookup) or feed.output == "dead_letter":
+        node = self.lookups.get(feed.producer)
+        if node is None or feed.output == "dead_letter":
             return (feed,)
         asked = f"{node.verb}({', '.join(text for text, _ in node.keys)})"
         given = Generate(generate=asked, names=tuple(name for name, _ in node.given), outer=False, place=node.place)
@@ -63,13 +65,12 @@ class Feeds:
         node = self.plan.nodes[name]
         if node.role in (Role.SOURCE, Role.LOOKUP, Role.STATEFUL):
             return (Feed(name, "main"),)
-        if node.role is Role.OUTPUT:
-            return (Feed(str(node.inputs[0].name), str(vars(node)["output"])),)
+        if (output := self.outputs.get(name)) is not None:
+            return (Feed(str(output.input.name), output.output),)
         if len(node.inputs) > 1:
             return tuple(feed for before in node.inputs for feed in self._aligned(str(before.name), node))
-        assert isinstance(node, Stepwise)
-        before = self.of(str(node.input.name))
-        return tuple(feed.then(*_again(node.steps(), before[:place].count(feed))) for place, feed in enumerate(before))
+        steps, before = stepwise(node).steps(), self.of(str(node.inputs[0].name))
+        return tuple(feed.then(*_again(steps, before[:place].count(feed))) for place, feed in enumerate(before))
 
     def _aligned(self, branch: str, node: Node) -> tuple[Feed, ...]:
         """A branch of a union in the union's order of columns and types."""
@@ -86,16 +87,16 @@ def _again(done: tuple[Step, ...], times: int) -> tuple[Step, ...]:
     return tuple(replace(step, place=replace(step.place, way=times)) for step in done) if times else done
 
 
-def origin(feed: Feed, columns: tuple[str, ...] | None) -> tuple[str, ...]:
+def lineage(feed: Feed, columns: tuple[str, ...] | None) -> tuple[str, ...]:
     """How these columns (None: all of them) at the end of a feed come about: all texts back to the producer, in one order.
 
-    Two versions of a job with equal origins compute the same values from the same rows. A text that sqlglot cannot read counts as using
+    Two versions of a job with equal lineages compute the same values from the same rows. A text that sqlglot cannot read counts as using
     every column before it.
 
     >>> from headrace.plan import Place
     >>> place = Place(node="charges.select", site=None)
     >>> project = Project(project=(("card", "upper(c)"), ("amount", "amount")), place=place)
-    >>> origin(Feed("charges", "main", (project,)), ("card",))
+    >>> lineage(Feed("charges", "main", (project,)), ("card",))
     ('card = upper(c)', 'c of charges')
     """
     found: list[str] = []

@@ -6,34 +6,10 @@ What connectors say of their scans, stages and requests is JSON here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from headrace.jvm.parts import Columns, Int, Json, OneOf, Part, inline
-from headrace.ops.parts import EndingText, RelationText, TimingText
-from headrace.plan import Step
-from headrace.program.traced import TracedHandler
-
-
-@dataclass(frozen=True, kw_only=True)
-class RouteText(Part):
-    """Where rows go: to one `side` of the operator, lookup or sink `to`, by its `delivery`; `steps` are done on the way.
-
-    Only routes to operators and lookups say how many `shards` there are, the schema of their key and whether equal rows may become one;
-    `rank` orders the routes of one inlet that takes rows as they come.
-    """
-
-    to: Int
-    side: Int
-    delivery: str
-    shards: Int | None = None
-    key: tuple[tuple[str, str], ...] = ()
-    key_schema: Columns | None = None
-    time: str | None
-    order: str | None
-    combines: bool | None = None
-    schema: Columns
-    rank: Int | None = None
-    steps: tuple[Step, ...] = ()
+from headrace.jvm.parts import Columns, Int, Json, Part
+from headrace.ops.parts import OperatorText, OutputText, RouteText
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,16 +32,6 @@ class SourceText(Part):
     watermark: WatermarkText | None
     routes: tuple[RouteText, ...]
     dead: tuple[RouteText, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class OutputText(Part):
-    """An output of an operator or a lookup; `time` is the column that is event time behind it."""
-
-    name: str
-    schema: Columns
-    time: str | None
-    routes: tuple[RouteText, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,98 +75,6 @@ class SinkText(Part):
     refused: str | None = None
     key: tuple[str, ...] | None = None
     weighted: bool | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class InputText(Part):
-    """An input of an operator. `broadcast`: its rows are for all keys. `judged`: they may be late."""
-
-    name: str
-    side: Int
-    schema: Columns
-    broadcast: bool | None = None
-    judged: bool | None = None
-
-
-class OperatorText(OneOf):
-    """A stateful operator with its number, its key, its inputs and its outputs."""
-
-    kind_field = "kind"
-
-
-@dataclass(frozen=True, kw_only=True)
-class RelationalText(OperatorText):
-    """An operator of queries: what it says of itself, what ends its groups, and its time. `append`: rows are only ever added to it."""
-
-    op: Int
-    name: str
-    site: str | None
-    kind: str
-    key: Columns
-    inputs: tuple[InputText, ...]
-    append: bool
-    relation: RelationText = field(metadata=inline(by="kind"))
-    ending: EndingText | None = field(metadata=inline())
-    outputs: tuple[OutputText, ...]
-    timing: TimingText | None = field(metadata=inline())
-
-
-@dataclass(frozen=True, kw_only=True)
-class KeptCellText(Part):
-    """A cell as it is stored: `type` is that of its values, or the columns that are added to an aggregate, `key` that of a map's keys."""
-
-    id: Int
-    name: str
-    kind: str
-    type: str
-    key: str | None = None
-    sql: str | None = None
-    expires_ms: int | None = None
-    computed: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class CellText(KeptCellText):
-    """A cell of a program, with the line that declares it."""
-
-    site: str | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class OldLayoutText(Part):
-    """How the cells lay in an earlier version."""
-
-    number: Int
-    cells: tuple[KeptCellText, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class LayoutText(Part):
-    """The number of a program's layout, and the layouts before it."""
-
-    number: Int
-    old: tuple[OldLayoutText, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class ProgramText(OperatorText):
-    """A state program: `order` in which it takes rows, the `clock` of its timers, and what its handlers do."""
-
-    kind_name = "program"
-
-    name: str
-    site: str | None
-    kind: str
-    order: str
-    clock: str
-    inputs: tuple[InputText, ...]
-    cells: tuple[CellText, ...]
-    handlers: tuple[TracedHandler, ...]
-    outputs: tuple[OutputText, ...]
-    op: Int
-    level: Int
-    key: Columns
-    layout: LayoutText
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from headrace.analysis.lookups import require_steady
 from headrace.analysis.repeatable import require_repeatable
 from headrace.analysis.schemas import Schemas, check
 from headrace.errors import HeadraceError
-from headrace.ops import Lookup, Source, sinks_of, sources_of
+from headrace.ops import Lookup, Source, lookups_of, sinks_of, sources_of
 from headrace.ops.unclosed import require_closing
 from headrace.optimize import optimize
 from headrace.plan import DisplayNames, Node, Plan, displayed
@@ -69,7 +69,7 @@ class SparkJob:
 
     @property
     def lookups(self) -> tuple[Lookup, ...]:
-        return tuple(node for node in self.plan.nodes.values() if isinstance(node, Lookup))
+        return lookups_of(self.plan.nodes.values())
 
     @property
     def bounded(self) -> bool:

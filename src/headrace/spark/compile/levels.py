@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from headrace.errors import HeadraceError
-from headrace.ops import Lookup, Sink, Source, sinks_of, sources_of
+from headrace.ops import Lookup, Sink, Source, lookups_of, sinks_of, sources_of, stateful_of
 from headrace.ops.facts.clock import NONE, Clock
 from headrace.ops.relational import Stateful
 from headrace.plan import Node, Plan, Role
@@ -127,7 +127,7 @@ def _query(name: str, clock: str, nodes: Sequence[Node], sinks: Sequence[Node], 
     for node in nodes:
         before = max((at[one] for one in node.inputs), default=0)
         at[node] = before + 1 if node.role is Role.STATEFUL else before
-    stateful = [node for node in nodes if isinstance(node, Stateful)]
+    stateful = stateful_of(nodes)
     depth = max((at[node] for node in stateful), default=0)
     levels = tuple(tuple(node for node in stateful if at[node] == number) for number in range(1, depth + 1))
     sources = sources_of(nodes)
@@ -145,7 +145,7 @@ def _rounds(nodes: Sequence[Node], at: Mapping[Node, int], depth: int) -> tuple[
     for node in nodes:
         rounds = [before[one] + (one.role is Role.LOOKUP) for one in node.inputs if at[one] == at[node]]
         before[node] = max(rounds, default=0)
-    found = [node for node in nodes if isinstance(node, Lookup)]
+    found = lookups_of(nodes)
     last = [max((before[node] + 1 for node in found if at[node] == level), default=0) for level in range(depth + 1)]
     return tuple(
         tuple(tuple(node for node in found if (at[node], before[node]) == (level, number)) for number in range(last[level]))

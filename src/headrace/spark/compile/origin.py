@@ -6,7 +6,6 @@ import hashlib
 import json
 from typing import Any
 
-from headrace.ops.operator import Connected
 from headrace.plan import Node, Plan
 from headrace.plan.codec import encode, without_sites
 
@@ -41,9 +40,9 @@ def origins(asked: Plan, optimised: Plan) -> dict[str, str]:
 
 
 def _text(node: Node) -> dict[str, Any]:
-    """What a node says, its inputs by their names. Where a connector reads may change."""
+    """What a node says, its inputs by their names, but for the options of a connector: where it reads may change."""
     text = without_sites(encode(node, {node: "", **{before: str(before.name) for before in node.inputs}}))
-    return {key: value for key, value in text.items() if key != "options"} if isinstance(node, Connected) else text
+    return {key: value for key, value in text.items() if key != "options"}
 
 
 def _digest(value: Any) -> str:

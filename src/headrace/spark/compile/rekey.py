@@ -9,7 +9,7 @@ from headrace.schema import parse_schema
 from headrace.spark.compile.layout import finds
 from headrace.syntax import plain_name
 
-# How the keys of one input come about: their texts, then all lines of their origin (`InputShape.key`).
+# How the keys of one input come about: their texts, then all lines of their lineage (`InputShape.key`).
 Texts = tuple[str, ...]
 
 # A key column as far as it can be told where it comes from: its name there and the places, or its text and all that is known.
@@ -86,7 +86,7 @@ def _places(before: Texts, after: Texts, count: int) -> tuple[int, ...] | None:
 
 
 def _meaning(text: str, lines: Texts) -> Meaning:
-    """Follows a plain name through plain renamings (`origin` of feeds) to where it was read.
+    """Follows a plain name through plain renamings (`lineage` of feeds) to where it was read.
 
     >>> _meaning("card_id", ("card_id = card", "card of charges"))
     ('card', frozenset({'charges'}))

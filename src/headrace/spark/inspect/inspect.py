@@ -13,6 +13,7 @@ from headrace.analysis.faults import Fault, error_of
 from headrace.errors import HeadraceError
 from headrace.jvm.frames import java_session
 from headrace.jvm.session import jvm, session
+from headrace.ops.relational import stateful
 from headrace.schema import Struct, parse_schema
 from headrace.schema.values import rows_from_internal, zone
 from headrace.spark.checkpoint.folder import Stored, query_folder
@@ -104,7 +105,7 @@ def document(folder: Path, stored: Stored, operators: Sequence[Kept], at: Mappin
         partitions=stored.partitions,
         operators=tuple(
             KeptText(
-                operator=lower.kept(one.node, one.entry),
+                operator=lower.kept(stateful(one.node), one.entry),
                 level=one.entry.shape.level,
                 checkpoint=str(query_folder(folder, one.query)),
                 epoch=at[one.query],

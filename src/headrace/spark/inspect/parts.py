@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from headrace.jvm.parts import Int, Part
-from headrace.spark.compile.fields import OperatorText
+from headrace.ops.parts import OperatorText
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from headrace.jvm.parts import Columns, Int, OneOf, Part, inline
-from headrace.spark.compile.fields import KeptCellText
+from headrace.ops.parts import KeptCellText
 
 
 @dataclass(frozen=True, kw_only=True)

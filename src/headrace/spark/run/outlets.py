@@ -72,10 +72,10 @@ def each(job: SparkJob, names: Mapping[str, str]) -> list[tuple[Query, str]]:
 def provide(job: SparkJob) -> None:
     """Put what its connectors need into the session."""
     for query in job.queries:
-        for node in (*query.sources, *query.looked_up, *query.sinks):
-            if isinstance(node, Connected):
-                with at(node):
-                    attach(session(), [node.connect().needs])
+        connected: tuple[Connected, ...] = (*query.sources, *query.looked_up, *query.sinks)
+        for node in connected:
+            with at(node):
+                attach(session(), [node.connect().needs])
 
 
 @contextmanager

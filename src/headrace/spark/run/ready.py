@@ -13,7 +13,7 @@ from headrace.jvm import fetch
 from headrace.jvm.packages import require
 from headrace.jvm.session import session
 from headrace.masking import leaving
-from headrace.ops.operator import Connected
+from headrace.ops.operator import connected_of
 from headrace.plan import displayed
 from headrace.spark.checkpoint import repaired
 from headrace.spark.checkpoint.compare import identified, refuse_in_mid_epoch, with_frozen_schemas
@@ -90,18 +90,17 @@ def suit(job: SparkJob, *, starting: bool = False) -> None:
 
 
 def _suit(job: SparkJob, starting: bool) -> None:
-    for node in job.plan.nodes.values():
-        if isinstance(node, Connected):
-            with at(node):
-                connector = node.connect()
-                require(connector.needs, fetching=fetch.allowed())
-                if isinstance(connector, ports.Sink):
-                    try:
-                        connector.suits(str(node.name), job.schemas.of[str(node.name)])
-                    except HeadraceError as error:
-                        # A job can be made where nobody reaches its servers.
-                        if starting or error.fault != "environment":
-                            raise
+    for node in connected_of(job.plan.nodes.values()):
+        with at(node):
+            connector = node.connect()
+            require(connector.needs, fetching=fetch.allowed())
+            if isinstance(connector, ports.Sink):
+                try:
+                    connector.suits(str(node.name), job.schemas.of[str(node.name)])
+                except HeadraceError as error:
+                    # A job can be made where nobody reaches its servers.
+                    if starting or error.fault != "environment":
+                        raise
 
 
 def _unfinished(job: SparkJob, checkpoint: Checkpoint, names: Mapping[str, str]) -> dict[str, int]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from headrace.errors import HeadraceError
-from headrace.ops import Expect
+from headrace.ops.operator import operator
 from headrace.plan import DisplayNames, Node, order
 from headrace.ports import aside
 from headrace.spark.checkpoint.record import Totals
@@ -195,12 +195,11 @@ def expectations_of(totals: Totals, sinks: Iterable[Node]) -> tuple[ExpectationC
         ExpectationCounts(
             str(node.name),
             name,
-            node.on_violation,
+            on_violation,
             *(totals.of_source(str(node.name), f"{outcome} {name}") for outcome in ("passed", "violated")),
         )
-        for node in order(sinks)
-        if isinstance(node, Expect)
-        for name, _ in node.expectations
+        for node in map(operator, order(sinks))
+        for name, on_violation in node.expected.items()
     )
 
 

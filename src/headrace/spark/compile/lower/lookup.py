@@ -7,7 +7,8 @@ from typing import Any
 
 from headrace.ops import Lookup
 from headrace.ops.lookup import MISSED
-from headrace.spark.compile.fields import LookupText, OutputText
+from headrace.ops.parts import OutputText
+from headrace.spark.compile.fields import LookupText
 from headrace.spark.compile.lower.operator import Lowering
 
 

@@ -22,6 +22,9 @@ class Lowering:
     def schema(self, node: Node) -> Struct:
         return self.schemas.of[str(node.name)]
 
+    def output_schema(self, node: Node, output: str) -> Struct:
+        return self.schemas.output(str(node.name), output)
+
     def key_schema(self, node: Node) -> str:
         return self.schemas.keys[str(node.name)].ddl
 

@@ -1,0 +1,174 @@
+"""Verbs that lead to a state program: the keys of a stream, and the program over keyed streams."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.errors import PlanError, here
+from headrace.expr import Expression
+from headrace.ops.columns import given, label, name_of, once
+from headrace.ops.facts.kind import APPEND, kind_of
+from headrace.ops.facts.outputs import MAIN
+from headrace.ops.facts.time import event_time
+from headrace.ops.operator import operator
+from headrace.ops.program import MAIN_INPUT, Program
+from headrace.plan import Node, Role
+from headrace.program import Traced, trace
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The columns that a stream is keyed by, with their texts over its columns; none for one whose rows go to all keys."""
+
+    node: Node
+    items: tuple[tuple[str, str], ...]
+    broadcast: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.items)
+
+
+class Broadcasted:
+    """What `hr.broadcast` gives: an input of a program for all keys."""
+
+    __slots__ = ("_keys",)
+
+    def __init__(self, keys: Keys) -> None:
+        self._keys = keys
+
+    def __repr__(self) -> str:
+        return f"<Broadcasted {label(self._keys.node)}>"
+
+
+def key_by(node: Node, columns: tuple[Any, ...], alias: str | None = None) -> Keys:
+    if not columns:
+        raise PlanError(
+            "BAD_KEY", "key_by was given no column", hint="without keys write .process(...) at once: one state for all rows", site=here()
+        )
+    found: tuple[Expression, ...] = given(node, columns, {}, alias)
+    items = tuple((name_of(expression), expression.text) for expression in found)
+    once((name for name, _ in items), "key_by")
+    return Keys(node, items)
+
+
+def process(
+    main: Keys, program: Any, *, order: str | None, time: str | None, inputs: Mapping[str, Any], times: Mapping[Node, str | None]
+) -> Program:
+    """The node of a program; `times` gives the event time of each input's stream."""
+    named: dict[str, Keys] = {MAIN_INPUT: main}
+    for name in sorted(inputs):
+        named[name] = _input(name, inputs[name], main)
+    broadcast = tuple(name for name, keyed in named.items() if keyed.broadcast)
+    traced = trace(
+        program,
+        name=title(program),
+        key=main.names,
+        inputs={name: keyed.node.columns for name, keyed in named.items()},
+        broadcast=broadcast,
+    )
+    timeless = [keyed.node for keyed in named.values() if times[keyed.node] is None]
+    chosen = _order(order, traced, timeless, title(program))
+    if traced.clock == "event" and len(timeless) == len(named):
+        raise PlanError(
+            "NO_WATERMARK",
+            f"{title(program)} has {_timed(traced)} event time, and no input of it has event time",
+            hint=_cure(timeless[0]) + '; or let it go by the wall clock: clock="processing"',
+            site=here(),
+        )
+    clock = "event" if chosen == "time" else traced.clock
+    emitted = {name.lower() for output in traced.outputs for name in output.columns}
+    if time is not None and str(time).lower() not in emitted:
+        has = ", ".join(traced.columns(MAIN))
+        raise PlanError("UNKNOWN_COLUMN", f"time={time!r} is no column that {title(program)} emits", hint=f"it emits: {has}", site=here())
+    return Program(
+        title(program),
+        tuple(keyed.node for keyed in named.values()),
+        tuple(named),
+        tuple(
+            tuple((mine, text) for mine, (_, text) in zip(main.names, keyed.items, strict=not keyed.broadcast)) for keyed in named.values()
+        ),
+        chosen,
+        clock,
+        time,
+        broadcast,
+        traced,
+        site=here(),
+    )
+
+
+def processed(keys: Keys, program: Any, order: str | None, time: str | None, inputs: Mapping[str, Any]) -> Program:
+    """The node of a program that a user wrote behind keys; it handles rows that are only added."""
+    streams = [keys.node, *(one._keys.node for one in inputs.values() if isinstance(getattr(one, "_keys", None), Keys))]
+    for stream in streams:
+        if kind_of(stream) != APPEND:
+            message = f"{title(program)} takes rows that are added, and from {label(stream)} rows are also taken away"
+            hint = "let it handle each change: .changes() gives them as rows, with the word insert or delete in the column _change"
+            raise PlanError("CHANGES_NOT_YET", message, hint=hint, site=here())
+    return process(keys, program, order=order, time=time, inputs=inputs, times={stream: event_time(stream) for stream in streams})
+
+
+def title(program: Any) -> str:
+    """What a program is called."""
+    return str(program.__name__ if isinstance(program, type) else type(program).__name__)
+
+
+def _input(name: str, keyed: Any, main: Keys) -> Keys:
+    keys = getattr(keyed, "_keys", keyed)
+    if not isinstance(keys, Keys):
+        raise PlanError(
+            "BAD_INPUT",
+            f"the input `{name}` is {'a stream without keys' if hasattr(keyed, '_node') else repr(keyed)}",
+            hint=f"key it as the main input is: {name}=stream.key_by({', '.join(repr(key) for key in main.names)}); "
+            f"or let its rows go to all keys: {name}=hr.broadcast(stream)"
+            if main.names
+            else "a program without keys has no other inputs; key both streams",
+            site=here(),
+        )
+    if keys.broadcast and main.names:
+        return keys
+    if not main.names or len(keys.names) != len(main.names):
+        raise PlanError(
+            "BAD_KEY",
+            f"the input `{name}` is keyed by {', '.join(keys.names)}, the main one by {', '.join(main.names) or 'nothing'}",
+            hint="all inputs of a program are keyed by as many columns, which are matched by their place",
+            site=here(),
+        )
+    return keys
+
+
+def _order(order: str | None, traced: Traced, timeless: list[Node], title: str) -> str:
+    if order not in (None, "time", "arrival"):
+        raise PlanError("BAD_ORDER", f"order cannot be {order!r}", hint='it is "time" or "arrival"', site=here())
+    if order is None:
+        return "time" if not timeless and traced.clock != "processing" else "arrival"
+    if order == "time" and traced.clock == "processing":
+        raise PlanError(
+            "ORDER_CLOCK",
+            f'{title} has {_timed(traced)} processing time, and order="time" handles rows in event time',
+            hint='use order="arrival", or clock="event"',
+            site=here(),
+        )
+    if order == "time" and timeless:
+        raise PlanError(
+            "NO_WATERMARK",
+            f'order="time" needs event time on every input, and {label(timeless[0])} has none',
+            hint=_cure(timeless[0]) + '; or take rows as they come: order="arrival"',
+            site=here(),
+        )
+    return order
+
+
+def _timed(traced: Traced) -> str:
+    """What of a program goes by a clock."""
+    return "timers of" if any(cell.kind == "timer" for cell in traced.cells) else "cells that expire in"
+
+
+def _cure(node: Node) -> str:
+    """How a stream gets event time."""
+    before = node
+    while before.role in (Role.STATELESS, Role.LOOKUP) and before.inputs:
+        before = before.inputs[0]
+    return operator(before).time_cure

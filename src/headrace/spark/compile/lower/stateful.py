@@ -1,0 +1,179 @@
+"""Operators with state in checkpoints and query documents: what is alike of them. The rest each says itself."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from headrace.ops.facts.carried import EVENT, PROCESSING
+from headrace.ops.facts.closing import closing
+from headrace.ops.facts.interval import Interval
+from headrace.ops.facts.outputs import LATE, LATE_RIGHT
+from headrace.ops.inlet import Inlet
+from headrace.ops.parts import (
+    CellText,
+    ClosesText,
+    EndingText,
+    ExpiresText,
+    Frame,
+    InputText,
+    IntervalText,
+    KeptCellText,
+    LayoutText,
+    NearText,
+    OldLayoutText,
+    ProgramText,
+    RelationalText,
+)
+from headrace.ops.relational import Stateful
+from headrace.plan.codec import encode, without_sites
+from headrace.schema import Struct, parse_schema
+from headrace.spark.compile.feeds import lineage
+from headrace.spark.compile.identity import Entry, InputShape, Shape
+from headrace.spark.compile.layout import Cell
+from headrace.spark.compile.lower.operator import Lowering
+from headrace.syntax import references
+
+
+def shape(node: Stateful, level: int, at: Lowering) -> Shape:
+    """What an operator keeps between epochs."""
+    found = node.inlets(at)
+    node.late_inputs(at)  # refuses inputs of which it cannot be told
+    ending = _ending(node, found[0].key_schema, {inlet.name: inlet.side for inlet in found})
+    cells = tuple(
+        Cell(cell.name, cell.kind, cell.type, cell.was, key=cell.key, sql=cell.sql, expires_ms=cell.expires_ms, computed=cell.computed)
+        for cell in node.cells
+    )
+    return Shape(
+        str(node.name),
+        node.op,
+        level,
+        found[0].key_schema,
+        node.order_kept,
+        node.clock_kept(ending),
+        {inlet.name: _input(node, inlet, at) for inlet in sorted(found, key=lambda inlet: inlet.side)},
+        cells,
+        node.site,
+        "" if node.outlives_edits else _content(node, found, ending),
+    )
+
+
+def _input(node: Stateful, inlet: Inlet, at: Lowering) -> InputShape:
+    """An input, and where its key and its time come from: the state of an edited operator is right only where they are the same."""
+    if not node.outlives_edits:
+        return InputShape(inlet.schema, (), ())
+    feeds = at.feeds.before_lookups(inlet.stream)
+    used = [references(text) for _, text in inlet.key]
+    columns = None if None in used else tuple(path[0] for paths in used for path in paths or ())
+    time = (inlet.time,) if inlet.order == "time" and inlet.time is not None else ()
+    return InputShape(
+        inlet.schema,
+        (*(text for _, text in inlet.key), *sorted(line for feed in feeds for line in lineage(feed, columns))),
+        tuple(sorted(line for feed in feeds for line in lineage(feed, time))) if time else (),
+    )
+
+
+def _content(node: Stateful, found: tuple[Inlet, ...], ending: EndingText | None) -> str:
+    """All that an operator says, as a hash: its state is of use to no other."""
+    content = without_sites(encode(node, {node: str(node.name), **{before: str(before.name) for before in node.inputs}}))
+    content |= {"inputs": [inlet.schema for inlet in found], "key": found[0].key_schema}
+    content |= {} if ending is None else ending.to_json()
+    del content["name"]
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def lower(node: Stateful, entry: Entry, at: Lowering) -> ProgramText | RelationalText:
+    """An operator in a query document, with its outputs but without their routes."""
+    found, late = node.inlets(at), node.late_inputs(at)
+    inputs = tuple(InputText(name=one.name, side=one.side, schema=one.schema, judged=late.get(one.name)) for one in found)
+    sites = tuple(None if cell.site is None else str(cell.site) for cell in node.cells)
+    return node.text(_frame(node, entry, found[0].key_schema, inputs, node.line, sites), at)
+
+
+def kept(node: Stateful, entry: Entry) -> ProgramText | RelationalText:
+    """An operator of a checkpoint as in a query document, as much as a checkpoint knows of it: all that tells what it keeps."""
+    shape = entry.shape
+    # they are stored in the order of their sides
+    inputs = tuple(InputText(name=name, side=side, schema=one.schema) for side, (name, one) in enumerate(shape.inputs.items()))
+    frame = _frame(node, entry, shape.key, inputs, None, (None,) * len(entry.layouts[-1].cells))
+    return node.text(replace(frame, key=_named_key(node, shape.key)), None)
+
+
+def _frame(node: Stateful, entry: Entry, key: str, inputs: tuple[InputText, ...], site: str | None, sites: tuple[str | None, ...]) -> Frame:
+    *older, now = entry.layouts
+    old = tuple(OldLayoutText(number=one.number, cells=tuple(kept_cell(cell) for cell in one.cells)) for one in older)
+    return Frame(
+        op=entry.op,
+        level=entry.shape.level,
+        name=entry.shape.name,
+        site=site,
+        kind=entry.shape.kind,
+        order=entry.shape.order,
+        clock=entry.shape.clock,
+        key=key,
+        inputs=inputs,
+        ending=_ending(node, key, {one.name: one.side for one in inputs}),
+        cells=tuple(CellText(**_stored(cell), site=line) for cell, line in zip(now.cells, sites, strict=True)),
+        layout=LayoutText(number=now.number, old=old),
+    )
+
+
+def kept_cell(cell: Cell) -> KeptCellText:
+    """A cell as it is stored."""
+    return KeptCellText(**_stored(cell))
+
+
+def _stored(cell: Cell) -> dict[str, Any]:
+    """What a layout says of a cell; a former name is no part of it."""
+    return {name: getattr(cell, name) for name in ("id", "name", "kind", "type", "key", "sql", "expires_ms", "computed")}
+
+
+def _named_key(node: Stateful, key: str) -> str:
+    """The key's columns, `key_1` and so on, by the names of what they are: those of the columns that they are computed of alone."""
+    stored = parse_schema(key).fields if key else ()
+    # A join has one more column in its key where rows without partners are spread, and where it has no keys.
+    named = [replace(field, name=name or field.name) for field, name in zip(stored, node.key_names, strict=False)]
+    made = Struct((*named, *stored[len(named) :]))
+    clash = len({name.lower() for name in made.names}) < len(made.names)
+    return key if clash else made.ddl
+
+
+def _ending(node: Stateful, key: str, sides: Mapping[str, int]) -> EndingText | None:
+    """What ends its groups, with the output for late rows of each side; `sides` are the numbers of its inputs.
+
+    That is either when they close, as text over their key, and whether it waits until then to say anything; or after how long without
+    rows they are forgotten; or when the rows of a join end one by one.
+    """
+    columns = closing(node.inputs)
+    group, after, near = node.group(columns), node.forgets_after, node.interval(columns)
+    if group is None and after is None and near is None:
+        return None
+    ordered = sorted(sides, key=lambda name: LATE_RIGHT if name == "right" else LATE)
+    of = zip((LATE, LATE_RIGHT), node.judged, strict=False)
+    late = {output: sides[name] for (output, is_judged), name in zip(of, ordered, strict=False) if is_judged}
+    if near is not None:
+        return NearText(interval=_interval(near), late=late, emit=near.emit)
+    if group is None:
+        return ExpiresText(expires_us=1000 * (after or 0), late=late)
+    names = parse_schema(key).names
+    return ClosesText(
+        closes=group.text(names),
+        late=late,
+        # Early is not "close", by which an operator would say nothing before.
+        emit="early" if group.early_ms else group.emit,
+        early_ms=group.early_ms or None,
+        ends=group.text(names, late=False) if group.early_ms else None,
+        # Left out for event time, so that documents and digests stay as they were.
+        by=None if EVENT in group.clocks else PROCESSING,
+    )
+
+
+def _interval(near: Interval) -> IntervalText:
+    """Which rows of a join are near enough to meet, and how long they are kept."""
+    left, right = near.delays
+    return IntervalText(
+        times=near.times, lower_us=near.lower_us, upper_us=near.upper_us, kept_us=near.kept_us, delays_us=(left.us, right.us)
+    )
