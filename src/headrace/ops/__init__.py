@@ -22,6 +22,7 @@ from headrace.ops.partition import Partition
 from headrace.ops.program import Program
 from headrace.ops.project import Project
 from headrace.ops.sessions import Sessions
+from headrace.ops.single import single
 from headrace.ops.sink import Sink
 from headrace.ops.source import Source, Watermark
 from headrace.ops.stream import Keyed, Stream
@@ -68,6 +69,7 @@ __all__ = [
     "intervals",
     "kind_of",
     "kinds",
+    "single",
     "sinks_of",
     "sources_of",
     "unique",
