@@ -23,6 +23,7 @@ from headrace.ops.program import Program
 from headrace.ops.project import Project
 from headrace.ops.relational import stateful_of
 from headrace.ops.sessions import Sessions
+from headrace.ops.single import single
 from headrace.ops.sink import Sink, sinks_of
 from headrace.ops.source import Source, Watermark, sources_of
 from headrace.ops.stream import Stream
@@ -65,6 +66,7 @@ __all__ = [
     "kinds",
     "lookups_of",
     "outputs_of",
+    "single",
     "sinks_of",
     "sources_of",
     "stateful_of",

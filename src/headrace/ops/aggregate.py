@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
 from typing import Any, Self
@@ -20,6 +20,7 @@ from headrace.ops.handle import Handle, verb
 from headrace.ops.inlet import Checked, Inlet, inlet
 from headrace.ops.parts import RelationText
 from headrace.ops.relational import Grouped
+from headrace.ops.tree import Tree, reads
 from headrace.ops.values import one_row
 from headrace.plan import Fact, Node, node
 from headrace.syntax import path_of, quote
@@ -174,6 +175,13 @@ def _no_aggregate(groups: Groups, expression: Expression) -> PlanError:
 
 def distinct(input: Node, expires: Duration = None) -> Aggregate:
     return aggregate(input, [(name, quote(name)) for name in input.columns], (), expiry(expires, "expires of distinct"))
+
+
+@reads("aggregate")
+def _aggregate(tree: Tree) -> Node:
+    keys = tree.tuples("keys")
+    grouped = Aggregate(tree.node("input"), keys, tree.tuples("aggregates"), None if keys else one_row(), site=tree.site)
+    return replace(grouped, expires_ms=tree.expiry(grouped, bool(keys)))
 
 
 class DistinctVerb(Handle):

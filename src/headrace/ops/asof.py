@@ -26,6 +26,7 @@ from headrace.ops.on import names_of, sides_of
 from headrace.ops.operator import Ungrouped, operator
 from headrace.ops.parts import EndingText, RelationText
 from headrace.ops.relational import LEFT, TwoSided
+from headrace.ops.tree import Tree, reads
 from headrace.plan import Fact, Node, Project, node
 from headrace.schema import milliseconds, shown
 from headrace.syntax import plain_name, quote
@@ -257,6 +258,16 @@ def _keys(left: Node, right: Node, text: str, aliases: tuple[str | None, str | N
             site=here(),
         )
     return tuple(keys)
+
+
+@reads("join_asof")
+def _join_asof(tree: Tree) -> Node:
+    left = tree.node("left")
+    right = replace(tree, streams={name: versions(node) for name, node in tree.streams.items()}).node("right")
+    mine, theirs = tree["time"]
+    timed = all(time is not None and plain_name(text) == time for text, time in ((mine, event_time(left)), (theirs, event_time(right))))
+    clock = "event" if timed else "none"
+    return AsOf(left, right, tree["how"], tree.tuples("keys"), (mine, theirs), clock=clock, site=tree.site)
 
 
 class AsOfVerb(Handle):

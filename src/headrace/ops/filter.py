@@ -14,6 +14,7 @@ from headrace.ops.facts.ranking import Copies
 from headrace.ops.facts.reading import Wanted, both, read
 from headrace.ops.handle import Handle, verb
 from headrace.ops.operator import Selective
+from headrace.ops.tree import Tree, reads
 from headrace.plan import Node, Where, node
 
 
@@ -55,6 +56,11 @@ def filters_of(nodes: Iterable[Node]) -> tuple[Filter, ...]:
 
 def filter(input: Node, given: Sequence[Any], alias: str | None = None) -> Filter:
     return Filter(input, conditions(input, given, alias), site=here())
+
+
+@reads("filter")
+def _filter(tree: Tree) -> Node:
+    return Filter(tree.node("input"), (tree["condition"],), site=tree.site)
 
 
 class FilterVerb(Handle):

@@ -7,7 +7,8 @@ from functools import cached_property
 
 from headrace.ops.facts.reading import Wanted, both, read
 from headrace.ops.operator import Repeating
-from headrace.plan import Generate, Step, node
+from headrace.ops.tree import Tree, reads
+from headrace.plan import Generate, Node, Step, node
 
 
 @node("generate")
@@ -36,3 +37,8 @@ class Generated(Repeating):
 
     def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
         return {"input": both(wanted, read(self.input, [self.text]))}
+
+
+@reads("generate")
+def _generate(tree: Tree) -> Node:
+    return Generated(tree.node("input"), tree["text"], tuple(tree["names"]), tree["outer"], site=tree.site)

@@ -14,7 +14,7 @@ from headrace.ops.columns import checked, column_name, duplicate, label
 from headrace.ops.expires import Duration, expiring, expiry
 from headrace.ops.facts.carried import CHANGES, CLOSE, SELF, Closes, Columns, carried
 from headrace.ops.facts.clock import Clock, clock_of_groups
-from headrace.ops.facts.closing import Group, delays, group_by_keys, result
+from headrace.ops.facts.closing import Group, delays, group_by_keys, intervals, result
 from headrace.ops.facts.forgetting import judged_by_ends
 from headrace.ops.facts.interval import Bounds, Interval, Pair, bounds, interval
 from headrace.ops.facts.keys import Keys, lower
@@ -29,6 +29,7 @@ from headrace.ops.on import Aliases, apart, free, names_of, over_both, set_apart
 from headrace.ops.parts import RelationText
 from headrace.ops.project import Project
 from headrace.ops.relational import LEFT, RIGHT, TwoSided
+from headrace.ops.tree import Tree, reads
 from headrace.ops.window import shown_micros
 from headrace.plan import Fact, Node, node
 from headrace.syntax import plain_name, quote
@@ -355,6 +356,19 @@ def _clash(left: Node, right: Node, name: str) -> PlanError:
     found = duplicate(name, mine, "join")
     hint = f'rename it on one side: {label(right)}.rename({{"{name}": "..."}})'
     return PlanError("DUPLICATE_COLUMN", found.message, hint=hint, site=here())
+
+
+@reads("join")
+def _join(tree: Tree) -> Node:
+    left, right, keys = tree.node("left"), tree.node("right"), tree.tuples("keys")
+    joined = Join(left, right, tree["how"], keys, nulls_meet(tree), tree["condition"], tree["mark"], site=tree.site)
+    joined = replace(joined, expires_ms=tree.expiry(joined, bool(keys)))
+    return replace(joined, emit=tree.emit) if not tree.early_ms and joined in intervals([joined]) else joined
+
+
+def nulls_meet(tree: Tree) -> tuple[int, ...]:
+    """The numbers of the keys of a tree in which nulls meet."""
+    return tuple(i for i, each in enumerate(tree["null_safe"]) if each)
 
 
 class JoinVerb(Handle):

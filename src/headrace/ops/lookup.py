@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import headrace.ports as ports
 from headrace.errors import PlanError, here
-from headrace.ops.asking import Asking, asking, checked
+from headrace.ops.asking import UNSAID, Asking, asking, checked
 from headrace.ops.columns import column_name, duplicate, given, label
 from headrace.ops.facts.carried import Columns
 from headrace.ops.facts.keys import Keys
@@ -22,11 +22,12 @@ from headrace.ops.inlet import Checked, Inlet, Json, numbered
 from headrace.ops.operator import Connected, Consumer, RowWise, operator
 from headrace.ops.parts import AskedLookup
 from headrace.ops.tables import Table, table_of
+from headrace.ops.tree import Tree, reads
 from headrace.plan import Fact, Node, Role, node
 from headrace.ports.options import restored
 from headrace.schema import parse_schema, shown
 from headrace.spelling import suggestion
-from headrace.syntax import quote
+from headrace.syntax import plain_name, quote
 
 HOWS = ("left", "inner")
 MISSED = "missed"
@@ -274,6 +275,19 @@ def _columns_once(input: Node, table: Table, shared: tuple[str, ...]) -> None:
             mine = taken[name.lower()]
             hint = f'rename that of the stream: {label(input)}.rename({{"{mine}": "..."}}), or leave it out of the schema of {table.name}'
             raise PlanError("DUPLICATE_COLUMN", found.message, hint=hint, site=here())
+
+
+@reads("lookup")
+def _lookup(tree: Tree) -> Node:
+    left, right = tree.node("left"), tree["right"]
+    names: dict[str, str] = {}
+    while right["node"] == "project":
+        here = {name: plain_name(text) or "" for name, text in right["columns"]}
+        names, right = {name: here[old] for name, old in names.items()} or here, right["input"]
+    table = tree.outside[right["name"].lower()]
+    keys = tuple((mine, names.get(theirs, theirs)) for mine, theirs in tree["keys"])
+    given = tuple((name, names.get(theirs, theirs)) for name, theirs in tree["given"])
+    return of_table(left, table, tree["how"], keys, given, UNSAID, kind_of(left))
 
 
 class LookupVerb(Handle):

@@ -14,6 +14,7 @@ from headrace.ops.facts.ranking import Ranking
 from headrace.ops.facts.state import GROWS, Basis
 from headrace.ops.parts import RelationText
 from headrace.ops.relational import Partitioned, partition_of
+from headrace.ops.tree import Tree, reads
 from headrace.plan import Fact, Node, node
 from headrace.syntax import windows
 
@@ -82,6 +83,11 @@ class Partition(Partitioned):
 
     def relation(self) -> PartitionText:
         return PartitionText(per=self.per, order=self.order, functions=self.functions)
+
+
+@reads("window")
+def _window(tree: Tree) -> Node:
+    return Partition(tree.node("input"), tuple(tree["keys"]), tree.tuples("order"), tree.tuples("functions"), site=tree.site)
 
 
 def are_orderings(order: Sequence[Ordering]) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, Self
 
-from headrace.errors import PlanError, here
+from headrace.errors import PlanError, Site, here
 from headrace.expr import Column
 from headrace.ops.change_words import DEBEZIUM, WITHOUT_CHANGE, after_items
 from headrace.ops.columns import column_name, given, name_of, once
@@ -19,6 +19,7 @@ from headrace.ops.facts.reading import Wanted, read
 from headrace.ops.handle import Handle, verb
 from headrace.ops.operator import Stepwise
 from headrace.ops.partition import windowed
+from headrace.ops.tree import Tree, reads
 from headrace.plan import Node, node
 from headrace.plan.step import Project as ProjectStep
 from headrace.schema import Struct
@@ -139,6 +140,17 @@ def _made(input: Node, items: tuple[tuple[str, str], ...], verb: str) -> Project
         raise PlanError("NO_COLUMNS", f"{verb} leaves no columns", hint="keep one column at least", site=here())
     once((name for name, _ in items), verb)
     return Project(input, verb, items, site=here())
+
+
+def in_order(input: Node, items: tuple[tuple[str, str], ...], site: Site | None) -> Node:
+    """These columns and no others; the input itself if they are its columns."""
+    same = tuple((name, quote(name)) for name in input.columns)
+    return input if items == same else Project(input, "select", items, site=site)
+
+
+@reads("project")
+def _project(tree: Tree) -> Node:
+    return in_order(tree.node("input"), tree.tuples("columns"), tree.site)
 
 
 class ProjectVerbs(Handle):

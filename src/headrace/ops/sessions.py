@@ -23,6 +23,7 @@ from headrace.ops.inlet import Checked, Inlet, inlet, numbered
 from headrace.ops.operator import Unary, Ungrouped
 from headrace.ops.parts import EndingText, RelationText, TimingText
 from headrace.ops.relational import Relational, partition_of
+from headrace.ops.tree import Tree, reads
 from headrace.ops.window import COLUMNS, KINDS, NULL_TIME, Windowing, micros, no_time, shown_micros, when_sent
 from headrace.plan import Fact, Node, Project, Where, node
 from headrace.schema import shown
@@ -235,3 +236,11 @@ def not_early() -> PlanError:
     """The error for sessions that are to be sent before they close, and then anew."""
     hint = 'send each change, emit="changes", or once, emit="close"'
     return PlanError("BAD_INPUT", "rows of sessions are not sent early", hint=hint, site=here())
+
+
+@reads("sessions")
+def _sessions(tree: Tree) -> Node:
+    if tree.early_ms:
+        raise not_early()
+    per, names = tuple(tree["per"]), tuple(tree["names"])
+    return Sessions(tree.node("input"), per, tree["time"], tree["gap"], tree["until"], names, tree.emit, site=tree.site)

@@ -14,6 +14,7 @@ from headrace.ops.facts.reading import Wanted, both, read
 from headrace.ops.facts.state import GIVEN, Basis
 from headrace.ops.parts import RelationText
 from headrace.ops.relational import WholeRows
+from headrace.ops.tree import Tree, reads
 from headrace.plan import Fact, Node, node
 
 
@@ -64,3 +65,8 @@ class Temporal(WholeRows):
 
     def relation(self) -> TemporalText:
         return TemporalText(since=self.since, until=self.until)
+
+
+@reads("temporal")
+def _temporal(tree: Tree) -> Node:
+    return Temporal(tree.node("input"), tuple(tree["since"]), tuple(tree["until"]), site=tree.site)

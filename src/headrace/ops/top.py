@@ -19,6 +19,7 @@ from headrace.ops.handle import Handle, verb
 from headrace.ops.partition import Ordering, are_orderings
 from headrace.ops.parts import RelationText
 from headrace.ops.relational import Partitioned, partition_of
+from headrace.ops.tree import Tree, reads
 from headrace.plan import Fact, Node, node
 from headrace.syntax import ordering, plain_name
 
@@ -127,6 +128,11 @@ def top(input: Node, count: Any, by: Any, per: Any, ties: Any, expires: Duration
     order: Sequence[Ordering] = [(single(input, text, alias).text, direction, nulls) for text, direction, nulls in texts]
     partitions = tuple(part.text for part in parts)
     return Top(input, partitions, tuple(order), count, ties=ties, expires_ms=expiry(expires, "expires of top"), site=here())
+
+
+@reads("limit")
+def _limit(tree: Tree) -> Node:
+    return Top(tree.node("input"), (), tree.tuples("order"), tree["count"], tree["offset"], site=tree.site)
 
 
 class TopVerb(Handle):

@@ -14,7 +14,10 @@ from headrace.ops.facts.reading import Wanted
 from headrace.ops.handle import Handle, other_stream, verb
 from headrace.ops.inlet import Json
 from headrace.ops.operator import Memoryless, all_append, operator
+from headrace.ops.project import in_order
+from headrace.ops.tree import Tree, reads
 from headrace.plan import Node, Role, node
+from headrace.syntax import quote
 
 
 @node("union")
@@ -83,6 +86,17 @@ def union(branches: Sequence[Node]) -> Union:
                 site=here(),
             )
     return Union(tuple(branches), site=here())
+
+
+@reads("union")
+def _union(tree: Tree) -> Node:
+    first, *others = tree.nodes("inputs")
+    # By position, so that all have the names of the first, by which a union matches columns.
+    alike = [
+        in_order(other, tuple((name, quote(theirs)) for name, theirs in zip(first.columns, other.columns, strict=True)), tree.site)
+        for other in others
+    ]
+    return Union((first, *alike), site=tree.site)
 
 
 class UnionVerb(Handle):

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from headrace.ops.source import Source, source
+from headrace.ops.tree import Tree, reads
+from headrace.plan import Node
 from headrace.ports import source_class
 
 
@@ -20,3 +22,8 @@ def values(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]], na
 def one_row() -> Source:
     """The source of a single row, the same for all that need one."""
     return values([("one", "int")], [["1"]], "one row")
+
+
+@reads("values")
+def _values(tree: Tree) -> Node:
+    return replace(values(tree.tuples("columns"), tree["rows"]), site=tree.site) if tree["columns"] else one_row()

@@ -15,6 +15,7 @@ from headrace.ops.facts.carried import CHANGES, CLOSE, INSTANTS, NEXT_MILLI, SEL
 from headrace.ops.facts.reading import Wanted, both, read
 from headrace.ops.handle import Handle, verb
 from headrace.ops.operator import Repeating
+from headrace.ops.tree import Tree, reads
 from headrace.plan import Generate, Node, Where, node
 from headrace.schema import milliseconds, shown
 
@@ -201,6 +202,13 @@ def _wrong(message: str, hint: str) -> SchemaError:
 
 def shown_micros(micros: int) -> str:
     return shown(micros // 1000) if micros % 1000 == 0 else f"{micros} microseconds"
+
+
+@reads("windows")
+def _windows(tree: Tree) -> Node:
+    names = tuple(tree["names"])
+    times = (tree["time"], tree["size"], tree["step"], tree["offset"])
+    return Windows(tree.node("input"), tree["kind"], *times, names, tree.emit, early_ms=tree.early_ms, site=tree.site)
 
 
 class WindowVerb(Handle):

@@ -16,12 +16,12 @@ from headrace.ops.facts.time import event_time
 from headrace.ops.operator import operator
 from headrace.ops.stream import Stream
 from headrace.ops.tables import Table
+from headrace.ops.tree import Tree
 from headrace.ops.view import streams
 from headrace.ops.window import between
 from headrace.plan import order
 from headrace.plan.meaning import meaning
 from headrace.spelling import suggestion
-from headrace.sql.tree import Reader
 from headrace.syntax import Emit, quote, streaming
 from headrace.syntax.statements import CreateFunction, Part
 
@@ -148,8 +148,9 @@ def _read(
     site = here()
     for text in answer["warnings"]:
         warnings.warn_explicit(f"hr.sql: {text}", UserWarning, site.file if site else "headrace", site.line if site else 0)
-    nodes = {name: stream._node for name, stream in tables.items()}
-    return Stream(Reader(nodes, here(), emit, early_ms, expires_ms, outside).node(answer["tree"]))
+    nodes = {name.lower(): stream._node for name, stream in tables.items()}
+    beside = {name.lower(): table for name, table in (outside or {}).items()}
+    return Stream(Tree(answer["tree"], nodes, beside, here(), emit, early_ms, expires_ms).read())
 
 
 def _refused(answer: Mapping[str, Any], query: str | None, tables: Collection[str] = ()) -> HeadraceError:

@@ -55,8 +55,10 @@ class Rebuilt:
 
             found = left.join(right, on, "left_semi").withColumn(node["mark"], f.lit(True))
             return found.unionAll(left.join(right, on, "left_anti").withColumn(node["mark"], f.lit(False)))
-        spark_names = {"semi": "left_semi", "anti": "left_anti", "single": "left"}
-        return left.join(right, on, spark_names.get(how, how))
+        return left.join(right, on, {"semi": "left_semi", "anti": "left_anti"}.get(how, how))
+
+    def _single(self, node: Node) -> DataFrame:
+        return self._join(node)
 
     def _aggregate(self, node: Node) -> DataFrame:
         frame = self.frame(node["input"])

@@ -81,7 +81,7 @@ private final class Tree(session: SparkSession) {
       case FullOuter => ("full", None, both)
       case LeftSingle =>
         joined.rest.map(Conditions.split(_).head).foreach(e => throw Refused(Tree.several, Cures.scalar, e, e.sql))
-        ("single", None, both)
+        ("left", None, both)
       case LeftSemi => ("semi", None, left.scope)
       case LeftAnti => ("anti", None, left.scope)
       case ExistenceJoin(exists) =>
@@ -90,7 +90,7 @@ private final class Tree(session: SparkSession) {
       case other => throw Refused(s"a ${other.sql} join", Cures.node, j, other.sql)
     }
     val json = node(
-      "join",
+      if (j.joinType == LeftSingle) "single" else "join",
       "how" -> JString(how),
       "keys" -> array(keys.map { case (l, r, _) => pair(l.text, r.text) }),
       "null_safe" -> array(keys.map(k => JBool(k._3))),
