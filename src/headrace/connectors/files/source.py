@@ -18,6 +18,7 @@ from headrace.connectors.files.folders import (
     no_partition_folders,
     nothing_there,
     reader_options,
+    refuse_changed,
     unread,
 )
 from headrace.connectors.files.remote import RemoteManifest
@@ -173,6 +174,9 @@ class Source(ports.Options, ports.Source):
         # The kernel gives the frame its name in Spark's logs.
         frame = session.readStream.format("headrace.source.Files").options(**options).load()
         return frame, {"kind": self.format, "options": self.reader_options} if lines else {"kind": "columns"}
+
+    def refuse_other_input(self, session: SparkSession, context: ports.SourceContext) -> None:
+        refuse_changed(context.checkpoint, context.name)
 
     def unread(self, session: SparkSession, context: ports.SourceContext) -> int | None:
         committed = self._committed()
