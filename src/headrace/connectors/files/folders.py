@@ -23,6 +23,10 @@ TEXTS = ("json", "csv")
 _OF_SCANS = ("_file", "_position", "_broken", "_problem", "_tombstone", "_weight")
 
 
+ANY_NAMES = {"fs.file.impl": "headrace.source.AnyNames", "fs.file.impl.disable.cache": "true"}
+"""With these options a reader of Spark's takes local files of any name; Hadoop takes what stands in front of a colon for a scheme."""
+
+
 def for_spark(format: str) -> str:
     """Spark has the classes of Avro, and does not know them by that name."""
     return "org.apache.spark.sql.avro.AvroFileFormat" if format == "avro" else format

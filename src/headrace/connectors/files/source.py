@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import headrace.ports as ports
 from headrace.connectors import beginnings
 from headrace.connectors.files.folders import (
+    ANY_NAMES,
     FORMATS,
     TEXTS,
     broken,
@@ -128,7 +129,7 @@ class Source(ports.Options, ports.Source):
         self.check()
         opened(session, self.path)
         looks = {"csv": {"inferSchema": "true"}, "json": {"inferTimestamp": "true"}}
-        reader = session.read.format(for_spark(self.format)).options(**looks.get(self.format, {}), **self.reader_options)
+        reader = session.read.format(for_spark(self.format)).options(**looks.get(self.format, {}), **self.reader_options, **ANY_NAMES)
         committed = [paths.escaped(file) for file in self._committed() or ()]
         if committed:
             reader = reader.option("basePath", paths.for_hadoop(self.path)[0])
@@ -203,7 +204,7 @@ class Source(ports.Options, ports.Source):
                 malformed=self.malformed,
                 options=self.reader_options,
             )
-        reader = session.read.format(for_spark(self.format)).schema(self._schema().ddl).options(**self.reader_options)
+        reader = session.read.format(for_spark(self.format)).schema(self._schema().ddl).options(**self.reader_options, **ANY_NAMES)
         found: list[Any] = []
         for few in range(1, len(files) + 1):
             read = reader.option("basePath", paths.for_hadoop(self.path)[0]).load([paths.escaped(file) for file in files[:few]])

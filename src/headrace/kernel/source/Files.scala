@@ -82,7 +82,7 @@ private final class FileSource(session: SparkSession, place: String, options: Ca
   private val shape = Shape(options)
   private val path = new Path(options("path"))
   private val conf = Inside.hadoop(session)
-  private val fs = path.getFileSystem(conf)
+  private val fs = path.getFileSystem(Inside.hadoop(session, AnyNames.settings))
   private val base = fs.makeQualified(path)
   private val pattern = options.get("pattern").exists(_.toBoolean)
   private val follow = options.get("follow").exists(_.toBoolean)
@@ -209,7 +209,7 @@ private final class FileSource(session: SparkSession, place: String, options: Ca
   private def lengths(relation: FileRelation): Seq[(Path, Long)] = relation.files.map(file => file.getPath -> file.getLen)
 
   private def relation(files: Seq[Path]): FileRelation =
-    FileRelation(session, files.map(escaped), shape.format, shape.read, format ++ partitionRoot ++ sums)
+    FileRelation(session, files.map(escaped), shape.format, shape.read, format ++ partitionRoot ++ sums ++ AnyNames.settings)
 
   override def metrics(consumed: java.util.Optional[StreamOffset]): java.util.Map[String, String] = synchronized {
     java.util.Map.of("filesOutstanding", waiting.size.toString)
@@ -250,7 +250,7 @@ private final class FileSource(session: SparkSession, place: String, options: Ca
   private def list(): Vector[Logged] = if (named.isEmpty && !pattern && !fs.exists(base)) Vector.empty
   else {
     val roots = named.getOrElse(if (pattern) Inside.glob(fs, base) else Seq(base))
-    val found = FileRelation.list(session, roots, format)
+    val found = FileRelation.list(session, roots, format ++ AnyNames.settings)
     empty = found.filter(file => file.getLen == 0 && Broken.whereEmpty(file.getPath, isText, conf)).map(_.getPath.toUri.toString).toSet
     val files = found.map(status => (Logged(status.getPath.toUri.toString, status.getLen), status.getModificationTime)).toVector
     val sorted = if (named.nonEmpty) {
