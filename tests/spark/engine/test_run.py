@@ -52,7 +52,8 @@ def test_bounded_input_is_read_flushed_and_sealed(tmp_path: Path) -> None:
     again = fraud(tmp_path, files_per_epoch=1).run(checkpoint=checkpoint)
     assert (
         str(again)
-        == "fraud: nothing new to read. fresh=True (--fresh) removes the checkpoint and what the sinks wrote, and reads all again."
+        == "fraud: nothing new to read, and the job is sealed: it takes no new input. fresh=True (--fresh) removes the checkpoint and what the "
+        "sinks wrote, and reads all again."
     )
     assert len(jobs.lines(tmp_path / "out")) == 2
 
