@@ -74,6 +74,37 @@ def test_bounded_input_is_read_flushed_and_sealed(tmp_path: Path) -> None:
     assert (fresh.rows, alerts(tmp_path)) == (9, [("a", "00:00:30"), ("b", "00:20:10")])
 
 
+@pytest.mark.parametrize("path", ["in", "in/*.json"])
+@pytest.mark.parametrize("flush", [False, True])
+def test_all_files_were_read_and_are_gone(tmp_path: Path, path: str, flush: bool) -> None:
+    """There is nothing new. A job that begins has nothing at all, and is refused, also one with another source."""
+
+    def job(name: str = "charges") -> hr.Job:
+        read = hr.read.files(tmp_path / path, format="json", schema=SCHEMA, name=name).watermark("ts", "5 minutes")
+        return hr.job(
+            "fraud", read.key_by("card").process(SmallThenLarge).named("alerts").write.files(tmp_path / "out", format="json", name="out")
+        )
+
+    put(tmp_path / "in", "1.json", FIRST)
+    assert job().run(checkpoint=tmp_path / "ck", flush=flush).rows == len(FIRST)
+    (tmp_path / "in" / "1.json").unlink()
+    for _ in range(2):
+        assert "fraud: nothing new to read" in str(job().run(checkpoint=tmp_path / "ck", flush=flush))
+    if not flush:
+        put(tmp_path / "in", "2.json", FIRST)
+        assert job().run(checkpoint=tmp_path / "ck", flush=False).rows == len(FIRST)
+        (tmp_path / "in" / "2.json").unlink()
+    before = sorted(path for path in (tmp_path / "out").rglob("*"))
+    for asked in (
+        lambda: job().run(checkpoint=tmp_path / "ck", fresh=True),
+        lambda: job().run(checkpoint=tmp_path / "other"),
+    ):
+        with pytest.raises(hr.HeadraceError) as found:
+            asked()
+        assert found.value.code == "PATH_EMPTY"
+    assert sorted(path for path in (tmp_path / "out").rglob("*")) == before and not (tmp_path / "other").exists()
+
+
 def test_a_job_that_is_kept_open_goes_on(tmp_path: Path) -> None:
     put(tmp_path / "in", "1.json", FIRST)
     first = fraud(tmp_path).run(checkpoint=tmp_path / "state", flush=False)

@@ -61,9 +61,8 @@ def _changed(what: str) -> HeadraceError:
     return HeadraceError("FILE_CHANGED", f"{what}, and a sink has its epoch, which was cut off", hint=CODES["FILE_CHANGED"].cure)
 
 
-def nothing_there(path: str, why: str) -> ConnectorError:
-    hint = "put files there first, or wait for them with follow=True"
-    return ConnectorError("PATH_EMPTY", f"there is nothing to read in {path}: {why}", hint=hint, site=here())
+def nothing_there(path: str, why: str, cure: str) -> ConnectorError:
+    return ConnectorError("PATH_EMPTY", f"there is nothing to read in {path}: {why}", hint=cure, site=here())
 
 
 def no_columns_of_scans(format: str, schema: Struct) -> None:

@@ -112,21 +112,31 @@ class Source(ports.Options, ports.Source):
         if local is None:
             return
         if paths.split(local)[1] is not None:
-            if not self.follow and not paths.listed(self.path):
-                raise nothing_there(self.path, "no file fits the pattern")
             return
         if not local.exists():
             near = sorted(other.name for other in local.parent.iterdir() if other.is_dir())[:5] if local.parent.is_dir() else []
             beside = f"; beside it are: {', '.join(near)}" if near else ""
             hint = f"it was looked for at {local}{beside}"
             raise ConnectorError("PATH_MISSING", f"there is no file or folder {self.path}", hint=hint, site=here())
-        if local.is_dir() and not self.follow and not paths.listed(self.path):
-            raise nothing_there(self.path, "the folder has no files")
         if self.format in TEXTS and self.schema is not None:
             no_partition_folders(local, self.schema)
 
+    def check_first(self) -> None:
+        self._some_file("put files there first, or wait for them with follow=True")
+
+    def _some_file(self, cure: str) -> None:
+        """Complain if there is no file to read now."""
+        local = paths.local(self.path)
+        if local is None or self.follow or paths.listed(self.path):
+            return
+        if paths.split(local)[1] is not None:
+            raise nothing_there(self.path, "no file fits the pattern", cure)
+        if local.is_dir():
+            raise nothing_there(self.path, "the folder has no files", cure)
+
     def infer(self, session: SparkSession) -> Struct:
         self.check()
+        self._some_file('put files there first, or give the columns: schema="card string, amount double"')
         opened(session, self.path)
         looks = {"csv": {"inferSchema": "true"}, "json": {"inferTimestamp": "true"}}
         reader = session.read.format(for_spark(self.format)).options(**looks.get(self.format, {}), **self.reader_options, **ANY_NAMES)

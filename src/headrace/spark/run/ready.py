@@ -52,6 +52,7 @@ def ready(job: SparkJob, checkpoint: Checkpoint, partitions: int | None, *, fres
     stored = checkpoint.stored if checkpoint.begun else None
     job = with_frozen_schemas(job, stored)
     identity, names = identified(job, stored, checkpoint.folder)
+    _refuse_nothing(job, stored)
     suit(job, starting=True)
     outlets = {name: outlets_of(job, query, checkpoint.dead_letters(name)) for query, name in each(job, names)}
     anew = dict.fromkeys(outlets, False)
@@ -73,6 +74,15 @@ def ready(job: SparkJob, checkpoint: Checkpoint, partitions: int | None, *, fres
         _refuse_endless(job)
         _refuse_new_input(job, checkpoint, stored, names)
     return Ready(job, identity, names, outlets, anew, number, ended and checkpoint.sealed, notices)
+
+
+def _refuse_nothing(job: SparkJob, stored: Stored | None) -> None:
+    """Refuse sources with nothing to read that the checkpoint does not know: of those it knows all may have been read, and removed."""
+    known = {str(node["name"]) for node in (stored.plan["nodes"] if stored is not None else ())}
+    for source in job.sources:
+        if str(source.name) not in known:
+            with at(source):
+                source.connect().check_first()
 
 
 def _marks(job: SparkJob, checkpoint: Checkpoint, outlets: Mapping[str, list[Outlet]]) -> Callable[[str], Mark | None]:
