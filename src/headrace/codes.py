@@ -219,10 +219,9 @@ CODES: dict[str, Code] = {
     "DEMO_FOLDER": Code("ConfigError", "user", "a folder for the demo that holds something else"),
 }
 
-# What the reason of a dead letter begins with, where it is no error as well (NULL_KEY and FILE_BROKEN are). Each has a page, too.
+# What the reason of a dead letter begins with, where it is no error as well, as FILE_BROKEN is. Each has a page, too.
 REASONS: dict[str, str] = {
     "EXPECTATION": "a row that is not as expected",
-    "FILE_CHANGED": "an input file that has another length than when it was read",
     "NEVER_ADDED": "a row that is taken away and was not there",
     "NO_AFTER": "an envelope of Debezium without the row that is added",
     "NO_BEFORE": "an envelope of Debezium without the row that is replaced or deleted",

@@ -76,6 +76,27 @@ def lengths_read(log: Path) -> dict[str, int | None]:
     return {**dict(sorted(found.items())), **dict.fromkeys(changed)}
 
 
+def read_by_last_epoch(query: Path, source: str) -> dict[str, int | None]:
+    """The files that the last epoch of a query reads from a source, with their lengths as in `lengths_read`; not those of which it only
+    says that they have changed.
+
+    >>> import tempfile
+    >>> query = Path(tempfile.mkdtemp())
+    >>> (query / "offsets").mkdir(), (query / "sources" / "rates").mkdir(parents=True)
+    (None, None)
+    >>> for epoch in (0, 1):
+    ...     _ = (query / "offsets" / f"{epoch}").write_text(f'v2\\n{{}}\\nrates:{{"logOffset":{epoch}}}\\n')
+    ...     entry = f'{{"path":"file:///in/{epoch}.json","batchId":{epoch},"length":9}}'
+    ...     _ = (query / "sources" / "rates" / f"{epoch}").write_text(f"v3\\n{entry}\\n")
+    >>> read_by_last_epoch(query, "rates")
+    {'file:///in/1.json': 9}
+    """
+    epoch = max((int(file.name) for file in (query / "offsets").glob("*") if file.name.isdigit()), default=-1)
+    before, to = (logs_read(query / "offsets" / str(one)).get(source, -1) for one in (epoch - 1, epoch))
+    entries = (entry for entry in _entries(query / "sources" / source) if before < entry["batchId"] <= to and "was" not in entry)
+    return {entry["path"]: entry.get("length") for entry in entries}
+
+
 def _entries(log: Path) -> Iterator[dict[str, Any]]:
     for file in log.glob("*"):
         if _FILE.fullmatch(file.name):

@@ -108,7 +108,7 @@ def listed(path: str) -> list[Path] | None:
 
 
 def _hidden(name: str) -> bool:
-    return name.startswith(".") or (name.startswith("_") and "=" not in name)
+    return name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith("._COPYING_")
 
 
 def _alternatives(pattern: str) -> list[str]:

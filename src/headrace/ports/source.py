@@ -52,7 +52,7 @@ class SourceContext:
     """What a source may know when it starts: its name in the job, the query's checkpoint folder, the time zone of the job.
 
     `pending`: an epoch was begun and not ended, so the query reads it again. `anew`: its rows are in no sink yet, so what it reads may
-    differ from what its first try read.
+    differ from what its first try read; else a sink has it, others or the state may lack it, and it must not differ.
     """
 
     name: str
@@ -115,6 +115,14 @@ class Source(ABC):
 
     def check(self) -> None:  # noqa: B027
         """Complain before anything starts if there is nothing to read from."""
+
+    def check_first(self) -> None:  # noqa: B027
+        """Complain, before a job reads from here for the first time, if what is there is empty. Later everything may have been read."""
+
+    def refuse_other_input(self, session: SparkSession, context: SourceContext) -> None:  # noqa: B027  # most sources keep what they gave
+        """Complain, before a start touches anything, where an epoch that comes again and that a sink has would read something else than
+        its first try.
+        """
 
     def unread(self, session: SparkSession, context: SourceContext) -> int | None:
         """How many files or rows wait that the query of `context.checkpoint` has not read; None if the source cannot tell."""

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from pyarrow import orc
 
 import headrace as hr
 from tests.models.fraud import SCHEMA, SmallThenLarge
@@ -58,6 +62,88 @@ def test_a_folder_of_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, r
     letters = [letter["raw"] for letters in summary.dead_letters for letter in jobs.lines(Path(letters))]
     assert sorted(letters) == ["no json", "no json either"]
     assert "nothing new" in str(job().run(checkpoint=folder / "state"))
+
+
+NAMES = (
+    *(
+        "2026-01-01T10:00:00",
+        ":",
+        "a:b:c",
+        "10:00/11:00/x",
+        "s3a:b",
+        "100%",
+        "50%20off",
+        "%3A",
+        "#1",
+        "why?",
+        "a;b",
+        "a&b=c",
+        "day=2026:01",
+    ),
+    *(
+        " blanks ",
+        "two\nlines",
+        "a\ttab",
+        "ü",
+        "u\u0308",
+        "日本 🎈",
+        "back\\slash",
+        "[1]",
+        "{a,b}",
+        "*a",
+        "(x)",
+        "$HOME",
+        "a_b.c",
+        "x" * 200,
+    ),
+    *("'q\"", "~", "-", "+"),
+)
+WRITERS = {"parquet": pq.write_table, "orc": orc.write_table}
+HIDDEN = ["_x", ".x", "_x/y", ".x/y", ".x:y"]
+
+
+def named(folder: Path, format: str, name: str, n: int) -> Path:
+    """A file of one row."""
+    file = folder / f"{name}.{format}"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if format in WRITERS:
+        WRITERS[format](pa.table({"n": [n]}), file)
+    else:
+        file.write_text(f'{{"n": {n}}}\nno json\n' if format == "json" else f"n\n{n}\n")
+    return file
+
+
+@pytest.mark.parametrize("format", ["json", "csv", "parquet", pytest.param("orc", marks=pytest.mark.full)])
+@pytest.mark.parametrize("schema", ["n bigint", None])
+def test_files_of_any_name(tmp_path: Path, format: str, schema: str | None) -> None:
+    """By their folder, by a pattern, and each by itself; a start after that reads none again."""
+    for n, name in enumerate(NAMES):
+        named(tmp_path / "in", format, name, n)
+    for name in HIDDEN:
+        (tmp_path / "in" / f"{name}.{format}").parent.mkdir(exist_ok=True)
+        (tmp_path / "in" / f"{name}.{format}").write_text("hidden")
+    (tmp_path / "in" / f"x.{format}._COPYING_").write_text("hidden")
+    depths = [f"*.{format}", f"10:*/*/*.{format}"]
+    # files below a folder are read where a pattern says so
+    every, flat = range(len(NAMES)), [n for n, name in enumerate(NAMES) if "/" not in name]
+    alone = [n for n, name in enumerate(NAMES) if name in ("2026-01-01T10:00:00", "10:00/11:00/x", "s3a:b", "two\nlines", "*a")]
+    asked = [("in", flat), ("in/10:00/11:00", [3]), (f"in/{depths[0]}", flat), (f"in/{{{','.join(depths)}}}", every)]
+    for path, expected in [*asked, *((f"in/{NAMES[n]}.{format}", [n]) for n in alone)] if schema else asked:
+        read = hr.read.files(tmp_path / path, format=format, schema=schema, name="read")
+        out = read.select("n").write.memory(name="out")
+        job = hr.job("named", out)
+        job.run(checkpoint=tmp_path / "ck", fresh=True)
+        assert sorted(row[0] for row in out.rows()) == list(expected), path
+        assert "nothing new" in str(job.run(checkpoint=tmp_path / "ck")), path
+
+
+def test_a_broken_file_with_a_colon_in_its_name(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "10:00.json.gz").write_bytes(gzip.compress(b'{"n": 1}\n' * 9999)[:-20])
+    read = hr.read.files(tmp_path / "in", format="json", schema="n bigint", name="read")
+    with pytest.raises(hr.HeadraceError) as found:
+        hr.job("broken", read.write.memory(name="out")).run(checkpoint=tmp_path / "ck")
+    assert (found.value.code, found.value.message) == ("FILE_BROKEN", f"the file {tmp_path}/in/10:00.json.gz is broken: it ends too early")
 
 
 def test_a_pattern_below_a_folder_of_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

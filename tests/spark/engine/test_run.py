@@ -52,7 +52,8 @@ def test_bounded_input_is_read_flushed_and_sealed(tmp_path: Path) -> None:
     again = fraud(tmp_path, files_per_epoch=1).run(checkpoint=checkpoint)
     assert (
         str(again)
-        == "fraud: nothing new to read. fresh=True (--fresh) removes the checkpoint and what the sinks wrote, and reads all again."
+        == "fraud: nothing new to read, and the job is sealed: it takes no new input. fresh=True (--fresh) removes the checkpoint and what the "
+        "sinks wrote, and reads all again."
     )
     assert len(jobs.lines(tmp_path / "out")) == 2
 
@@ -71,6 +72,37 @@ def test_bounded_input_is_read_flushed_and_sealed(tmp_path: Path) -> None:
     (tmp_path / "in" / "3.json").unlink()
     fresh = fraud(tmp_path, files_per_epoch=1).run(checkpoint=checkpoint, fresh=True)
     assert (fresh.rows, alerts(tmp_path)) == (9, [("a", "00:00:30"), ("b", "00:20:10")])
+
+
+@pytest.mark.parametrize("path", ["in", "in/*.json"])
+@pytest.mark.parametrize("flush", [False, True])
+def test_all_files_were_read_and_are_gone(tmp_path: Path, path: str, flush: bool) -> None:
+    """There is nothing new. A job that begins has nothing at all, and is refused, also one with another source."""
+
+    def job(name: str = "charges") -> hr.Job:
+        read = hr.read.files(tmp_path / path, format="json", schema=SCHEMA, name=name).watermark("ts", "5 minutes")
+        return hr.job(
+            "fraud", read.key_by("card").process(SmallThenLarge).named("alerts").write.files(tmp_path / "out", format="json", name="out")
+        )
+
+    put(tmp_path / "in", "1.json", FIRST)
+    assert job().run(checkpoint=tmp_path / "ck", flush=flush).rows == len(FIRST)
+    (tmp_path / "in" / "1.json").unlink()
+    for _ in range(2):
+        assert "fraud: nothing new to read" in str(job().run(checkpoint=tmp_path / "ck", flush=flush))
+    if not flush:
+        put(tmp_path / "in", "2.json", FIRST)
+        assert job().run(checkpoint=tmp_path / "ck", flush=False).rows == len(FIRST)
+        (tmp_path / "in" / "2.json").unlink()
+    before = sorted(path for path in (tmp_path / "out").rglob("*"))
+    for asked in (
+        lambda: job().run(checkpoint=tmp_path / "ck", fresh=True),
+        lambda: job().run(checkpoint=tmp_path / "other"),
+    ):
+        with pytest.raises(hr.HeadraceError) as found:
+            asked()
+        assert found.value.code == "PATH_EMPTY"
+    assert sorted(path for path in (tmp_path / "out").rglob("*")) == before and not (tmp_path / "other").exists()
 
 
 def test_a_job_that_is_kept_open_goes_on(tmp_path: Path) -> None:

@@ -118,7 +118,7 @@ def test_a_place_in_a_store_is_called_as_it_was_given() -> None:
 
 
 def test_what_is_listed(tmp_path: Path) -> None:
-    for name in ("b.json", "a.json", "_hidden.json", ".c.json", "day=1/d.json", "_headrace/staging/e.json"):
+    for name in ("b.json", "a.json", "_hidden.json", ".c.json", "c.json._COPYING_", "day=1/d.json", "_headrace/staging/e.json"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("{}")
 

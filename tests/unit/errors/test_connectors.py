@@ -230,11 +230,11 @@ def test_path_empty(tmp_path: Path) -> None:
     check_error(
         """
         PATH_EMPTY: there is nothing to read in <folder>: the folder has no files
-          at test_connectors.py:*: lambda: source.check(),
+          at test_connectors.py:*: lambda: source.check_first(),
           hint: put files there first, or wait for them with follow=True
           more: headrace error PATH_EMPTY
         """,
-        lambda: source.check(),
+        lambda: source.check_first(),
         hide={str(tmp_path): "<folder>"},
     )
 
@@ -244,11 +244,11 @@ def test_pattern_without_files(tmp_path: Path) -> None:
     check_error(
         """
         PATH_EMPTY: there is nothing to read in <folder>/*.json: no file fits the pattern
-          at test_connectors.py:*: lambda: source.check(),
+          at test_connectors.py:*: lambda: source.check_first(),
           hint: put files there first, or wait for them with follow=True
           more: headrace error PATH_EMPTY
         """,
-        lambda: source.check(),
+        lambda: source.check_first(),
         hide={str(tmp_path): "<folder>"},
     )
 
@@ -382,4 +382,18 @@ def test_function_failed(tmp_path: Path) -> None:
           more: headrace error FUNCTION_FAILED
         """,
         lambda: sink.commit(3, staged),
+    )
+
+
+def test_no_files_to_find_columns_in(tmp_path: Path) -> None:
+    source = files.Source(tmp_path, format="json")
+    check_error(
+        """
+        PATH_EMPTY: there is nothing to read in <folder>: the folder has no files
+          at test_connectors.py:*: lambda: source.infer(cast(Any, None)),
+          hint: put files there first, or give the columns: schema="card string, amount double"
+          more: headrace error PATH_EMPTY
+        """,
+        lambda: source.infer(cast(Any, None)),
+        hide={str(tmp_path): "<folder>"},
     )

@@ -172,7 +172,7 @@ def test_what_spark_wraps_is_told_with_what_it_came_of(cause: str) -> None:
     check_error(
         """
         RUN_FAILED: An error occurred during loading state; caused by IOException: the header is too long: 65552 bytes
-          hint: the next start goes on from the last epoch.
+          hint: the next start goes on after the last epoch that ended, and ends like this if the cause is still there.
           more: headrace error RUN_FAILED
         """,
         failure(ended("CANNOT_DO", "An error occurred during loading state.", cause=cause), None),
@@ -317,7 +317,7 @@ def test_anything_else_that_spark_says(tmp_path: Path) -> None:
     check_error(
         """
         RUN_FAILED: Java heap space
-          hint: the next start goes on from the last epoch. The Java trace is in <folder>/errors.log
+          hint: the next start goes on after the last epoch that ended, and ends like this if the cause is still there. The Java trace is in <folder>/errors.log
           more: headrace error RUN_FAILED
         """,
         failure(
@@ -325,6 +325,17 @@ def test_anything_else_that_spark_says(tmp_path: Path) -> None:
             tmp_path / "errors.log",
         ),
         hide={str(tmp_path): "<folder>"},
+    )
+
+
+def test_what_fails_a_second_time_is_told_so() -> None:
+    check_error(
+        """
+        RUN_FAILED: Java heap space
+          hint: the epoch was cut off before, too, and each start comes to it again: mend the cause first, or it ends like this.
+          more: headrace error RUN_FAILED
+        """,
+        failure(ended(None, "Java heap space", kind="java.lang.OutOfMemoryError"), None, again=True),
     )
 
 

@@ -182,7 +182,7 @@ def test_the_jvms_end_is_told_by_the_run_alone(start: Start, problem: Exception,
     check_error(
         """
         RUN_FAILED: Spark's JVM has ended
-          hint: the next start goes on from the last epoch. The JVM's log is in spark.log
+          hint: the next start goes on after the last epoch that ended, and ends like this if the cause is still there. The JVM's log is in spark.log
           more: headrace error RUN_FAILED
         """,
         lambda: run.watch(lambda: looked.append(run.progress), Signals()),
@@ -201,3 +201,12 @@ def test_what_java_raised_is_not_its_end(start: Start, problem: Exception) -> No
     with pytest.raises(HeadraceError, match="INTERNAL: Py4J") as raised:
         run.wait(30)
     assert raised.value.__cause__ is problem
+
+
+def test_a_query_that_does_not_come_beyond_an_epoch_that_was_cut_off(start: Start) -> None:
+    (query,) = start(Handle())._queries
+    assert not query.again
+    for unfinished, begun, again in ((0, -1, True), (0, 0, True), (0, 1, False), (4, 3, True), (4, 5, False)):
+        query.unfinished = unfinished
+        query.committer._begun = (begun, "")
+        assert query.again == again

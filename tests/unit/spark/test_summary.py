@@ -68,6 +68,11 @@ def test_it_is_short_in_a_list_and_whole_in_a_notebook(tmp_path: Path) -> None:
             {"rows": 0, "letters": 7},
             "nothing new to read. fresh=True (--fresh) removes the checkpoint and what the sinks wrote, and reads all again.",
         ),
+        (
+            {"rows": 0, "epochs": 0, "sealed": 1},
+            "nothing new to read, and the job is sealed: it takes no new input. fresh=True (--fresh) removes the checkpoint and what the sinks "
+            "wrote, and reads all again.",
+        ),
     ],
 )
 def test_the_first_line_says_what_this_run_did(given: dict[str, int], line: str, tmp_path: Path) -> None:

@@ -10,6 +10,12 @@ register(
             "an input file that is cut off, damaged or gone",
             'put a whole copy of it in its place; with broken_files="skip" read.files goes on without such files, a dead letter for each.',
         ),
+        "FILE_CHANGED": Code(
+            "CheckpointError",
+            "input",
+            "an input file that is not as it was when it was read",
+            "put the file back as it was, and start again; new rows go into files of other names. fresh=True starts over.",
+        ),
         "NOT_A_FOLDER": Code("ConnectorError", "user", "a file where a folder is expected"),
         "PARTITION_FOLDERS": Code("ConnectorError", "user", "columns in folder names, which text formats are read without"),
         "PATH_EMPTY": Code("ConnectorError", "input", "a path with nothing to read"),

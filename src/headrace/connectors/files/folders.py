@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headrace.durable.filelog import lengths_read
-from headrace.errors import ConnectorError, HeadraceError, here
+from headrace.durable.filelog import lengths_read, read_by_last_epoch
+from headrace.errors import CODES, ConnectorError, HeadraceError, here
 from headrace.jvm.session import jvm
 from headrace.ports import paths
 from headrace.ports.options import wrong
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 FORMATS = ("json", "csv", "parquet", "orc", "avro")
 TEXTS = ("json", "csv")
 _OF_SCANS = ("_file", "_position", "_broken", "_problem", "_tombstone", "_weight")
+
+
+ANY_NAMES = {"fs.file.impl": "headrace.source.AnyNames", "fs.file.impl.disable.cache": "true"}
+"""With these options a reader of Spark's takes local files of any name; Hadoop takes what stands in front of a colon for a scheme."""
 
 
 def for_spark(format: str) -> str:
@@ -39,9 +43,26 @@ def unread(files: Iterable[Path], query: Path) -> int:
     return sum(file not in read or read[file] not in (None, file.stat().st_size) for file in files)
 
 
-def nothing_there(path: str, why: str) -> ConnectorError:
-    hint = "put files there first, or wait for them with follow=True"
-    return ConnectorError("PATH_EMPTY", f"there is nothing to read in {path}: {why}", hint=hint, site=here())
+def refuse_changed(query: Path, source: str) -> None:
+    """Refuse to read an epoch again whose files are no more as it has read them. Those in stores are for the kernel to look at."""
+    for path, length in read_by_last_epoch(query, source).items():
+        file = paths.local(path)
+        if file is None:
+            continue
+        try:
+            now = file.stat().st_size
+        except FileNotFoundError:
+            raise _changed(f"{file} was read, and is gone now") from None
+        if length is not None and now != length:
+            raise _changed(f"{file} had {length} byte{'' if length == 1 else 's'} when it was read and has {now} now")
+
+
+def _changed(what: str) -> HeadraceError:
+    return HeadraceError("FILE_CHANGED", f"{what}, and a sink has its epoch, which was cut off", hint=CODES["FILE_CHANGED"].cure)
+
+
+def nothing_there(path: str, why: str, cure: str) -> ConnectorError:
+    return ConnectorError("PATH_EMPTY", f"there is nothing to read in {path}: {why}", hint=cure, site=here())
 
 
 def no_columns_of_scans(format: str, schema: Struct) -> None:

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, ClassVar
 
 import headrace.ports as ports
+from headrace.connectors.files.folders import ANY_NAMES
 from headrace.connectors.files.remote import RemoteManifest
 from headrace.connectors.reach import opened
 from headrace.durable.manifest import CONTROL, committed_files
@@ -69,7 +70,7 @@ class Lookup(ports.Options, ports.Lookup):
         self.check()
         opened(session, self.path)
         reader = session.read.format(self.format).option("mode", "FAILFAST").option("timeZone", context.time_zone)
-        reader = reader.options(**self.reader_options)
+        reader = reader.options(**self.reader_options, **ANY_NAMES)
         committed = self._committed(session)
         found: str | list[str] = paths.for_reader(self.path) if committed is None else committed
         if committed is not None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import headrace.ports as ports
 from headrace.connectors import beginnings
 from headrace.connectors.files.folders import (
+    ANY_NAMES,
     FORMATS,
     TEXTS,
     broken,
@@ -18,6 +19,7 @@ from headrace.connectors.files.folders import (
     no_partition_folders,
     nothing_there,
     reader_options,
+    refuse_changed,
     unread,
 )
 from headrace.connectors.files.remote import RemoteManifest
@@ -110,24 +112,34 @@ class Source(ports.Options, ports.Source):
         if local is None:
             return
         if paths.split(local)[1] is not None:
-            if not self.follow and not paths.listed(self.path):
-                raise nothing_there(self.path, "no file fits the pattern")
             return
         if not local.exists():
             near = sorted(other.name for other in local.parent.iterdir() if other.is_dir())[:5] if local.parent.is_dir() else []
             beside = f"; beside it are: {', '.join(near)}" if near else ""
             hint = f"it was looked for at {local}{beside}"
             raise ConnectorError("PATH_MISSING", f"there is no file or folder {self.path}", hint=hint, site=here())
-        if local.is_dir() and not self.follow and not paths.listed(self.path):
-            raise nothing_there(self.path, "the folder has no files")
         if self.format in TEXTS and self.schema is not None:
             no_partition_folders(local, self.schema)
 
+    def check_first(self) -> None:
+        self._some_file("put files there first, or wait for them with follow=True")
+
+    def _some_file(self, cure: str) -> None:
+        """Complain if there is no file to read now."""
+        local = paths.local(self.path)
+        if local is None or self.follow or paths.listed(self.path):
+            return
+        if paths.split(local)[1] is not None:
+            raise nothing_there(self.path, "no file fits the pattern", cure)
+        if local.is_dir():
+            raise nothing_there(self.path, "the folder has no files", cure)
+
     def infer(self, session: SparkSession) -> Struct:
         self.check()
+        self._some_file('put files there first, or give the columns: schema="card string, amount double"')
         opened(session, self.path)
         looks = {"csv": {"inferSchema": "true"}, "json": {"inferTimestamp": "true"}}
-        reader = session.read.format(for_spark(self.format)).options(**looks.get(self.format, {}), **self.reader_options)
+        reader = session.read.format(for_spark(self.format)).options(**looks.get(self.format, {}), **self.reader_options, **ANY_NAMES)
         committed = [paths.escaped(file) for file in self._committed() or ()]
         if committed:
             reader = reader.option("basePath", paths.for_hadoop(self.path)[0])
@@ -174,6 +186,9 @@ class Source(ports.Options, ports.Source):
         frame = session.readStream.format("headrace.source.Files").options(**options).load()
         return frame, {"kind": self.format, "options": self.reader_options} if lines else {"kind": "columns"}
 
+    def refuse_other_input(self, session: SparkSession, context: ports.SourceContext) -> None:
+        refuse_changed(context.checkpoint, context.name)
+
     def unread(self, session: SparkSession, context: ports.SourceContext) -> int | None:
         committed = self._committed()
         found = committed if committed is not None else paths.listed(self.path)
@@ -199,7 +214,7 @@ class Source(ports.Options, ports.Source):
                 malformed=self.malformed,
                 options=self.reader_options,
             )
-        reader = session.read.format(for_spark(self.format)).schema(self._schema().ddl).options(**self.reader_options)
+        reader = session.read.format(for_spark(self.format)).schema(self._schema().ddl).options(**self.reader_options, **ANY_NAMES)
         found: list[Any] = []
         for few in range(1, len(files) + 1):
             read = reader.option("basePath", paths.for_hadoop(self.path)[0]).load([paths.escaped(file) for file in files[:few]])

@@ -29,7 +29,7 @@ object Broken {
       failed <- chain.collectFirst { case e: SparkThrowable if e.getCondition != null && e.getCondition.startsWith("FAILED_READ_FILE") => e }
       text <- Option(failed.getMessageParameters.get("path"))
       session <- SparkSession.getActiveSession.orElse(SparkSession.getDefaultSession)
-      conf = Inside.hadoop(session)
+      conf = Inside.hadoop(session, AnyNames.settings)
       path <- located(text, conf)
       if ofContent(failed.asInstanceOf[Throwable]) && readable(path, conf)
     } yield error(shown(path), said(failed.asInstanceOf[Throwable]))

@@ -25,7 +25,7 @@ import org.json4s.jackson.JsonMethods.parse
   * `follow` (look again in every round; else what is there at the start is all), `limit` (files per epoch), `files` (a JSON list of names that
   * stands for the listing), `moves` (the folder may have been moved since some of its files were read: their names alone tell which), `reader.*`
   * (options of the format), `broken` (`skip`: files that cannot be read are a row each that says so, else they fail the query), `pending` (the last
-  * epoch comes again), `anew` (and is written nowhere yet). The frame has the columns of the reader, then `_position`: the byte offset of a line, else the index of a row; `_file` and
+  * epoch comes again), `anew` (and is written nowhere yet; else it has to be what it was). The frame has the columns of the reader, then `_position`: the byte offset of a line, else the index of a row; `_file` and
   * `_broken` say of a whole file why it is not read. The file of a row is what Spark says of the task (`OriginReader`): a column of it would cost more than all others.
   *
   * A file is read once. One that has another length later makes one row that says so.
@@ -82,7 +82,7 @@ private final class FileSource(session: SparkSession, place: String, options: Ca
   private val shape = Shape(options)
   private val path = new Path(options("path"))
   private val conf = Inside.hadoop(session)
-  private val fs = path.getFileSystem(conf)
+  private val fs = path.getFileSystem(Inside.hadoop(session, AnyNames.settings))
   private val base = fs.makeQualified(path)
   private val pattern = options.get("pattern").exists(_.toBoolean)
   private val follow = options.get("follow").exists(_.toBoolean)
@@ -108,6 +108,7 @@ private final class FileSource(session: SparkSession, place: String, options: Ca
   // nothing of it if it has been committed.
   private var pending = options.get("pending").exists(_.toBoolean)
   private var anew = options.get("anew").exists(_.toBoolean)
+
 
   log.foreach(remember)
 
@@ -158,6 +159,7 @@ private final class FileSource(session: SparkSession, place: String, options: Ca
     val (changed, found) = logged(start, to).partition(_.changed)
     val paths = found.map(file => placed(file.path))
     val all = if (found.isEmpty) None else Some(relation(paths))
+    if (pending && !anew) found.foreach(file => isAsItWas(file, all.toSeq.flatMap(lengths).toMap))
     // None of a broken file's rows are there, so a whole copy can be read later without doubling any.
     val broken = gone(paths, all) ++ (if (skips) all.toSeq.flatMap(Broken.among(session, _, paths)) else Nil)
     val whole = paths.filterNot(broken.map(_._1).toSet)
@@ -180,6 +182,17 @@ private final class FileSource(session: SparkSession, place: String, options: Ca
     missing.map(_ -> s"${Broken.Code}: ${FileSource.Gone}")
   }
 
+  /** A sink has rows of the file: those that still lack them must not get others. */
+  private def isAsItWas(file: Logged, lengths: Map[Path, Long]): Unit = {
+    val path = placed(file.path)
+    val problem = lengths.get(path) match {
+      case None => Some("was read, and is gone now")
+      case Some(now) if file.length >= 0 && now != file.length => Some(s"${FileSource.had(file.length)} when it was read and has $now now")
+      case _ => None
+    }
+    problem.foreach(what => throw new HeadraceKernelException("FILE_CHANGED", s"$path $what, and a sink has its epoch, which was cut off"))
+  }
+
   /** Logs how long the files are now that they are read, where that has changed since they were found: one that was still being written has grown, and a
     * broken one may have been replaced by a whole copy.
     */
@@ -196,7 +209,7 @@ private final class FileSource(session: SparkSession, place: String, options: Ca
   private def lengths(relation: FileRelation): Seq[(Path, Long)] = relation.files.map(file => file.getPath -> file.getLen)
 
   private def relation(files: Seq[Path]): FileRelation =
-    FileRelation(session, files.map(escaped), shape.format, shape.read, format ++ partitionRoot ++ sums)
+    FileRelation(session, files.map(escaped), shape.format, shape.read, format ++ partitionRoot ++ sums ++ AnyNames.settings)
 
   override def metrics(consumed: java.util.Optional[StreamOffset]): java.util.Map[String, String] = synchronized {
     java.util.Map.of("filesOutstanding", waiting.size.toString)
@@ -237,7 +250,7 @@ private final class FileSource(session: SparkSession, place: String, options: Ca
   private def list(): Vector[Logged] = if (named.isEmpty && !pattern && !fs.exists(base)) Vector.empty
   else {
     val roots = named.getOrElse(if (pattern) Inside.glob(fs, base) else Seq(base))
-    val found = FileRelation.list(session, roots, format)
+    val found = FileRelation.list(session, roots, format ++ AnyNames.settings)
     empty = found.filter(file => file.getLen == 0 && Broken.whereEmpty(file.getPath, isText, conf)).map(_.getPath.toUri.toString).toSet
     val files = found.map(status => (Logged(status.getPath.toUri.toString, status.getLen), status.getModificationTime)).toVector
     val sorted = if (named.nonEmpty) {
@@ -255,6 +268,8 @@ private object FileSource {
   /** In place of a file's length once its change has been reported: a file is reported once. */
   private val Told = -2L
 
+  private def had(bytes: Long): String = s"had $bytes byte${if (bytes == 1) "" else "s"}"
+
   private def said(file: Logged): String =
-    s"FILE_CHANGED: it had ${file.was} byte${if (file.was == 1) "" else "s"} when it was read and has ${file.length} now; what has changed since is not read"
+    s"FILE_CHANGED: it ${had(file.was)} when it was read and has ${file.length} now; what has changed since is not read"
 }

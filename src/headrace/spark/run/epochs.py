@@ -60,6 +60,11 @@ class Committer:
         self._lock = threading.Lock()
         self._begun: tuple[int, str] = (-1, "")
 
+    @property
+    def begun(self) -> int:
+        """The epoch that has begun last in this run, -1 before the first."""
+        return self._begun[0]
+
     def commit(self, epoch: int, staged: Any) -> str | None:
         """The call from the JVM: None once everything is committed, else the text that ends the query."""
         return self._told(lambda: self._commit(int(epoch), staged))

@@ -60,8 +60,12 @@ _LOG_BYTES = 1 << 20
 _GONE = re.compile(r"FileNotFoundException|FAILED_READ_FILE\.FILE_NOT_EXIST|PATH_NOT_FOUND")
 
 
-def failure(report: str, log: Path | None, committing: BaseException | None = None, sink: str | None = None) -> HeadraceError:
-    """The error for a query that ended with `report` (the kernel's JSON), while `committing` had been raised in the sink of this name."""
+def failure(
+    report: str, log: Path | None, committing: BaseException | None = None, sink: str | None = None, *, again: bool = False
+) -> HeadraceError:
+    """The error for a query that ended with `report` (the kernel's JSON), while `committing` had been raised in the sink of this name;
+    `again`: in an epoch that was cut off before.
+    """
     found = json.loads(report)
     where = _written(log, found["trace"])
     if isinstance(committing, HeadraceError):
@@ -91,7 +95,14 @@ def failure(report: str, log: Path | None, committing: BaseException | None = No
     cause = _first_lines(found.get("cause") or "")
     if cause and (cause.partition(": ")[2] or cause) not in message:
         message = f"{message}; caused by {cause}"
-    return HeadraceError("RUN_FAILED", f"{node}{message}", hint=f"the next start goes on from the last epoch.{where}", site=site)
+    return HeadraceError("RUN_FAILED", f"{node}{message}", hint=f"{onward(again)}{where}", site=site)
+
+
+def onward(again: bool) -> str:
+    """What a start after a failure of an unknown cause comes to; `again`: the epoch was cut off before, too."""
+    if again:
+        return "the epoch was cut off before, too, and each start comes to it again: mend the cause first, or it ends like this."
+    return "the next start goes on after the last epoch that ended, and ends like this if the cause is still there."
 
 
 def _damaged(log: Path | None, message: str, where: str) -> HeadraceError:

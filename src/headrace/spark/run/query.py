@@ -29,6 +29,13 @@ class RunningQuery:
     committer: Committer
     began: Totals
     """What was counted before this run."""
+    unfinished: int | None = None
+    """The epoch that was cut off before this run, and comes again."""
+
+    @property
+    def again(self) -> bool:
+        """Whether it has not come beyond an epoch that was cut off before."""
+        return self.unfinished is not None and self.committer.begun <= self.unfinished and self.totals.epoch <= self.unfinished
 
     @property
     def totals(self) -> Totals:

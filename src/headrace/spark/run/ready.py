@@ -22,6 +22,7 @@ from headrace.spark.checkpoint.succession import refuse_mixed_results
 from headrace.spark.compile.computed import check_computed
 from headrace.spark.compile.identity import Identity
 from headrace.spark.compile.job import SparkJob
+from headrace.spark.compile.levels import Query
 from headrace.spark.compile.placing import in_parts
 from headrace.spark.run.ahead import refuse_other_history
 from headrace.spark.run.outlets import Outlet, at, each, outlets_of
@@ -51,6 +52,7 @@ def ready(job: SparkJob, checkpoint: Checkpoint, partitions: int | None, *, fres
     stored = checkpoint.stored if checkpoint.begun else None
     job = with_frozen_schemas(job, stored)
     identity, names = identified(job, stored, checkpoint.folder)
+    _refuse_nothing(job, stored)
     suit(job, starting=True)
     outlets = {name: outlets_of(job, query, checkpoint.dead_letters(name)) for query, name in each(job, names)}
     anew = dict.fromkeys(outlets, False)
@@ -63,12 +65,24 @@ def ready(job: SparkJob, checkpoint: Checkpoint, partitions: int | None, *, fres
     check_computed(job, [identity.query(name) for name in names.values()])
     if stored is not None and not fresh:
         refuse_in_mid_epoch(job.plan, stored.plan, _unfinished(job, checkpoint, names))
+        for query, name in each(job, names):
+            if checkpoint.unfinished(name) is not None and not anew[name]:
+                _refuse_other_input(job, checkpoint, query, name)
     number = _partitions(stored, partitions)
     ended = stored is not None and (checkpoint.sealed or checkpoint.sealing)
     if stored is not None and ended:
         _refuse_endless(job)
         _refuse_new_input(job, checkpoint, stored, names)
     return Ready(job, identity, names, outlets, anew, number, ended and checkpoint.sealed, notices)
+
+
+def _refuse_nothing(job: SparkJob, stored: Stored | None) -> None:
+    """Refuse sources with nothing to read that the checkpoint does not know: of those it knows all may have been read, and removed."""
+    known = {str(node["name"]) for node in (stored.plan["nodes"] if stored is not None else ())}
+    for source in job.sources:
+        if str(source.name) not in known:
+            with at(source):
+                source.connect().check_first()
 
 
 def _marks(job: SparkJob, checkpoint: Checkpoint, outlets: Mapping[str, list[Outlet]]) -> Callable[[str], Mark | None]:
@@ -107,6 +121,13 @@ def _unfinished(job: SparkJob, checkpoint: Checkpoint, names: Mapping[str, str])
     """The epochs that come again, of sinks that may have them in part."""
     found = [(sink, checkpoint.unfinished(name)) for query, name in each(job, names) for sink in query.sinks if in_parts(sink)]
     return {str(sink.name): epoch for sink, epoch in found if epoch is not None}
+
+
+def _refuse_other_input(job: SparkJob, checkpoint: Checkpoint, query: Query, name: str) -> None:
+    for source in query.sources:
+        context = ports.SourceContext(str(source.name), checkpoint.query(name), job.time_zone, pending=True)
+        with at(source):
+            source.connect().refuse_other_input(session(), context)
 
 
 def _partitions(stored: Stored | None, asked: int | None) -> int:

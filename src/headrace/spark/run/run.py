@@ -13,7 +13,7 @@ from headrace.jvm.session import log_file
 from headrace.plan import DisplayNames
 from headrace.spark.checkpoint.folder import Checkpoint
 from headrace.spark.run.counts import counted
-from headrace.spark.run.failures import failure, gone, of_java
+from headrace.spark.run.failures import failure, gone, of_java, onward
 from headrace.spark.run.progress import Display, Progress, progress_of
 from headrace.spark.run.query import RunningQuery
 from headrace.spark.run.signals import Signals
@@ -240,7 +240,9 @@ class Run:
             failed = self._failed()
             if failed is not None:
                 committer = failed.committer
-                self.error = failure(failed.handle.exception(), self._checkpoint.errors, committer.failed, committer.failed_sink)
+                self.error = failure(
+                    failed.handle.exception(), self._checkpoint.errors, committer.failed, committer.failed_sink, again=failed.again
+                )
             # where another process has taken over, whatever failed here did so because of that, and the end is not ours to mark
             self._checkpoint.lease.check()
             if self.error is None and not stopped and self._bounded and self._seals:
@@ -268,7 +270,7 @@ class Run:
             return HeadraceError(
                 "RUN_FAILED",
                 "Spark's JVM has ended",
-                hint="the next start goes on from the last epoch." + (f" The JVM's log is in {log}" if log else ""),
+                hint=onward(any(query.again for query in self._queries)) + (f" The JVM's log is in {log}" if log else ""),
             )
         return of_java(problem, self._checkpoint.errors) or HeadraceError(
             "INTERNAL", f"{type(problem).__name__}: {problem}", hint="this is a fault of headrace; please report it.", cause=problem

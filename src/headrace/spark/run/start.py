@@ -214,7 +214,8 @@ def _started(
 ) -> RunningQuery:
     spark = session()
     mend(checkpoint.query(identity.name))
-    pending = checkpoint.unfinished(identity.name) is not None
+    unfinished = checkpoint.unfinished(identity.name)
+    pending = unfinished is not None
     torn.clear(checkpoint.query(identity.name))
     scans, readers = {}, {}
     for source in query.sources:
@@ -246,7 +247,7 @@ def _started(
         log=checkpoint.errors,
         loader=loader,
     )
-    return RunningQuery(query, identity, handle, committer, began)
+    return RunningQuery(query, identity, handle, committer, began, unfinished)
 
 
 def _lookups(job: SparkJob, query: Query) -> tuple[dict[str, dict[str, Any]], Loader]:

@@ -263,7 +263,8 @@ def _first(summary: Summary) -> str:
     """What this run did, in a line."""
     letters = summary.new_dead_letters
     if not summary.rows and not letters and not summary.stopped and not (summary.sealed and summary.epochs):
-        return "nothing new to read. fresh=True (--fresh) removes the checkpoint and what the sinks wrote, and reads all again."
+        sealed = ", and the job is sealed: it takes no new input" if summary.sealed else ""
+        return f"nothing new to read{sealed}. fresh=True (--fresh) removes the checkpoint and what the sinks wrote, and reads all again."
     rate = summary.rows_per_second
     speed = f" ({rate:,.{0 if rate >= 10 else 1}f} rows/s)" if summary.rows else ""
     read = (

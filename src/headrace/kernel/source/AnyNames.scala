@@ -1,0 +1,47 @@
+package headrace.source
+
+import java.io.FileNotFoundException
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.hadoop.fs.{FileStatus, GlobExpander, GlobFilter, LocalFileSystem, Path, PathFilter}
+
+/** The local file system with files of any name. Hadoop's own makes a path of the text of a name where it looks for a file's checksums and in
+  * patterns, and takes what stands in front of a colon for a scheme.
+  */
+class AnyNames extends LocalFileSystem {
+  override def getChecksumFile(file: Path): Path = AnyNames.below(file.getParent, s".${file.getName}.crc")
+
+  override def globStatus(pattern: Path): Array[FileStatus] = globStatus(pattern, _ => true)
+
+  override def globStatus(pattern: Path, filter: PathFilter): Array[FileStatus] = {
+    val root = makeQualified(new Path("/"))
+    val found = GlobExpander.expand(pattern.toUri.getPath).asScala.toSeq.flatMap { one =>
+      one.split('/').filter(_.nonEmpty).foldLeft(Seq(root))((places, part) => places.flatMap(inside(_, part)))
+    }
+    found.distinct.filter(filter.accept).flatMap(status).sorted.toArray
+  }
+
+  /** What is called so in a folder, or fits a pattern. */
+  private def inside(folder: Path, part: String): Seq[Path] = {
+    val names = new GlobFilter(part)
+    if (!names.hasPattern) Seq(AnyNames.below(folder, part.replaceAll("\\\\(.)", "$1"))).filter(exists)
+    else if (status(folder).exists(_.isDirectory)) listStatus(folder).toSeq.map(_.getPath).filter(names.accept)
+    else Nil
+  }
+
+  private def status(path: Path): Option[FileStatus] =
+    try Some(getFileStatus(path))
+    catch { case _: FileNotFoundException => None }
+}
+
+object AnyNames {
+
+  /** The settings, for Hadoop or among the options of a reader of Spark's, with which local files are read so. */
+  val settings: Map[String, String] = Map(
+    "fs.file.impl" -> classOf[AnyNames].getName,
+    // Spark shares cached file systems with everybody in the process.
+    "fs.file.impl.disable.cache" -> "true")
+
+  private def below(folder: Path, name: String): Path = new Path(folder, new Path(null, null, name))
+}
