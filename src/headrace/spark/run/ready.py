@@ -22,8 +22,8 @@ from headrace.spark.checkpoint.succession import refuse_mixed_results
 from headrace.spark.compile.computed import check_computed
 from headrace.spark.compile.identity import Identity
 from headrace.spark.compile.job import SparkJob
-from headrace.spark.compile.placing import in_parts
 from headrace.spark.run.ahead import refuse_other_history
+from headrace.spark.run.holders import holders
 from headrace.spark.run.outlets import Outlet, at, each, outlets_of
 
 
@@ -62,7 +62,7 @@ def ready(job: SparkJob, checkpoint: Checkpoint, partitions: int | None, *, fres
             anew[name] = refuse_other_history(job, checkpoint, name, outlets)
     check_computed(job, [identity.query(name) for name in names.values()])
     if stored is not None and not fresh:
-        refuse_in_mid_epoch(job.plan, stored.plan, _unfinished(job, checkpoint, names))
+        refuse_in_mid_epoch(job.plan, stored.plan, holders(job, checkpoint, stored, names, outlets))
     number = _partitions(stored, partitions)
     ended = stored is not None and (checkpoint.sealed or checkpoint.sealing)
     if stored is not None and ended:
@@ -101,12 +101,6 @@ def _suit(job: SparkJob, starting: bool) -> None:
                     # A job can be made where nobody reaches its servers.
                     if starting or error.fault != "environment":
                         raise
-
-
-def _unfinished(job: SparkJob, checkpoint: Checkpoint, names: Mapping[str, str]) -> dict[str, int]:
-    """The epochs that come again, of sinks that may have them in part."""
-    found = [(sink, checkpoint.unfinished(name)) for query, name in each(job, names) for sink in query.sinks if in_parts(sink)]
-    return {str(sink.name): epoch for sink, epoch in found if epoch is not None}
 
 
 def _partitions(stored: Stored | None, asked: int | None) -> int:
