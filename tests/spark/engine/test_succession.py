@@ -192,6 +192,38 @@ def test_a_source_by_another_name() -> None:
     )
 
 
+def test_a_watermark_by_another_column() -> None:
+    """What is kept would be judged by times of another clock."""
+
+    class Timed(hr.Program):
+        due = hr.Timer()
+
+        def on_event(self, e: Any) -> None:
+            self.due.set(e.ts + hr.minutes(1))
+
+        def on_due(self, at: Any) -> None:
+            hr.emit(shop=self.key.shop, at=at)
+
+    def rows(by: str, delay: str) -> hr.Stream:
+        return hr.read.files("in", format="json", schema=f"{SALES}, ts timestamp, ts2 timestamp", name="timed").watermark(by, delay)
+
+    def expiring(by: str, delay: str = "1 minute") -> SparkJob:
+        return compiled(log(rows(by, delay).group_by("shop", expires="1 day").agg(spent="sum(amount)").named("spent")))
+
+    def arriving(by: str, delay: str = "1 minute") -> SparkJob:
+        timed = rows(by, delay).key_by("shop").process(Timed, order="arrival").named("timers")
+        return compiled(timed.write.files("out", format="json", name="out"))
+
+    def timeless(by: str) -> SparkJob:
+        return compiled(log(rows(by, "1 minute").group_by("shop").agg(spent="sum(amount)")))
+
+    said = "the watermark of timed goes by ts2 instead of ts, and what {} keeps ends by the times in ts"
+    assert refused(expiring("ts"), expiring("ts2")) == said.format("spent")
+    assert refused(arriving("ts"), arriving("ts2")) == said.format("timers")
+    assert versions(expiring("ts"), expiring("ts", "1 hour")) == versions(timeless("ts"), timeless("ts2")) == ()
+    assert versions(arriving("ts"), arriving("ts2"), epoch=0) == ()
+
+
 def test_a_sink_that_is_new_or_was_left_out() -> None:
     view = spent(sales())
     both, one = compiled(table(view), log(view)), compiled(table(view))

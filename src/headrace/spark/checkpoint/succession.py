@@ -11,9 +11,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.analysis.clocks import clocks
 from headrace.durable.marks import Mark, readable
 from headrace.errors import HeadraceError
 from headrace.ops import Sink
+from headrace.ops.facts.carried import EVENT
 from headrace.ops.facts.kind import CHANGES, kind_of
 from headrace.ops.operator import operator
 from headrace.ops.sink import restored_sink
@@ -22,6 +24,7 @@ from headrace.spark.checkpoint.folder import Stored
 from headrace.spark.checkpoint.record import Totals, place_of
 from headrace.spark.compile.identity import DEAD_LETTERS, PROGRAM, SINK, Entry, Identity, QueryIdentity
 from headrace.spark.compile.job import SparkJob
+from headrace.spark.compile.levels import Query
 
 _CURE = (
     "go on with the version that the checkpoint is of; or start over with fresh=True, which empties the sinks and reads all again; or run "
@@ -61,6 +64,7 @@ def refuse_mixed_results(
     read = {str(source.name) for source in job.sources}
     errors: list[HeadraceError] = []
     notices: list[str] = []
+    times = {name for name, clock in clocks(job.plan).items() if clock.name == EVENT}
     for query in job.queries:
         name = names[query.name]
         epoch = totals[name].epoch if name in totals else -1
@@ -78,6 +82,7 @@ def refuse_mixed_results(
                 notices += _partial(sink, forerunner, epoch)
         if epoch >= 0:
             before = stored.identity.query(name)
+            errors += _other_times(query, before, times, stored)
             errors += _mixed_programs(query.operators, before, now, new)
             notices += _begun(before, now, [node for node in query.operators if _keeps(node)], epoch)
     if errors:
@@ -157,6 +162,26 @@ def _mixed_programs(operators: Iterable[Node], old: QueryIdentity, now: QueryIde
         origins = {before[name].shape.origin, after[name].shape.origin}
         if len(origins) > 1 and all(origins):
             yield _refused(node, f"{name} has state of rows of {changing[0].name} that were computed in another way")
+
+
+def _other_times(query: Query, old: QueryIdentity, times: Collection[str], stored: Stored) -> Iterator[HeadraceError]:
+    """Watermarks by another column, where an operator goes by event time, now (`times`) or before: where the watermark stands, and when
+    what is kept ends, was told by the old one.
+    """
+    by_time = [
+        entry.shape.name
+        for entry in old.live().values()
+        if entry.shape.keeps and (entry.shape.clock == EVENT or entry.shape.order == "time")
+    ]
+    by_time += [str(node.name) for node in query.operators if str(node.name) in times]
+    if not by_time:
+        return
+    known = {node["name"]: node.get("watermark") for node in stored.plan["nodes"]}
+    for source in query.sources:
+        before, now = known.get(str(source.name)), source.watermark
+        if before is not None and now is not None and before["column"] != now.column:
+            said = f"the watermark of {source.name} goes by {now.column} instead of {before['column']}"
+            yield _refused(source, f"{said}, and what {by_time[0]} keeps ends by the times in {before['column']}")
 
 
 def _refused(node: Node, message: str, first: str = "") -> HeadraceError:
