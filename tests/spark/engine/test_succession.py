@@ -224,6 +224,32 @@ def test_a_watermark_by_another_column() -> None:
     assert versions(arriving("ts"), arriving("ts2"), epoch=0) == ()
 
 
+def test_duplicates_within_another_time() -> None:
+    """It is a part of a query: the rows would be those of neither time. A program of one's own may let a value expire otherwise."""
+
+    def first(within: str, least: int = 0) -> SparkJob:
+        rows = hr.read.files("in", format="json", schema=f"{SALES}, ts timestamp", name="timed").watermark("ts", "1 minute")
+        return compiled(rows.filter(f"amount > {least}").dedupe(on="shop", within=within).write.files("out", format="json"))
+
+    class Seen(hr.Program):
+        def __init__(self, within: str) -> None:
+            self.seen = hr.Value("boolean", expires=within)
+
+        def on_event(self, e: Any) -> None:
+            self.seen.set(True)
+            hr.emit(e)
+
+    def own(within: str) -> SparkJob:
+        rows = hr.read.files("in", format="json", schema=f"{SALES}, ts timestamp", name="timed").watermark("ts", "1 minute")
+        return compiled(rows.key_by("shop").process(Seen(within)).write.files("out", format="json"))
+
+    assert (
+        refused(first("1 hour"), first("2 hours")) == "timed.Dedupe drops rows within 2 hours, and those before were judged within 1 hour"
+    )
+    assert versions(first("1 hour"), first("60 minutes")) == versions(first("1 hour"), first("1 hour", 5)) == ()
+    assert versions(own("1 hour"), own("2 hours")) == ()
+
+
 def test_a_sink_that_is_new_or_was_left_out() -> None:
     view = spent(sales())
     both, one = compiled(table(view), log(view)), compiled(table(view))

@@ -15,11 +15,13 @@ from headrace.analysis.clocks import clocks
 from headrace.durable.marks import Mark, readable
 from headrace.errors import HeadraceError
 from headrace.ops import Sink
+from headrace.ops.dedupe import forgets_keys_after
 from headrace.ops.facts.carried import EVENT
 from headrace.ops.facts.kind import CHANGES, kind_of
 from headrace.ops.operator import operator
 from headrace.ops.sink import restored_sink
 from headrace.plan import Node, order
+from headrace.schema import shown
 from headrace.spark.checkpoint.folder import Stored
 from headrace.spark.checkpoint.record import Totals, place_of
 from headrace.spark.compile.identity import DEAD_LETTERS, PROGRAM, SINK, Entry, Identity, QueryIdentity
@@ -82,6 +84,7 @@ def refuse_mixed_results(
                 notices += _partial(sink, forerunner, epoch)
         if epoch >= 0:
             before = stored.identity.query(name)
+            errors += _other_within(query.operators, before)
             errors += _other_times(query, before, times, stored)
             errors += _mixed_programs(query.operators, before, now, new)
             notices += _begun(before, now, [node for node in query.operators if _keeps(node)], epoch)
@@ -162,6 +165,20 @@ def _mixed_programs(operators: Iterable[Node], old: QueryIdentity, now: QueryIde
         origins = {before[name].shape.origin, after[name].shape.origin}
         if len(origins) > 1 and all(origins):
             yield _refused(node, f"{name} has state of rows of {changing[0].name} that were computed in another way")
+
+
+def _other_within(operators: Iterable[Node], old: QueryIdentity) -> Iterator[HeadraceError]:
+    """A `dedupe` that forgets keys after another time. To the kernel it is a program, whose cells may change so; to users a part of a
+    query, which would give the rows of neither time.
+    """
+    before = old.live()
+    for node in operators:
+        now, entry = forgets_keys_after(node), before.get(str(node.name))
+        if now is None or entry is None:
+            continue
+        was = next((cell.expires_ms for cell in entry.layouts[-1].cells), None)
+        if was is not None and was != now:
+            yield _refused(node, f"{node.name} drops rows within {shown(now)}, and those before were judged within {shown(was)}")
 
 
 def _other_times(query: Query, old: QueryIdentity, times: Collection[str], stored: Stored) -> Iterator[HeadraceError]:
