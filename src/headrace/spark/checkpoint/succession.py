@@ -118,8 +118,7 @@ def _mixed(
         return _refused(empty[0], f"{sink.name} has rows of an earlier version in {place}, and {began}")
     if not changing:
         return None
-    origins = {forerunner.entry.shape.origin, query.live()[str(sink.name)].shape.origin}
-    if len(origins) > 1 and all(origins):
+    if not query.live()[str(sink.name)].shape.reads_like(forerunner.entry.shape):
         return _refused(
             sink,
             f"{sink.name} has rows of {changing[0].name} in {place} that were computed in another way, and changes would not find them",
@@ -162,8 +161,7 @@ def _mixed_programs(operators: Iterable[Node], old: QueryIdentity, now: QueryIde
         if name in new:
             yield _refused(node, f"{name} is new on this checkpoint, and changes of {changing[0].name} are of rows that it was never sent")
             continue
-        origins = {before[name].shape.origin, after[name].shape.origin}
-        if len(origins) > 1 and all(origins):
+        if not after[name].shape.reads_like(before[name].shape):
             yield _refused(node, f"{name} has state of rows of {changing[0].name} that were computed in another way")
 
 

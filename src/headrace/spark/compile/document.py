@@ -32,10 +32,14 @@ from headrace.syntax import quote
 FORMAT = 1
 
 
-def shape_of(query: Query, at: Lowering, origins: Mapping[str, str]) -> QueryShape:
-    """What a query keeps between epochs; `origins` stand for what its operators and sinks read."""
-    operators = [replace(shape(node, query.level(str(node.name)), at), origin=origins[str(node.name)]) for node in query.operators]
-    sinks = [Shape(str(sink.name), SINK, site=sink.site, origin=origins[str(sink.name)]) for sink in query.sinks]
+def shape_of(query: Query, at: Lowering, origins: Mapping[str, str], ways: Mapping[str, str]) -> QueryShape:
+    """What a query keeps between epochs; `origins` and `ways` stand for what its operators and sinks read."""
+
+    def read(shape: Shape) -> Shape:
+        return replace(shape, origin=origins[shape.name], way=ways[shape.name])
+
+    operators = [read(shape(node, query.level(str(node.name)), at)) for node in query.operators]
+    sinks = [read(Shape(str(sink.name), SINK, site=sink.site)) for sink in query.sinks]
     lookups = [Shape(str(node.name), LOOKUP, inputs={"input": InputShape("", (), ())}, site=node.site) for node in query.looked_up]
     dead = Shape(DEAD_LETTERS, SINK)
     sources = tuple(sorted(str(source.name) for source in query.sources))

@@ -52,7 +52,7 @@ class Shape:
     """What an operator keeps between epochs, as the plan asks for it. A sink or a lookup keeps nothing but its number.
 
     `content` is all that an operator of a query says: its state is of use to no other. `origin` stands for what its rows, or those of a
-    sink, went through before (`origins`).
+    sink, went through before (`origins`), and so does `way`, which earlier versions did not store (`ways`).
     """
 
     name: str
@@ -66,6 +66,12 @@ class Shape:
     site: Site | None = None
     content: str = ""
     origin: str = ""
+    way: str = ""
+
+    def reads_like(self, old: Shape) -> bool:
+        """Whether its rows go through what they went through before, as far as the checkpoint tells."""
+        told = ((old.way, self.way), (old.origin, self.origin))
+        return next((before == now for before, now in told if before and now), True)
 
     @property
     def keeps(self) -> bool:
@@ -100,7 +106,7 @@ class Entry:
             value |= {"level": shape.level, "key": shape.key, "order": shape.order, "clock": shape.clock}
             value["inputs"] = {name: one.to_json() for name, one in shape.inputs.items()}
             value["layouts"] = [one.to_json() for one in self.layouts]
-        return value | {field: text for field, text in (("content", shape.content), ("origin", shape.origin)) if text}
+        return value | {field: text for field, text in (("content", shape.content), ("origin", shape.origin), ("way", shape.way)) if text}
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Entry:
@@ -115,6 +121,7 @@ class Entry:
             inputs,
             content=typed(value.get("content", ""), str),
             origin=typed(value.get("origin", ""), str),
+            way=typed(value.get("way", ""), str),
         )
         layouts = tuple(Layout.from_json(one) for one in value.get("layouts", []))
         if shape.keeps and not layouts:
@@ -330,9 +337,7 @@ _TIMES = {"none": "neither a watermark nor timers", "event": "a watermark", "pro
 _RULES: tuple[Callable[[Shape, Shape], str | None], ...] = (
     lambda old, new: "computes something else than before" if old.content != new.content else None,
     # A program takes rows as they come. Checkpoints of earlier versions have no origins.
-    lambda old, new: (
-        "reads rows that are computed in another way" if old.content and old.origin and new.origin and old.origin != new.origin else None
-    ),
+    lambda old, new: "reads rows that are computed in another way" if old.content and not new.reads_like(old) else None,
     lambda old, new: f"moved from level {old.level} to level {new.level}" if old.level != new.level else None,
     lambda old, new: f'has order="{new.order}" instead of "{old.order}"' if old.order != new.order else None,
     lambda old, new: f"has timers of {new.clock} time instead of {old.clock}" if _clock(old) != _clock(new) else None,

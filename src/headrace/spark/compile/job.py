@@ -24,7 +24,7 @@ from headrace.spark.compile.feeds import Feeds
 from headrace.spark.compile.identity import QueryShape
 from headrace.spark.compile.levels import Query, cut
 from headrace.spark.compile.lower import Lowering
-from headrace.spark.compile.origin import origins
+from headrace.spark.compile.origin import origins, ways
 
 
 @dataclass(frozen=True)
@@ -98,8 +98,8 @@ def _compiled(plan: Plan) -> SparkJob:
         schemas = check(plan)
     at = Lowering(plan, schemas, Feeds(plan, schemas.of))
     queries = cut(plan, clocks(plan), schemas.timed.keys())
-    before = origins(asked, plan)
-    return SparkJob(at, asked, rewritten, queries, tuple(shape_of(query, at, before) for query in queries), outside)
+    read = origins(asked, plan), ways(asked, plan)
+    return SparkJob(at, asked, rewritten, queries, tuple(shape_of(query, at, *read) for query in queries), outside)
 
 
 def _one_sink_a_folder(plan: Plan) -> None:
