@@ -161,17 +161,16 @@ def test_what_lies_between_an_operator_and_its_sink() -> None:
     def rows(text: str) -> SparkJob:
         return compiled(sales().filter(text).write.files("raw", format="json"))
 
-    assert versions(rows("amount > 5"), rows("amount > 6")) == ()
+    assert versions(rows("amount > 5"), rows("amount > 6")) == ("raw gets rows that are computed in another way, from epoch 4 on",)
+    assert versions(rows("amount > 5"), rows("amount > 5")) == ()
 
     def by_key(text: str) -> SparkJob:
         return compiled(table(sales().filter(text)))
 
     # a row takes the place of the one before, whatever that was; and back again
-    assert (
-        versions(by_key("amount > 5"), by_key("amount > 6"))
-        == versions(by_key("amount > 5"), by_key("amount > 6"), by_key("amount > 5"))
-        == ()
-    )
+    said = "per_shop gets rows that are computed in another way, from epoch {} on"
+    assert versions(by_key("amount > 5"), by_key("amount > 6")) == (said.format(4),)
+    assert versions(by_key("amount > 5"), by_key("amount > 6"), by_key("amount > 5")) == (said.format(8),)
 
 
 def test_the_rows_of_a_table_that_never_changes() -> None:
@@ -208,7 +207,11 @@ def test_outputs_of_a_program() -> None:
     def view(output: str) -> SparkJob:
         return compiled(log(counted(Two).output(output).named("rows").group_by("shop").agg(n="count(*)").named("n")))
 
-    assert versions(view("one"), view("one")) == ()
+    def rows(output: str) -> SparkJob:
+        return compiled(counted(Two).output(output).named("rows").write.files("raw", format="json", name="raw"))
+
+    assert versions(rows("one"), rows("two")) == ("raw gets rows that are computed in another way, from epoch 4 on",)
+    assert versions(view("one"), view("one")) == versions(rows("one"), rows("one")) == ()
     assert "n reads rows that are computed in another way" in refused(view("one"), view("two"))
 
 
@@ -368,6 +371,7 @@ def test_programs_and_cells_that_begin_empty() -> None:
         'the cell m of counts begins empty, and n is gone: if it is the same, say so with was="n"',
     )
     assert versions(job(Count), job(Count, "numbers")) == (
+        "out gets rows that are computed in another way, from epoch 4 on",
         'numbers is new on this checkpoint: it begins empty with epoch 4; counts is gone: if it is the same, give it that name, .named("counts")',
     )
 

@@ -81,7 +81,7 @@ def refuse_mixed_results(
             if error is not None:
                 errors.append(error)
             else:
-                notices += _partial(sink, forerunner, epoch)
+                notices += _partial(sink, forerunner, now.live()[str(sink.name)], epoch)
         if epoch >= 0:
             before = stored.identity.query(name)
             errors += _other_within(query.operators, before)
@@ -203,8 +203,8 @@ def _refused(node: Node, message: str, first: str = "") -> HeadraceError:
     return HeadraceError("STATE_CHANGED", message, hint=f"nothing was changed: {first}{_CURE}", site=node.site)
 
 
-def _partial(sink: Sink, forerunner: _Forerunner | None, epoch: int) -> Iterator[str]:
-    """What is said of a sink that holds less than the job has read."""
+def _partial(sink: Sink, forerunner: _Forerunner | None, now: Entry, epoch: int) -> Iterator[str]:
+    """What is said of a sink that holds less than the job has read, or rows that were computed otherwise."""
     place = place_of(sink.connect())
     if not sink.connect().traits.lasting:
         yield f"{sink.name} shows what this run brings, from epoch {epoch + 1} on"
@@ -214,6 +214,8 @@ def _partial(sink: Sink, forerunner: _Forerunner | None, epoch: int) -> Iterator
         yield f"{sink.name} was left out for a while: what came then is not in {forerunner.place}"
     elif forerunner.place not in ("", place):
         yield f"{sink.name} writes to {place} from epoch {epoch + 1} on; what it wrote before stays in {forerunner.place}"
+    elif not now.shape.reads_like(forerunner.entry.shape):
+        yield f"{sink.name} gets rows that are computed in another way, from epoch {epoch + 1} on"
 
 
 def _begun(old: QueryIdentity, now: QueryIdentity, operators: Iterable[Node], epoch: int) -> Iterator[str]:
