@@ -407,6 +407,26 @@ def test_a_view_that_is_edited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     assert "shops: shown shows what this run brings, from epoch 1 on\n" in capsys.readouterr().err
 
 
+def test_an_expectation_with_another_condition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its counts are never of two conditions."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(number: int, condition: str) -> tuple[int, int]:
+        Path("in").mkdir(exist_ok=True)
+        atomic.replace(Path("in", f"{number}.json"), "".join(json.dumps({"shop": "tea", "amount": n}) + "\n" for n in (1, 9)))
+        rows = sales().expect(positive=condition, on_violation="keep")
+        summary = hr.job("shops", rows.write.files("out", format="json", name="out")).run(flush=False, progress=False)
+        return summary.expectations[0].passed, summary.expectations[0].violated
+
+    assert (run(1, "amount >= 0"), run(2, "amount >= 0")) == ((2, 0), (4, 0))
+    capsys.readouterr()
+    assert run(3, "amount > 5") == (1, 1)
+    said = "the expectation positive of sales.expect has another condition: rows are counted for it from epoch 2 on"
+    assert said in capsys.readouterr().err
+    assert run(4, "amount > 5") == (2, 2)
+    assert said not in capsys.readouterr().err
+
+
 def test_a_version_that_a_sink_refuses_leaves_nothing_behind(tmp_path: Path) -> None:
     """Not even in job.json: else the version before would begin with an empty cell."""
 
