@@ -17,8 +17,9 @@ from headrace.errors import HeadraceError
 from headrace.spark.checkpoint.folder import Stored
 from headrace.spark.checkpoint.record import Totals, Written, place_of
 from headrace.spark.checkpoint.succession import refuse_mixed_results
-from headrace.spark.compile.identity import Entry, Identity, Shape, identify
+from headrace.spark.compile.identity import Entry, Identity, identify
 from headrace.spark.compile.job import SparkJob, compile
+from headrace.spark.compile.shapes import Shape
 from tests.spark.engine.jobs import lines
 from tests.unit.errors import check_error
 

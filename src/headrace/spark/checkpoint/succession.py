@@ -24,9 +24,10 @@ from headrace.plan import Node, order
 from headrace.schema import shown
 from headrace.spark.checkpoint.folder import Stored
 from headrace.spark.checkpoint.record import Totals, place_of
-from headrace.spark.compile.identity import DEAD_LETTERS, PROGRAM, SINK, Entry, Identity, QueryIdentity
+from headrace.spark.compile.identity import DEAD_LETTERS, Entry, Identity, QueryIdentity
 from headrace.spark.compile.job import SparkJob
 from headrace.spark.compile.levels import Query
+from headrace.spark.compile.shapes import PROGRAM, SINK
 
 _CURE = (
     "go on with the version that the checkpoint is of; or start over with fresh=True, which empties the sinks and reads all again; or run "

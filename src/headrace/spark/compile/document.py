@@ -23,10 +23,11 @@ from headrace.plan.meaning import MEANING
 from headrace.ports.weights import WEIGHT
 from headrace.spark.compile.feeds import Feed
 from headrace.spark.compile.fields import Document, LookupText, SinkText, SourceText, WatermarkText
-from headrace.spark.compile.identity import DEAD_LETTERS, LOOKUP, SINK, InputShape, QueryIdentity, QueryShape, Shape, repaired_scan
+from headrace.spark.compile.identity import DEAD_LETTERS, QueryIdentity, repaired_scan
 from headrace.spark.compile.levels import Query
 from headrace.spark.compile.lower import Lowering, looked_up, lower, shape
 from headrace.spark.compile.placing import deals_out, place_key
+from headrace.spark.compile.shapes import LOOKUP, SINK, InputShape, QueryShape, Shape
 from headrace.syntax import quote
 
 FORMAT = 1

@@ -21,10 +21,10 @@ from headrace.plan import DisplayNames, Node, Plan, displayed
 from headrace.plan.meaning import MEANING
 from headrace.spark.compile.document import shape_of
 from headrace.spark.compile.feeds import Feeds
-from headrace.spark.compile.identity import QueryShape
 from headrace.spark.compile.levels import Query, cut
 from headrace.spark.compile.lower import Lowering
 from headrace.spark.compile.origin import origins, ways
+from headrace.spark.compile.shapes import QueryShape
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,10 @@ from headrace.errors import HeadraceError
 from headrace.ops.sink import options_of, restored_sink
 from headrace.schema import Struct
 from headrace.spark.checkpoint.folder import Checkpoint, Stored
-from headrace.spark.compile.identity import DEAD_LETTERS, SINK
+from headrace.spark.compile.identity import DEAD_LETTERS
 from headrace.spark.compile.job import SparkJob
 from headrace.spark.compile.placing import in_parts
+from headrace.spark.compile.shapes import SINK
 from headrace.spark.run.outlets import Outlet, at, each
 
 

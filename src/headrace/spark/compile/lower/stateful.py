@@ -32,9 +32,10 @@ from headrace.ops.relational import Stateful
 from headrace.plan.codec import encode, without_sites
 from headrace.schema import Struct, parse_schema
 from headrace.spark.compile.feeds import lineage
-from headrace.spark.compile.identity import Entry, InputShape, Shape
+from headrace.spark.compile.identity import Entry
 from headrace.spark.compile.layout import Cell
 from headrace.spark.compile.lower.operator import Lowering
+from headrace.spark.compile.shapes import InputShape, Shape
 from headrace.syntax import references
 
 
