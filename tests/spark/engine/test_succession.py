@@ -131,6 +131,23 @@ def test_an_operator_with_a_name_whose_input_was_changed() -> None:
     )
 
 
+@pytest.mark.parametrize("name", [None, "spent"])
+def test_a_source_with_other_columns(name: str | None) -> None:
+    """An operator that does not read them computes the same; what reads them all says which they are."""
+
+    def job(schema: str, whole: bool = False) -> SparkJob:
+        rows = hr.read.files("in", format="json", schema=schema, name="other")
+        view = rows.top(1, by="amount", per="shop") if whole else spent(rows)
+        return compiled(log(view if name is None else view.named(name)))
+
+    assert versions(job(SALES), job(f"{SALES}, at date")) == ()
+    assert versions(job(f"{SALES}, at date"), job(SALES)) == ()
+    said = "reads rows with other columns: {}, and the checkpoint holds state of the earlier version"
+    assert said.format("at is new") in refused(job(SALES, whole=True), job(f"{SALES}, at date", whole=True))
+    assert said.format("amount is bigint instead of int") in refused(job(SALES), job("shop string, amount bigint"))
+    assert said.format("they are in another order") in refused(job(SALES), job("amount int, shop string"))
+
+
 def test_an_operator_that_a_rule_has_rewritten() -> None:
     def first_rows(text: str) -> SparkJob:
         query = (

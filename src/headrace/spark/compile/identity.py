@@ -23,6 +23,8 @@ from headrace.spark.compile.shapes import SINK, InputShape, QueryShape, Shape
 DEAD_LETTERS = "#dead_letters"
 
 _TEXTS = tuple[str, ...]
+# of a shape; an absent one is not known
+_HASHES = ("content", "origin", "way", "says")
 
 
 def repaired_scan(source: str) -> str:
@@ -46,7 +48,7 @@ class Entry:
             value |= {"level": shape.level, "key": shape.key, "order": shape.order, "clock": shape.clock}
             value["inputs"] = {name: one.to_json() for name, one in shape.inputs.items()}
             value["layouts"] = [one.to_json() for one in self.layouts]
-        return value | {field: text for field, text in (("content", shape.content), ("origin", shape.origin), ("way", shape.way)) if text}
+        return value | {name: text for name in _HASHES if (text := getattr(shape, name))}
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Entry:
@@ -59,9 +61,7 @@ class Entry:
             typed(value.get("order", ""), str),
             typed(value.get("clock", "none"), str),
             inputs,
-            content=typed(value.get("content", ""), str),
-            origin=typed(value.get("origin", ""), str),
-            way=typed(value.get("way", ""), str),
+            **{name: typed(value.get(name, ""), str) for name in _HASHES},
         )
         layouts = tuple(Layout.from_json(one) for one in value.get("layouts", []))
         if shape.keeps and not layouts:
@@ -275,13 +275,22 @@ _TIMES = {"none": "neither a watermark nor timers", "event": "a watermark", "pro
 
 # What must not change while there is state, in the words of the refusal; each says what is new, or nothing.
 _RULES: tuple[Callable[[Shape, Shape], str | None], ...] = (
-    lambda old, new: "computes something else than before" if old.content != new.content else None,
+    lambda old, new: _other_columns(old, new) or "computes something else than before" if not new.computes_like(old) else None,
     # A program takes rows as they come. Checkpoints of earlier versions have no origins.
     lambda old, new: "reads rows that are computed in another way" if old.content and not new.reads_like(old) else None,
     lambda old, new: f"moved from level {old.level} to level {new.level}" if old.level != new.level else None,
     lambda old, new: f'has order="{new.order}" instead of "{old.order}"' if old.order != new.order else None,
     lambda old, new: f"has timers of {new.clock} time instead of {old.clock}" if _clock(old) != _clock(new) else None,
 )
+
+
+def _other_columns(old: Shape, new: Shape) -> str | None:
+    """How the columns that an operator of a query reads have changed; what it says may be the same."""
+    for name, before in old.inputs.items():
+        said = reshape.difference(before.schema, new.inputs[name].schema) if name in new.inputs else None
+        if said:
+            return f"reads rows with other columns: {said}"
+    return None
 
 
 def _clock(shape: Shape) -> str:
