@@ -187,7 +187,7 @@ CODES: dict[str, Code] = {
     "REPAIRED_BEFORE": Code("CheckpointError", "user", "a file of repaired rows that was given before"),
     "ROWS_UNACCOUNTED": Code("RunError", "headrace", "rows of a program's input that are counted nowhere"),
     "RUN_FAILED": Code("RunError", "environment", "a run that ended with an error of Spark"),
-    "EPOCH_UNFINISHED": Code("CheckpointError", "user", "a change of a job in the middle of an epoch that a sink has in part"),
+    "EPOCH_UNFINISHED": Code("CheckpointError", "user", "a change of a job in the middle of an epoch that a sink holds"),
     "SETTINGS_CHANGED": Code("CheckpointError", "user", "other settings than those the checkpoint was written under"),
     "SINK_FAILED": Code("RunError", "environment", "a sink that could not write an epoch"),
     "SOURCE_WITH_DERIVED": Code("PlanError", "user", "rows of a source and rows of an operator in one input"),

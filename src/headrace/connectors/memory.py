@@ -196,7 +196,9 @@ class Lookup(ports.Lookup):
         if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
             raise wrong(f"lookup.memory: the rows cannot be {rows!r}", 'they are a list of tuples or dicts: [("a", 1), ("b", 2)]')
         self._given: list[Any] | None = list(rows)
-        self._count = len(rows_to_internal(self._given, self.schema, UTC, "the rows"))
+        checked = rows_to_internal(self._given, self.schema, UTC, "the rows")
+        self._digest = hashlib.sha256(repr(sorted(map(repr, checked))).encode()).hexdigest()
+        self._count = len(checked)
 
     @property
     def traits(self) -> ports.LookupTraits:
@@ -210,11 +212,16 @@ class Lookup(ports.Lookup):
         made = cls.__new__(cls)
         made.schema = schema
         made._given = None
+        made._digest = ""
         made._count = options["rows"]
         return made
 
     def describe(self) -> str:
         return f"memory ({self._count} row{'' if self._count == 1 else 's'})"
+
+    @property
+    def digest(self) -> str:
+        return self._digest
 
     def check(self) -> None:
         if self._given is None:

@@ -14,6 +14,7 @@ from headrace.ops.expires import Duration
 from headrace.ops.facts.time import event_time
 from headrace.ops.handle import Handle, verb
 from headrace.ops.process import key_by, processed
+from headrace.ops.program import Program as ProgramNode
 from headrace.ops.top import Top, top
 from headrace.plan import Node
 from headrace.program import Program, Value, emit, when
@@ -63,6 +64,13 @@ def for_a_while(input: Node, keep: str, by: Any, within: str | timedelta, expire
         hint = 'give the source a watermark: .watermark("ts", "5 minutes")'
         raise PlanError("NO_WATERMARK", f"dedupe: within is event time, and {label(input)} has none", hint=hint, site=here())
     return Dedupe(within), time
+
+
+def forgets_keys_after(node: Node) -> int | None:
+    """Of what `dedupe` makes with `within=`, that time in milliseconds; None for all else."""
+    if not isinstance(node, ProgramNode) or node.program != Dedupe.__name__ or [cell.name for cell in node.cells] != ["seen"]:
+        return None
+    return node.cells[0].expires_ms if node.columns == node.streams[0].columns else None
 
 
 def keys(on: Any) -> list[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any, Self
 
@@ -58,6 +58,11 @@ class Expect(Selective):
         # A dead letter, and what ends a run, shows the whole row.
         shows = self.on_violation in (DEAD_LETTER, "fail")
         return {"input": None if shows else both(wanted, read(self.input, (text for _, text in self.expectations)))}
+
+
+def conditions_of(nodes: Iterable[Node]) -> dict[str, dict[str, str]]:
+    """By the names of those of some nodes that expect something, the texts of their conditions, by name."""
+    return {str(node.name): dict(node.expectations) for node in nodes if isinstance(node, Expect)}
 
 
 def expect(

@@ -99,6 +99,11 @@ class Lookup(ABC):
         """
         return None
 
+    @property
+    def digest(self) -> str:
+        """A text that stands for rows that the job itself gives, where `options` do not tell of them; empty where they lie outside."""
+        return ""
+
     def check(self) -> None:  # noqa: B027
         """Complain before anything starts if there is nothing to ask."""
 

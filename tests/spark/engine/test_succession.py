@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,14 +11,15 @@ from typing import Any
 import pytest
 
 import headrace as hr
-from headrace.durable.atomic import replace
+from headrace.durable import atomic
 from headrace.durable.marks import Mark
 from headrace.errors import HeadraceError
 from headrace.spark.checkpoint.folder import Stored
 from headrace.spark.checkpoint.record import Totals, Written, place_of
 from headrace.spark.checkpoint.succession import refuse_mixed_results
-from headrace.spark.compile.identity import Identity, identify
+from headrace.spark.compile.identity import Entry, Identity, identify
 from headrace.spark.compile.job import SparkJob, compile
+from headrace.spark.compile.shapes import Shape
 from tests.spark.engine.jobs import lines
 from tests.unit.errors import check_error
 
@@ -129,6 +131,23 @@ def test_an_operator_with_a_name_whose_input_was_changed() -> None:
     )
 
 
+@pytest.mark.parametrize("name", [None, "spent"])
+def test_a_source_with_other_columns(name: str | None) -> None:
+    """An operator that does not read them computes the same; what reads them all says which they are."""
+
+    def job(schema: str, whole: bool = False) -> SparkJob:
+        rows = hr.read.files("in", format="json", schema=schema, name="other")
+        view = rows.top(1, by="amount", per="shop") if whole else spent(rows)
+        return compiled(log(view if name is None else view.named(name)))
+
+    assert versions(job(SALES), job(f"{SALES}, at date")) == ()
+    assert versions(job(f"{SALES}, at date"), job(SALES)) == ()
+    said = "reads rows with other columns: {}, and the checkpoint holds state of the earlier version"
+    assert said.format("at is new") in refused(job(SALES, whole=True), job(f"{SALES}, at date", whole=True))
+    assert said.format("amount is bigint instead of int") in refused(job(SALES), job("shop string, amount bigint"))
+    assert said.format("they are in another order") in refused(job(SALES), job("amount int, shop string"))
+
+
 def test_an_operator_that_a_rule_has_rewritten() -> None:
     def first_rows(text: str) -> SparkJob:
         query = (
@@ -160,17 +179,72 @@ def test_what_lies_between_an_operator_and_its_sink() -> None:
     def rows(text: str) -> SparkJob:
         return compiled(sales().filter(text).write.files("raw", format="json"))
 
-    assert versions(rows("amount > 5"), rows("amount > 6")) == ()
+    assert versions(rows("amount > 5"), rows("amount > 6")) == ("raw gets rows that are computed in another way, from epoch 4 on",)
+    assert versions(rows("amount > 5"), rows("amount > 5")) == ()
 
     def by_key(text: str) -> SparkJob:
         return compiled(table(sales().filter(text)))
 
     # a row takes the place of the one before, whatever that was; and back again
-    assert (
-        versions(by_key("amount > 5"), by_key("amount > 6"))
-        == versions(by_key("amount > 5"), by_key("amount > 6"), by_key("amount > 5"))
-        == ()
-    )
+    said = "per_shop gets rows that are computed in another way, from epoch {} on"
+    assert versions(by_key("amount > 5"), by_key("amount > 6")) == (said.format(4),)
+    assert versions(by_key("amount > 5"), by_key("amount > 6"), by_key("amount > 5")) == (said.format(8),)
+
+
+def test_the_rows_of_a_table_that_never_changes() -> None:
+    """They are a part of the job, as a filter is."""
+
+    def job(*rates: int, options: dict[str, str] | None = None) -> SparkJob:
+        rows = [("tea", rate) for rate in rates]
+        table = hr.lookup.memory(rows, "shop string, rate int", name="rates", constant=True)
+        if options is not None:
+            table = hr.lookup.files("rates", format="json", schema="shop string, rate int", name="rates", constant=True, options=options)
+        return compiled(log(sales().lookup(table, on="shop").group_by("rate").agg(spent="sum(amount)").named("spent")))
+
+    assert versions(job(1, 2), job(2, 1)) == ()
+    said = "spent reads rows that are computed in another way, and the checkpoint holds state of the earlier version"
+    assert refused(job(1), job(2)) == refused(job(options={}), job(options={"multiLine": "true"})) == said
+
+    def seen(rate: int) -> SparkJob:
+        table = hr.lookup.memory([("tea", rate)], "shop string, rate int", name="rates")
+        return compiled(log(spent(sales()).lookup(table, on="shop")))
+
+    assert "computed in another way" in refused(seen(1), seen(2))
+
+
+def test_outputs_of_a_program() -> None:
+    class Two(hr.Program):
+        n = hr.Value("int")
+        one, two = hr.Output(), hr.Output()
+
+        def on_event(self, e: Any) -> None:
+            self.one.emit(shop=self.key.shop)
+            self.two.emit(shop=self.key.shop)
+            hr.emit(shop=self.key.shop)
+
+    def view(output: str) -> SparkJob:
+        return compiled(log(counted(Two).output(output).named("rows").group_by("shop").agg(n="count(*)").named("n")))
+
+    def rows(output: str) -> SparkJob:
+        return compiled(counted(Two).output(output).named("rows").write.files("raw", format="json", name="raw"))
+
+    assert versions(rows("one"), rows("two")) == ("raw gets rows that are computed in another way, from epoch 4 on",)
+    assert versions(view("one"), view("one")) == versions(rows("one"), rows("one")) == ()
+    assert "n reads rows that are computed in another way" in refused(view("one"), view("two"))
+
+
+def test_a_checkpoint_that_knows_origins_alone() -> None:
+    """What it does not tell is not compared."""
+
+    def shape(way: str) -> Shape:
+        return Shape("out", "sink", origin="same", way=way)
+
+    stored = Entry(1, shape("")).to_json()
+    assert "way" not in stored
+    old = Entry.from_json(stored).shape
+    assert shape("now").reads_like(old)
+    assert not shape("now").reads_like(shape("before"))
+    assert not replace(shape("now"), origin="other").reads_like(old)
 
 
 def test_a_program_that_is_sent_changes() -> None:
@@ -190,6 +264,64 @@ def test_a_source_by_another_name() -> None:
     assert refused(compiled(log(sales())), compiled(log(sales("other")))) == (
         "out would write rows of other to <here>/out, which has rows of sales"
     )
+
+
+def test_a_watermark_by_another_column() -> None:
+    """What is kept would be judged by times of another clock."""
+
+    class Timed(hr.Program):
+        due = hr.Timer()
+
+        def on_event(self, e: Any) -> None:
+            self.due.set(e.ts + hr.minutes(1))
+
+        def on_due(self, at: Any) -> None:
+            hr.emit(shop=self.key.shop, at=at)
+
+    def rows(by: str, delay: str) -> hr.Stream:
+        return hr.read.files("in", format="json", schema=f"{SALES}, ts timestamp, ts2 timestamp", name="timed").watermark(by, delay)
+
+    def expiring(by: str, delay: str = "1 minute") -> SparkJob:
+        return compiled(log(rows(by, delay).group_by("shop", expires="1 day").agg(spent="sum(amount)").named("spent")))
+
+    def arriving(by: str, delay: str = "1 minute") -> SparkJob:
+        timed = rows(by, delay).key_by("shop").process(Timed, order="arrival").named("timers")
+        return compiled(timed.write.files("out", format="json", name="out"))
+
+    def timeless(by: str) -> SparkJob:
+        return compiled(log(rows(by, "1 minute").group_by("shop").agg(spent="sum(amount)")))
+
+    said = "the watermark of timed goes by ts2 instead of ts, and what {} keeps ends by the times in ts"
+    assert refused(expiring("ts"), expiring("ts2")) == said.format("spent")
+    assert refused(arriving("ts"), arriving("ts2")) == said.format("timers")
+    assert versions(expiring("ts"), expiring("ts", "1 hour")) == versions(timeless("ts"), timeless("ts2")) == ()
+    assert versions(arriving("ts"), arriving("ts2"), epoch=0) == ()
+
+
+def test_duplicates_within_another_time() -> None:
+    """It is a part of a query: the rows would be those of neither time. A program of one's own may let a value expire otherwise."""
+
+    def first(within: str, least: int = 0) -> SparkJob:
+        rows = hr.read.files("in", format="json", schema=f"{SALES}, ts timestamp", name="timed").watermark("ts", "1 minute")
+        return compiled(rows.filter(f"amount > {least}").dedupe(on="shop", within=within).write.files("out", format="json"))
+
+    class Seen(hr.Program):
+        def __init__(self, within: str) -> None:
+            self.seen = hr.Value("boolean", expires=within)
+
+        def on_event(self, e: Any) -> None:
+            self.seen.set(True)
+            hr.emit(e)
+
+    def own(within: str) -> SparkJob:
+        rows = hr.read.files("in", format="json", schema=f"{SALES}, ts timestamp", name="timed").watermark("ts", "1 minute")
+        return compiled(rows.key_by("shop").process(Seen(within)).write.files("out", format="json"))
+
+    assert (
+        refused(first("1 hour"), first("2 hours")) == "timed.Dedupe drops rows within 2 hours, and those before were judged within 1 hour"
+    )
+    assert versions(first("1 hour"), first("60 minutes")) == versions(first("1 hour"), first("1 hour", 5)) == ()
+    assert versions(own("1 hour"), own("2 hours")) == ()
 
 
 def test_a_sink_that_is_new_or_was_left_out() -> None:
@@ -257,6 +389,7 @@ def test_programs_and_cells_that_begin_empty() -> None:
         'the cell m of counts begins empty, and n is gone: if it is the same, say so with was="n"',
     )
     assert versions(job(Count), job(Count, "numbers")) == (
+        "out gets rows that are computed in another way, from epoch 4 on",
         'numbers is new on this checkpoint: it begins empty with epoch 4; counts is gone: if it is the same, give it that name, .named("counts")',
     )
 
@@ -267,7 +400,7 @@ def test_a_view_that_is_edited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
 
     def put(name: str, amount: int) -> None:
         Path("in").mkdir(exist_ok=True)
-        replace(Path("in", name), json.dumps({"shop": "tea", "amount": amount}) + "\n")
+        atomic.replace(Path("in", name), json.dumps({"shop": "tea", "amount": amount}) + "\n")
 
     def run(of: str, *more: Any) -> None:
         hr.job("shops", log(spent(sales(), of)), *more).run(flush=False, progress=False)
@@ -290,6 +423,26 @@ def test_a_view_that_is_edited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     assert [(row["_change"], row["spent"]) for row in lines(tmp_path / "out")] == [("insert", 10), ("delete", 10), ("insert", 15)]
     assert shown.rows() == [("tea", 5)]
     assert "shops: shown shows what this run brings, from epoch 1 on\n" in capsys.readouterr().err
+
+
+def test_an_expectation_with_another_condition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its counts are never of two conditions."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(number: int, condition: str) -> tuple[int, int]:
+        Path("in").mkdir(exist_ok=True)
+        atomic.replace(Path("in", f"{number}.json"), "".join(json.dumps({"shop": "tea", "amount": n}) + "\n" for n in (1, 9)))
+        rows = sales().expect(positive=condition, on_violation="keep")
+        summary = hr.job("shops", rows.write.files("out", format="json", name="out")).run(flush=False, progress=False)
+        return summary.expectations[0].passed, summary.expectations[0].violated
+
+    assert (run(1, "amount >= 0"), run(2, "amount >= 0")) == ((2, 0), (4, 0))
+    capsys.readouterr()
+    assert run(3, "amount > 5") == (1, 1)
+    said = "the expectation positive of sales.expect has another condition: rows are counted for it from epoch 2 on"
+    assert said in capsys.readouterr().err
+    assert run(4, "amount > 5") == (2, 2)
+    assert said not in capsys.readouterr().err
 
 
 def test_a_version_that_a_sink_refuses_leaves_nothing_behind(tmp_path: Path) -> None:

@@ -10,8 +10,9 @@ import headrace as hr
 from headrace.errors import HeadraceError
 from headrace.schema import parse_schema
 from headrace.spark.checkpoint.folder import Checkpoint
-from headrace.spark.compile.identity import Entry, Identity, QueryIdentity, Shape
+from headrace.spark.compile.identity import Entry, Identity, QueryIdentity
 from headrace.spark.compile.layout import Cell, first
+from headrace.spark.compile.shapes import Shape
 from headrace.spark.inspect.inspect import unknown_table, unreadable
 from tests.unit.errors import check_error
 

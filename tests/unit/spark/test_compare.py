@@ -32,6 +32,11 @@ def test_what_does_not_decide_where_rows_lie_may_change(change: dict[str, Any]) 
     refuse_in_mid_epoch(plan(**{**BEFORE, **change}), STORED, {"sink": 3})
 
 
+def test_a_sink_that_holds_the_epoch_and_is_gone() -> None:
+    with pytest.raises(HeadraceError, match="other: epoch 3 was cut off, and other has gone since"):
+        refuse_in_mid_epoch(plan(**BEFORE), STORED, {"other": 3})
+
+
 def test_where_the_job_stands_in_its_file_may_change() -> None:
     moved = json.loads(re.sub(r'"site": "[^"]*"', '"site": "other.py:99"', json.dumps(STORED)))
     assert moved != STORED
@@ -72,7 +77,7 @@ def test_the_message() -> None:
         """
         EPOCH_UNFINISHED: sink: epoch 3 was cut off, and large is not what it was since
           at test_compare.py:*: large = rows.filter(f"n > {least}").named("large")
-          hint: let the version that began the epoch end it, then start this one; or start over with fresh=True.
+          hint: nothing was changed: start the version that the checkpoint is of once, so that it ends the epoch, then this one; or start over with fresh=True.
           more: headrace error EPOCH_UNFINISHED
         """,
         lambda: refuse_in_mid_epoch(plan(**{**BEFORE, "least": 2}), STORED, {"sink": 3}),

@@ -9,8 +9,8 @@ from headrace.analysis.schemas import Schemas
 from headrace.plan import Plan
 from headrace.schema import parse_schema
 from headrace.spark.compile.feeds import Feed, Feeds, lineage
-from headrace.spark.compile.identity import Shape
 from headrace.spark.compile.lower import Lowering, shape
+from headrace.spark.compile.shapes import Shape
 
 SCHEMA = "card string, amount int"
 

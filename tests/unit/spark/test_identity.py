@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from headrace.errors import HeadraceError
-from headrace.spark.compile.identity import Identity, InputShape, QueryShape, Shape, identify
+from headrace.spark.compile.identity import Identity, identify
 from headrace.spark.compile.layout import Cell
+from headrace.spark.compile.shapes import InputShape, QueryShape, Shape
 from tests.unit.errors import check_error
 
 EVENT = InputShape("card string, amount int, ts timestamp", ("card", "card of charges"), ("ts of charges",))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from headrace.spark.checkpoint.record import Record
+from headrace.spark.checkpoint.record import Record, Totals
 
 COUNTS = [["charges", 0, 0, "read", 3], ["charges", 0, 0, "max_time", 70], [None, 1, 0, "in", 3], [None, 1, 0, "handled", 3]]
 
@@ -66,3 +66,37 @@ def test_records_of_versions_before_terms_are_read(tmp_path: Path) -> None:
     assert later.totals == record.totals
     later.add(1, COUNTS, {})
     assert [path.name for path in tmp_path.iterdir()] == ["main.2.5.json"]
+
+
+def test_counts_of_an_expectation_are_of_one_condition(tmp_path: Path) -> None:
+    def started(term: int, **texts: str) -> Record:
+        made = Record(tmp_path, "main", term)
+        made.expect({"rows": texts})
+        return made
+
+    def counted(record: Record) -> tuple[int, int]:
+        totals = record.totals
+        return totals.of_source("rows", "passed positive"), totals.of_source("rows", "read")
+
+    first = started(1, positive="n > 0")
+    first.add(0, [["rows", 0, 0, "read", 3], ["rows", 0, 0, "passed positive", 2]], {})
+    assert counted(started(2, positive="n > 0")) == (2, 3)
+    # nothing is stored before an epoch has ended
+    assert counted(started(2, positive="n > 5")) == (0, 3)
+    assert counted(started(2, positive="n > 0")) == (2, 3)
+    other = started(3, positive="n > 5")
+    other.add(1, [["rows", 0, 0, "passed positive", 1]], {})
+    assert counted(started(4, positive="n > 5")) == (1, 3)
+    # what was left out for a while has not seen all rows
+    left_out = started(5)
+    left_out.add(2, [["rows", 0, 0, "read", 1]], {})
+    assert counted(started(6, positive="n > 5")) == (0, 4)
+
+
+def test_a_record_that_does_not_say_its_conditions() -> None:
+    before = Totals(0, {("rows", 0, 0, "passed positive"): 2})
+    assert "conditions" not in before.to_json()
+    again = Totals.from_json(before.to_json())
+    assert again.changed({"rows": {"positive": "n > 0"}}) == []
+    assert again.expecting({"rows": {"positive": "n > 0"}}).counts == before.counts
+    assert Totals.from_json(again.expecting({"rows": {"positive": "n > 0"}}).to_json()).conditions == {"rows": {"positive": "n > 0"}}

@@ -8,9 +8,10 @@ from typing import Any
 import headrace as hr
 from headrace.plan import Plan, Role
 from headrace.spark.checkpoint.folder import Stored
-from headrace.spark.compile.identity import Entry, Identity, InputShape, QueryIdentity, Shape
+from headrace.spark.compile.identity import Entry, Identity, QueryIdentity
 from headrace.spark.compile.layout import Cell, first
 from headrace.spark.compile.lower.stateful import _named_key
+from headrace.spark.compile.shapes import InputShape, Shape
 from headrace.spark.inspect.tables import epochs, kept
 
 charges = hr.read.memory([], "card string, amount int, ts timestamp", name="charges").watermark("ts", "1 minute")

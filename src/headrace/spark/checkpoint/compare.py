@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from headrace.errors import HeadraceError
+from headrace.errors import HeadraceError, Site
 from headrace.ops import sources_of
 from headrace.ops.feeding import over
 from headrace.ops.sink import restored_sink
@@ -67,26 +67,35 @@ def identified(job: SparkJob, stored: Stored | None, folder: Path, *, offline: b
     return identify(stored.identity, job.shapes, offline=offline)
 
 
-def refuse_in_mid_epoch(plan: Plan, before: Mapping[str, Any], unfinished: Mapping[str, int]) -> None:
-    """Refuse a change in front of sinks that take an epoch in parts and have one to do again, those of `unfinished`: its rows would lie in
-    other parts, and nobody could tell those that are there from those that are missing. `before`: the plan that began the epoch.
+def refuse_in_mid_epoch(plan: Plan, before: Mapping[str, Any], holders: Mapping[str, int]) -> None:
+    """Refuse a change of what sinks get that hold, in whole or in part, an epoch that is to be done again: `holders`, each with that epoch.
+
+    They keep what they have, and the state and the other sinks would get what the changed version makes of it. Where a sink takes an epoch
+    in parts, its rows would also lie in other parts. `before`: the plan that began the epoch.
     """
     known, now = ({node["name"]: node for node in without_sites(json.loads(json.dumps(one)))["nodes"]} for one in (before, plan.to_json()))
-    for sink, epoch in unfinished.items():
+    for sink, epoch in holders.items():
+        if sink not in now:
+            raise _unfinished(sink, epoch, f"{sink} has gone")
         for node in order([plan.nodes[sink]]):
             name = str(node.name)
             if name in known and (known[name] == now[name] or _lays_out(known[name]) == _lays_out(now[name])):
                 continue
-            raise HeadraceError(
-                "EPOCH_UNFINISHED",
-                f"{sink}: epoch {epoch} was cut off, and {name} {'is not what it was' if name in known else 'has come'} since",
-                hint="let the version that began the epoch end it, then start this one; or start over with fresh=True.",
-                site=node.site,
-            )
+            raise _unfinished(sink, epoch, f"{name} {'is not what it was' if name in known else 'has come'}", node.site)
+
+
+def _unfinished(sink: str, epoch: int, change: str, site: Site | None = None) -> HeadraceError:
+    return HeadraceError(
+        "EPOCH_UNFINISHED",
+        f"{sink}: epoch {epoch} was cut off, and {change} since",
+        hint="nothing was changed: start the version that the checkpoint is of once, so that it ends the epoch, then this one; "
+        "or start over with fresh=True.",
+        site=site,
+    )
 
 
 def _lays_out(node: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What of a node decides in which task rows lie; of a sink not each option does."""
+    """What of a node decides which rows there are, and in which task; of a sink not each option does."""
     if node["op"] != "sink":
         return node
     return {**node, "options": restored_sink(node["connector"], node["options"]).lays_out()}

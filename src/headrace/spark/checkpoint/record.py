@@ -8,11 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
+from dataclasses import replace as replaced
 from pathlib import Path
 from typing import Any
 
 from headrace.durable.atomic import replace
 from headrace.durable.sums import read, text_of, unreadable
+from headrace.plan.codec import typed
 from headrace.ports import Mark, Sink
 
 FORMAT = 2
@@ -37,6 +39,9 @@ def place_of(sink: Sink) -> str:
     return sink.owns or sink.describe()
 
 
+Conditions = Mapping[str, Mapping[str, str]]
+"""What is expected of rows: by the node, and the name of the expectation, its condition."""
+
 # source name ("" behind the first level), op id, side, metric
 Key = tuple[str, int, int, str]
 
@@ -56,6 +61,25 @@ class Totals:
     counts: Mapping[Key, int] = field(default_factory=dict)
     rows: Mapping[str, int] = field(default_factory=dict)
     written: Mapping[str, Written] = field(default_factory=dict)
+    conditions: Conditions | None = None
+    """Those under which the expectations were counted; None where an earlier version did, which did not say."""
+
+    def expecting(self, conditions: Conditions) -> Totals:
+        """The totals for other conditions: what was counted under others is no count of these."""
+        gone = {(node, f"{outcome} {name}") for node, name in self.changed(conditions) for outcome in ("passed", "violated")}
+        counts = {key: n for key, n in self.counts.items() if (key[0], key[3]) not in gone}
+        return replaced(self, counts=counts, conditions=conditions)
+
+    def changed(self, conditions: Conditions) -> list[tuple[str, str]]:
+        """The node and name of each expectation that was counted under another condition.
+
+        >>> Totals(3, conditions={"rows": {"positive": "n > 0"}}).changed({"rows": {"positive": "n >= 0"}})
+        [('rows', 'positive')]
+        """
+        if self.conditions is None or self.epoch < 0:
+            return []
+        now = [(node, name, text) for node, texts in conditions.items() for name, text in texts.items()]
+        return [(node, name) for node, name, text in now if self.conditions.get(node, {}).get(name) != text]
 
     def with_epoch(
         self, epoch: int, counts: Iterable[list[Any]], rows: Mapping[str, int], written: Mapping[str, Written] | None = None
@@ -71,7 +95,7 @@ class Totals:
             else:
                 sums[key] = sums.get(key, 0) + int(n)
         sent = {**self.rows, **{sink: self.rows.get(sink, 0) + n for sink, n in rows.items()}}
-        return Totals(epoch, sums, sent, {**self.written, **(written or {})})
+        return Totals(epoch, sums, sent, {**self.written, **(written or {})}, self.conditions)
 
     def of_source(self, source: str, metric: str) -> int:
         return sum(n for (name, _, _, kind), n in self.counts.items() if name == source and kind == metric)
@@ -93,6 +117,7 @@ class Totals:
             "counts": [[*key, n] for key, n in sorted(self.counts.items())],
             "rows": dict(self.rows),
             "written": {sink: [one.epoch, one.identity, one.place] for sink, one in sorted(self.written.items())},
+            **({} if self.conditions is None else {"conditions": {node: dict(texts) for node, texts in sorted(self.conditions.items())}}),
         }
 
     @classmethod
@@ -100,7 +125,14 @@ class Totals:
         counts = {(source, op, side, metric): n for source, op, side, metric, n in value["counts"]}
         # a record of format 1 does not say what sinks were written
         written = {sink: Written(*one) for sink, one in value.get("written", {}).items()}
-        return cls(value["epoch"], counts, dict(value["rows"]), written)
+        # a record of an earlier version does not say under which conditions it counted
+        said = value.get("conditions")
+        conditions = None if said is None else {str(node): _texts(texts) for node, texts in typed(said, Mapping).items()}
+        return cls(value["epoch"], counts, dict(value["rows"]), written, conditions)
+
+
+def _texts(value: Any) -> dict[str, str]:
+    return {str(name): typed(text, str) for name, text in typed(value, Mapping).items()}
 
 
 class Record:
@@ -116,6 +148,10 @@ class Record:
         self.term = term
         self._before = newest(folder, query)
         self.totals = recorded(folder, query)
+
+    def expect(self, conditions: Conditions) -> None:
+        """Count under these conditions from now on. It is stored with the next epoch."""
+        self.totals = self.totals.expecting(conditions)
 
     @property
     def path(self) -> Path:

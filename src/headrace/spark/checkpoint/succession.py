@@ -11,17 +11,23 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.analysis.clocks import clocks
 from headrace.durable.marks import Mark, readable
 from headrace.errors import HeadraceError
 from headrace.ops import Sink
+from headrace.ops.dedupe import forgets_keys_after
+from headrace.ops.facts.carried import EVENT
 from headrace.ops.facts.kind import CHANGES, kind_of
 from headrace.ops.operator import operator
 from headrace.ops.sink import restored_sink
 from headrace.plan import Node, order
+from headrace.schema import shown
 from headrace.spark.checkpoint.folder import Stored
 from headrace.spark.checkpoint.record import Totals, place_of
-from headrace.spark.compile.identity import DEAD_LETTERS, PROGRAM, SINK, Entry, Identity, QueryIdentity
+from headrace.spark.compile.identity import DEAD_LETTERS, Entry, Identity, QueryIdentity
 from headrace.spark.compile.job import SparkJob
+from headrace.spark.compile.levels import Query
+from headrace.spark.compile.shapes import PROGRAM, SINK
 
 _CURE = (
     "go on with the version that the checkpoint is of; or start over with fresh=True, which empties the sinks and reads all again; or run "
@@ -61,6 +67,7 @@ def refuse_mixed_results(
     read = {str(source.name) for source in job.sources}
     errors: list[HeadraceError] = []
     notices: list[str] = []
+    times = {name for name, clock in clocks(job.plan).items() if clock.name == EVENT}
     for query in job.queries:
         name = names[query.name]
         epoch = totals[name].epoch if name in totals else -1
@@ -75,9 +82,11 @@ def refuse_mixed_results(
             if error is not None:
                 errors.append(error)
             else:
-                notices += _partial(sink, forerunner, epoch)
+                notices += _partial(sink, forerunner, now.live()[str(sink.name)], epoch)
         if epoch >= 0:
             before = stored.identity.query(name)
+            errors += _other_within(query.operators, before)
+            errors += _other_times(query, before, times, stored)
             errors += _mixed_programs(query.operators, before, now, new)
             notices += _begun(before, now, [node for node in query.operators if _keeps(node)], epoch)
     if errors:
@@ -110,8 +119,7 @@ def _mixed(
         return _refused(empty[0], f"{sink.name} has rows of an earlier version in {place}, and {began}")
     if not changing:
         return None
-    origins = {forerunner.entry.shape.origin, query.live()[str(sink.name)].shape.origin}
-    if len(origins) > 1 and all(origins):
+    if not query.live()[str(sink.name)].shape.reads_like(forerunner.entry.shape):
         return _refused(
             sink,
             f"{sink.name} has rows of {changing[0].name} in {place} that were computed in another way, and changes would not find them",
@@ -154,17 +162,50 @@ def _mixed_programs(operators: Iterable[Node], old: QueryIdentity, now: QueryIde
         if name in new:
             yield _refused(node, f"{name} is new on this checkpoint, and changes of {changing[0].name} are of rows that it was never sent")
             continue
-        origins = {before[name].shape.origin, after[name].shape.origin}
-        if len(origins) > 1 and all(origins):
+        if not after[name].shape.reads_like(before[name].shape):
             yield _refused(node, f"{name} has state of rows of {changing[0].name} that were computed in another way")
+
+
+def _other_within(operators: Iterable[Node], old: QueryIdentity) -> Iterator[HeadraceError]:
+    """A `dedupe` that forgets keys after another time. To the kernel it is a program, whose cells may change so; to users a part of a
+    query, which would give the rows of neither time.
+    """
+    before = old.live()
+    for node in operators:
+        now, entry = forgets_keys_after(node), before.get(str(node.name))
+        if now is None or entry is None:
+            continue
+        was = next((cell.expires_ms for cell in entry.layouts[-1].cells), None)
+        if was is not None and was != now:
+            yield _refused(node, f"{node.name} drops rows within {shown(now)}, and those before were judged within {shown(was)}")
+
+
+def _other_times(query: Query, old: QueryIdentity, times: Collection[str], stored: Stored) -> Iterator[HeadraceError]:
+    """Watermarks by another column, where an operator goes by event time, now (`times`) or before: where the watermark stands, and when
+    what is kept ends, was told by the old one.
+    """
+    by_time = [
+        entry.shape.name
+        for entry in old.live().values()
+        if entry.shape.keeps and (entry.shape.clock == EVENT or entry.shape.order == "time")
+    ]
+    by_time += [str(node.name) for node in query.operators if str(node.name) in times]
+    if not by_time:
+        return
+    known = {node["name"]: node.get("watermark") for node in stored.plan["nodes"]}
+    for source in query.sources:
+        before, now = known.get(str(source.name)), source.watermark
+        if before is not None and now is not None and before["column"] != now.column:
+            said = f"the watermark of {source.name} goes by {now.column} instead of {before['column']}"
+            yield _refused(source, f"{said}, and what {by_time[0]} keeps ends by the times in {before['column']}")
 
 
 def _refused(node: Node, message: str, first: str = "") -> HeadraceError:
     return HeadraceError("STATE_CHANGED", message, hint=f"nothing was changed: {first}{_CURE}", site=node.site)
 
 
-def _partial(sink: Sink, forerunner: _Forerunner | None, epoch: int) -> Iterator[str]:
-    """What is said of a sink that holds less than the job has read."""
+def _partial(sink: Sink, forerunner: _Forerunner | None, now: Entry, epoch: int) -> Iterator[str]:
+    """What is said of a sink that holds less than the job has read, or rows that were computed otherwise."""
     place = place_of(sink.connect())
     if not sink.connect().traits.lasting:
         yield f"{sink.name} shows what this run brings, from epoch {epoch + 1} on"
@@ -174,6 +215,8 @@ def _partial(sink: Sink, forerunner: _Forerunner | None, epoch: int) -> Iterator
         yield f"{sink.name} was left out for a while: what came then is not in {forerunner.place}"
     elif forerunner.place not in ("", place):
         yield f"{sink.name} writes to {place} from epoch {epoch + 1} on; what it wrote before stays in {forerunner.place}"
+    elif not now.shape.reads_like(forerunner.entry.shape):
+        yield f"{sink.name} gets rows that are computed in another way, from epoch {epoch + 1} on"
 
 
 def _begun(old: QueryIdentity, now: QueryIdentity, operators: Iterable[Node], epoch: int) -> Iterator[str]:

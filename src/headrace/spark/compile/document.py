@@ -23,19 +23,24 @@ from headrace.plan.meaning import MEANING
 from headrace.ports.weights import WEIGHT
 from headrace.spark.compile.feeds import Feed
 from headrace.spark.compile.fields import Document, LookupText, SinkText, SourceText, WatermarkText
-from headrace.spark.compile.identity import DEAD_LETTERS, LOOKUP, SINK, InputShape, QueryIdentity, QueryShape, Shape, repaired_scan
+from headrace.spark.compile.identity import DEAD_LETTERS, QueryIdentity, repaired_scan
 from headrace.spark.compile.levels import Query
 from headrace.spark.compile.lower import Lowering, looked_up, lower, shape
 from headrace.spark.compile.placing import deals_out, place_key
+from headrace.spark.compile.shapes import LOOKUP, SINK, InputShape, QueryShape, Shape
 from headrace.syntax import quote
 
 FORMAT = 1
 
 
-def shape_of(query: Query, at: Lowering, origins: Mapping[str, str]) -> QueryShape:
-    """What a query keeps between epochs; `origins` stand for what its operators and sinks read."""
-    operators = [replace(shape(node, query.level(str(node.name)), at), origin=origins[str(node.name)]) for node in query.operators]
-    sinks = [Shape(str(sink.name), SINK, site=sink.site, origin=origins[str(sink.name)]) for sink in query.sinks]
+def shape_of(query: Query, at: Lowering, origins: Mapping[str, str], ways: Mapping[str, str]) -> QueryShape:
+    """What a query keeps between epochs; `origins` and `ways` stand for what its operators and sinks read."""
+
+    def read(shape: Shape) -> Shape:
+        return replace(shape, origin=origins[shape.name], way=ways[shape.name])
+
+    operators = [read(shape(node, query.level(str(node.name)), at)) for node in query.operators]
+    sinks = [read(Shape(str(sink.name), SINK, site=sink.site)) for sink in query.sinks]
     lookups = [Shape(str(node.name), LOOKUP, inputs={"input": InputShape("", (), ())}, site=node.site) for node in query.looked_up]
     dead = Shape(DEAD_LETTERS, SINK)
     sources = tuple(sorted(str(source.name) for source in query.sources))

@@ -8,7 +8,7 @@ refused before anything is touched.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from headrace.durable.marks import readable
@@ -16,72 +16,20 @@ from headrace.errors import HeadraceError, Site
 from headrace.plan.codec import typed
 from headrace.plan.naming import spelled
 from headrace.spark.compile import layout, rekey, reshape
-from headrace.spark.compile.layout import Cell, Layout
+from headrace.spark.compile.layout import Layout
+from headrace.spark.compile.shapes import SINK, InputShape, QueryShape, Shape
 
 # The sink for dead letters that nobody reads; no node of a plan can have this name.
 DEAD_LETTERS = "#dead_letters"
 
-PROGRAM, SINK, LOOKUP = "program", "sink", "lookup"
-
 _TEXTS = tuple[str, ...]
+# of a shape; an absent one is not known
+_HASHES = ("content", "origin", "way", "says")
 
 
 def repaired_scan(source: str) -> str:
     """What the scan of a source's repaired rows is called; no source can have this name."""
     return f"{source}#repaired"
-
-
-@dataclass(frozen=True)
-class InputShape:
-    """One input of a program: its row, and where its key and time columns come from (texts back to the source or program)."""
-
-    schema: str
-    key: tuple[str, ...]
-    time: tuple[str, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        return {"schema": self.schema, "key": list(self.key), "time": list(self.time)}
-
-    @classmethod
-    def from_json(cls, value: dict[str, Any]) -> InputShape:
-        return cls(typed(value["schema"], str), typed(value["key"], _TEXTS), typed(value["time"], _TEXTS))
-
-
-@dataclass(frozen=True)
-class Shape:
-    """What an operator keeps between epochs, as the plan asks for it. A sink or a lookup keeps nothing but its number.
-
-    `content` is all that an operator of a query says: its state is of use to no other. `origin` stands for what its rows, or those of a
-    sink, went through before (`origins`).
-    """
-
-    name: str
-    kind: str
-    level: int = 0
-    key: str = ""
-    order: str = ""
-    clock: str = "none"
-    inputs: dict[str, InputShape] = field(default_factory=dict)
-    cells: tuple[Cell, ...] = ()
-    site: Site | None = None
-    content: str = ""
-    origin: str = ""
-
-    @property
-    def keeps(self) -> bool:
-        """Whether it has a place in a level, with state there."""
-        return self.kind not in (SINK, LOOKUP)
-
-
-@dataclass(frozen=True)
-class QueryShape:
-    """One query of the job: what it reads, how many levels it has and by which clock, its operators and sinks."""
-
-    name: str
-    sources: tuple[str, ...]
-    levels: int
-    clock: str
-    shapes: tuple[Shape, ...]
 
 
 @dataclass(frozen=True)
@@ -100,7 +48,7 @@ class Entry:
             value |= {"level": shape.level, "key": shape.key, "order": shape.order, "clock": shape.clock}
             value["inputs"] = {name: one.to_json() for name, one in shape.inputs.items()}
             value["layouts"] = [one.to_json() for one in self.layouts]
-        return value | {field: text for field, text in (("content", shape.content), ("origin", shape.origin)) if text}
+        return value | {name: text for name in _HASHES if (text := getattr(shape, name))}
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Entry:
@@ -113,8 +61,7 @@ class Entry:
             typed(value.get("order", ""), str),
             typed(value.get("clock", "none"), str),
             inputs,
-            content=typed(value.get("content", ""), str),
-            origin=typed(value.get("origin", ""), str),
+            **{name: typed(value.get(name, ""), str) for name in _HASHES},
         )
         layouts = tuple(Layout.from_json(one) for one in value.get("layouts", []))
         if shape.keeps and not layouts:
@@ -328,15 +275,22 @@ _TIMES = {"none": "neither a watermark nor timers", "event": "a watermark", "pro
 
 # What must not change while there is state, in the words of the refusal; each says what is new, or nothing.
 _RULES: tuple[Callable[[Shape, Shape], str | None], ...] = (
-    lambda old, new: "computes something else than before" if old.content != new.content else None,
+    lambda old, new: _other_columns(old, new) or "computes something else than before" if not new.computes_like(old) else None,
     # A program takes rows as they come. Checkpoints of earlier versions have no origins.
-    lambda old, new: (
-        "reads rows that are computed in another way" if old.content and old.origin and new.origin and old.origin != new.origin else None
-    ),
+    lambda old, new: "reads rows that are computed in another way" if old.content and not new.reads_like(old) else None,
     lambda old, new: f"moved from level {old.level} to level {new.level}" if old.level != new.level else None,
     lambda old, new: f'has order="{new.order}" instead of "{old.order}"' if old.order != new.order else None,
     lambda old, new: f"has timers of {new.clock} time instead of {old.clock}" if _clock(old) != _clock(new) else None,
 )
+
+
+def _other_columns(old: Shape, new: Shape) -> str | None:
+    """How the columns that an operator of a query reads have changed; what it says may be the same."""
+    for name, before in old.inputs.items():
+        said = reshape.difference(before.schema, new.inputs[name].schema) if name in new.inputs else None
+        if said:
+            return f"reads rows with other columns: {said}"
+    return None
 
 
 def _clock(shape: Shape) -> str:

@@ -21,10 +21,10 @@ from headrace.plan import DisplayNames, Node, Plan, displayed
 from headrace.plan.meaning import MEANING
 from headrace.spark.compile.document import shape_of
 from headrace.spark.compile.feeds import Feeds
-from headrace.spark.compile.identity import QueryShape
 from headrace.spark.compile.levels import Query, cut
 from headrace.spark.compile.lower import Lowering
-from headrace.spark.compile.origin import origins
+from headrace.spark.compile.origin import origins, ways
+from headrace.spark.compile.shapes import QueryShape
 
 
 @dataclass(frozen=True)
@@ -98,8 +98,8 @@ def _compiled(plan: Plan) -> SparkJob:
         schemas = check(plan)
     at = Lowering(plan, schemas, Feeds(plan, schemas.of))
     queries = cut(plan, clocks(plan), schemas.timed.keys())
-    before = origins(asked, plan)
-    return SparkJob(at, asked, rewritten, queries, tuple(shape_of(query, at, before) for query in queries), outside)
+    read = origins(asked, plan), ways(asked, plan)
+    return SparkJob(at, asked, rewritten, queries, tuple(shape_of(query, at, *read) for query in queries), outside)
 
 
 def _one_sink_a_folder(plan: Plan) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from typing import Any
 
-from headrace.plan import Node, Plan
+from headrace.ops import Lookup
+from headrace.plan import Node, Plan, Role
 from headrace.plan.codec import encode, without_sites
 
 
@@ -24,25 +26,49 @@ def origins(asked: Plan, optimised: Plan) -> dict[str, str]:
     >>> origin("amount > 5") == origin("amount > 5"), origin("amount > 5") == origin("amount > 6")
     (True, False)
     """
+    return _origins(asked, optimised, _text, _passed)
+
+
+def ways(asked: Plan, optimised: Plan) -> dict[str, str]:
+    """Origins that also tell apart the outputs of a program, and the rows of tables that never change, which are a part of the job. The
+    names of what the rows go through are no part of them. Checkpoints of earlier versions have origins alone.
+    """
+    return _origins(asked, optimised, _saying, lambda node: _passed(node) or node.role is Role.OUTPUT)
+
+
+def _origins(asked: Plan, optimised: Plan, text_of: Callable[[Node], dict[str, Any]], passed: Callable[[Node], bool]) -> dict[str, str]:
     contents: dict[str, str] = {}
     texts: dict[str, dict[str, Any]] = {}
     found: dict[str, str] = {}
     for plan in (asked, optimised):
         for name, node in plan.nodes.items():
-            text = _text(node)
+            text = text_of(node)
             if name in texts and (texts[name] == text or not node.passing):
                 continue
             texts[name] = text
             before = [contents[str(one.name)] for one in node.inputs]
             found[name] = _digest(before)
-            contents[name] = _digest([text, before]) if node.passing or node.by_content else name
+            contents[name] = _digest([text, before]) if passed(node) else name
     return found
+
+
+def _passed(node: Node) -> bool:
+    """Whether an origin goes on in front of a node."""
+    return node.passing or node.by_content
 
 
 def _text(node: Node) -> dict[str, Any]:
     """What a node says, its inputs by their names, but for the options of a connector: where it reads may change."""
     text = without_sites(encode(node, {node: "", **{before: str(before.name) for before in node.inputs}}))
     return {key: value for key, value in text.items() if key != "options"}
+
+
+def _saying(node: Node) -> dict[str, Any]:
+    """What a node says without any names; with what stands for the table, if a key has the same rows there for ever."""
+    text = without_sites(encode(node, {node: "", **dict.fromkeys(node.inputs, "")}))
+    del text["name"]
+    options = text.pop("options", None)
+    return {**text, "options": options, "rows": node.connect().digest} if isinstance(node, Lookup) and node.repeatable else text
 
 
 def _digest(value: Any) -> str:

@@ -28,3 +28,15 @@ def columns(old: str, new: str, renamed: Mapping[str, str]) -> tuple[int, ...] |
         return None
     fits = all(place < 0 or widens(str(was[place].type), str(field.type)) for place, field in zip(found, now, strict=True))
     return found if fits else None
+
+
+def difference(old: str, new: str) -> str | None:
+    """How the columns of a schema differ from those of an older one, in words; None if they do not.
+
+    >>> difference("a int, b string", "a bigint, c date"), difference("a int, b string", "b string, a int")
+    ('a is bigint instead of int, b is gone, c is new', 'they are in another order')
+    """
+    was, now = ({field.name: str(field.type) for field in parse_schema(schema).fields} for schema in (old, new))
+    changed = [f"{name} is {now[name]} instead of {type}" for name, type in was.items() if name in now and now[name] != type]
+    changed += [f"{name} is gone" for name in was if name not in now] + [f"{name} is new" for name in now if name not in was]
+    return ", ".join(changed) or (None if list(was) == list(now) else "they are in another order")

@@ -21,7 +21,7 @@ from headrace.durable.sums import text_of
 from headrace.errors import HeadraceError
 from headrace.jvm.frames import java_session
 from headrace.jvm.session import jvm, session
-from headrace.spark.checkpoint.compare import identified, with_frozen_schemas
+from headrace.spark.checkpoint.compare import identified, refuse_in_mid_epoch, with_frozen_schemas
 from headrace.spark.checkpoint.folder import MIGRATED, Checkpoint, Stored, migrated, unusable
 from headrace.spark.checkpoint.lease import Lease, is_lock
 from headrace.spark.checkpoint.relocation import mend
@@ -34,6 +34,8 @@ from headrace.spark.migrate.migration import Migrated, Migration
 from headrace.spark.migrate.parts import MigrationText
 from headrace.spark.migrate.rewrite import Rewrite, rewrites
 from headrace.spark.run.failures import full, of_java
+from headrace.spark.run.holders import holders
+from headrace.spark.run.outlets import each, outlets_of, provide
 
 Json = dict[str, Any]
 
@@ -65,6 +67,7 @@ def migrate(job: SparkJob, old: Path, new: Path, *, dry_run: bool = False) -> Mi
         totals = {query.name: checkpoint.record(query.name).totals for query in stored.identity.queries}
         refuse_mixed_results(job, stored, identity, names, totals)
         check_computed(job, [identity.query(name) for name in names.values()])
+        _refuse_in_mid_epoch(job, checkpoint, stored, names)
         found = {query.name: rewrites(stored.identity, identity, query) for query in stored.identity.queries}
         programs = [Migrated(one.name, one.rewritten, one.projected) for made in found.values() for one in made]
         if not any(one.rewritten for one in programs):
@@ -73,6 +76,15 @@ def migrate(job: SparkJob, old: Path, new: Path, *, dry_run: bool = False) -> Mi
             counts = _Making(job, stored, identity, old, checkpoint.lease.term, new, found).run()
             programs = [replace(program, **counts.get(program.program, {})) for program in programs]
         return Migration(job.plan.job, old, new, tuple(programs), dry_run, time.monotonic() - began)
+
+
+def _refuse_in_mid_epoch(job: SparkJob, checkpoint: Checkpoint, stored: Stored, names: Mapping[str, str]) -> None:
+    """An epoch that a sink holds is ended by the version that began it: it has its rows."""
+    if all(checkpoint.unfinished(name) is None for name in names.values()):
+        return
+    provide(job)
+    outlets = {name: outlets_of(job, query, checkpoint.dead_letters(name)) for query, name in each(job, names)}
+    refuse_in_mid_epoch(job.plan, stored.plan, holders(job, checkpoint, stored, names, outlets))
 
 
 def _nothing(what: str, cure: str) -> HeadraceError:

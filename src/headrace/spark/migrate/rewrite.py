@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from headrace.schema import parse_schema
-from headrace.spark.compile.identity import Entry, Identity, QueryIdentity, Shape, held_columns, key_columns
+from headrace.spark.compile.identity import Entry, Identity, QueryIdentity, held_columns, key_columns
 from headrace.spark.compile.layout import Cell
 from headrace.spark.compile.lower import kept_cell
+from headrace.spark.compile.shapes import Shape
 from headrace.spark.migrate.parts import CellChangeText, ChangeText, HeldChangeText, ProgramChangeText, RowChangeText
 
 

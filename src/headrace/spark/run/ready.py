@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from headrace import ports
@@ -13,18 +13,20 @@ from headrace.jvm import fetch
 from headrace.jvm.packages import require
 from headrace.jvm.session import session
 from headrace.masking import leaving
+from headrace.ops.expect import conditions_of
 from headrace.ops.operator import connected_of
-from headrace.plan import displayed
+from headrace.plan import displayed, order
 from headrace.spark.checkpoint import repaired
 from headrace.spark.checkpoint.compare import identified, refuse_in_mid_epoch, with_frozen_schemas
 from headrace.spark.checkpoint.folder import Checkpoint, Stored, migrated
+from headrace.spark.checkpoint.record import Totals
 from headrace.spark.checkpoint.succession import refuse_mixed_results
 from headrace.spark.compile.computed import check_computed
 from headrace.spark.compile.identity import Identity
 from headrace.spark.compile.job import SparkJob
 from headrace.spark.compile.levels import Query
-from headrace.spark.compile.placing import in_parts
 from headrace.spark.run.ahead import refuse_other_history
+from headrace.spark.run.holders import holders
 from headrace.spark.run.outlets import Outlet, at, each, outlets_of
 
 
@@ -60,11 +62,12 @@ def ready(job: SparkJob, checkpoint: Checkpoint, partitions: int | None, *, fres
     if stored is not None and not fresh:
         totals = {query.name: checkpoint.record(query.name).totals for query in stored.identity.queries}
         notices = refuse_mixed_results(job, stored, identity, names, totals, _marks(job, checkpoint, outlets))
+        notices += tuple(line for query, name in each(job, names) if name in totals for line in _recounted(query, totals[name]))
         for name in outlets:
             anew[name] = refuse_other_history(job, checkpoint, name, outlets)
     check_computed(job, [identity.query(name) for name in names.values()])
     if stored is not None and not fresh:
-        refuse_in_mid_epoch(job.plan, stored.plan, _unfinished(job, checkpoint, names))
+        refuse_in_mid_epoch(job.plan, stored.plan, holders(job, checkpoint, stored, names, outlets))
         for query, name in each(job, names):
             if checkpoint.unfinished(name) is not None and not anew[name]:
                 _refuse_other_input(job, checkpoint, query, name)
@@ -117,10 +120,12 @@ def _suit(job: SparkJob, starting: bool) -> None:
                         raise
 
 
-def _unfinished(job: SparkJob, checkpoint: Checkpoint, names: Mapping[str, str]) -> dict[str, int]:
-    """The epochs that come again, of sinks that may have them in part."""
-    found = [(sink, checkpoint.unfinished(name)) for query, name in each(job, names) for sink in query.sinks if in_parts(sink)]
-    return {str(sink.name): epoch for sink, epoch in found if epoch is not None}
+def _recounted(query: Query, totals: Totals) -> Iterator[str]:
+    """What is said of expectations whose condition is another: there the counts are over less than the job has read."""
+    for node, name in totals.changed(conditions_of(order(query.sinks))):
+        if any(totals.of_source(node, f"{outcome} {name}") for outcome in ("passed", "violated")):
+            said = "has another condition" if name in (totals.conditions or {}).get(node, {}) else "was left out for a while"
+            yield f"the expectation {name} of {node} {said}: rows are counted for it from epoch {totals.epoch + 1} on"
 
 
 def _refuse_other_input(job: SparkJob, checkpoint: Checkpoint, query: Query, name: str) -> None:

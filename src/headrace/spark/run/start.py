@@ -14,7 +14,8 @@ from headrace.errors import HeadraceError
 from headrace.jvm.session import session
 from headrace.masking import leaving
 from headrace.ops import Lookup, Source
-from headrace.plan import DisplayNames, Plan
+from headrace.ops.expect import conditions_of
+from headrace.plan import DisplayNames, Plan, order
 from headrace.ports import aside
 from headrace.spark.checkpoint import repaired, torn
 from headrace.spark.checkpoint.folder import Checkpoint, Stored
@@ -234,7 +235,9 @@ def _started(
     document = build(query, identity, job.at, readers, stages, partitions, asks)
     history = checkpoint.history(identity.name, job.plan.fingerprint)
     history.tidy()
-    committer = Committer(sinks, checkpoint.record(identity.name), history, checkpoint.lease.check, clock or time.monotonic)
+    record = checkpoint.record(identity.name)
+    record.expect(conditions_of(order(query.sinks)))
+    committer = Committer(sinks, record, history, checkpoint.lease.check, clock or time.monotonic)
     began = committer.record.totals
     handle = start_query(
         spark,

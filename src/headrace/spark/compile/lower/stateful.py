@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -32,9 +32,10 @@ from headrace.ops.relational import Stateful
 from headrace.plan.codec import encode, without_sites
 from headrace.schema import Struct, parse_schema
 from headrace.spark.compile.feeds import lineage
-from headrace.spark.compile.identity import Entry, InputShape, Shape
+from headrace.spark.compile.identity import Entry
 from headrace.spark.compile.layout import Cell
 from headrace.spark.compile.lower.operator import Lowering
+from headrace.spark.compile.shapes import InputShape, Shape
 from headrace.syntax import references
 
 
@@ -57,7 +58,8 @@ def shape(node: Stateful, level: int, at: Lowering) -> Shape:
         {inlet.name: _input(node, inlet, at) for inlet in sorted(found, key=lambda inlet: inlet.side)},
         cells,
         node.site,
-        "" if node.outlives_edits else _content(node, found, ending),
+        content=_content(node, found, ending, [str(before.name) for before in node.inputs]),
+        says=_content(node, found, ending, [""] * len(node.inputs)),
     )
 
 
@@ -76,9 +78,11 @@ def _input(node: Stateful, inlet: Inlet, at: Lowering) -> InputShape:
     )
 
 
-def _content(node: Stateful, found: tuple[Inlet, ...], ending: EndingText | None) -> str:
-    """All that an operator says, as a hash: its state is of use to no other."""
-    content = without_sites(encode(node, {node: str(node.name), **{before: str(before.name) for before in node.inputs}}))
+def _content(node: Stateful, found: tuple[Inlet, ...], ending: EndingText | None, inputs: Sequence[str]) -> str:
+    """All that an operator says, as a hash: its state is of use to no other. `inputs` are the names by which it speaks of them."""
+    if node.outlives_edits:
+        return ""
+    content = without_sites(encode(node, {node: str(node.name), **dict(zip(node.inputs, inputs, strict=True))}))
     content |= {"inputs": [inlet.schema for inlet in found], "key": found[0].key_schema}
     content |= {} if ending is None else ending.to_json()
     del content["name"]

@@ -1,0 +1,70 @@
+"""Sinks that hold an epoch which was cut off: it comes again, and they keep what they have of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from headrace.errors import HeadraceError
+from headrace.ops.sink import options_of, restored_sink
+from headrace.schema import Struct
+from headrace.spark.checkpoint.folder import Checkpoint, Stored
+from headrace.spark.compile.identity import DEAD_LETTERS
+from headrace.spark.compile.job import SparkJob
+from headrace.spark.compile.placing import in_parts
+from headrace.spark.compile.shapes import SINK
+from headrace.spark.run.outlets import Outlet, at, each
+
+
+def holders(
+    job: SparkJob, checkpoint: Checkpoint, stored: Stored, names: Mapping[str, str], outlets: Mapping[str, Sequence[Outlet]]
+) -> dict[str, int]:
+    """The sinks that hold the epoch of their query that comes again, or may have it in part, each with that epoch: those of the job, and
+    those of the version before that are gone or write elsewhere now.
+    """
+    found: dict[str, int] = {}
+    for query, name in each(job, names):
+        epoch = checkpoint.unfinished(name)
+        if epoch is None:
+            continue
+        here = {one.name: one for one in outlets[name]}
+        sinks = [sink for sink in here if sink != DEAD_LETTERS]
+        holding = {one.name for one in _holding(job, checkpoint, stored, name, epoch, here)}
+        if checkpoint.record(name).totals.epoch >= epoch or DEAD_LETTERS in holding:
+            # all sinks have it; or letters of all that the query computes are there
+            holding.update(sinks)
+        holding.update(str(sink.name) for sink in query.sinks if in_parts(sink))
+        found |= {sink: epoch for sink in (*sinks, *sorted(holding - here.keys())) if sink in holding}
+    return found
+
+
+def _holding(job: SparkJob, checkpoint: Checkpoint, stored: Stored, query: str, epoch: int, here: Mapping[str, Outlet]) -> Iterator[Outlet]:
+    """The sinks whose mark is of the epoch, where they write now or wrote before."""
+    identity = checkpoint.history(query).of(epoch)
+    for one in (*here.values(), *_before(stored, query, here)):
+        try:
+            with at(one.node):
+                mark = one.sink.mark(one.context(job, checkpoint, query))
+        except HeadraceError:
+            if one.name in here:
+                raise
+            continue  # it is gone, and what cannot be asked any more is not written any more
+        if mark is not None and mark.epoch == epoch and mark.agrees(identity):
+            yield one
+
+
+def _before(stored: Stored, query: str, here: Mapping[str, Outlet]) -> Iterator[Outlet]:
+    """The sinks of the version before that are gone, or have other options now."""
+    nodes = {node["name"]: node for node in stored.plan["nodes"]}
+    known = next((one.live() for one in stored.identity.queries if one.name == query), {})
+    for name, entry in known.items():
+        node, now = nodes.get(name), here.get(name)
+        if entry.shape.kind != SINK or node is None:
+            continue
+        if now is None:
+            with suppress(HeadraceError):  # its connector may not be installed any more
+                yield Outlet(name, restored_sink(node["connector"], node["options"]), Struct(()), node["mode"])
+        elif json.loads(json.dumps(options_of(now.sink))) != node["options"]:
+            yield replace(now, sink=restored_sink(node["connector"], node["options"]))

@@ -1,0 +1,137 @@
+"""Another version of a job in the middle of an epoch that a sink holds: only the version that began it ends it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import headrace as hr
+from headrace.errors import HeadraceError
+from headrace.points import point
+from headrace.spark.run import epochs
+from tests.spark.engine import jobs
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+
+def counting(by: int) -> type[hr.Program]:
+    class Count(hr.Program):
+        n = hr.Value("int", default=0)
+
+        def on_event(self, e: Any) -> None:
+            self.n.set(self.n.get() + by)
+            hr.emit(card=self.key.card, n=self.n.get())
+
+    return Count
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def put(number: int) -> None:
+    jobs.put(Path("in"), f"{number}.json", [json.dumps({"card": "a", "i": number})])
+
+
+def run(by: int = 1, out: str = "out", name: str = "out", more: str | None = None) -> None:
+    charges = hr.read.files("in", format="json", schema="card string, i int", name="charges", files_per_epoch=1)
+    counts = charges.key_by("card").process(counting(by)).named("counts")
+    other = [] if more is None else [charges.filter(more).write.files("more", format="json", name="more")]
+    hr.job("j", counts.write.files(out, format="json", name=name), *other).run(checkpoint="ck", progress=False, flush=False)
+
+
+def cut_off(monkeypatch: pytest.MonkeyPatch, name: str, of: str = "", **version: Any) -> None:
+    """Run until the second epoch passes a point."""
+    passed: list[str] = []
+
+    def fails(at: str, what: str = "") -> None:
+        point(at, what)
+        if (at, what) == (name, of or what):
+            passed.append(what)
+            if len(passed) == 2:
+                raise RuntimeError("cut off")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(epochs, "point", fails)
+        with pytest.raises(HeadraceError, match="cut off"):
+            run(**version)
+
+
+def numbers(folder: str = "out") -> list[int]:
+    return sorted(row["n"] for row in jobs.lines(Path(folder)))
+
+
+REFUSED = "EPOCH_UNFINISHED: {}: epoch 1 was cut off, and {} since"
+
+
+@pytest.mark.parametrize("where", ["after sink commit", "after the record"])
+def test_a_handler_that_is_edited(monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+    """Its state would have rows of the new handler, and the sink those of the old one."""
+    put(1)
+    put(2)
+    cut_off(monkeypatch, where)
+    assert numbers() == [1, 2]
+    for _ in range(2):
+        with pytest.raises(HeadraceError, match=REFUSED.format("out", "counts is not what it was")):
+            run(by=10)
+    run()
+    put(3)
+    run(by=10)
+    assert numbers() == [1, 2, 12]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"out": "else"}, "out is not what it was"),
+        ({"out": "else", "name": "other"}, "out has gone"),
+    ],
+)
+def test_a_sink_that_writes_elsewhere(monkeypatch: pytest.MonkeyPatch, change: dict[str, str], said: str) -> None:
+    """Rows of the epoch would be there and here."""
+    put(1)
+    put(2)
+    cut_off(monkeypatch, "after sink commit", "out")
+    with pytest.raises(HeadraceError, match=REFUSED.format("out", said)):
+        run(**change)
+    run()
+    put(3)
+    run(**change)
+    assert (numbers(), numbers("else")) == ([1, 2], [3])
+
+
+def test_an_epoch_that_no_sink_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The edit may be what lets it end."""
+    put(1)
+    put(2)
+    cut_off(monkeypatch, "before sink commit")
+    run(by=10)
+    assert numbers() == [1, 11]
+
+
+def test_what_a_sink_reads_that_does_not_hold_the_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
+    put(1)
+    put(2)
+    cut_off(monkeypatch, "before sink commit", "more", more="i > 0")
+    assert (numbers(), len(jobs.lines(Path("more")))) == ([1, 2], 1)
+    with pytest.raises(HeadraceError, match=REFUSED.format("out", "counts is not what it was")):
+        run(by=10, more="i > 0")
+    run(more="i > 5")
+    assert (numbers(), len(jobs.lines(Path("more")))) == ([1, 2], 1)
+
+
+def test_a_rewrite_in_the_middle_of_an_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The new checkpoint is of the new version, whose start would find nothing changed."""
+    put(1)
+    put(2)
+    cut_off(monkeypatch, "after sink commit")
+    charges = hr.read.files("in", format="json", schema="card string, i int", name="charges", files_per_epoch=1)
+    counts = charges.key_by("card").process(counting(10)).named("counts")
+    job = hr.job("j", counts.write.files("out", format="json", name="out"))
+    with pytest.raises(HeadraceError, match=REFUSED.format("out", "counts is not what it was")):
+        job.migrate("new", checkpoint="ck")
