@@ -76,6 +76,10 @@ class Sink(ports.Sink):
     def describe(self) -> str:
         return f"foreach_batch {self.place.partition(':')[2].rpartition('.')[2]}"
 
+    def may_open(self, context: ports.SinkContext) -> None:
+        if self.function is None:
+            _imported(self.place)
+
     def open(self, context: ports.SinkContext) -> None:
         self._context = context
         if self.function is None:

@@ -115,8 +115,8 @@ class Sink(ABC):
     """A sink with its options. The constructor takes what `.write.<connector>(...)` takes (`name=`, `mode=` and `on_refused=` are not its
     business).
 
-    Methods without a body here may be left out. The engine calls `suits`, `mark`, `open`, `recover`, `stage`, then `commit` once per epoch
-    in order (again for an epoch whose end was not seen), `close`.
+    Methods without a body here may be left out. The engine calls `suits`, `mark`, with `fresh` `may_open`, `open`, `recover`, `stage`, then
+    `commit` once per epoch in order (again for an epoch whose end was not seen), `close`.
     """
 
     does: ClassVar[str] = "write"
@@ -196,6 +196,11 @@ class Sink(ABC):
         work `Sink.mark` gives that epoch. Raises CANNOT_REWIND where later rows cannot be taken back exactly, or are not of this job alone.
         """
         raise cannot_rewind(context.name, f"a {self.connector} sink cannot take back what was written")
+
+    def may_open(self, context: SinkContext) -> None:  # noqa: B027  # a sink that keeps nothing refuses nothing
+        """Complain of what `open` would refuse, without changing anything: a place of another job, a table that does not fit, a server that
+        is away, a secret that is missing. Asked of all sinks before a fresh start empties any of them.
+        """
 
     @abstractmethod
     def open(self, context: SinkContext) -> None:

@@ -145,6 +145,12 @@ class Sink(SinkOptions, ports.Sink):
         self._same(context, there.get("topic_id"))
         return ports.Mark(there["epoch"], there["identity"], fades=True) if there else ports.Mark(exists=False)
 
+    def may_open(self, context: ports.SinkContext) -> None:
+        kafka = jvm(context.session).headrace.kafka
+        there = self._told(kafka.Target.look(self.topic, self._id_in(context), context.partitions, self._settings()))
+        if not there and self.create is None:
+            raise problem("TOPIC_MISSING", self.cluster, self.topic, "")
+
     def open(self, context: ports.SinkContext) -> None:
         kafka = jvm(context.session).headrace.kafka
         self._context = context
