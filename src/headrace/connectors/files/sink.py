@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import headrace.ports as ports
 from headrace.connectors.files.folders import (
     FORMATS,
+    TEXTS,
     for_spark,
     whole_times,
 )
@@ -24,6 +25,8 @@ from headrace.schema import Struct
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_OF_WRITING = ("compression", "maxrecordsperfile", "ignorenullfields")
+"""Options that no reader has to know."""
 _CLEANS = "staged files of an epoch that was not committed, until the next start"
 
 
@@ -80,6 +83,17 @@ class Sink(ports.Options, ports.Sink):
     def _remote(self) -> bool:
         """Whether it writes to a store that is no file system of this machine."""
         return paths.local(self.path) is None
+
+    def written_as(self, mode: str, schema: Struct) -> dict[str, Any]:
+        text = self.format in TEXTS
+        options = {name: value for name, value in self.writer_options.items() if name.lower() not in _OF_WRITING}
+        return {
+            "format": self.format,
+            "partition_by": list(self.partition_by),
+            "mode": mode,
+            **({"options": options} if text else {}),
+            "columns": {field.name: "" if text else field.type.text for field in schema.fields},
+        }
 
     @classmethod
     def called(cls, options: Mapping[str, Any]) -> str:

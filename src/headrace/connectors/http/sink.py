@@ -89,6 +89,10 @@ class Sink(ports.Options, ports.Sink):
     def lays_out(self) -> dict[str, Any]:
         return {"url": self.url, "format": self.format, "batch": self.batch, "idempotent": self.idempotent}
 
+    def written_as(self, mode: str, schema: Struct) -> dict[str, Any]:
+        # A server keeps what it makes of them.
+        return {}
+
     def describe(self) -> str:
         return f"http {self.url.partition('?')[0]}"
 

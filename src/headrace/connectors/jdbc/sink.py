@@ -102,6 +102,10 @@ class Sink(ports.Options, ports.Sink):
     def called(cls, options: Mapping[str, Any]) -> str:
         return str(options["table"]).rpartition(".")[2]
 
+    def written_as(self, mode: str, schema: Struct) -> dict[str, Any]:
+        # The table knows: a key has a unique index.
+        return {}
+
     def describe(self) -> str:
         return f"table {'.'.join(self.place)} of {self.address}{' by ' + ', '.join(self.key) if self.key else ''}"
 

@@ -100,6 +100,11 @@ class Sink(SinkOptions, ports.Sink):
     def system(self) -> str:
         return f"records as {self.layout.value}"
 
+    def written_as(self, mode: str, schema: Struct) -> dict[str, Any]:
+        # A key by which nothing is replaced only says in which partition a record lies.
+        keyed = {} if mode == "append" else {"key": list(self.key)}
+        return {"mode": mode, "value": self.layout.value, "key_format": self.layout.key_format or "json", **keyed}
+
     @classmethod
     def called(cls, options: Mapping[str, Any]) -> str:
         return str(options["topic"])

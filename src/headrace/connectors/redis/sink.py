@@ -110,6 +110,9 @@ class Sink(ports.Options, ports.Sink):
     def owns(self) -> str:
         return f"{self._spelled}, keys {self.prefix}*"
 
+    def written_as(self, mode: str, schema: Struct) -> dict[str, Any]:
+        return {"key": [name.lower() for name in self.key], "value": self.value}
+
     @classmethod
     def called(cls, options: Mapping[str, Any]) -> str:
         return str(options["prefix"]).strip(":/.- ")

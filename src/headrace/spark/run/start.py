@@ -193,13 +193,14 @@ def _open(job: SparkJob, identity: QueryIdentity, checkpoint: Checkpoint, outlet
     """Open the sinks of a query, and let each mend what a killed run left."""
     found: dict[int, OpenSink] = {}
     live = identity.live()
+    written = checkpoint.record(identity.name).totals.written.values()
     for one in outlets:
         context = one.context(job, checkpoint, identity.name)
         with at(one.node):
             one.sink.open(context)
             opened.callback(one.sink.close)
             one.sink.recover()
-        found[live[one.name].op] = one.opened(live[one.name].op, context)
+        found[live[one.name].op] = one.opened(live[one.name].op, context, written)
     return found
 
 
