@@ -47,7 +47,7 @@ def target(database: Database, dialect: Dialect, place: tuple[str, ...], schema:
         raise ConnectorError(
             "TABLE_SCHEMA",
             f"the table {name} has no unique index over {listed}, so rows cannot be replaced by {'it' if len(keys) == 1 else 'them'}",
-            hint=f"add one: ALTER TABLE {dialect.quote(*place)} ADD PRIMARY KEY ({dialect.names(keys)})",
+            hint=f"add one: {dialect.unique_made(place, keys)}",
         )
     casts = {
         column.name: cast
