@@ -197,6 +197,11 @@ class Sink(ABC):
         """
         return None
 
+    def examine(self, context: SinkContext) -> None:  # noqa: B027  # most sinks cannot tell, or refuse a start
+        """Complain of rows that it has written and that are gone, as far as a look at its place tells, and change nothing. It may take its
+        time: `headrace doctor` asks this, and no start does.
+        """
+
     def rewind(self, context: SinkContext, mark: Mark) -> Rewind:
         """How the sink comes back to an epoch that it held, -1 for none, found without changing anything and before it opens. After the
         work `Sink.mark` gives that epoch. Raises CANNOT_REWIND where later rows cannot be taken back exactly, or are not of this job alone.

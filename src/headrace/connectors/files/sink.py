@@ -15,7 +15,7 @@ from headrace.connectors.files.folders import (
 )
 from headrace.connectors.files.remote import PREFIX, RemoteManifest
 from headrace.connectors.files.withdrawing import rewound
-from headrace.durable.manifest import Manifest, Owner, StagedFile, clears, committed_files, may_write
+from headrace.durable.manifest import Manifest, Owner, StagedFile, clears, committed_files, files_gone, may_write
 from headrace.errors import ConnectorError, here
 from headrace.masking import masked_problem
 from headrace.ports import option, paths
@@ -124,6 +124,10 @@ class Sink(ports.Options, ports.Sink):
         if owner is not None and (owner.checkpoint, owner.query) != (context.checkpoint_id, context.query):
             return ports.Mark()
         return manifest.mark()
+
+    def examine(self, context: ports.SinkContext) -> None:
+        if lost := self._manifest_of(context).lost():
+            raise files_gone(lost)
 
     def rewind(self, context: ports.SinkContext, mark: ports.Mark) -> ports.Rewind:
         return rewound(self._manifest_of(context), context.name, mark)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +29,7 @@ from headrace.spark.run.kernel import start_query
 from headrace.spark.run.loader import lookups_of
 from headrace.spark.run.outlets import Outlet, at, each, provide
 from headrace.spark.run.query import RunningQuery
-from headrace.spark.run.ready import ready
+from headrace.spark.run.ready import Ready, ready
 from headrace.spark.run.run import Run
 
 
@@ -143,22 +143,35 @@ def begin(
 
 
 @leaving()
-def refusal(job: SparkJob, folder: Path) -> HeadraceError | None:
-    """Why a start of a job on a checkpoint would be refused; None if nothing speaks against it. Nothing is changed."""
+def looked_at(job: SparkJob, folder: Path) -> tuple[HeadraceError | None, tuple[HeadraceError, ...]]:
+    """Why a start of a job on a checkpoint would be refused, None if nothing speaks against it; and then what its sinks have lost.
+    Nothing is changed.
+    """
     checkpoint: Checkpoint | None = None
     try:
         _provide(job)
         checkpoint = Checkpoint(folder)
-        ready(job, checkpoint, None)
+        return None, tuple(_losses(job, checkpoint, ready(job, checkpoint, None)))
     except HeadraceError as problem:
         if checkpoint is not None:
             _displayed(problem, job, checkpoint)
-        return problem
+        return problem, ()
     finally:
         if checkpoint is not None:
             checkpoint.lease.decline()
             checkpoint.close()
-    return None
+
+
+def _losses(job: SparkJob, checkpoint: Checkpoint, state: Ready) -> Iterator[HeadraceError]:
+    """What the sinks, and the dead letters, hold no longer."""
+    for query, outlets in state.outlets.items():
+        for one in outlets:
+            try:
+                with at(one.node):
+                    one.sink.examine(one.context(job, checkpoint, query))
+            except HeadraceError as problem:
+                _displayed(problem, job, checkpoint)
+                yield problem
 
 
 def _provide(job: SparkJob) -> None:
