@@ -357,18 +357,24 @@ def test_a_column_of_another_type(place: Place) -> None:
 
 def test_no_unique_index(place: Place) -> None:
     tick = "`" if place.kind == "mariadb" else '"'
+    cure = f"ALTER TABLE {tick}t{tick} ADD UNIQUE ({tick}a{tick})"
+    if place.kind == "sqlite":
+        cure = 'CREATE UNIQUE INDEX "t_a" ON "t" ("a")'
     refused(
         place,
         f"""
         TABLE_SCHEMA: the table t has no unique index over a, so rows cannot be replaced by it
           at test_jdbc_sink.py:*: job = hr.job("refused", source.write.jdbc(place.url, "t", **{{**place.options, **options}}))
-          hint: add one: ALTER TABLE {tick}t{tick} ADD PRIMARY KEY ({tick}a{tick})
+          hint: add one: {cure}
           more: headrace error TABLE_SCHEMA
         """,
         "CREATE TABLE t (a INTEGER, b INTEGER)",
         "a int, b int",
         key="a",
     )
+    place.run(cure)
+    again = hr.job("refused", hr.read.memory([(1, 3)], "a int, b int", name="s").write.jdbc(place.url, "t", key="a", **place.options))
+    assert again.run(fresh=True, progress=False).rows == 1
 
 
 def test_a_narrow_decimal(pg: Served) -> None:

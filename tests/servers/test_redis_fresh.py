@@ -64,6 +64,16 @@ def test_a_fresh_start_leaves_the_keys_of_another_job(redis: Redis) -> None:
     assert keys(redis) == {"t:a", "t:b"}
 
 
+def test_whether_a_fresh_start_may_have_the_keys_is_asked_without_taking_them(redis: Redis) -> None:
+    write(sink(redis), 0, "a")
+    before = redis.run("HGETALL", "_headrace:t:")
+    mine = Sink(redis.url, prefix="t:", key="k", password=hr.secret(VARIABLE))
+    with pytest.raises(HeadraceError, match="TABLE_OWNED"):
+        mine.may_open(context(Path(), "k string", mode="upsert", job="other", checkpoint_id="c2", fresh=True))
+    mine.may_open(context(Path(), "k string", mode="upsert", checkpoint_id="c2", fresh=True))
+    assert (keys(redis), redis.run("HGETALL", "_headrace:t:")) == ({"t:a"}, before)
+
+
 @pytest.mark.parametrize("query", ["main", "other"])
 @pytest.mark.parametrize("fresh", [False, True])
 def test_two_sinks_of_one_start_at_the_same_keys(redis: Redis, query: str, fresh: bool) -> None:

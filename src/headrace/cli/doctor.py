@@ -89,6 +89,10 @@ def _sinks(examination: Examination) -> None:
     if examination.refusal is not None:
         print("REFUSED  the next start:")
         print(textwrap.indent(str(in_options(examination.refusal)), "         "))
+    elif examination.losses:
+        for loss in examination.losses:
+            print("LOST     from a sink:")
+            print(textwrap.indent(str(in_options(loss)), "         "))
     elif examination.compared:
         print("ok       sinks: they hold what the checkpoint has written")
     elif not examination.problems:

@@ -13,6 +13,7 @@ from headrace.errors import ConnectorError, RunError
 from headrace.masking import masked_problem
 from headrace.ports import paths
 from headrace.ports.options import wrong
+from headrace.schema import Struct
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -73,8 +74,16 @@ class Sink(ports.Sink):
         made._context = None
         return made
 
+    def written_as(self, mode: str, schema: Struct) -> dict[str, Any]:
+        # That is the function's business.
+        return {}
+
     def describe(self) -> str:
         return f"foreach_batch {self.place.partition(':')[2].rpartition('.')[2]}"
+
+    def may_open(self, context: ports.SinkContext) -> None:
+        if self.function is None:
+            _imported(self.place)
 
     def open(self, context: ports.SinkContext) -> None:
         self._context = context

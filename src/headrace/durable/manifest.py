@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
@@ -198,6 +198,17 @@ class Manifest:
         """The files of all committed epochs, in order of epoch."""
         return [self.folder / file["path"] for entry in self.entries() for file in entry["files"]]
 
+    def lost(self) -> list[Path]:
+        """Files of committed epochs that are gone, or are not as long as they were."""
+        return [self.folder / file["path"] for entry in self.entries() for file in entry["files"] if not self._whole(file)]
+
+    def _whole(self, file: dict[str, Any]) -> bool:
+        # In this order: a writer may be moving it.
+        for path in (self.folder / file["staged"], self.folder / file["path"]):
+            with suppress(FileNotFoundError):
+                return bool(path.stat().st_size == file["bytes"])
+        return False
+
     def path(self, epoch: int) -> Path:
         return self.control / Span(epoch, epoch, 0).name
 
@@ -236,6 +247,18 @@ class Manifest:
             if not staged.exists() and not final.exists():
                 return final
         return None
+
+
+def files_gone(files: Sequence[object]) -> ConnectorError:
+    """The error for files of committed epochs that are no longer what was written."""
+    named = ", ".join(map(str, files[:5]))
+    more = f" and {len(files) - 5} more" if len(files) > 5 else ""
+    verb = "belongs" if len(files) == 1 else "belong"
+    return ConnectorError(
+        "OUTPUT_MISSING",
+        f"{named}{more} {verb} to epochs that were written, and {'is' if len(files) == 1 else 'are'} gone or cut off",
+        hint="restore what is missing, or let the job that wrote it start with fresh=True and write the output anew.",
+    )
 
 
 def _missing(epoch: int, file: Path) -> ConnectorError:

@@ -16,7 +16,7 @@ from headrace.spark.checkpoint.folder import query_folder
 from headrace.spark.checkpoint.history import History
 from headrace.spark.checkpoint.lease import held_by
 from headrace.spark.checkpoint.record import recorded
-from headrace.spark.run.start import refusal
+from headrace.spark.run.start import looked_at
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Examination:
     """A checkpoint as it stands: the job, of each query the epoch that comes next, and what is wrong.
 
     `again`: queries whose next epoch was begun and cut off. `holder` names the process that works there now. `compared`: whether the job
-    itself was at hand, to look at its sinks; `refusal` is what its start would be refused for then.
+    itself was at hand, to look at its sinks; `refusal` is what its start would be refused for then, `losses` what sinks hold no longer.
     """
 
     folder: str
@@ -35,15 +35,21 @@ class Examination:
     holder: str | None
     compared: bool = False
     refusal: HeadraceError | None = None
+    losses: tuple[HeadraceError, ...] = ()
 
     @property
     def sound(self) -> bool:
         """Whether a job can go on from here: as far as the checkpoint itself tells, and its sinks, where they were `compared`."""
-        return not self.problems and self.refusal is None
+        return not self.problems and self.refusal is None and not self.losses
 
     def to_json(self) -> dict[str, Any]:
-        plain = {name: value for name, value in vars(self).items() if name != "refusal"}
-        return {**plain, "refusal": self.refusal and self.refusal.to_json(), "sound": self.sound}
+        plain = {name: value for name, value in vars(self).items() if name not in ("refusal", "losses")}
+        return {
+            **plain,
+            "losses": [loss.to_json() for loss in self.losses],
+            "refusal": self.refusal and self.refusal.to_json(),
+            "sound": self.sound,
+        }
 
 
 def examine(folder: Path) -> Examination:
@@ -63,7 +69,8 @@ def examine_job(job: Job, checkpoint: str | None = None) -> Examination:
     seen = examine(job.checkpoint(checkpoint).absolute())
     if seen.problems or seen.holder is not None:
         return seen
-    return replace(seen, compared=True, refusal=refusal(job._compiled(), Path(seen.folder)))
+    refusal, losses = looked_at(job._compiled(), Path(seen.folder))
+    return replace(seen, compared=True, refusal=refusal, losses=losses)
 
 
 def _problems(folder: Path, name: str, history: History) -> Iterator[str]:

@@ -5,6 +5,7 @@ A part with `* ? [ ] { }` begins a pattern, unless there is a file or folder of 
 
 from __future__ import annotations
 
+import errno
 import glob
 import os
 import re
@@ -118,3 +119,15 @@ def _alternatives(pattern: str) -> list[str]:
         return [pattern]
     start, end = braces.span()
     return [one for part in braces[1].split(",") for one in _alternatives(pattern[:start] + part + pattern[end:])]
+
+
+def unwritable(folder: Path) -> str | None:
+    """Why a folder of this file system cannot be made or written to, in the system's words; None if it can.
+
+    >>> unwritable(Path(__file__) / "out")
+    'Not a directory'
+    """
+    there = next(place for place in (folder, *folder.parents) if place.exists())
+    if not there.is_dir():
+        return os.strerror(errno.ENOTDIR)
+    return None if os.access(there, os.W_OK | os.X_OK) else os.strerror(errno.EACCES)

@@ -115,8 +115,8 @@ class Sink(ABC):
     """A sink with its options. The constructor takes what `.write.<connector>(...)` takes (`name=`, `mode=` and `on_refused=` are not its
     business).
 
-    Methods without a body here may be left out. The engine calls `suits`, `mark`, `open`, `recover`, `stage`, then `commit` once per epoch
-    in order (again for an epoch whose end was not seen), `close`.
+    Methods without a body here may be left out. The engine calls `suits`, `mark`, with `fresh` `may_open`, `open`, `recover`, `stage`, then
+    `commit` once per epoch in order (again for an epoch whose end was not seen), `close`.
     """
 
     does: ClassVar[str] = "write"
@@ -168,6 +168,12 @@ class Sink(ABC):
         """
         return self.options()
 
+    def written_as(self, mode: str, schema: Struct) -> dict[str, Any]:
+        """How its rows lie where it writes, as JSON: what a reader takes to be the same for all rows that are there. A start is refused
+        where this is not what it was. Of `columns`, each by name with its type or "" where a reader takes any, some may come and go.
+        """
+        return {"key": sorted(name.lower() for name in self.key), "mode": mode}
+
     @classmethod
     @abstractmethod
     def from_options(cls, options: Mapping[str, Any]) -> Self:
@@ -191,11 +197,21 @@ class Sink(ABC):
         """
         return None
 
+    def examine(self, context: SinkContext) -> None:  # noqa: B027  # most sinks cannot tell, or refuse a start
+        """Complain of rows that it has written and that are gone, as far as a look at its place tells, and change nothing. It may take its
+        time: `headrace doctor` asks this, and no start does.
+        """
+
     def rewind(self, context: SinkContext, mark: Mark) -> Rewind:
         """How the sink comes back to an epoch that it held, -1 for none, found without changing anything and before it opens. After the
         work `Sink.mark` gives that epoch. Raises CANNOT_REWIND where later rows cannot be taken back exactly, or are not of this job alone.
         """
         raise cannot_rewind(context.name, f"a {self.connector} sink cannot take back what was written")
+
+    def may_open(self, context: SinkContext) -> None:  # noqa: B027  # a sink that keeps nothing refuses nothing
+        """Complain of what `open` would refuse, without changing anything: a place of another job, a table that does not fit, a server that
+        is away, a secret that is missing. Asked of all sinks before a fresh start empties any of them.
+        """
 
     @abstractmethod
     def open(self, context: SinkContext) -> None:

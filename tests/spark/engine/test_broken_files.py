@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import headrace as hr
+from headrace.errors import HeadraceError
 from tests.spark.engine.jobs import lines
 from tests.unit.errors import check_error
 
@@ -230,3 +231,25 @@ def test_one_that_is_gone_before_it_is_read(tmp_path: Path, format: str) -> None
     (tmp_path / format / f"2{ending}").write_bytes(make(2 * ROWS))
     assert run().sources[0].broken == 1
     assert sorted(row["n"] for row in lines(tmp_path / f"out_{format}")) == list(range(ROWS, 3 * ROWS))
+
+
+def test_a_file_of_a_manifest_that_is_gone_before_it_was_read(tmp_path: Path) -> None:
+    rows = hr.read.memory([("a", 1)], "card string, n int", name="rows")
+    hr.job("made", rows.write.files(tmp_path / "out", format="json")).run(checkpoint=tmp_path / "made", progress=False)
+    (tmp_path / "out" / "stray.json").write_text("")
+
+    def read() -> hr.Job:
+        found = hr.read.files(tmp_path / "out", format="json", schema="card string, n int", name="found")
+        return hr.job("read", found.write.files(tmp_path / "again", format="json"))
+
+    (gone,) = hr.committed_files(tmp_path / "out")
+    whole = gone.read_bytes()
+    for damage in (gone.unlink, lambda: gone.write_bytes(b"")):
+        damage()
+        with pytest.raises(HeadraceError, match="OUTPUT_MISSING"):
+            read().run(checkpoint=tmp_path / "read", progress=False)
+        gone.write_bytes(whole)
+    assert read().run(checkpoint=tmp_path / "read", progress=False).rows == 1
+    # one that was read may go
+    gone.unlink()
+    read().run(checkpoint=tmp_path / "read", progress=False)

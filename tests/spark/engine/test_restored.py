@@ -105,6 +105,17 @@ def test_the_doctor_compares_the_sinks_where_it_gets_the_file(shop: Shop, tmp_pa
         "ok       sinks: they hold what the checkpoint has written",
     ]
     assert files(shop.folder) == before
+    gone = hr.committed_files(shop.out / "rows")[0]
+    kept = gone.read_bytes()
+    for damage in (gone.unlink, lambda: gone.write_bytes(kept[:-1])):
+        damage()
+        assert main(command) == 4
+        told = capsys.readouterr().out
+        assert (
+            "LOST     from a sink:" in told
+            and f"OUTPUT_MISSING: {gone} belongs to epochs that were written, and is gone or cut off" in told
+        )
+        gone.write_bytes(kept)
     shop.put(1)
     shop.run()
     shutil.rmtree(shop.checkpoint)

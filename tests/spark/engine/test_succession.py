@@ -15,6 +15,7 @@ from headrace.durable import atomic
 from headrace.durable.marks import Mark
 from headrace.errors import HeadraceError
 from headrace.spark.checkpoint.folder import Stored
+from headrace.spark.checkpoint.forms import Form, form_of, joined, misfit, other_columns
 from headrace.spark.checkpoint.record import Totals, Written, place_of
 from headrace.spark.checkpoint.succession import refuse_mixed_results
 from headrace.spark.compile.identity import Entry, Identity, identify
@@ -86,7 +87,12 @@ def versions(*jobs: SparkJob, epoch: int = 4, held: Mark | None = None) -> tuple
         for query in job.queries:
             name = names[query.name]
             ended = totals.get(name, Totals()).epoch + epoch
-            written = {str(sink.name): Written(ended, "x", place_of(sink.connect())) for sink in query.sinks}
+            written = {
+                str(sink.name): Written(
+                    ended, "x", place_of(sink.connect()), form_of(sink.connect(), sink.mode, job.schemas.of[str(sink.name)])
+                )
+                for sink in query.sinks
+            }
             totals[name] = Totals(ended, written={**totals.get(name, Totals()).written, **(written if epoch else {})})
     return tuple(job.shown.text(notice) for notice in notices)
 
@@ -460,3 +466,135 @@ def test_a_version_that_a_sink_refuses_leaves_nothing_behind(tmp_path: Path) -> 
     with pytest.raises(HeadraceError, match="TABLE_SCHEMA"):
         job(Count2, "shop amount").run(checkpoint=state, flush=False, progress=False)
     assert (state / "job.json").read_bytes() == stored
+
+
+SHOPS = "a string, b string, n int"
+
+
+@cache
+def shops() -> hr.Stream:
+    return hr.read.files("in", format="json", schema=SHOPS, name="shops")
+
+
+def out(stream: hr.Stream, format: str = "parquet", path: str = "out", **options: Any) -> SparkJob:
+    return compiled(stream.write.files(path, format=format, name="out", **options))
+
+
+def lake(**options: Any) -> SparkJob:
+    return compiled(shops().write.delta("lake", name="lake", **options))
+
+
+def cache_of(**options: Any) -> SparkJob:
+    return compiled(shops().write.redis("redis://cache:6379/0", prefix="t:", name="cache", **options))
+
+
+def topic(key: str) -> SparkJob:
+    return compiled(shops().write.kafka("t", servers="b:9092", key=key, mode="upsert", name="topic"))
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "said"),
+    [
+        (
+            lambda: lake(key="a"),
+            lambda: lake(key="b"),
+            "lake has rows in <here>/lake that were written with key a, and would write with key b",
+        ),
+        (
+            lambda: cache_of(key="a"),
+            lambda: cache_of(key="b"),
+            "cache has rows in redis://cache:6379/0, keys t:* that were written with key a, and would write with key b",
+        ),
+        (
+            lambda: cache_of(key="a"),
+            lambda: cache_of(key="a", value="hash"),
+            "cache has rows in redis://cache:6379/0, keys t:* that were written with value json, and would write with value hash",
+        ),
+        (
+            lambda: topic("a"),
+            lambda: topic("b"),
+            "topic has rows in kafka t (json by b) that were written with key a, and would write with key b",
+        ),
+        (
+            lambda: out(shops(), "json"),
+            lambda: out(shops(), "csv"),
+            "out has rows in <here>/out that were written with format json, and would write with format csv",
+        ),
+        (
+            lambda: out(shops(), "csv"),
+            lambda: out(shops(), "csv", options={"header": "false"}),
+            "out has rows in <here>/out that were written with options header='true', and would write with options header='false'",
+        ),
+        (
+            lambda: out(shops()),
+            lambda: out(shops(), partition_by="a"),
+            "out has rows in <here>/out that were written with no partition_by, and would write with partition_by a",
+        ),
+        (
+            lambda: out(shops(), mode="append"),
+            lambda: out(shops(), mode="changes"),
+            "out has rows in <here>/out that were written with mode append, and would write with mode changes",
+        ),
+        (
+            lambda: out(shops()),
+            lambda: out(shops().with_columns(n="cast(n as string)")),
+            "out has rows in <here>/out that were written with n as int, and would write it as string",
+        ),
+        (
+            lambda: out(shops().select("a", s="named_struct('x', 1)")),
+            lambda: out(shops().select("a", s="named_struct('x', 'one')")),
+            "out has rows in <here>/out that were written with s as struct<x: int>, and would write it as struct<x: string>",
+        ),
+        (
+            lambda: out(shops()),
+            lambda: compiled(shops().write.delta("out", name="out")),
+            "out has rows in <here>/out that were written with connector files, and would write with connector delta",
+        ),
+    ],
+)
+def test_a_sink_whose_rows_would_not_fit_those_that_are_there(before: Any, now: Any, said: str) -> None:
+    first = before()
+    assert versions(first, first) == ()
+    assert refused(first, now(), held=Mark(4, "x")) == said
+
+
+def test_a_sink_may_have_other_options_and_columns() -> None:
+    def said(now: str, was: str) -> tuple[str]:
+        return (f"out writes the columns {now} from epoch 4 on; the rows that are there have {was}",)
+
+    renamed = out(shops().select("a", "b", m="n"))
+    assert versions(out(shops()), renamed) == said("a, b, m", "a, b, n")
+    assert versions(out(shops().select("a")), out(shops())) == said("a, b, n", "a")
+    assert versions(out(shops()), out(shops().select("b", "n", "a"))) == ()
+    grown = out(shops().select("a", s="named_struct('x', 1, 'y', 2)"))
+    assert versions(out(shops().select("a", s="named_struct('x', 1)")), grown) == ()
+    # texts are read as any type
+    assert versions(out(shops(), "json"), out(shops().with_columns(n="cast(n as string)"), "json")) == ()
+    assert versions(out(shops(), "json"), out(shops(), "json", options={"compression": "gzip"})) == ()
+    assert versions(lake(key=["a", "b"]), lake(key=["b", "a"])) == ()
+    # another place has no rows yet
+    assert "writes to" in versions(out(shops(), "json"), out(shops(), "csv", path="other"))[0]
+
+
+def test_what_an_earlier_version_wrote_is_known_from_its_plan() -> None:
+    first = out(shops(), "json")
+    identity, names = identify(Identity(), first.shapes)
+    stored = Stored("id", "shops", first.plan.to_json(), {}, 2, identity)
+    written = {"out": Written(4, "x", str(Path("out").absolute()))}
+    now = out(shops(), "csv")
+    again, names = identify(identity, now.shapes)
+    with pytest.raises(HeadraceError, match="written with format json"):
+        refuse_mixed_results(now, stored, again, names, {"main": Totals(4, written=written)})
+
+
+def test_types_of_columns_that_were_left_out_for_a_while_are_remembered() -> None:
+    def form(stream: hr.Stream) -> Form:
+        job = out(stream)
+        (sink,) = job.queries[0].sinks
+        return form_of(sink.connect(), sink.mode, job.schemas.of["out"])
+
+    without = joined(form(shops()), form(shops().select("a")))
+    assert list(other_columns(without, form(shops()))) == [("a, b, n", "a")]
+    assert misfit(without, form(shops())) is None
+    assert misfit(without, form(shops().with_columns(n="1.5D"))) == "with n as int, and would write it as double"
+    assert joined(without, form(shops())) == form(shops())

@@ -99,12 +99,19 @@ class Sink(ports.Options, ports.Sink):
             there = _columns(database, self.table)
             return self._held(database, context).mark if there else ports.Mark(exists=False)
 
+    def may_open(self, context: ports.SinkContext) -> None:
+        if Path(self.path).exists():
+            with self._transaction() as database:
+                others = self._others(database) if _columns(database, MARKS) else []
+                self._owned(context).refuse_twice(others)
+                self._owned(context).empties(others)
+
     def open(self, context: ports.SinkContext) -> None:
         self._context = context
         # Each start stages in a folder of its own: one that was replaced and wakes up late clears away nothing of its successor's.
         self._folder = context.checkpoint / "duckdb" / context.name / str(context.term)
         self._folder.mkdir(parents=True, exist_ok=True)
-        self._own = Ownership(context, f"the table {self.table} of {self.path}", shared=True)
+        self._own = self._owned(context)
         with self._transaction() as database:
             database.execute(f"CREATE TABLE IF NOT EXISTS {MARKS} ({_COLUMNS.replace(',', ' VARCHAR,')} VARCHAR)")
             made = self._make(database, context)
@@ -150,6 +157,9 @@ class Sink(ports.Options, ports.Sink):
             there = _columns(database, self.table)
             rows = database.execute(f"SELECT {names} FROM {_quoted(self.table)}").arrow().read_all().to_pylist() if there else []
         return [tuple(row[name] for name in schema.names) for row in rows]
+
+    def _owned(self, context: ports.SinkContext) -> Ownership:
+        return Ownership(context, f"the table {self.table} of {self.path}", shared=True)
 
     def _write(self, database: DuckDBPyConnection, files: Sequence[str]) -> None:
         """Bring the rows of an epoch over from the files that its tasks have staged."""

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from headrace import ports
@@ -118,6 +119,12 @@ class Sink(ports.Options, TableSink):
         super().check(columns)
         if len(set(self.partition_by)) == len(columns):
             raise wrong(f"{_VERB}: partition_by names every column", "the files need one column at least that is not in the folders' names")
+
+    def may_open(self, context: ports.SinkContext) -> None:
+        why = paths.unwritable(Path(self.place.uri)) if self.place.local else None
+        if why is not None:
+            raise self.place.unreadable(OSError(why))
+        super().may_open(context)
 
     def recover(self) -> None:
         super().recover()

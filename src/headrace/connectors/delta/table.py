@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import posixpath
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -224,8 +224,7 @@ class Epochs(epochs.Epochs[Write]):
 
     def _taken(self, schema: Struct, partition_by: list[str], add: bool) -> Write:
         """What takes the table over: nothing but the term, the owner's name too, or with a fresh start all that was written before."""
-        table, owner = self.table, self._owner
-        settings = table.metadata().configuration
+        owner, settings = self._owner, self._properties()
         if self._to_be_emptied(settings):
             fresh = delta_schema(schema)
 
@@ -235,10 +234,16 @@ class Epochs(epochs.Epochs[Write]):
                 self.table.alter.set_table_properties(owner, raise_if_not_exists=False, commit_properties=self.said(self.state.mark))
 
             return empty
-        check(self.place.path, table, schema, partition_by, add)
+        self._check(schema, partition_by, add)
         if not owner.items() <= settings.items():
             return lambda table, said: table.alter.set_table_properties(owner, raise_if_not_exists=False, commit_properties=said)
         return carry
+
+    def _properties(self) -> Mapping[str, str]:
+        return self.table.metadata().configuration
+
+    def _check(self, schema: Struct, partition_by: list[str], add: bool) -> None:
+        check(self.place.path, self.table, schema, partition_by, add)
 
     def _widened(self, schema: Struct) -> bool:
         self._table = self.place.table()

@@ -40,7 +40,12 @@ def read_before(query: Path) -> dict[Path | None, int | None]:
 def unread(files: Iterable[Path], query: Path) -> int:
     """How many of some files a query has not read, or not as they are now."""
     read = read_before(query)
-    return sum(file not in read or read[file] not in (None, file.stat().st_size) for file in files)
+    return sum(file not in read or (read[file] is not None and _other(file, read[file])) for file in files)
+
+
+def _other(file: Path, length: int | None) -> bool:
+    """Whether a file has another length by now; one that was read may go."""
+    return file.exists() and file.stat().st_size != length
 
 
 def refuse_changed(query: Path, source: str) -> None:

@@ -129,6 +129,11 @@ class RemoteManifest:
         entries = (self._read(_name(epoch)) for epoch in self.epochs())
         return [f"{self.folder}/{file['path']}" for entry in entries if entry is not None for file in entry["files"]]
 
+    def lost(self) -> list[str]:
+        """Files of committed epochs that are gone."""
+        there = set(self.store.all())
+        return [file for file in self.files() if file.removeprefix(f"{self.folder}/") not in there]
+
     def _read(self, name: str) -> dict[str, Any] | None:
         text = self.store.read(name)
         try:

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import headrace.ports as ports
 from headrace.connectors.files.folders import (
     FORMATS,
+    TEXTS,
     for_spark,
     whole_times,
 )
 from headrace.connectors.files.remote import PREFIX, RemoteManifest
 from headrace.connectors.files.withdrawing import rewound
-from headrace.durable.manifest import Manifest, Owner, StagedFile, clears, committed_files
+from headrace.durable.manifest import Manifest, Owner, StagedFile, clears, committed_files, files_gone, may_write
 from headrace.errors import ConnectorError, here
 from headrace.masking import masked_problem
 from headrace.ports import option, paths
@@ -24,6 +25,8 @@ from headrace.schema import Struct
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_OF_WRITING = ("compression", "maxrecordsperfile", "ignorenullfields")
+"""Options that no reader has to know."""
 _CLEANS = "staged files of an epoch that was not committed, until the next start"
 
 
@@ -81,6 +84,17 @@ class Sink(ports.Options, ports.Sink):
         """Whether it writes to a store that is no file system of this machine."""
         return paths.local(self.path) is None
 
+    def written_as(self, mode: str, schema: Struct) -> dict[str, Any]:
+        text = self.format in TEXTS
+        options = {name: value for name, value in self.writer_options.items() if name.lower() not in _OF_WRITING}
+        return {
+            "format": self.format,
+            "partition_by": list(self.partition_by),
+            "mode": mode,
+            **({"options": options} if text else {}),
+            "columns": {field.name: "" if text else field.type.text for field in schema.fields},
+        }
+
     @classmethod
     def called(cls, options: Mapping[str, Any]) -> str:
         return paths.last(options["path"])
@@ -111,19 +125,29 @@ class Sink(ports.Options, ports.Sink):
             return ports.Mark()
         return manifest.mark()
 
+    def examine(self, context: ports.SinkContext) -> None:
+        if lost := self._manifest_of(context).lost():
+            raise files_gone(lost)
+
     def rewind(self, context: ports.SinkContext, mark: ports.Mark) -> ports.Rewind:
         return rewound(self._manifest_of(context), context.name, mark)
+
+    def may_open(self, context: ports.SinkContext) -> None:
+        self._check_folder()
+        why = None if self._remote else paths.unwritable(self.folder)
+        if why is not None:
+            raise self._not_writable(why)
+        manifest, owner = self._manifest_of(context), _owner(context)
+        found = manifest.owner()
+        if not (context.fresh and _cleared(found, owner)):
+            may_write(manifest.folder, found, owner)
 
     def open(self, context: ports.SinkContext) -> None:
         manifest = self._manifest = self._manifest_of(context)
         self._held = context.held
-        if not self._remote and self.folder.exists() and not self.folder.is_dir():
-            raise ConnectorError(
-                "NOT_A_FOLDER", f"{self.path} is a file, and a files sink writes into a folder", hint="name a folder", site=here()
-            )
-        owner = Owner(context.job, context.name, context.checkpoint_id, context.query)
-        found = manifest.owner()
-        if context.fresh and (found is None or clears(found, owner)):
+        self._check_folder()
+        owner = _owner(context)
+        if context.fresh and _cleared(manifest.owner(), owner):
             self._held()
             manifest.clear()
         try:
@@ -131,12 +155,7 @@ class Sink(ports.Options, ports.Sink):
                 self.folder.mkdir(parents=True, exist_ok=True)
             manifest.claim(owner)
         except OSError as cause:
-            raise ConnectorError(
-                "FOLDER_NOT_WRITABLE",
-                f"{self.folder} cannot be written: {cause.strerror or cause}",
-                hint="choose a folder that this user may write, or make room on its disk",
-                cause=cause,
-            ) from masked_problem(cause)
+            raise self._not_writable(cause.strerror or str(cause), cause) from masked_problem(cause)
 
     def recover(self) -> None:
         self._opened().recover(self._held)
@@ -145,6 +164,20 @@ class Sink(ports.Options, ports.Sink):
         place = {"folder": self.path, "prefix": PREFIX} if self._remote else {"folder": paths.literal(self.folder)}
         written = {"format": self.format, "options": whole_times(self.format, self.writer_options), "partition_by": list(self.partition_by)}
         return {"kind": "files", **written, **place}
+
+    def _check_folder(self) -> None:
+        if not self._remote and self.folder.exists() and not self.folder.is_dir():
+            raise ConnectorError(
+                "NOT_A_FOLDER", f"{self.path} is a file, and a files sink writes into a folder", hint="name a folder", site=here()
+            )
+
+    def _not_writable(self, why: str, cause: OSError | None = None) -> ConnectorError:
+        return ConnectorError(
+            "FOLDER_NOT_WRITABLE",
+            f"{self.folder} cannot be written: {why}",
+            hint="choose a folder that this user may write, or make room on its disk",
+            cause=cause,
+        )
 
     def _manifest_of(self, context: ports.SinkContext) -> Manifest | RemoteManifest:
         return RemoteManifest(context.session, self.path, context.term) if self._remote else Manifest(self.folder, context.term)
@@ -168,3 +201,12 @@ class Sink(ports.Options, ports.Sink):
         reader = session.read.format(for_spark(self.format)).schema(schema.ddl).options(**self.writer_options)
         read = reader.option("basePath", self.path if self._remote else paths.literal(self.folder)).load(files)
         return read.select(*(f"`{name.replace('`', '``')}`" for name in schema.names)).collect()
+
+
+def _owner(context: ports.SinkContext) -> Owner:
+    return Owner(context.job, context.name, context.checkpoint_id, context.query)
+
+
+def _cleared(found: Owner | None, owner: Owner) -> bool:
+    """Whether a fresh start removes what a folder holds."""
+    return found is None or clears(found, owner)

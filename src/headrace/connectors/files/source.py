@@ -18,13 +18,14 @@ from headrace.connectors.files.folders import (
     no_columns_of_scans,
     no_partition_folders,
     nothing_there,
+    read_before,
     reader_options,
     refuse_changed,
     unread,
 )
 from headrace.connectors.files.remote import RemoteManifest
 from headrace.connectors.reach import opened
-from headrace.durable.manifest import CONTROL, committed_files
+from headrace.durable.manifest import CONTROL, Manifest, committed_files, files_gone
 from headrace.errors import ConnectorError, here
 from headrace.ports import option, paths
 from headrace.ports.options import wrong
@@ -181,6 +182,7 @@ class Source(ports.Options, ports.Source):
         options |= {name: "true" for name in ("pending", "anew") if getattr(context, name)}
         committed = self._listed(session)
         if committed is not None and not self.follow:
+            self._refuse_lost(session, context)
             options["files"] = json.dumps(committed)
         # The kernel gives the frame its name in Spark's logs.
         frame = session.readStream.format("headrace.source.Files").options(**options).load()
@@ -247,6 +249,19 @@ class Source(ports.Options, ports.Source):
         if not self.follow and not manifest.store.exists():
             raise ConnectorError("PATH_MISSING", f"there is no file or folder {self.path}", hint="look at its name", site=here())
         return None
+
+    def _refuse_lost(self, session: SparkSession, context: ports.SourceContext) -> None:
+        """Complain of files that count, are gone and were not read: their rows would be missing without a word."""
+        local = paths.local(self.path)
+        manifest = RemoteManifest(session, self.path) if local is None else Manifest(local)
+        lost: list[Any] = list(manifest.lost())
+        if self.broken_files == "skip":
+            # One that is cut off is a dead letter; of one that is gone nothing can be told.
+            lost = [file for file in lost if not (isinstance(file, Path) and file.exists())]
+        if lost:
+            read = read_before(context.checkpoint)
+            if gone := [file for file in lost if file not in read]:
+                raise files_gone(gone)
 
     def _committed(self) -> list[Path] | None:
         """The files of complete epochs where a files sink wrote the folder, else None."""

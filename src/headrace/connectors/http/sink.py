@@ -89,14 +89,25 @@ class Sink(ports.Options, ports.Sink):
     def lays_out(self) -> dict[str, Any]:
         return {"url": self.url, "format": self.format, "batch": self.batch, "idempotent": self.idempotent}
 
+    def written_as(self, mode: str, schema: Struct) -> dict[str, Any]:
+        # A server keeps what it makes of them.
+        return {}
+
     def describe(self) -> str:
         return f"http {self.url.partition('?')[0]}"
 
+    def may_open(self, context: ports.SinkContext) -> None:
+        self._secrets()
+
     def open(self, context: ports.SinkContext) -> None:
         self._context = context
-        headers = {"Content-Type": FORMATS[self.format], **Headers(self.headers, self.token).read()}
-        trusted = None if self.ca is None else certificates(VERB, "ca", self.ca)
+        headers, trusted = self._secrets()
         self._poster = Poster(self.url, headers, self.timeout_ms, self.retries, self.backoff_ms, trusted)
+
+    def _secrets(self) -> tuple[dict[str, str], str | None]:
+        """The headers with the secrets in them, and the certificates to trust."""
+        headers = {"Content-Type": FORMATS[self.format], **Headers(self.headers, self.token).read()}
+        return headers, None if self.ca is None else certificates(VERB, "ca", self.ca)
 
     def stage(self) -> dict[str, Any]:
         return {"kind": "rows"}

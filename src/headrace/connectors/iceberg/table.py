@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import posixpath
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -74,11 +74,11 @@ class Epochs(epochs.Epochs[Write]):
                 self._make(schema, partition_by, properties)
             self.refresh()
             self._own.refuse_successor(self.state.term)
-            if self._to_be_emptied(self.table.properties):
+            if self._to_be_emptied(self._properties()):
                 self._context.held()
                 self._catalog.purge_table(self.place.name)
                 continue
-            missing = check(self.place.name, self.table, schema, partition_by, add)
+            missing = self._check(schema, partition_by, add)
 
             def take(transaction: Transaction, said: dict[str, str], missing: list[Field] = missing) -> None:
                 if missing:
@@ -90,6 +90,12 @@ class Epochs(epochs.Epochs[Write]):
             if self._commit(take):
                 return
         raise self._busy()
+
+    def _properties(self) -> Mapping[str, str]:
+        return self.table.properties
+
+    def _check(self, schema: Struct, partition_by: list[str], add: bool) -> list[Field]:
+        return check(self.place.name, self.table, schema, partition_by, add)
 
     def _attempt(self, write: Write, mark: ports.Mark) -> bool:
         from pyiceberg.exceptions import CommitFailedException

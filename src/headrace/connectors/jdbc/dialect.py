@@ -114,6 +114,10 @@ class Dialect(ABC):
     def unique(self, database: Database, place: Sequence[str]) -> list[frozenset[str]]:
         """The sets of columns that no two rows of a table share."""
 
+    def unique_made(self, place: Sequence[str], key: Sequence[str]) -> str:
+        """The statement by which a user lets no two rows of a table share a key."""
+        return f"ALTER TABLE {self.quote(*place)} ADD UNIQUE ({self.names(key)})"
+
     def unfit(self, database: Database, target: Target) -> tuple[str, str] | None:
         """Why a table that has the right columns cannot have each epoch once, if it cannot, and the cure."""
         return None

@@ -56,6 +56,13 @@ class Ledger:
         found = self._database.query(f"SELECT epoch, {identity} FROM {self._table} WHERE id = ?", self.id)
         return _mark(*found[0]) if found else Mark()
 
+    def may_claim(self) -> None:
+        """Complain of what `claim` would refuse, and change nothing."""
+        if self._dialect.columns(self._database, self._place):
+            writers = list(self._writers().values())
+            self._own.refuse_twice(writers)
+            self._own.empties(writers)
+
     def claim(self, *, made: bool, empty: Callable[[], None]) -> None:
         """Take the table for this start, so that earlier ones are refused from now on. Another checkpoint of the job has no business there:
         with `fresh` the table is emptied, if the job `made` it and nobody else writes to it.

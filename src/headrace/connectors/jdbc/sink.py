@@ -15,12 +15,12 @@ from headrace.connectors.jdbc.dialect import TASK, WEIGHT, Dialect, Target
 from headrace.connectors.jdbc.kinds import NEEDS, dialect_of
 from headrace.connectors.jdbc.ledger import STAGE, Ledger, forget, orphans
 from headrace.connectors.jdbc.refused import Refused
-from headrace.connectors.jdbc.tables import GONE, make, target, typed
+from headrace.connectors.jdbc.tables import GONE, make, missing, target, typed
 from headrace.errors import HeadraceError
 from headrace.jvm.packages import attach
 from headrace.jvm.session import session
 from headrace.points import point
-from headrace.ports import option
+from headrace.ports import option, paths
 from headrace.ports.aside import CURE, put_aside
 from headrace.ports.options import wrong
 from headrace.ports.secrets import Secret
@@ -102,6 +102,10 @@ class Sink(ports.Options, ports.Sink):
     def called(cls, options: Mapping[str, Any]) -> str:
         return str(options["table"]).rpartition(".")[2]
 
+    def written_as(self, mode: str, schema: Struct) -> dict[str, Any]:
+        # The table knows: a key has a unique index.
+        return {}
+
     def describe(self) -> str:
         return f"table {'.'.join(self.place)} of {self.address}{' by ' + ', '.join(self.key) if self.key else ''}"
 
@@ -117,6 +121,16 @@ class Sink(ports.Options, ports.Sink):
             mark = self._database.steadily(self._marked, self.patience)
         self._database.close()
         return mark
+
+    def may_open(self, context: ports.SinkContext) -> None:
+        typed(self.dialect, context.schema, self.key)
+        if self.address.removed and self._makes_file:
+            if not self.create:
+                raise missing(self.place)
+            return
+        with self._connected(context):
+            self._database.steadily(self._may_take, self.patience)
+        self._database.close()
 
     def open(self, context: ports.SinkContext) -> None:
         if self.address.file is not None:
@@ -147,6 +161,19 @@ class Sink(ports.Options, ports.Sink):
     def _marked(self) -> ports.Mark:
         there = self.dialect.columns(self._database, self.place)
         return self._ledger.mark() if there else ports.Mark(exists=False)
+
+    @property
+    def _makes_file(self) -> bool:
+        """Whether to connect makes the file, where that is missing."""
+        file = self.address.file
+        return file is not None and file.parent.is_dir() and paths.unwritable(file.parent) is None
+
+    def _may_take(self) -> None:
+        self._ledger.may_claim()
+        if self.dialect.columns(self._database, self.place):
+            target(self._database, self.dialect, self.place, self._context.schema, self.key)
+        elif not self.create:
+            raise missing(self.place)
 
     def _take(self) -> None:
         """Make what is missing, and the table this start's own."""

@@ -72,6 +72,10 @@ class Sqlite(Dialect):
                 found.append(frozenset(names))
         return [names for names in found if names]
 
+    def unique_made(self, place: Sequence[str], key: Sequence[str]) -> str:
+        index = self.quote(*place[:-1], "_".join((place[-1], *key)))
+        return f"CREATE UNIQUE INDEX {index} ON {self.quote(place[-1])} ({self.names(key)})"
+
     def staged(self, database: Database, place: Sequence[str], prefix: str) -> list[str]:
         sql = f"SELECT name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, {len(prefix)}) = ?"
         return [str(row[0]) for row in database.query(sql, prefix)]

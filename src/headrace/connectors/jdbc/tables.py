@@ -24,9 +24,14 @@ def make(
     if wrote:
         raise ConnectorError("TABLE_MISSING", f"the table {'.'.join(place)} was dropped, and what was written with it", hint=GONE)
     if not create:
-        hint = "create it, mend its name, or let the sink create it: create=True"
-        raise ConnectorError("TABLE_MISSING", f"there is no table {'.'.join(place)}", hint=hint)
+        raise missing(place)
     return dialect.make(database, place, typed(dialect, schema, key), [_of(schema, one) for one in key])
+
+
+def missing(place: tuple[str, ...]) -> ConnectorError:
+    """The error for a table that is not there, and that the sink may not make."""
+    hint = "create it, mend its name, or let the sink create it: create=True"
+    return ConnectorError("TABLE_MISSING", f"there is no table {'.'.join(place)}", hint=hint)
 
 
 def target(database: Database, dialect: Dialect, place: tuple[str, ...], schema: Struct, key: Sequence[str]) -> Target:
@@ -42,7 +47,7 @@ def target(database: Database, dialect: Dialect, place: tuple[str, ...], schema:
         raise ConnectorError(
             "TABLE_SCHEMA",
             f"the table {name} has no unique index over {listed}, so rows cannot be replaced by {'it' if len(keys) == 1 else 'them'}",
-            hint=f"add one: ALTER TABLE {dialect.quote(*place)} ADD PRIMARY KEY ({dialect.names(keys)})",
+            hint=f"add one: {dialect.unique_made(place, keys)}",
         )
     casts = {
         column.name: cast

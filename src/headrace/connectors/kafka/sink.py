@@ -100,6 +100,11 @@ class Sink(SinkOptions, ports.Sink):
     def system(self) -> str:
         return f"records as {self.layout.value}"
 
+    def written_as(self, mode: str, schema: Struct) -> dict[str, Any]:
+        # A key by which nothing is replaced only says in which partition a record lies.
+        keyed = {} if mode == "append" else {"key": list(self.key)}
+        return {"mode": mode, "value": self.layout.value, "key_format": self.layout.key_format or "json", **keyed}
+
     @classmethod
     def called(cls, options: Mapping[str, Any]) -> str:
         return str(options["topic"])
@@ -144,6 +149,12 @@ class Sink(SinkOptions, ports.Sink):
         there = self._told(kafka.Target.look(self.topic, self._id_in(context), context.partitions, self._settings()))
         self._same(context, there.get("topic_id"))
         return ports.Mark(there["epoch"], there["identity"], fades=True) if there else ports.Mark(exists=False)
+
+    def may_open(self, context: ports.SinkContext) -> None:
+        kafka = jvm(context.session).headrace.kafka
+        there = self._told(kafka.Target.look(self.topic, self._id_in(context), context.partitions, self._settings()))
+        if not there and self.create is None:
+            raise problem("TOPIC_MISSING", self.cluster, self.topic, "")
 
     def open(self, context: ports.SinkContext) -> None:
         kafka = jvm(context.session).headrace.kafka

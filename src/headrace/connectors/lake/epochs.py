@@ -60,6 +60,23 @@ class Epochs(ABC, Generic[W]):
         """The start that wrote last for a query of this checkpoint; 0 where the table does not tell."""
         return self.state.term if query == self._context.query else 0
 
+    def may_claim(self, schema: Struct, *, partition_by: list[str], add: bool) -> None:
+        """Complain of what `claim` would refuse, and change nothing."""
+        if not self.exists():
+            return
+        self.refresh()
+        self._own.refuse_successor(self.state.term)
+        if not self._to_be_emptied(self._properties()):
+            self._check(schema, partition_by, add)
+
+    @abstractmethod
+    def _properties(self) -> Mapping[str, str]:
+        """The properties of the table, with those that say whose it is."""
+
+    @abstractmethod
+    def _check(self, schema: Struct, partition_by: list[str], add: bool) -> object:
+        """Complain of a table that does not fit."""
+
     @abstractmethod
     def claim(self, schema: Struct, *, partition_by: list[str], properties: dict[str, str], add: bool) -> None:
         """Make the table, or take it over from the process that wrote it before, and give it the columns that it lacks."""

@@ -76,6 +76,9 @@ class TableSink(ports.Sink):
     def rewind(self, context: ports.SinkContext, mark: ports.Mark) -> ports.Rewind:
         return self._made_epochs(context).rewind(mark)
 
+    def may_open(self, context: ports.SinkContext) -> None:
+        self._made_epochs(context).may_claim(context.schema, partition_by=list(self.partition_by), add=self.schema == "add")
+
     def open(self, context: ports.SinkContext) -> None:
         self._context = context
         spelled = {name.lower(): name for name in context.schema.names}

@@ -12,7 +12,7 @@ _headrace:PREFIX    a hash
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from headrace.errors import HeadraceError
@@ -99,18 +99,28 @@ class Note:
         id, epoch, identity = self._server.hmget(self.key, "id", "epoch", "identity")
         return _mark((epoch or b"-1").decode(), (identity or b"").decode()) if id == self._id.encode() else Mark()
 
+    def may_claim(self) -> None:
+        """Complain of what `claim` would refuse, and change nothing."""
+        self._to_be_emptied(self._read())
+
+    def _read(self) -> dict[str, str]:
+        return {name: (value or b"").decode() for name, value in zip(_FIELDS, self._server.hmget(self.key, *_FIELDS), strict=True)}
+
+    def _to_be_emptied(self, note: Mapping[str, str]) -> bool:
+        """Whether the keys are those of another checkpoint, and go first."""
+        holders = [Holder(note["job"], note["sink"], note["checkpoint"], note["query"], int(note["term"] or 0))] if note["id"] else []
+        self._own.refuse_twice(holders)
+        return self._own.empties(holders)
+
     def claim(self) -> bool:
         """Take the keys for this start; whether keys that another checkpoint of the job wrote are still to go, as with `fresh`."""
         context, own = self._context, self._own
         words = ("job", context.job, "sink", context.name, "checkpoint", context.checkpoint_id, "query", context.query)
         while True:
-            note = {name: (value or b"").decode() for name, value in zip(_FIELDS, self._server.hmget(self.key, *_FIELDS), strict=True)}
-            term = int(note["term"] or 0)
-            holders = [Holder(note["job"], note["sink"], note["checkpoint"], note["query"], term)] if note["id"] else []
-            own.refuse_twice(holders)
-            emptied = own.empties(holders)
+            note = self._read()
+            emptied = self._to_be_emptied(note)
             mine = note["id"] == self._id
-            own.claim(Held(_mark(note["epoch"] or "-1", note["identity"]), term) if mine else Held())
+            own.claim(Held(_mark(note["epoch"] or "-1", note["identity"]), int(note["term"] or 0)) if mine else Held())
             read = (note["id"], note["term"], note["sink"], int(emptied))
             if self._server.eval(_CLAIM, 1, self.key, *read, "id", self._id, "term", context.term, *words):
                 return emptied or bool(note["clearing"])

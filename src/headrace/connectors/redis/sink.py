@@ -110,6 +110,9 @@ class Sink(ports.Options, ports.Sink):
     def owns(self) -> str:
         return f"{self._spelled}, keys {self.prefix}*"
 
+    def written_as(self, mode: str, schema: Struct) -> dict[str, Any]:
+        return {"key": [name.lower() for name in self.key], "value": self.value}
+
     @classmethod
     def called(cls, options: Mapping[str, Any]) -> str:
         return str(options["prefix"]).strip(":/.- ")
@@ -118,11 +121,18 @@ class Sink(ports.Options, ports.Sink):
         return f"keys {self.prefix}* of {self.url} by {', '.join(self.key)}"
 
     def mark(self, context: ports.SinkContext) -> ports.Mark:
+        return self._look(context, lambda: self._note.mark())
+
+    def may_open(self, context: ports.SinkContext) -> None:
+        self._look(context, lambda: self._note.may_claim())
+
+    def _look(self, context: ports.SinkContext, look: Callable[[], T]) -> T:
+        """What a look at the note finds, on a connection of its own."""
         import redis
 
         self._connect(context)
         try:
-            return self._note.mark()
+            return look()
         except redis.RedisError as problem:
             raise self._told(problem) from None
         finally:

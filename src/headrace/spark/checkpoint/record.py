@@ -23,15 +23,19 @@ TIME = "max_time"
 
 @dataclass(frozen=True)
 class Written:
-    """The last epoch that brought rows to a sink, its identity, and where the sink wrote then."""
+    """The last epoch that brought rows to a sink, its identity, where the sink wrote then, and how its rows lie there (`forms`)."""
 
     epoch: int
     identity: str
     place: str
+    form: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def mark(self) -> Mark:
         return Mark(self.epoch, self.identity)
+
+    def to_json(self) -> list[Any]:
+        return [self.epoch, self.identity, self.place, *([dict(self.form)] if self.form else [])]
 
 
 def place_of(sink: Sink) -> str:
@@ -116,7 +120,7 @@ class Totals:
             "epoch": self.epoch,
             "counts": [[*key, n] for key, n in sorted(self.counts.items())],
             "rows": dict(self.rows),
-            "written": {sink: [one.epoch, one.identity, one.place] for sink, one in sorted(self.written.items())},
+            "written": {sink: one.to_json() for sink, one in sorted(self.written.items())},
             **({} if self.conditions is None else {"conditions": {node: dict(texts) for node, texts in sorted(self.conditions.items())}}),
         }
 

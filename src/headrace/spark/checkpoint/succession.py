@@ -23,6 +23,7 @@ from headrace.ops.sink import restored_sink
 from headrace.plan import Node, order
 from headrace.schema import shown
 from headrace.spark.checkpoint.folder import Stored
+from headrace.spark.checkpoint.forms import Form, form_of, misfit, other_columns, stored_form
 from headrace.spark.checkpoint.record import Totals, place_of
 from headrace.spark.compile.identity import DEAD_LETTERS, Entry, Identity, QueryIdentity
 from headrace.spark.compile.job import SparkJob
@@ -37,12 +38,13 @@ _CURE = (
 
 @dataclass(frozen=True)
 class _Forerunner:
-    """A sink as the checkpoint knows it: its query, where it wrote, and the last epoch that brought rows, -1 for none."""
+    """A sink as the checkpoint knows it: its query, where it wrote, the last epoch that brought rows, -1 for none, and how they lie."""
 
     query: QueryIdentity
     entry: Entry
     place: str
     epoch: int
+    form: Form
 
     @property
     def name(self) -> str:
@@ -79,10 +81,11 @@ def refuse_mixed_results(
             if (forerunner is not None and forerunner.epoch < 0) if elsewhere else epoch < 0:
                 continue  # nothing is there yet
             error = _mixed(sink, forerunner, now, new, read) or _moved(sink, forerunner, known, new, mark)
+            error = error or _misfit(sink, forerunner, job, mark)
             if error is not None:
                 errors.append(error)
             else:
-                notices += _partial(sink, forerunner, now.live()[str(sink.name)], epoch)
+                notices += [*_partial(sink, forerunner, now.live()[str(sink.name)], epoch), *_other_columns(sink, forerunner, job, epoch)]
         if epoch >= 0:
             before = stored.identity.query(name)
             errors += _other_within(query.operators, before)
@@ -149,6 +152,33 @@ def _moved(
         f"{sink.name} would write to {place}, and changes of {changing[0].name} are of rows that it has written to {forerunner.place}",
         "move what is there to the new place, with all that lies beside it; or ",
     )
+
+
+def _misfit(sink: Sink, forerunner: _Forerunner | None, job: SparkJob, mark: Callable[[str], Mark | None]) -> HeadraceError | None:
+    """Why rows of this version cannot lie beside those that are there, or None."""
+    if forerunner is None:
+        return None
+    place = place_of(sink.connect())
+    if forerunner.place not in ("", place):
+        moved = mark(str(sink.name))
+        if moved is None or moved.epoch < 0:
+            return None  # nothing is there
+    why = misfit(forerunner.form, _form(sink, job))
+    if why is None:
+        return None
+    cure = "" if sink.mode == "changes" else "let it write to another place, which begins there; or "
+    return _refused(sink, f"{sink.name} has rows in {place} that were written {why}", cure)
+
+
+def _other_columns(sink: Sink, forerunner: _Forerunner | None, job: SparkJob, epoch: int) -> Iterator[str]:
+    """What is said of a sink that writes other columns to its place than before."""
+    if forerunner is not None and forerunner.place == place_of(sink.connect()):
+        for now, was in other_columns(forerunner.form, _form(sink, job)):
+            yield f"{sink.name} writes the columns {now} from epoch {epoch + 1} on; the rows that are there have {was}"
+
+
+def _form(sink: Sink, job: SparkJob) -> Form:
+    return form_of(sink.connect(), sink.mode, job.schemas.of[str(sink.name)])
 
 
 def _mixed_programs(operators: Iterable[Node], old: QueryIdentity, now: QueryIdentity, new: Collection[str]) -> Iterator[HeadraceError]:
@@ -273,9 +303,10 @@ def _forerunners(stored: Stored, totals: Mapping[str, Totals]) -> Iterator[_Fore
             if entry.shape.kind != SINK or name == DEAD_LETTERS:
                 continue
             if name in written:
-                yield _Forerunner(query, entry, written[name].place, written[name].epoch)
+                one = written[name]
+                yield _Forerunner(query, entry, one.place, one.epoch, one.form or stored_form(nodes.get(name)))
             else:
-                yield _Forerunner(query, entry, _place(nodes.get(name)), -1)
+                yield _Forerunner(query, entry, _place(nodes.get(name)), -1, {})
 
 
 def _place(node: Mapping[str, Any] | None) -> str:

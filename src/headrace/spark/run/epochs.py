@@ -7,7 +7,7 @@ import pickle
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.jvm import preparing
@@ -22,7 +22,7 @@ from headrace.spark.checkpoint.record import Record, Written, place_of
 @dataclass(frozen=True)
 class OpenSink:
     """A sink that is open for a run, and what it was opened with; `op` is its number in the query. A quiet one is not told of epochs
-    without rows for it.
+    without rows for it. `form`: how its rows lie where it writes, with those that are there.
     """
 
     op: int
@@ -31,6 +31,7 @@ class OpenSink:
     schema: str
     context: SinkContext
     quiet: bool = False
+    form: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Committer:
@@ -112,7 +113,7 @@ class Committer:
                 one.sink.commit(epoch, given)
             point("after sink commit", one.name)
             if part["rows"]:
-                written[one.name] = Written(epoch, identity, place_of(one.sink))
+                written[one.name] = Written(epoch, identity, place_of(one.sink), one.form)
         self.failed_sink = None
         self.held()
         now = self.clock()

@@ -10,6 +10,8 @@ from headrace.jvm.frames import java_frame
 from headrace.jvm.session import session
 from headrace.masking import masked
 from headrace.ports import Lookup, LookupContext
+from headrace.spark.compile.job import SparkJob
+from headrace.spark.compile.levels import Query
 
 
 class Loader:
@@ -39,3 +41,17 @@ class Loader:
     class Java:
         # the interface by which py4j lets the JVM call this object
         implements = ("headrace.lookup.TableLoader",)
+
+
+def lookups_of(job: SparkJob, query: Query) -> tuple[dict[str, dict[str, Any]], Loader]:
+    """How the tables of lookups are asked, and what loads those that are not."""
+    asks: dict[str, dict[str, Any]] = {}
+    whole: dict[str, tuple[Lookup, LookupContext]] = {}
+    for node in query.looked_up:
+        connected, name = node.connect(), str(node.name)
+        context = LookupContext(name, tuple(theirs for _, theirs in node.keys), job.time_zone)
+        if connected.traits.whole:
+            whole[name] = (connected, context)
+        else:
+            asks[name] = connected.ask(context)
+    return asks, Loader(whole)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,8 @@ from headrace.ops.operator import Connected
 from headrace.plan import Node
 from headrace.schema import Struct, parse_schema
 from headrace.spark.checkpoint.folder import Checkpoint
+from headrace.spark.checkpoint.forms import form_of, joined
+from headrace.spark.checkpoint.record import Written, place_of
 from headrace.spark.compile.document import dead_letters
 from headrace.spark.compile.identity import DEAD_LETTERS
 from headrace.spark.compile.job import SparkJob
@@ -53,8 +55,12 @@ class Outlet:
             shown=job.shown(self.name),
         )
 
-    def opened(self, op: int, context: ports.SinkContext) -> OpenSink:
-        return OpenSink(op, self.name, self.sink, self.schema.ddl, context, quiet=self.name == DEAD_LETTERS)
+    def opened(self, op: int, context: ports.SinkContext, written: Iterable[Written]) -> OpenSink:
+        quiet = self.name == DEAD_LETTERS
+        now, place = form_of(self.sink, self.mode, self.schema), place_of(self.sink)
+        there = max((one for one in written if one.place == place), key=lambda one: one.epoch, default=None)
+        said = now if there is None else joined(there.form, now)
+        return OpenSink(op, self.name, self.sink, self.schema.ddl, context, quiet=quiet, form={} if quiet else said)
 
 
 def outlets_of(job: SparkJob, query: Query, letters: Path) -> list[Outlet]:

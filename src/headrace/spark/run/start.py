@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from headrace import ports
 from headrace.errors import HeadraceError
@@ -25,12 +24,13 @@ from headrace.spark.compile.document import build
 from headrace.spark.compile.identity import DEAD_LETTERS, QueryIdentity, repaired_scan
 from headrace.spark.compile.job import SparkJob
 from headrace.spark.compile.levels import Query
+from headrace.spark.run.clearing import refuse_clearing
 from headrace.spark.run.epochs import Committer, OpenSink
 from headrace.spark.run.kernel import start_query
-from headrace.spark.run.loader import Loader
+from headrace.spark.run.loader import lookups_of
 from headrace.spark.run.outlets import Outlet, at, each, provide
 from headrace.spark.run.query import RunningQuery
-from headrace.spark.run.ready import ready
+from headrace.spark.run.ready import Ready, ready
 from headrace.spark.run.run import Run
 
 
@@ -92,8 +92,8 @@ def begin(
     """Start the queries of a job; `clock`: seconds by a clock that is moved by hand, where processing time stands still otherwise; `waits`
     is told whom a standby waits for, and after `silence` seconds without a sign another process may take over.
 
-    What its plan, its sources and the checkpoint refuse is refused before anything is touched. Sinks and the kernel are asked last: with
-    `fresh` the checkpoint is empty by then, and a clearing that they cut off is finished by the next start.
+    What its plan, its sources, lookups and the checkpoint refuse is refused before anything is touched, and with `fresh` what sinks refuse,
+    too. They open after that and the kernel starts last: a clearing that is cut off there is finished by the next start.
     """
     _provide(job)
     checkpoint = Checkpoint(folder, fresh=fresh, waits=waits, silence=silence)
@@ -108,6 +108,8 @@ def begin(
         job, identity, names, outlets = state.job, state.identity, state.names, state.outlets
         if state.sealed:
             return Started(checkpoint, [], opened.close, sealed=True, letters_before=_put_aside(checkpoint))
+        if fresh or checkpoint.clearing:
+            refuse_clearing(job, checkpoint, names, outlets)
         if fresh:
             checkpoint.begin_clearing()
         checkpoint.empty()
@@ -142,22 +144,35 @@ def begin(
 
 
 @leaving()
-def refusal(job: SparkJob, folder: Path) -> HeadraceError | None:
-    """Why a start of a job on a checkpoint would be refused; None if nothing speaks against it. Nothing is changed."""
+def looked_at(job: SparkJob, folder: Path) -> tuple[HeadraceError | None, tuple[HeadraceError, ...]]:
+    """Why a start of a job on a checkpoint would be refused, None if nothing speaks against it; and then what its sinks have lost.
+    Nothing is changed.
+    """
     checkpoint: Checkpoint | None = None
     try:
         _provide(job)
         checkpoint = Checkpoint(folder)
-        ready(job, checkpoint, None)
+        return None, tuple(_losses(job, checkpoint, ready(job, checkpoint, None)))
     except HeadraceError as problem:
         if checkpoint is not None:
             _displayed(problem, job, checkpoint)
-        return problem
+        return problem, ()
     finally:
         if checkpoint is not None:
             checkpoint.lease.decline()
             checkpoint.close()
-    return None
+
+
+def _losses(job: SparkJob, checkpoint: Checkpoint, state: Ready) -> Iterator[HeadraceError]:
+    """What the sinks, and the dead letters, hold no longer."""
+    for query, outlets in state.outlets.items():
+        for one in outlets:
+            try:
+                with at(one.node):
+                    one.sink.examine(one.context(job, checkpoint, query))
+            except HeadraceError as problem:
+                _displayed(problem, job, checkpoint)
+                yield problem
 
 
 def _provide(job: SparkJob) -> None:
@@ -192,13 +207,14 @@ def _open(job: SparkJob, identity: QueryIdentity, checkpoint: Checkpoint, outlet
     """Open the sinks of a query, and let each mend what a killed run left."""
     found: dict[int, OpenSink] = {}
     live = identity.live()
+    written = checkpoint.record(identity.name).totals.written.values()
     for one in outlets:
         context = one.context(job, checkpoint, identity.name)
         with at(one.node):
             one.sink.open(context)
             opened.callback(one.sink.close)
             one.sink.recover()
-        found[live[one.name].op] = one.opened(live[one.name].op, context)
+        found[live[one.name].op] = one.opened(live[one.name].op, context, written)
     return found
 
 
@@ -231,7 +247,7 @@ def _started(
             key = repaired_scan(name)
             scans[key], readers[key] = repaired.scan(spark, checkpoint.folder, source, lines, pending=pending, anew=anew)
     stages = {one.name: one.sink.stage() for one in sinks.values()}
-    asks, loader = _lookups(job, query)
+    asks, loader = lookups_of(job, query)
     document = build(query, identity, job.at, readers, stages, partitions, asks)
     history = checkpoint.history(identity.name, job.plan.fingerprint)
     history.tidy()
@@ -251,17 +267,3 @@ def _started(
         loader=loader,
     )
     return RunningQuery(query, identity, handle, committer, began, unfinished)
-
-
-def _lookups(job: SparkJob, query: Query) -> tuple[dict[str, dict[str, Any]], Loader]:
-    """How the tables of lookups are asked, and what loads those that are not."""
-    asks: dict[str, dict[str, Any]] = {}
-    whole: dict[str, tuple[ports.Lookup, ports.LookupContext]] = {}
-    for node in query.looked_up:
-        connected, name = node.connect(), str(node.name)
-        context = ports.LookupContext(name, tuple(theirs for _, theirs in node.keys), job.time_zone)
-        if connected.traits.whole:
-            whole[name] = (connected, context)
-        else:
-            asks[name] = connected.ask(context)
-    return asks, Loader(whole)

@@ -1,0 +1,29 @@
+"""What refuses to start over, asked before a fresh start empties the checkpoint or any sink."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from headrace import ports
+from headrace.jvm.session import session
+from headrace.spark.checkpoint.folder import Checkpoint
+from headrace.spark.compile.job import SparkJob
+from headrace.spark.run.loader import lookups_of
+from headrace.spark.run.outlets import Outlet, at, each
+
+
+def refuse_clearing(job: SparkJob, checkpoint: Checkpoint, names: Mapping[str, str], outlets: Mapping[str, list[Outlet]]) -> None:
+    """Complain of sinks that may not be written, and of sources and lookups that cannot be read; nothing is changed."""
+    for query, name in each(job, names):
+        for one in outlets[name]:
+            if one.node is not None:  # dead letters go with the checkpoint
+                with at(one.node):
+                    one.sink.may_open(replace(one.context(job, checkpoint, name), fresh=True, unfinished=None))
+        lookups_of(job, query)
+        with TemporaryDirectory() as nothing:  # the sources begin anew, and what they note of it is for nobody
+            for source in query.sources:
+                with at(source):
+                    source.connect().scan(session(), ports.SourceContext(str(source.name), Path(nothing), job.time_zone))
