@@ -17,7 +17,7 @@ from headrace.durable.sums import read, text_of, unreadable
 from headrace.plan.codec import typed
 from headrace.ports import Mark, Sink
 
-FORMAT = 2
+FORMAT = 3
 TIME = "max_time"
 
 
