@@ -14,7 +14,7 @@ from headrace.ops.expires import Duration
 from headrace.ops.facts.time import event_time
 from headrace.ops.handle import Handle, verb
 from headrace.ops.process import key_by, processed
-from headrace.ops.program import Program as ProgramNode
+from headrace.ops.relational import Stateful
 from headrace.ops.top import Top, top
 from headrace.plan import Node
 from headrace.program import Program, Value, emit, when
@@ -66,11 +66,11 @@ def for_a_while(input: Node, keep: str, by: Any, within: str | timedelta, expire
     return Dedupe(within), time
 
 
-def forgets_keys_after(node: Node) -> int | None:
+def forgets_keys_after(node: Stateful) -> int | None:
     """Of what `dedupe` makes with `within=`, that time in milliseconds; None for all else."""
-    if not isinstance(node, ProgramNode) or node.program != Dedupe.__name__ or [cell.name for cell in node.cells] != ["seen"]:
+    if node.program_class != Dedupe.__name__ or [cell.name for cell in node.cells] != ["seen"]:
         return None
-    return node.cells[0].expires_ms if node.columns == node.streams[0].columns else None
+    return node.cells[0].expires_ms if node.columns == node.inputs[0].columns else None
 
 
 def keys(on: Any) -> list[Any]:

@@ -168,6 +168,11 @@ class Operator(Rewritable):
         return ()
 
     @property
+    def program_class(self) -> str | None:
+        """The name of the class of a program."""
+        return None
+
+    @property
     def made_columns(self) -> Mapping[str, str]:
         """Columns that users do not name, each with the text that they wrote."""
         return {}

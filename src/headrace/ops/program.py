@@ -176,6 +176,10 @@ class Program(Stateful, Ungrouped):
         return self.traced.cells
 
     @property
+    def program_class(self) -> str:
+        return self.program
+
+    @property
     def compares_rows(self) -> bool:
         return False
 

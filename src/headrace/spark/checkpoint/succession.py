@@ -19,6 +19,7 @@ from headrace.ops.dedupe import forgets_keys_after
 from headrace.ops.facts.carried import EVENT
 from headrace.ops.facts.kind import CHANGES, kind_of
 from headrace.ops.operator import operator
+from headrace.ops.relational import Stateful
 from headrace.ops.sink import restored_sink
 from headrace.plan import Node, order
 from headrace.schema import shown
@@ -196,7 +197,7 @@ def _mixed_programs(operators: Iterable[Node], old: QueryIdentity, now: QueryIde
             yield _refused(node, f"{name} has state of rows of {changing[0].name} that were computed in another way")
 
 
-def _other_within(operators: Iterable[Node], old: QueryIdentity) -> Iterator[HeadraceError]:
+def _other_within(operators: Iterable[Stateful], old: QueryIdentity) -> Iterator[HeadraceError]:
     """A `dedupe` that forgets keys after another time. To the kernel it is a program, whose cells may change so; to users a part of a
     query, which would give the rows of neither time.
     """

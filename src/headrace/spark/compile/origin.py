@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from headrace.ops import Lookup
+from headrace.ops import lookups_of
 from headrace.plan import Node, Plan, Role
 from headrace.plan.codec import encode, without_sites
 
@@ -68,7 +68,8 @@ def _saying(node: Node) -> dict[str, Any]:
     text = without_sites(encode(node, {node: "", **dict.fromkeys(node.inputs, "")}))
     del text["name"]
     options = text.pop("options", None)
-    return {**text, "options": options, "rows": node.connect().digest} if isinstance(node, Lookup) and node.repeatable else text
+    table = next((one for one in lookups_of([node]) if one.repeatable), None)
+    return text if table is None else {**text, "options": options, "rows": table.connect().digest}
 
 
 def _digest(value: Any) -> str:
