@@ -44,11 +44,23 @@ def put_aside_by_tasks(context: SinkContext, epoch: int, staged: Staged) -> None
     put_aside(context, epoch, sorted((letter["reason"], letter["raw"]) for letter in found))
 
 
+def refused_of(context: SinkContext, epoch: int) -> int:
+    """How many rows of an epoch the sink itself has put aside, after its tasks had staged them."""
+    folder = context.checkpoint / FOLDER / context.name
+    if not folder.is_dir():
+        return 0
+    return sum(_lines(file) for file in folder.glob(f"{epoch:020}-*.json") if not file.stem.endswith(f"-{0:05}"))
+
+
 def counted(checkpoint: Path) -> Mapping[str, int]:
     """How many rows lie there, by folder."""
     files = sorted((checkpoint / FOLDER).glob("*/*.json"))
     found: dict[str, int] = {}
     for file in files:
-        with file.open(encoding="utf-8") as lines:
-            found[str(file.parent)] = found.get(str(file.parent), 0) + sum(1 for _ in lines)
+        found[str(file.parent)] = found.get(str(file.parent), 0) + _lines(file)
     return found
+
+
+def _lines(file: Path) -> int:
+    with file.open(encoding="utf-8") as lines:
+        return sum(1 for _ in lines)

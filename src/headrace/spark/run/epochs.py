@@ -14,7 +14,7 @@ from headrace.jvm import preparing
 from headrace.masking import masked
 from headrace.points import calls, point
 from headrace.ports import Sink, SinkContext, Staged
-from headrace.ports.aside import put_aside_by_tasks
+from headrace.ports.aside import put_aside_by_tasks, refused_of
 from headrace.spark.checkpoint.history import History
 from headrace.spark.checkpoint.record import Record, Written, place_of
 
@@ -100,7 +100,7 @@ class Committer:
         written: dict[str, Written] = {}
         for text, part in found["sinks"].items():
             one = self.sinks[int(text)]
-            rows[one.name] = part["rows"]
+            rows[one.name] = 0
             if one.quiet and not part["rows"]:
                 continue
             self.held()
@@ -112,6 +112,7 @@ class Committer:
             with calls(one.name):
                 one.sink.commit(epoch, given)
             point("after sink commit", one.name)
+            rows[one.name] = max(part["rows"] - refused_of(one.context, epoch), 0)
             if part["rows"]:
                 written[one.name] = Written(epoch, identity, place_of(one.sink), one.form)
         self.failed_sink = None

@@ -114,7 +114,7 @@ class Summary:
     """What a run did. `rows`, `epochs`, `seconds` and `new_dead_letters` are of this run; all other counts are of the checkpoint's life.
 
     `sources`, `inputs`, `lookups` and `expectations` list `SourceCounts`, `InputCounts`, `LookupCounts` and `ExpectationCounts`; `sinks`
-    maps a sink's name to the rows it got; `dead_letters` maps a folder to the rows that lie there because nobody read them, or because a
+    maps a sink's name to the rows it wrote; `dead_letters` maps a folder to the rows that lie there because nobody read them, or because a
     sink could not hold them. `stopped` is True if somebody stopped the run before its end. `names` has what people read in place of a
     stored name.
     """
