@@ -135,3 +135,38 @@ def test_a_rewrite_in_the_middle_of_an_epoch(monkeypatch: pytest.MonkeyPatch) ->
     job = hr.job("j", counts.write.files("out", format="json", name="out"))
     with pytest.raises(HeadraceError, match=REFUSED.format("out", "counts is not what it was")):
         job.migrate("new", checkpoint="ck")
+
+
+def test_a_rewrite_while_no_sink_holds_the_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is done again from the new checkpoint."""
+
+    def job(key: str) -> hr.Job:
+        charges = hr.read.files("in", format="json", schema=f"card string, i {key}", name="charges", files_per_epoch=1)
+        counts = charges.key_by("i").process(Counted).named("counts")
+        return hr.job("j", counts.write.files("out", format="json", name="out"))
+
+    class Counted(hr.Program):
+        n = hr.Value("int", default=0)
+
+        def on_event(self, e: Any) -> None:
+            self.n.set(self.n.get() + 1)
+            hr.emit(i=self.key.i, n=self.n.get())
+
+    def more(number: int) -> None:
+        jobs.put(Path("in"), f"{number}.json", [json.dumps({"card": "a", "i": 7})])
+
+    more(1)
+    job("int").run(checkpoint="ck", progress=False, flush=False)
+    more(2)
+    with monkeypatch.context() as patch:
+        patch.setattr(epochs, "point", fails_before_sinks)
+        with pytest.raises(HeadraceError, match="cut off"):
+            job("int").run(checkpoint="ck", progress=False, flush=False)
+    job("bigint").migrate("new", checkpoint="ck")
+    job("bigint").run(checkpoint="new", progress=False, flush=False)
+    assert numbers() == [1, 2]
+
+
+def fails_before_sinks(at: str, of: str = "") -> None:
+    if at == "before sink commit":
+        raise RuntimeError("cut off")

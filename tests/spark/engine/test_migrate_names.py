@@ -106,16 +106,21 @@ def test_names_levels_and_queries(tmp_path: Path) -> None:
     lay_out(moved, 1)
     old, new = moved / "state", moved / "new"
     job(moved, 1).run(checkpoint=old, flush=False, partitions=2)
-    lay_out(moved, 2)
     with pytest.raises(HeadraceError) as refused:
         job(moved, 2).run(checkpoint=old, flush=False)
     assert {error.hint for error in (refused.value, *refused.value.also)} == {
         "`headrace state migrate FILE --to FOLDER` makes a checkpoint for this version of it; fresh=True starts over with an empty one."
     }
-    # the last epoch was not committed: it is done again, and its rows are there once
+    # the last epoch was not committed, and the sinks hold it: the version that began it ends it
     for query in (old / "queries").iterdir():
         last = max(int(path.name) for path in (query / "commits").iterdir() if path.name.isdigit())
         (query / "commits" / f"{last}").unlink()
+    before = files(old)
+    with pytest.raises(HeadraceError, match="EPOCH_UNFINISHED"):
+        job(moved, 2).migrate(new, checkpoint=old)
+    assert (files(old), new.exists()) == (before, False)
+    job(moved, 1).run(checkpoint=old, flush=False)
+    lay_out(moved, 2)
     before = files(old)
     said = job(moved, 2).migrate(new, checkpoint=old, dry_run=True)
     assert (files(old), new.exists()) == (before, False)
