@@ -95,7 +95,11 @@ def _unfinished(sink: str, epoch: int, change: str, site: Site | None = None) ->
 
 
 def _lays_out(node: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What of a node decides which rows there are, and in which task; of a sink not each option does."""
+    """What of a node decides which rows there are, and in which task; of a sink not each option does, and how much of a source an epoch
+    takes is known of one that was cut off.
+    """
+    if node["op"] == "source":
+        return {**node, "options": {name: value for name, value in node["options"].items() if not name.endswith("_per_epoch")}}
     if node["op"] != "sink":
         return node
     return {**node, "options": restored_sink(node["connector"], node["options"]).lays_out()}
