@@ -33,7 +33,7 @@ def test_what_does_not_decide_where_rows_lie_may_change(change: dict[str, Any]) 
 
 
 def test_a_sink_that_holds_the_epoch_and_is_gone() -> None:
-    with pytest.raises(HeadraceError, match="other: epoch 3 was cut off, and other has gone since"):
+    with pytest.raises(HeadraceError, match="other: epoch 3 was cut off, and other was removed since"):
         refuse_in_mid_epoch(plan(**BEFORE), STORED, {"other": 3})
 
 
@@ -46,10 +46,10 @@ def test_where_the_job_stands_in_its_file_may_change() -> None:
 @pytest.mark.parametrize(
     ("change", "what"),
     [
-        ({"least": 2}, "large is not what it was"),
-        ({"topic": "other"}, "sink is not what it was"),
-        ({"key": "k"}, "sink is not what it was"),
-        ({"name": "renamed"}, "renamed has come"),
+        ({"least": 2}, "large was changed"),
+        ({"topic": "other"}, "sink was changed"),
+        ({"key": "k"}, "sink was changed"),
+        ({"name": "renamed"}, "renamed was added"),
     ],
 )
 def test_what_decides_where_rows_lie_may_not(change: dict[str, Any], what: str) -> None:
@@ -68,14 +68,14 @@ def posting(batch: int, timeout: str = "1 second") -> Plan:
 def test_batches_that_have_keys_stay_what_they_are() -> None:
     stored = json.loads(json.dumps(posting(10).to_json()))
     refuse_in_mid_epoch(posting(10, "2 seconds"), stored, {"posts": 1})
-    with pytest.raises(HeadraceError, match="posts: epoch 1 was cut off, and posts is not what it was since"):
+    with pytest.raises(HeadraceError, match="posts: epoch 1 was cut off, and posts was changed since"):
         refuse_in_mid_epoch(posting(20), stored, {"posts": 1})
 
 
 def test_the_message() -> None:
     check_error(
         """
-        EPOCH_UNFINISHED: sink: epoch 3 was cut off, and large is not what it was since
+        EPOCH_UNFINISHED: sink: epoch 3 was cut off, and large was changed since
           at test_compare.py:*: large = rows.filter(f"n > {least}").named("large")
           hint: nothing was changed: start the version that the checkpoint is of once, so that it ends the epoch, then this one; or start over with fresh=True.
           more: headrace error EPOCH_UNFINISHED

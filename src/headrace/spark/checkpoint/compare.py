@@ -76,12 +76,12 @@ def refuse_in_mid_epoch(plan: Plan, before: Mapping[str, Any], holders: Mapping[
     known, now = ({node["name"]: node for node in without_sites(json.loads(json.dumps(one)))["nodes"]} for one in (before, plan.to_json()))
     for sink, epoch in holders.items():
         if sink not in now:
-            raise _unfinished(sink, epoch, f"{sink} has gone")
+            raise _unfinished(sink, epoch, f"{sink} was removed")
         for node in order([plan.nodes[sink]]):
             name = str(node.name)
             if name in known and (known[name] == now[name] or _lays_out(known[name]) == _lays_out(now[name])):
                 continue
-            raise _unfinished(sink, epoch, f"{name} {'is not what it was' if name in known else 'has come'}", node.site)
+            raise _unfinished(sink, epoch, f"{name} {'was changed' if name in known else 'was added'}", node.site)
 
 
 def _unfinished(sink: str, epoch: int, change: str, site: Site | None = None) -> HeadraceError:
