@@ -77,8 +77,8 @@ def lengths_read(log: Path) -> dict[str, int | None]:
 
 
 def read_by_last_epoch(query: Path, source: str) -> dict[str, int | None]:
-    """The files that the last epoch of a query reads from a source, with their lengths as in `lengths_read`; not those of which it only
-    says that they have changed.
+    """The files that the last epoch of a query reads from a source, with their lengths as in `lengths_read`. Files that it only
+    reports as changed are left out.
 
     >>> import tempfile
     >>> query = Path(tempfile.mkdtemp())

@@ -81,8 +81,11 @@ def refuse_mixed_results(
             elsewhere = forerunner is not None and forerunner.query.name != name
             if (forerunner is not None and forerunner.epoch < 0) if elsewhere else epoch < 0:
                 continue  # nothing is there yet
-            error = _mixed(sink, forerunner, now, new, read) or _moved(sink, forerunner, known, new, mark)
-            error = error or _misfit(sink, forerunner, job, mark)
+            error = (
+                _mixed(sink, forerunner, now, new, read)
+                or _moved(sink, forerunner, known, new, mark)
+                or _misfit(sink, forerunner, job, mark)
+            )
             if error is not None:
                 errors.append(error)
             else:
