@@ -1,9 +1,15 @@
-"""Puts the documentation into the wheel, and the kernel's jar, built for the Spark that is installed where the wheel is built."""
+"""Puts the documentation into the wheel, and what was built for the Spark that is installed where the wheel is built: the kernel's jar, and
+the list of the classes that a first job needs.
+"""
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +39,35 @@ class KernelHook(BuildHookInterface[Any]):
         shutil.rmtree(kernel.SHIPPED, ignore_errors=True)
         kernel.SHIPPED.mkdir()
         shutil.copy(built, kernel.SHIPPED / built.name)
+        classes(Path(self.root, "src"), kernel.CLASSES)
         # Not part of the repository, so it has to be named.
-        build_data["artifacts"].append(f"/{(kernel.SHIPPED / built.name).relative_to(self.root).as_posix()}")
+        build_data["artifacts"].append(f"/{kernel.SHIPPED.relative_to(self.root).as_posix()}/*")
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         shutil.rmtree(Path(self.root, "src", "headrace", "jvm", "jar"), ignore_errors=True)
+
+
+FIRST_JOB = """
+import sys
+import headrace as hr
+
+hr.session(conf={"spark.driver.extraJavaOptions": f"-Xlog:class+load:file={sys.argv[1]}"})
+charges = hr.read.memory([("a", 1), ("b", 2)], "card string, amount int", name="charges")
+hr.collect(charges.group_by("card").agg(n="count(*)", total="sum(amount)")).rows()
+"""
+# Not Java's own, which it has in an archive, and not those that are made while a job runs.
+LOADED = re.compile(r"\[class,load *\] (?!java|jdk\.|sun\.|com\.sun\.|\S*(?:0x|Lambda|Generated(?:Class|Method)))(\S+) source: ")
+
+
+def classes(source: Path, target: Path) -> None:
+    """Write the names of the classes that a small job loads, in that order."""
+    with tempfile.TemporaryDirectory(prefix="headrace-classes-") as folder:
+        log = Path(folder, "loaded.log")
+        surroundings = {**os.environ, "PYTHONPATH": str(source), "HEADRACE_CACHE": folder, "HEADRACE_PREPARE": "never"}
+        done = subprocess.run(
+            [sys.executable, "-c", FIRST_JOB, str(log)], cwd=folder, env=surroundings, capture_output=True, text=True, check=False
+        )
+        if done.returncode != 0:
+            raise SystemExit(f"the wheel lists the classes of a small job, and that does not run here.\n{done.stderr}")
+        names = LOADED.findall(log.read_text(encoding="utf-8", errors="replace"))
+    target.write_text("\n".join(dict.fromkeys(names)) + "\n", encoding="utf-8")

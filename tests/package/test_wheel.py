@@ -56,6 +56,7 @@ def test_what_is_in_it(wheel: Path) -> None:
         names = set(archive.namelist())
         (metadata,) = (name for name in names if name.endswith(".dist-info/METADATA"))
         described = archive.read(metadata).decode()
+        loaded = archive.read("headrace/jvm/jar/classes.txt").decode().splitlines()
     folder = metadata.rpartition("/")[0]
     scala = {f"headrace/kernel/{name}" for name, _ in kernel().sources}
     expected = {
@@ -71,6 +72,9 @@ def test_what_is_in_it(wheel: Path) -> None:
     }
     assert sorted((expected | scala) - names) == []
     assert {name.split("/")[0] for name in names} == {"headrace", folder}
+    # what a first job loads, and nothing that it makes while it runs
+    assert {"headrace.run.Kernel$", "org.apache.spark.sql.classic.SparkSession"} <= set(loaded)
+    assert [name for name in loaded if not re.fullmatch(r"(?!java)[\w.$-]+", name) or "Lambda" in name] == []
     assert "Requires-Dist: pyspark==4.3.*" in described
     assert "License-Expression: Apache-2.0" in described
 

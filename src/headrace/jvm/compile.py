@@ -29,6 +29,8 @@ from headrace.jvm.locale import utf8_environment
 
 SOURCES = Path(__file__).parents[1] / "kernel"
 SHIPPED = Path(__file__).parent / "jar"
+CLASSES = SHIPPED / "classes.txt"
+"""The classes that a small job loads, a line each. It is in the wheel."""
 KEY_ENTRY = "headrace/kernel.key"
 """The jar's own key, so that a session can be asked which kernel it carries."""
 

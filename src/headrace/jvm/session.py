@@ -15,7 +15,7 @@ from headrace.errors import HeadraceError
 from headrace.interrupts import SIGNALS, held, interactive, interruptible
 from headrace.jvm import archive, fetch, gateway, launch, preparing
 from headrace.jvm.cache import has_user_name
-from headrace.jvm.compile import KEY_ENTRY, kernel, kernel_jar, spark_version
+from headrace.jvm.compile import CLASSES, KEY_ENTRY, kernel, kernel_jar, spark_version
 from headrace.jvm.java import find
 from headrace.masking import follow, hide, is_secret, masked_problem
 from headrace.spelling import suggestion
@@ -177,6 +177,7 @@ def _start(wanted: Mapping[str, str]) -> SparkSession:
                 _log = log
                 if not prepared:
                     preparing.started_without(java)
+                    _load_ahead(launched.jvm)
                 if not has_user_name():
                     _log_in(launched.jvm)
             with _own_handlers():
@@ -224,6 +225,13 @@ def _log_in(java: Any) -> None:
     """Tell Hadoop who runs this. It asks the passwd file and fails for a user id without an entry."""
     users = java.org.apache.hadoop.security.UserGroupInformation
     users.setLoginUser(users.createRemoteUser(f"user{os.getuid()}"))
+
+
+def _load_ahead(java: Any) -> None:
+    """Let a JVM that has just been launched load the classes of a first job while Spark starts in it."""
+    if CLASSES.is_file():
+        _to_loader(java, kernel_jar())
+        java.headrace.Preload.begin(str(CLASSES))
 
 
 def _reason(log: Path, problem: Exception) -> str:
@@ -284,8 +292,11 @@ def _hide(settings: Iterable[tuple[str, str]]) -> None:
 
 def to_driver(spark: SparkSession, jar: Path) -> None:
     """Put a jar where the driver finds its classes."""
-    loader = jvm(spark).java.lang.Thread.currentThread().getContextClassLoader()
-    loader.addURL(jvm(spark).java.io.File(str(jar)).toURI().toURL())
+    _to_loader(jvm(spark), jar)
+
+
+def _to_loader(java: Any, jar: Path) -> None:
+    java.java.lang.Thread.currentThread().getContextClassLoader().addURL(java.java.io.File(str(jar)).toURI().toURL())
 
 
 def _carried(spark: SparkSession) -> str | None:

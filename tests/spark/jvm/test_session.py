@@ -34,6 +34,16 @@ def test_the_kernel_is_in_it(spark: SparkSession) -> None:
     assert module._carried(spark) == kernel.kernel().key
 
 
+def test_classes_are_loaded_ahead(spark: SparkSession, tmp_path: Path) -> None:
+    """Those of a list, whatever else it names."""
+    names = ["no.such.Class", "org.apache.spark.ml.clustering.LDA", "org.apache.spark.ml.fpm.PrefixSpan"]
+    (tmp_path / "classes.txt").write_text("".join(f"{name}\n" for name in names))
+    loaded = module.jvm(spark).java.lang.management.ManagementFactory.getClassLoadingMXBean().getTotalLoadedClassCount
+    before = loaded()
+    module.jvm(spark).headrace.Preload.begin(str(tmp_path / "classes.txt")).join()
+    assert loaded() >= before + 2
+
+
 def test_nothing_listens_beyond_this_machine(spark: SparkSession) -> None:
     assert spark.conf.get("spark.driver.host") == "127.0.0.1"
     assert spark.sparkContext.uiWebUrl is None
