@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any
 
-from headrace.ops import Upserts, lookups_of
+from headrace.ops import lookups_of
 from headrace.plan import Node, Plan, Role
 from headrace.plan.codec import encode, without_sites
 
@@ -83,9 +84,9 @@ def _saying(node: Node) -> dict[str, Any]:
 
 
 def _unordered(node: Node) -> dict[str, Any]:
-    """The same with the key of one row for each in any order, as that changes no row."""
+    """The same without the order in lists whose order changes no row, `metadata={"unordered": True}`."""
     text = _saying(node)
-    return {**text, "key": sorted(text["key"])} if isinstance(node, Upserts) else text
+    return text | {item.name: sorted(text[item.name]) for item in fields(node) if item.metadata.get("unordered")}
 
 
 def _digest(value: Any) -> str:
