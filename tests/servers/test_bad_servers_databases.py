@@ -248,6 +248,7 @@ def test_no_right_to_write(pg: Served, guest: dict[str, Any], says: str) -> None
     "a user who may not read the table",
     """
     DATABASE_REFUSED: <url> refuses: permission denied for table t
+      at test_bad_servers_databases.py:*: told = hr.read.jdbc(place.url, "t", by="id", schema="id bigint", name="told", **{**place.options, **options})
       hint: the user needs the rights to read and write the table, and to create tables beside it
       more: headrace error DATABASE_REFUSED
     """,
@@ -310,7 +311,7 @@ def test_a_table_that_is_dropped(pg: Served, says: str, monkeypatch: pytest.Monk
     "the table is dropped while a job follows it",
     """
     TABLE_MISSING: <url>: relation "t" does not exist; Position: 21
-      hint: create it again; the next start goes on from the last epoch.
+      hint: restore it as it was; then the next start goes on from the last epoch.
       more: headrace error TABLE_MISSING
     """,
     "what was read counts",
@@ -346,7 +347,7 @@ def following(pg: Served, spoil: Any, says: str) -> None:
     "the server stops while a job follows a table",
     """
     DATABASE_UNREACHABLE: <url> cannot be reached: <what its driver says>
-      hint: the next start goes on from the last epoch.
+      hint: see that the server runs; then the next start goes on from the last epoch.
       more: headrace error DATABASE_UNREACHABLE
     """,
     "what was read counts; the next start goes on behind it",

@@ -66,7 +66,7 @@ def written(broker: Broker, topic: str) -> list[int]:
     "the topic is deleted while a job reads it",
     """
     TOPIC_GONE: told: the topic bad-deleted is gone and cannot be read on
-      hint: start over with fresh=True when there is one again; on_gap="skip" goes on without it.
+      hint: start over with fresh=True when there is one again; with a pattern, on_gap="skip" goes on without it.
       more: headrace error TOPIC_GONE
     """,
     "what was read counts; a topic made anew is another one",
@@ -120,7 +120,8 @@ def test_a_topic_that_was_deleted(broker: Broker, tmp_path: Path, says: str) -> 
     "the topic was deleted and made anew between two runs",
     """
     OFFSETS_GONE: told: the topic bad-anew was deleted and made anew since it was read
-      hint: start over with fresh=True, which reads the new one from its beginning.
+      at test_bad_servers_kafka.py:*: read = hr.read.kafka(topic, servers=servers, value="text", end=end, name="told", **options)
+      hint: start over with fresh=True, which reads the new one from where `start` says.
       more: headrace error OFFSETS_GONE
     """,
     'what was read counts; with `on_gap="skip"` the job goes on with a shorter one, and a dead letter tells of it',
@@ -153,7 +154,7 @@ def test_a_topic_that_is_made_anew(broker: Broker, tmp_path: Path, says: str) ->
     "the topic is deleted while a job writes it",
     """
     TOPIC_MISSING: out: bad-sink-deleted: the topic was deleted
-      hint: the rows written before are gone with it: fresh=True writes all of them again. The page says how to go on without them.
+      hint: the rows written before are gone with it: create the topic, and fresh=True writes all of them again. The page says how to go on without them.
       more: headrace error TOPIC_MISSING
     """,
     "the epoch is not written; a topic of the same name is another one, and the next start says so",
@@ -190,7 +191,8 @@ def test_a_topic_that_is_deleted_while_it_is_written(broker: Broker, tmp_path: P
     "the topic was deleted before a start",
     """
     TOPIC_MISSING: out: there is no topic bad-sink-missing at <server> any more
-      hint: the rows written before are gone with it. fresh=True writes all of them again; to go on without them, create the topic and remove <note>
+      at test_bad_servers_kafka.py:*: return hr.job("bad", rows.write.kafka(topic, servers=servers, name="out", **options))
+      hint: the rows written before are gone with it. fresh=True writes all of them again; to go on without them, remove <note>
       more: headrace error TOPIC_MISSING
     """,
     "nothing was written; with `create=` the sink makes a topic for its first start only",
@@ -293,7 +295,7 @@ def test_no_right_to_see(broker: Broker, tmp_path: Path, says: str, monkeypatch:
     "a user who may see the topic and not read it",
     """
     KAFKA_DENIED: told: Not authorized to access topics: [bad-unread]
-      hint: the next start goes on from the last epoch: no row is lost or doubled.
+      hint: mend that, and the next start goes on from the last epoch.
       more: headrace error KAFKA_DENIED
     """,
     "nothing of the epoch was written; the next start reads it, when the user has the right to",
@@ -316,7 +318,7 @@ def test_no_right_to_read(broker: Broker, tmp_path: Path, says: str, monkeypatch
     "a user who may not write the topic",
     """
     KAFKA_DENIED: out: bad-unwritten: Not authorized to access topics: [bad-unwritten]
-      hint: the user needs the rights to write the topic, its transactional ids and groups (prefix=); the next start writes the epoch again, and no row is lost or doubled.
+      hint: the user needs the rights to write the topic, its transactional ids and groups (prefix=); with them the next start writes the epoch again, and no row is lost or doubled.
       more: headrace error KAFKA_DENIED
     """,
     "nothing of the epoch was written; the next start writes it, when the user has the right to",

@@ -61,7 +61,7 @@ def test_a_broker_that_is_restarted(other_broker: Broker, tmp_path: Path) -> Non
     "the brokers stay away",
     """
     KAFKA_UNREACHABLE: away: Timed out waiting for a node assignment
-      hint: the next start goes on from the last epoch: no row is lost or doubled.
+      hint: when the brokers answer again, the next start goes on from the last epoch.
       more: headrace error KAFKA_UNREACHABLE
     """,
     "after a minute the job stops; the next start goes on with the records that were not read",
@@ -116,7 +116,7 @@ def test_a_broker_that_goes_and_comes_back(other_broker: Broker, tmp_path: Path)
     "the brokers stay away",
     """
     KAFKA_UNREACHABLE: out: away: <what Kafka's client waited for>
-      hint: the next start writes the epoch again; no row is lost or doubled.
+      hint: when the brokers answer again, the next start writes the epoch again; no row is lost or doubled.
       more: headrace error KAFKA_UNREACHABLE
     """,
     "after two minutes the job stops; the next start writes the epoch, each row once",

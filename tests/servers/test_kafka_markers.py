@@ -163,7 +163,7 @@ def test_a_task_that_wakes_up_late_cannot_write(broker: Broker, spark: SparkSess
     check_error(
         """
         KAFKA_FENCED: out: sink-fenced: <what Kafka says>
-          hint: another process has the job, or the epoch took longer than transaction_timeout; the next start writes the epoch again, and no row is lost or doubled.
+          hint: another process has the job, and goes on; or the epoch took longer than transaction_timeout: make that longer, or epochs smaller, and start again. No row is lost or doubled.
           more: headrace error KAFKA_FENCED
         """,
         re.sub(r"(sink-fenced: ).*", r"\1<what Kafka says>", str(told)),

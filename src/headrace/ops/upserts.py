@@ -58,7 +58,7 @@ class Upserts(Relational, Unary, Ungrouped):
 
     net = True
 
-    key: tuple[str, ...]
+    key: tuple[str, ...] = field(metadata={"unordered": True})
     last: bool
     pairs: bool = False
     replaces: bool = field(default=False, metadata={"later": True})

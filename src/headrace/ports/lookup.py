@@ -107,6 +107,10 @@ class Lookup(ABC):
     def check(self) -> None:  # noqa: B027
         """Complain before anything starts if there is nothing to ask."""
 
+    def notice(self) -> str | None:
+        """What a start prints of it, behind its name: rows that lie there and are not loaded, and how they would be. None: nothing."""
+        return None
+
     @property
     def default_name(self) -> str:
         """The name of the table if the user gave none."""

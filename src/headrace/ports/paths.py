@@ -6,9 +6,11 @@ A part with `* ? [ ] { }` begins a pattern, unless there is a file or folder of 
 from __future__ import annotations
 
 import errno
+import fnmatch
 import glob
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -94,18 +96,37 @@ def for_reader(path: str) -> str:
     return escaped(name) if pattern is None else f"{escaped(name)}/{pattern}"
 
 
-def listed(path: str) -> list[Path] | None:
-    """The files that a path or pattern stands for, as Spark would list them; None for a store that is reached by a URI."""
+def listed(path: str, options: Mapping[str, str]) -> list[Path] | None:
+    """The files that Spark reads of a path or pattern with these options of its reader; None for a store that is reached by a URI."""
     place = local(path)
-    if place is None:
-        return None
+    return None if place is None else _listed(place, options)[0]
+
+
+def passed_over(path: str, options: Mapping[str, str]) -> list[Path]:
+    """The files in subfolders that Spark does not read of a path or pattern; none of a store that is reached by a URI."""
+    place = local(path)
+    return [] if place is None else _listed(place, options)[1]
+
+
+def _listed(place: Path, options: Mapping[str, str]) -> tuple[list[Path], list[Path]]:
+    """The files that are read, and those in subfolders that are not. Spark reads subfolders where it is told to, or where a folder's name
+    is that of a column with a value.
+    """
+    said = {name.lower(): value for name, value in options.items()}
     name, pattern = split(place)
-    fitting = [] if pattern is None else [one for each in _alternatives(pattern) for one in sorted(glob.iglob(each, root_dir=name))]
-    found: list[Path] = []
+    each = [] if pattern is None else _alternatives(pattern)
+    # Hadoop's patterns also fit folders whose names begin with a dot
+    fitting = [path for one in each for path in sorted(glob.iglob(one, root_dir=name, include_hidden=True))]
+    found: dict[Path, tuple[str, ...]] = {}  # with the folders on the way to it
     for root in [name] if pattern is None else [name / one for one in fitting]:
-        inside = [root] if root.is_file() else [file for file in sorted(root.rglob("*")) if file.is_file()]
-        found.extend(file for file in inside if not any(_hidden(part) for part in (*file.relative_to(root).parts, file.name)))
-    return found
+        for file in [root] if root.is_file() else sorted(root.rglob("*")):
+            parts = file.relative_to(root).parts
+            if file.is_file() and not any(_hidden(part) for part in (*parts, file.name)):
+                found[file] = parts[:-1]
+    deep = said.get("recursivefilelookup", "").lower() == "true" or any("=" in folder for folders in found.values() for folder in folders)
+    names = _alternatives(said.get("pathglobfilter", "*"))
+    fits = [file for file in found if any(fnmatch.fnmatchcase(file.name, one) for one in names)]
+    return [file for file in fits if deep or not found[file]], [file for file in fits if found[file] and not deep]
 
 
 def _hidden(name: str) -> bool:

@@ -119,6 +119,10 @@ class Source(ABC):
     def check_first(self) -> None:  # noqa: B027
         """Complain, before a job reads from here for the first time, if what is there is empty. Later everything may have been read."""
 
+    def notice(self) -> str | None:
+        """What a start prints of it, behind its name: input that lies there and is not read, and how it would be. None: nothing."""
+        return None
+
     def refuse_other_input(self, session: SparkSession, context: SourceContext) -> None:  # noqa: B027  # most sources keep what they gave
         """Complain, before a start touches anything, where an epoch that comes again and that a sink has would read something else than
         its first try.

@@ -184,6 +184,29 @@ def test_sinks_that_cannot_come_back(tmp_path: Path) -> None:
     assert drill.touched() == before and not (drill.checkpoint / "rewound.jsonl").exists()
 
 
+def test_a_sink_that_is_left_out(tmp_path: Path) -> None:
+    checkpoint, copy = tmp_path / "checkpoint", tmp_path / "copy"
+
+    def job(*names: str) -> hr.Job:
+        rows = hr.read.files(tmp_path / "in", format="json", schema="k int", name="rows")
+        return hr.job("shop", *(rows.write.files(tmp_path / name, format="json", name=name) for name in names))
+
+    (tmp_path / "in").mkdir()
+    for k in range(2):
+        (tmp_path / "in" / f"{k}.json").write_text(json.dumps({"k": k}))
+        job("kept", "old").run(checkpoint=checkpoint, flush=False, progress=False)
+        if k == 0:
+            shutil.copytree(checkpoint, copy)
+    shutil.rmtree(checkpoint)
+    copy.rename(checkpoint)
+    stays = f"  old: this version of the job does not write to {tmp_path}/old, where later epochs stay"
+    done = str(job("kept").rewind(checkpoint=checkpoint, dry_run=False)).splitlines()
+    assert (done[1].startswith("  kept, from epoch 1 to epoch 0: "), done[2:]) == (True, [stays, "the next start goes on from there"])
+    again = f"shop: the sinks hold what {checkpoint} has written, and nothing later"
+    assert str(job("kept").rewind(checkpoint=checkpoint)).splitlines() == [again, stays]
+    assert job("kept", "old").rewind(checkpoint=checkpoint).left_out == ()
+
+
 def test_nothing_to_rewind(tmp_path: Path) -> None:
     drill = Drill(tmp_path)
     check_error(

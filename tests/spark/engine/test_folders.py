@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 from pyarrow import orc
 
 import headrace as hr
+from headrace.connectors.files.folders import READS_SUBFOLDERS
+from headrace.ports import paths
 from tests.models.fraud import SCHEMA, SmallThenLarge
 from tests.spark.engine import jobs
 from tests.spark.engine.jobs import FIRST, SECOND, charges, fraud, put
@@ -195,6 +198,70 @@ def test_lines_know_nothing_of_the_names_of_their_folders(tmp_path: Path) -> Non
     put(tmp_path / "in" / "value=2", "2.json", SECOND)
     read = hr.read.files(tmp_path / "in", format="json", schema=SCHEMA, name="charges")
     assert len(hr.collect(read)) == len(FIRST) + len(SECOND)
+
+
+LAYOUTS: dict[str, tuple[str, ...]] = {
+    "deep": ("1", "archive/2", "archive/old/3", "_hidden/4", ".dot/5"),
+    "parts": ("1", "day=1/2", "day=1/within/3"),
+    "below": ("archive/day=1/1", "archive/day=1/2"),
+    "columns": ("day=1/1", "day=2/2"),
+}
+
+
+def test_what_is_listed_is_what_is_read(tmp_path: Path) -> None:
+    """Of a folder, of a pattern, and with options of Spark's reader."""
+    for layout, names in LAYOUTS.items():
+        for name in names:
+            (tmp_path / layout / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / layout / f"{name}.json").write_text(json.dumps({"n": int(name[-1])}))
+    deep = {"recursiveFileLookup": "true"}
+    asked: list[tuple[str, dict[str, str], set[int]]] = [
+        ("deep", {}, {1}),
+        ("deep", deep, {1, 2, 3}),
+        ("deep", {"recursivefilelookup": "TRUE", "pathGlobFilter": "[13].*"}, {1, 3}),
+        ("deep", {"pathGlobFilter": "{1,2}.json"}, {1}),
+        ("deep/archive", {}, {2}),
+        ("deep/*", {}, {1, 2, 4, 5}),
+        ("deep/*", deep, {1, 2, 3, 4, 5}),
+        ("deep/*/*.json", {}, {2, 4, 5}),
+        ("deep/{*.json,archive/*/*.json}", {}, {1, 3}),
+        ("parts", {}, {1, 2, 3}),
+        ("parts/*", {}, {1, 2}),
+        ("below", {}, {1, 2}),
+        ("columns", {}, {1, 2}),
+        ("columns", deep, {1, 2}),
+        ("columns/*", {}, {1, 2}),
+    ]
+    sinks, listed = [], []
+    for i, (path, options, _) in enumerate(asked):
+        read = hr.read.files(tmp_path / path, format="json", schema="n int", options=options, name=f"of_{i}")
+        listed.append(sorted(int(file.stem) for file in paths.listed(str(tmp_path / path), options) or []))
+        sinks.append(read.write.files(tmp_path / "out" / str(i), format="json", name=f"to_{i}"))
+    hr.job("listed", *sinks).run(checkpoint=tmp_path / "state", progress=False)
+    found = [sorted(row["n"] for row in jobs.lines(tmp_path / "out" / str(i))) for i in range(len(asked))]
+    assert listed == found == [sorted(expected) for *_, expected in asked]
+
+
+def test_files_in_subfolders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A start says that they are not read; they are no new input of a sealed job; with the cure that it names the job reads them, too."""
+    put(tmp_path / "in", "1.json", FIRST)
+    put(tmp_path / "in" / "archive", "0.json", SECOND)
+
+    def run(job: str, **options: Any) -> tuple[hr.Summary, str]:
+        read = charges(tmp_path / "in", **options).write.files(tmp_path / job, format="json", name="out")
+        summary = hr.job(job, read).run(checkpoint=tmp_path / f"{job} state", progress=False, flush=False)
+        return summary, capsys.readouterr().err
+
+    said = f"does not read the subfolders of {tmp_path}/in, with 1 file in {tmp_path}/in/archive; {READS_SUBFOLDERS}"
+    summary, notice = run("a")
+    assert (summary.rows, notice) == (len(FIRST), f"a: charges {said}\n")
+    summary, notice = run("a", options={"recursiveFileLookup": "true"})
+    assert (summary.rows, notice) == (len(SECOND), "")
+    assert fraud(tmp_path).run(checkpoint=tmp_path / "sealed").sealed
+    put(tmp_path / "in" / "archive", "2.json", SECOND)
+    assert "nothing new" in str(fraud(tmp_path).run(checkpoint=tmp_path / "sealed"))
+    with pytest.raises(hr.CheckpointError, match="CHECKPOINT_SEALED"):
+        fraud(tmp_path, options={"recursiveFileLookup": "true"}).run(checkpoint=tmp_path / "sealed")
 
 
 def test_files_whose_names_look_like_patterns(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
@@ -134,6 +135,17 @@ def test_files_and_lakes(spark: SparkSession, tmp_path: Path) -> None:
     put(spark, tmp_path, ROWS.replace("int(id)", "int(id) + 20"))
     job.run(checkpoint=tmp_path / "ck", progress=False, flush=False)
     assert {name: len(ids()) for name, ids in read.items()} == {name: 2 * (11 - len(lost[name])) for name in read}
+
+
+def test_rows_that_a_table_refuses_are_not_counted_as_written(tmp_path: Path) -> None:
+    """Nor are those that tasks put aside, which they never staged."""
+    with sqlite3.connect(tmp_path / "t.db") as database:
+        database.execute("CREATE TABLE t (id int CHECK (id <> 2), x double)")
+    rows = hr.read.memory([(1, 1.0), (2, 1.0), (3, 1.0), (4, float("nan"))], "id int, x double", name="rows")
+    job = hr.job("bad", rows.write.jdbc(f"sqlite:{tmp_path / 't.db'}", "t", name="out"))
+    summary = job.run(checkpoint=tmp_path / "ck", progress=False)
+    assert sqlite3.connect(tmp_path / "t.db").execute("SELECT id FROM t ORDER BY id").fetchall() == [(1,), (3,)]
+    assert (dict(summary.sinks), sum(summary.dead_letters.values())) == ({"out": 2}, 2)
 
 
 def test_an_epoch_that_comes_again(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -123,13 +123,13 @@ def test_what_is_listed(tmp_path: Path) -> None:
         (tmp_path / name).write_text("{}")
 
     def listed(path: object) -> list[str]:
-        return [str(found.relative_to(tmp_path)) for found in paths.listed(str(path)) or []]
+        return [str(found.relative_to(tmp_path)) for found in paths.listed(str(path), {}) or []]
 
     assert listed(tmp_path) == ["a.json", "b.json", "day=1/d.json"]
     assert listed(tmp_path / "*.json") == ["a.json", "b.json"]
     assert listed(tmp_path / "_hidden.json") == []
     assert listed(f"{tmp_path}/{{a,b}}.json") == ["a.json", "b.json"]
-    assert paths.listed("s3://bucket/in") is None
+    assert paths.listed("s3://bucket/in", {}) is None and paths.passed_over("s3://bucket/in", {}) == []
 
 
 def test_signs_of_patterns_in_the_names_of_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,11 +139,11 @@ def test_signs_of_patterns_in_the_names_of_folders(tmp_path: Path, monkeypatch: 
         (tmp_path / folder / "in" / "x.json").write_text("{}")
     monkeypatch.chdir(tmp_path / "a [1]")
     for text in ("in", "in/*.json", f"{tmp_path}/a [1]/in", f"{tmp_path}/a [1]/in/{{x,y}}.json"):
-        assert paths.listed(text) == [tmp_path / "a [1]" / "in" / "x.json"], text
+        assert paths.listed(text, {}) == [tmp_path / "a [1]" / "in" / "x.json"], text
     assert paths.for_hadoop("in") == (f"file://{tmp_path}/a [1]/in", False)
     assert paths.for_hadoop("in/*.json") == (f"file://{tmp_path}/a \\[1\\]/in/*.json", True)
     assert paths.for_reader("in") == f"file://{tmp_path}/a \\[1\\]/in"
-    assert len(paths.listed(f"{tmp_path}/a ?1?/in") or []) == 1
+    assert len(paths.listed(f"{tmp_path}/a ?1?/in", {}) or []) == 1
     assert files.Sink("out", format="json").folder == tmp_path / "a [1]" / "out"
 
 
@@ -156,6 +156,27 @@ def test_files_are_the_same_however_their_path_is_written(tmp_path: Path, monkey
     monkeypatch.chdir(tmp_path / "here")
     source = files.Source(written.format(tmp=tmp_path), format="json", schema="a int")
     assert source.unread(cast(Any, None), ports.SourceContext("data", tmp_path / "query")) == 0
+
+
+def test_files_in_subfolders_that_are_not_read(tmp_path: Path) -> None:
+    for name in ("a.json", "archive/b.json", "archive/c.json", "archive/_d.json", "archive/old/e.json"):
+        (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "in" / name).write_text("{}")
+    source = files.Source(tmp_path / "in", format="json", schema="a int")
+    where = ports.SourceContext("in", tmp_path / "query")
+    reads = 'options={"recursiveFileLookup": "true"} reads subfolders, too'
+    said = f"does not read the subfolders of {tmp_path}/in, with 2 files in {tmp_path}/in/archive and 1 in others; {reads}"
+    assert (source.unread(cast(Any, None), where), source.notice()) == (1, said)
+    assert files.Lookup(tmp_path / "in", format="json", schema="a int").notice() == said
+    deep = files.Source(tmp_path / "in", format="json", schema="a int", options={"recursiveFileLookup": True})
+    assert (deep.unread(cast(Any, None), where), deep.notice()) == (4, None)
+    folders = files.Source(tmp_path / "in" / "*", format="json", schema="a int")
+    said = f"does not read the subfolders of {tmp_path}/in/*, with 1 file in {tmp_path}/in/archive/old; {reads}"
+    assert (folders.unread(cast(Any, None), where), folders.notice()) == (3, said)
+    assert files.Source(tmp_path / "in/*/*.json", format="json", schema="a int").notice() is None
+    # a sink's manifests say what is read of its folder
+    (tmp_path / "in" / "_headrace").mkdir()
+    assert source.notice() is None
 
 
 def test_files_that_a_query_has_not_read(tmp_path: Path) -> None:

@@ -9,11 +9,14 @@ import pytest
 
 import headrace as hr
 from headrace.connectors.jdbc import Sink, Source
+from headrace.connectors.jdbc.database import Problem
 from headrace.connectors.jdbc.kinds import DIALECTS
 from headrace.connectors.redis import Sink as RedisSink
+from headrace.connectors.redis.connect import refusal
 from headrace.plan import Plan
 from headrace.schema import parse_schema, parse_type
 from headrace.spark.compile.job import compile
+from tests.unit.connectors.delta.tasks import context
 from tests.unit.errors import check_error
 
 URL = "postgresql://db/shop"
@@ -41,6 +44,24 @@ def test_the_file_of_a_database(tmp_path: Path) -> None:
     assert (address.file, address.removed) == (tmp_path / "out.db", True)
     (tmp_path / "out.db").touch()
     assert not address.removed
+
+
+def test_what_a_server_says_in_the_middle_or_before_any_epoch(tmp_path: Path) -> None:
+    sink = Sink(URL, "t")
+    sink._context = context(tmp_path)
+    refused = Exception("READONLY You can't write against a read only replica.")
+    for said, error in (
+        ("postgresql://db/shop says: no", sink._told(Problem("25006", 0, "no", transient=False))),
+        (f"redis://r says: {refused}", refusal("sink", "redis://r", refused)),
+    ):
+        check_error(
+            f"""
+            SINK_FAILED: sink: {said}
+              hint: mend that and start again: no row is lost or doubled.
+              more: headrace error SINK_FAILED
+            """,
+            error,
+        )
 
 
 @pytest.mark.parametrize(

@@ -222,7 +222,7 @@ def test_what_brokers_say() -> None:
     check_error(
         """
         KAFKA_FAILED: t at broker:9092: the moon is in the wrong place
-          hint: look into the log of the broker; the next start writes the epoch again, and no row is lost or doubled
+          hint: look into the log of the broker and start again: no row is lost or doubled
           more: headrace error KAFKA_FAILED
         """,
         now,

@@ -239,6 +239,30 @@ def test_path_empty(tmp_path: Path) -> None:
     )
 
 
+def test_path_with_files_in_subfolders_alone(tmp_path: Path) -> None:
+    for name in ("2026/11/a.json", "2026/11/b.json", "2026/12/c.json"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("{}")
+    source = files.Source(tmp_path, format="json", schema=SCHEMA)
+    lookup = files.Lookup(tmp_path, format="json", schema=SCHEMA)
+    said = """
+        PATH_EMPTY: there is nothing to read in <folder>: its files lie in subfolders, 2 files in <folder>/2026/11 and 1 in others
+          at test_connectors.py:*: {call},
+          hint: options={{"recursiveFileLookup": "true"}} reads subfolders, too
+          more: headrace error PATH_EMPTY
+        """
+    check_error(
+        said.format(call="lambda: source.check_first()"),
+        lambda: source.check_first(),
+        hide={str(tmp_path): "<folder>"},
+    )
+    check_error(
+        said.format(call="lambda: lookup.check()"),
+        lambda: lookup.check(),
+        hide={str(tmp_path): "<folder>"},
+    )
+
+
 def test_pattern_without_files(tmp_path: Path) -> None:
     source = files.Source(tmp_path / "*.json", format="json", schema=SCHEMA)
     check_error(

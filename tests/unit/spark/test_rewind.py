@@ -9,16 +9,19 @@ from typing import Any
 
 import pytest
 
+import headrace as hr
 from headrace import ports
 from headrace.connectors.files import Sink
 from headrace.connectors.memory import Sink as Memory
 from headrace.durable.manifest import Manifest, Owner
 from headrace.errors import HeadraceError
+from headrace.plan import Plan
 from headrace.schema import parse_schema
-from headrace.spark.checkpoint.folder import Checkpoint
+from headrace.spark.checkpoint.folder import Checkpoint, Stored
 from headrace.spark.checkpoint.lease import Lease
 from headrace.spark.checkpoint.record import Record, Written
 from headrace.spark.compile.identity import Identity
+from headrace.spark.migrate.rewind import left_out
 from headrace.spark.run import ahead, outlets
 from headrace.spark.run.ahead import Rewound, planned
 from headrace.spark.run.outlets import Outlet
@@ -105,6 +108,16 @@ def test_sinks_that_hold_nothing_later_stay(put: Put) -> None:
     put.sink("same", range(4), written=3)
     put.outlets.append(Outlet("kept", Memory(), parse_schema("k string")))
     assert put.planned() == []
+
+
+def test_places_to_which_the_job_does_not_write_any_more(tmp_path: Path) -> None:
+    rows = hr.read.memory([("a",)], "k string", name="rows")
+    written = [*(rows.write.files(tmp_path / name, format="json", name=name) for name in ("kept", "old")), rows.write.console()]
+    plan = Plan.of("job", [sink._use() for sink in written]).to_json()
+    stored = Stored("id", "job", plan, {}, 1, Identity())
+    assert left_out(stored, [f"{tmp_path}/kept"]) == (("old", f"{tmp_path}/old"),)
+    plan["nodes"].append({"name": "gone", "op": "sink", "connector": "of another package", "options": {}})
+    assert left_out(stored, [f"{tmp_path}/kept", f"{tmp_path}/old"]) == (("gone", "of another package"),)
 
 
 def test_terms_of_the_copy_that_went_on_are_skipped(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headrace.durable.filelog import lengths_read, read_by_last_epoch
+from headrace.durable.manifest import CONTROL
 from headrace.errors import CODES, ConnectorError, HeadraceError, here
 from headrace.jvm.session import jvm
 from headrace.ports import paths
@@ -68,6 +69,27 @@ def _changed(what: str) -> HeadraceError:
 
 def nothing_there(path: str, why: str, cure: str) -> ConnectorError:
     return ConnectorError("PATH_EMPTY", f"there is nothing to read in {path}: {why}", hint=cure, site=here())
+
+
+READS_SUBFOLDERS = 'options={"recursiveFileLookup": "true"} reads subfolders, too'
+
+
+def in_subfolders(path: str, options: Mapping[str, str]) -> str | None:
+    """How many files lie in which subfolder that is not read; None where there are none, and where manifests say what is read."""
+    place = paths.local(path)
+    files = [] if place is None or (place / CONTROL).is_dir() else paths.passed_over(path, options)
+    if not files:
+        return None
+    first = files[0].parent
+    there = sum(file.parent == first for file in files)
+    more = f" and {len(files) - there} in others" if len(files) > there else ""
+    return f"{there} file{'' if there == 1 else 's'} in {first}{more}"
+
+
+def subfolders_notice(path: str, options: Mapping[str, str]) -> str | None:
+    """What a start prints of a path with subfolders that are not read."""
+    below = in_subfolders(path, options)
+    return None if below is None else f"does not read the subfolders of {path}, with {below}; {READS_SUBFOLDERS}"
 
 
 def no_columns_of_scans(format: str, schema: Struct) -> None:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, ClassVar
 
 import headrace.ports as ports
-from headrace.connectors.files.folders import ANY_NAMES
+from headrace.connectors.files.folders import ANY_NAMES, READS_SUBFOLDERS, in_subfolders, nothing_there, subfolders_notice
 from headrace.connectors.files.remote import RemoteManifest
 from headrace.connectors.reach import opened
 from headrace.durable.manifest import CONTROL, committed_files
@@ -62,9 +62,16 @@ class Lookup(ports.Options, ports.Lookup):
         return f"files {self.path} ({self.format}{again})"
 
     def check(self) -> None:
-        if paths.listed(self.path) == []:
-            place = paths.local(self.path)
-            raise ConnectorError("PATH_MISSING", f"there is no file {self.path}", hint=f"it was looked for at {place}", site=here())
+        if paths.listed(self.path, self.reader_options) != []:
+            return
+        below = in_subfolders(self.path, self.reader_options)
+        if below is not None:
+            raise nothing_there(self.path, f"its files lie in subfolders, {below}", READS_SUBFOLDERS)
+        place = paths.local(self.path)
+        raise ConnectorError("PATH_MISSING", f"there is no file {self.path}", hint=f"it was looked for at {place}", site=here())
+
+    def notice(self) -> str | None:
+        return subfolders_notice(self.path, self.reader_options)
 
     def load(self, session: SparkSession, context: ports.LookupContext) -> DataFrame:
         self.check()

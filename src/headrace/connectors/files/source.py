@@ -12,15 +12,18 @@ from headrace.connectors import beginnings
 from headrace.connectors.files.folders import (
     ANY_NAMES,
     FORMATS,
+    READS_SUBFOLDERS,
     TEXTS,
     broken,
     for_spark,
+    in_subfolders,
     no_columns_of_scans,
     no_partition_folders,
     nothing_there,
     read_before,
     reader_options,
     refuse_changed,
+    subfolders_notice,
     unread,
 )
 from headrace.connectors.files.remote import RemoteManifest
@@ -125,11 +128,17 @@ class Source(ports.Options, ports.Source):
     def check_first(self) -> None:
         self._some_file("put files there first, or wait for them with follow=True")
 
+    def notice(self) -> str | None:
+        return subfolders_notice(self.path, self.reader_options)
+
     def _some_file(self, cure: str) -> None:
         """Complain if there is no file to read now."""
         local = paths.local(self.path)
-        if local is None or self.follow or paths.listed(self.path):
+        if local is None or self.follow or paths.listed(self.path, self.reader_options):
             return
+        below = in_subfolders(self.path, self.reader_options)
+        if below is not None:
+            raise nothing_there(self.path, f"its files lie in subfolders, {below}", READS_SUBFOLDERS)
         if paths.split(local)[1] is not None:
             raise nothing_there(self.path, "no file fits the pattern", cure)
         if local.is_dir():
@@ -193,14 +202,14 @@ class Source(ports.Options, ports.Source):
 
     def unread(self, session: SparkSession, context: ports.SourceContext) -> int | None:
         committed = self._committed()
-        found = committed if committed is not None else paths.listed(self.path)
+        found = committed if committed is not None else paths.listed(self.path, self.reader_options)
         if found is None:
             return None
         return unread(found, context.checkpoint)
 
     def beginning(self, session: SparkSession, place: ports.Elsewhere, rows: int, epochs: int) -> Source | None:
         committed = self._committed()
-        files = committed if committed is not None else paths.listed(self.path)
+        files = committed if committed is not None else paths.listed(self.path, self.reader_options)
         if files is None:
             return None
         if self.by == "time":

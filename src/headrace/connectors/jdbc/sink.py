@@ -361,7 +361,7 @@ class Sink(ports.Options, ports.Sink):
         if self.dialect.missing(problem) and STAGE not in said:
             return HeadraceError("TABLE_MISSING", f"{name}: {self.address} says: {said}", hint=GONE)
         return self.dialect.why(problem, self.address) or HeadraceError(
-            "SINK_FAILED", f"{name}: {self.address} says: {problem.message}", hint="the next start writes the epoch again."
+            "SINK_FAILED", f"{name}: {self.address} says: {problem.message}", hint="mend that and start again: no row is lost or doubled."
         )
 
 

@@ -33,7 +33,7 @@ register(
             "ConnectorError",
             "input",
             "a topic that was deleted while a job reads it",
-            'start over with fresh=True when there is one again; on_gap="skip" goes on without it.',
+            'start over with fresh=True when there is one again; with a pattern, on_gap="skip" goes on without it.',
         ),
         "TOPIC_MISSING": Code("ConnectorError", "input", "a topic that does not exist"),
     }

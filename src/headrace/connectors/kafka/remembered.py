@@ -25,7 +25,7 @@ def same(context: SourceContext, found: Found, *, skips: bool) -> None:
             raise ConnectorError(
                 "OFFSETS_GONE",
                 f"{context.name}: the topic {topic} was deleted and made anew since it was read",
-                hint="start over with fresh=True, which reads the new one from its beginning.",
+                hint="start over with fresh=True, which reads the new one from where `start` says.",
             )
     note.parent.mkdir(parents=True, exist_ok=True)
     replace(note, json.dumps({**known, **found.ids}))

@@ -268,11 +268,11 @@ class Sink(SinkOptions, ports.Sink):
         if known in (None, topic_id) or (topic_id and _WITHOUT_IDS in (known, topic_id)):
             return
         place = f"topic {self.topic} at {self.cluster.servers}"
-        lost = "the rows written before are gone with it. fresh=True writes all of them again; to go on without them, "
+        first = "Create the topic; then " if topic_id is None and self.create is None else ""
+        cure = f"fresh=True writes all of them again; to go on without them, remove {_note(context)}"
+        hint = f"the rows written before are gone with it. {first}{cure}"
         if topic_id is None:
-            hint = f"{lost}create the topic and remove {_note(context)}"
             raise ConnectorError("TOPIC_MISSING", f"{context.name}: there is no {place} any more", hint=hint)
-        hint = f"{lost}remove {_note(context)}"
         raise ConnectorError(
             "TABLE_REPLACED", f"{context.name}: the {place} was deleted and created again since this job opened it", hint=hint
         )

@@ -12,7 +12,7 @@ register(
             "ConnectorError", "user", "a table that asks for what headrace cannot do", "read a table, or a copy of it, without that."
         ),
         "TABLE_UNREADABLE": Code(
-            "ConnectorError", "environment", "a table that cannot be opened", "the next start goes on from the last epoch."
+            "ConnectorError", "environment", "a table that cannot be opened", "when it can be, the next start goes on from the last epoch."
         ),
         "VERSION_GONE": Code(
             "ConnectorError",

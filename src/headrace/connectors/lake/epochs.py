@@ -202,5 +202,5 @@ class Epochs(ABC, Generic[W]):
         return ConnectorError(
             "TABLE_BUSY",
             f"{self._context.name}: {TRIES} commits to {self._at} were each overtaken by one of another writer",
-            hint="the next start writes the epoch again; fewer writers, or longer epochs (every=), get in each other's way less",
+            hint="start again: no row is lost or doubled. Fewer writers, or longer epochs (every=), get in each other's way less",
         )

@@ -48,4 +48,4 @@ def refusal(name: str, url: str, problem: Exception) -> HeadraceError:
     if "maxmemory" in said:
         hint = "give the server more memory (maxmemory) and start again: no row is lost or doubled."
         return HeadraceError("DISK_FULL", f"{name}: {url} says: {said}", hint=hint)
-    return HeadraceError("SINK_FAILED", f"{name}: {url} says: {said}", hint="the next start writes the epoch again.")
+    return HeadraceError("SINK_FAILED", f"{name}: {url} says: {said}", hint="mend that and start again: no row is lost or doubled.")

@@ -33,11 +33,13 @@ from headrace.syntax import quote
 FORMAT = 1
 
 
-def shape_of(query: Query, at: Lowering, origins: Mapping[str, str], ways: Mapping[str, str]) -> QueryShape:
-    """What a query keeps between epochs; `origins` and `ways` stand for what its operators and sinks read."""
+def shape_of(
+    query: Query, at: Lowering, origins: Mapping[str, str], ways: Mapping[str, str], ordered_ways: Mapping[str, str]
+) -> QueryShape:
+    """What a query keeps between epochs; `origins` and both kinds of ways stand for what its operators and sinks read."""
 
     def read(shape: Shape) -> Shape:
-        return replace(shape, origin=origins[shape.name], way=ways[shape.name])
+        return replace(shape, origin=origins[shape.name], way=ways[shape.name], ordered_way=ordered_ways[shape.name])
 
     operators = [read(shape(node, query.level(str(node.name)), at)) for node in query.operators]
     sinks = [read(Shape(str(sink.name), SINK, site=sink.site)) for sink in query.sinks]

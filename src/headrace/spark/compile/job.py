@@ -23,7 +23,7 @@ from headrace.spark.compile.document import shape_of
 from headrace.spark.compile.feeds import Feeds
 from headrace.spark.compile.levels import Query, cut
 from headrace.spark.compile.lower import Lowering
-from headrace.spark.compile.origin import origins, ways
+from headrace.spark.compile.origin import ordered_ways, origins, ways
 from headrace.spark.compile.shapes import QueryShape
 
 
@@ -98,7 +98,7 @@ def _compiled(plan: Plan) -> SparkJob:
         schemas = check(plan)
     at = Lowering(plan, schemas, Feeds(plan, schemas.of))
     queries = cut(plan, clocks(plan), schemas.timed.keys())
-    read = origins(asked, plan), ways(asked, plan)
+    read = origins(asked, plan), ways(asked, plan), ordered_ways(asked, plan)
     return SparkJob(at, asked, rewritten, queries, tuple(shape_of(query, at, *read) for query in queries), outside)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any
 
 from headrace.ops import lookups_of
@@ -31,9 +32,15 @@ def origins(asked: Plan, optimised: Plan) -> dict[str, str]:
 
 def ways(asked: Plan, optimised: Plan) -> dict[str, str]:
     """Origins that also tell apart the outputs of a program, and the rows of tables that never change, which are a part of the job. The
-    names of what the rows go through are no part of them. Checkpoints of earlier versions have origins alone.
+    names of what the rows go through are no part of them, nor is the order of a key's columns. Checkpoints of earlier versions have
+    origins alone, or `ordered_ways`.
     """
-    return _origins(asked, optimised, _saying, lambda node: _passed(node) or node.role is Role.OUTPUT)
+    return _origins(asked, optimised, _unordered, _passed_or_output)
+
+
+def ordered_ways(asked: Plan, optimised: Plan) -> dict[str, str]:
+    """Ways as earlier versions stored them, with the columns of a key in their order; they are compared and not stored any more."""
+    return _origins(asked, optimised, _saying, _passed_or_output)
 
 
 def _origins(asked: Plan, optimised: Plan, text_of: Callable[[Node], dict[str, Any]], passed: Callable[[Node], bool]) -> dict[str, str]:
@@ -57,6 +64,10 @@ def _passed(node: Node) -> bool:
     return node.passing or node.by_content
 
 
+def _passed_or_output(node: Node) -> bool:
+    return _passed(node) or node.role is Role.OUTPUT
+
+
 def _text(node: Node) -> dict[str, Any]:
     """What a node says, its inputs by their names, but for the options of a connector: where it reads may change."""
     text = without_sites(encode(node, {node: "", **{before: str(before.name) for before in node.inputs}}))
@@ -70,6 +81,12 @@ def _saying(node: Node) -> dict[str, Any]:
     options = text.pop("options", None)
     table = next((one for one in lookups_of([node]) if one.repeatable), None)
     return text if table is None else {**text, "options": options, "rows": table.connect().digest}
+
+
+def _unordered(node: Node) -> dict[str, Any]:
+    """The same without the order in lists whose order changes no row, `metadata={"unordered": True}`."""
+    text = _saying(node)
+    return text | {item.name: sorted(text[item.name]) for item in fields(node) if item.metadata.get("unordered")}
 
 
 def _digest(value: Any) -> str:

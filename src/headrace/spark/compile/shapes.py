@@ -35,8 +35,8 @@ class Shape:
     """What an operator keeps between epochs, as the plan asks for it. A sink or a lookup keeps nothing but its number.
 
     `content` is all that an operator of a query says: its state is of use to no other. `origin` stands for what its rows, or those of a
-    sink, went through before (`origins`), and so does `way`, which earlier versions did not store (`ways`). Nor did they store
-    `says`, which is `content` without the names of the inputs: a rule of the optimiser may put something in between.
+    sink, went through before (`origins`), and so does `way`, which earlier versions did not store (`ways`), or as `ordered_way`. Nor did
+    they store `says`, which is `content` without the names of the inputs: a rule of the optimiser may put something in between.
     """
 
     name: str
@@ -51,12 +51,14 @@ class Shape:
     content: str = ""
     origin: str = ""
     way: str = ""
+    ordered_way: str = ""
     says: str = ""
 
     def reads_like(self, old: Shape) -> bool:
         """Whether its rows go through what they went through before, as far as the checkpoint tells."""
-        told = ((old.way, self.way), (old.origin, self.origin))
-        return next((before == now for before, now in told if before and now), True)
+        if old.way and self.way:
+            return old.way in (self.way, self.ordered_way)
+        return not old.origin or not self.origin or old.origin == self.origin
 
     def computes_like(self, old: Shape) -> bool:
         """Whether it says the same of its rows; `reads_like` answers for where they come from."""

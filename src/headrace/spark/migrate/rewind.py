@@ -8,15 +8,19 @@ between, the job is refused as before, and the next call goes on.
 from __future__ import annotations
 
 import json
-from contextlib import closing
+from collections.abc import Collection
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from headrace.errors import HeadraceError
 from headrace.masking import leaving
+from headrace.ops.sink import restored_sink
+from headrace.plan import DisplayNames, Plan
 from headrace.spark.checkpoint.compare import identified, with_frozen_schemas
-from headrace.spark.checkpoint.folder import Checkpoint, migrated
+from headrace.spark.checkpoint.folder import Checkpoint, Stored, migrated
+from headrace.spark.checkpoint.record import place_of
 from headrace.spark.compile.job import SparkJob
 from headrace.spark.run.ahead import Rewound, planned
 from headrace.spark.run.outlets import each, outlets_of, provide
@@ -30,20 +34,24 @@ TERMS = 1000
 
 @dataclass(frozen=True)
 class Rewinding:
-    """What was done, or with `dry_run` would be, to bring the sinks of a job back to its checkpoint."""
+    """What was done, or with `dry_run` would be, to bring the sinks of a job back to its checkpoint. `left_out`: the names and places of
+    sinks that the checkpoint knows and to which this version of the job does not write, so they stay as they are.
+    """
 
     job: str
     checkpoint: Path
     sinks: tuple[Rewound, ...]
     dry_run: bool
+    left_out: tuple[tuple[str, str], ...] = ()
 
     def __str__(self) -> str:
+        stays = [f"  {name}: this version of the job does not write to {place}, where later epochs stay" for name, place in self.left_out]
         if not self.sinks:
-            return f"{self.job}: the sinks hold what {self.checkpoint} has written, and nothing later"
+            return "\n".join([f"{self.job}: the sinks hold what {self.checkpoint} has written, and nothing later", *stays])
         does = "would bring" if self.dry_run else "has brought"
         end = "nothing was changed; --yes does it" if self.dry_run else "the next start goes on from there"
         count = f"{len(self.sinks)} sink{'' if len(self.sinks) == 1 else 's'}"
-        return "\n".join([f"{self.job}: {does} {count} back to {self.checkpoint}", *(f"  {one}" for one in self.sinks), end])
+        return "\n".join([f"{self.job}: {does} {count} back to {self.checkpoint}", *(f"  {one}" for one in self.sinks), *stays, end])
 
 
 @leaving()
@@ -76,10 +84,30 @@ def rewind(job: SparkJob, folder: Path, *, dry_run: bool) -> Rewinding:
                 _note(checkpoint.folder, step, "begins")
                 step.rewind.work()
                 _note(checkpoint.folder, step, "done")
-            return Rewinding(job.plan.job, checkpoint.folder, steps, dry_run)
+            places = [place_of(one.sink) for sinks in outlets.values() for one in sinks]
+            return Rewinding(job.plan.job, checkpoint.folder, steps, dry_run, left_out(stored, places))
         finally:
             if not begun:
                 checkpoint.lease.decline()
+
+
+def left_out(stored: Stored, places: Collection[str]) -> tuple[tuple[str, str], ...]:
+    """The sinks of the last version that ran on a checkpoint which write to none of these places: the name of each, and its place."""
+    shown = DisplayNames({})
+    with suppress(HeadraceError):  # a plan that cannot be read has no others
+        shown = DisplayNames.of(Plan.from_json(stored.plan))
+    found: list[tuple[str, str]] = []
+    for node in stored.plan["nodes"]:
+        if node["op"] != "sink":
+            continue
+        try:
+            sink = restored_sink(node["connector"], node["options"])
+        except HeadraceError:  # its connector may not be installed here
+            found.append((shown(node["name"]), node["connector"]))
+            continue
+        if sink.traits.lasting and sink.traits.repeatable and place_of(sink) not in places:
+            found.append((shown(node["name"]), place_of(sink)))
+    return tuple(found)
 
 
 def _note(folder: Path, step: Rewound, what: str) -> None:

@@ -33,7 +33,7 @@ from headrace.spark.run.outlets import Outlet, at, each, outlets_of
 @dataclass(frozen=True)
 class Ready:
     """A job that nothing refuses on its checkpoint. `anew`: of each query whether an epoch is pending that no sink holds; `notices`: what
-    begins empty beside the past of the checkpoint, a line for each.
+    begins empty beside the past of the checkpoint, and what sources and lookups do not read, a line for each.
     """
 
     job: SparkJob
@@ -65,6 +65,7 @@ def ready(job: SparkJob, checkpoint: Checkpoint, partitions: int | None, *, fres
         notices += tuple(line for query, name in each(job, names) if name in totals for line in _recounted(query, totals[name]))
         for name in outlets:
             anew[name] = refuse_other_history(job, checkpoint, name, outlets)
+    notices += tuple(_not_read(job))
     check_computed(job, [identity.query(name) for name in names.values()])
     if stored is not None and not fresh:
         refuse_in_mid_epoch(job.plan, stored.plan, holders(job, checkpoint, stored, names, outlets))
@@ -126,6 +127,13 @@ def _recounted(query: Query, totals: Totals) -> Iterator[str]:
         if any(totals.of_source(node, f"{outcome} {name}") for outcome in ("passed", "violated")):
             said = "has another condition" if name in (totals.conditions or {}).get(node, {}) else "was left out for a while"
             yield f"the expectation {name} of {node} {said}: rows are counted for it from epoch {totals.epoch + 1} on"
+
+
+def _not_read(job: SparkJob) -> Iterator[str]:
+    """What sources and lookups say of input that they do not read."""
+    said = [(source.name, source.connect().notice()) for source in job.sources]
+    said += [(lookup.name, lookup.connect().notice()) for lookup in job.lookups]
+    return (f"{name} {line}" for name, line in said if line is not None)
 
 
 def _refuse_other_input(job: SparkJob, checkpoint: Checkpoint, query: Query, name: str) -> None:

@@ -38,8 +38,8 @@ from headrace.spark.run.run import Run
 class Started:
     """The queries of a job, running on an open checkpoint; `close` gives sinks and checkpoint back once they have ended.
 
-    `sealed`: the checkpoint was read to its end before and nothing new has come, so there are no queries. `notices`: what begins empty
-    beside the past of the checkpoint, a line for each.
+    `sealed`: the checkpoint was read to its end before and nothing new has come, so there are no queries. `notices`: what a start
+    prints (`Ready`).
     """
 
     checkpoint: Checkpoint

@@ -252,7 +252,7 @@ def test_a_table_that_others_always_change_first(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(sink._epochs, "_attempt", lambda *_: False)
     check_error(
         f"TABLE_BUSY: sink: 20 commits to {tmp_path}/t were each overtaken by one of another writer\n"
-        "  hint: the next start writes the epoch again; fewer writers, or longer epochs (every=), get in each other's way less\n"
+        "  hint: start again: no row is lost or doubled. Fewer writers, or longer epochs (every=), get in each other's way less\n"
         "  more: headrace error TABLE_BUSY",
         lambda: sink.commit(0, stage(sink, 0, rows(("a", 1)))),
     )

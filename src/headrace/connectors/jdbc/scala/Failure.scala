@@ -36,10 +36,11 @@ private[jdbc] object Failure {
         val reason = sql(e).get
         val address = server.address
         val (code, what, cure) =
-          if (Server.missing(reason) || server.removed) ("TABLE_MISSING", s"$address: ", "create it again; ")
-          else if (Server.transient(reason)) ("DATABASE_UNREACHABLE", s"$address cannot be reached: ", "")
-          else ("DATABASE_REFUSED", s"$address refuses: ", "")
-        throw new HeadraceKernelException(code, what + plain(reason), cause = e, hint = cure + "the next start goes on from the last epoch.")
+          if (Server.missing(reason) || server.removed) ("TABLE_MISSING", s"$address: ", "restore it as it was")
+          else if (Server.transient(reason)) ("DATABASE_UNREACHABLE", s"$address cannot be reached: ", "see that the server runs")
+          else ("DATABASE_REFUSED", s"$address refuses: ", "mend that")
+        val hint = s"$cure; then the next start goes on from the last epoch."
+        throw new HeadraceKernelException(code, what + plain(reason), cause = e, hint = hint)
     }
 
   /** The exception of SQL that is the reason, if one is. */
