@@ -21,6 +21,7 @@ from headrace.ops.handle import Handle, verb
 from headrace.ops.inlet import Checked, Inlet, Json, numbered
 from headrace.ops.operator import Connected, Consumer, RowWise, operator
 from headrace.ops.parts import AskedLookup
+from headrace.ops.relational import stateful_of
 from headrace.ops.tables import Table, table_of
 from headrace.ops.tree import Tree, reads
 from headrace.plan import Fact, Node, Role, node
@@ -160,8 +161,9 @@ class Lookup(RowWise, Consumer, Connected):
         ).to_json()
 
     def inlets(self, at: Checked, steady: bool = True) -> tuple[Inlet, ...]:
-        # Behind it only what comes with a row tells where the row was read.
-        order = "position" if any(operator(one).takes_last for one in at.plan.nodes.values()) else None
+        # Downstream, only what comes with a row tells where the row was read.
+        asked = (one.order for node in stateful_of(at.plan.nodes.values()) for one in node.inlets(at, steady))
+        order = "position" if "position" in asked else None
         keys = tuple(numbered([text for text, _ in self.keys]))
         return (Inlet(self.input, "input", 0, at.schema(self.input).ddl, "looked_up", keys, at.key_schema(self), order=order),)
 

@@ -65,11 +65,6 @@ class Operator(Rewritable):
         return None
 
     @property
-    def takes_last(self) -> bool:
-        """Whether of several rows the one counts that was read last."""
-        return False
-
-    @property
     def knows_rows(self) -> bool:
         """Whether it has to know of a row that is taken away whether it was there, by all its columns: where it forgets some."""
         return self.forgets_after is not None and any(self.judged)

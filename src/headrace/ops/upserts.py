@@ -84,10 +84,6 @@ class Upserts(Relational, Unary, Ungrouped):
         return self.input if self.last and not self.pairs else self
 
     @property
-    def takes_last(self) -> bool:
-        return self.last
-
-    @property
     def caveat(self) -> str | None:
         return "keeps of each key the row that is read last" if self.last else None
 

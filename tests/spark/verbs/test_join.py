@@ -11,6 +11,7 @@ import headrace as hr
 from headrace.testing import Collected, Harness
 from tests.spark.queries.changing import Table, batch
 from tests.spark.verbs.spelling import check_sql, check_yaml
+from tests.unit.errors import check_error
 
 HOWS = ("inner", "left", "right", "full", "semi", "anti")
 
@@ -88,3 +89,16 @@ def test_an_append_only_join_is_one(spark: SparkSession) -> None:
 def test_spellings(spark: SparkSession, tmp_path: Path) -> None:
     check_yaml(tmp_path, lambda s: s.sales.join(s.shops, on="shop = name", how="left"), "- join: {with: shops, on: shop = name, how: left}")
     check_sql(lambda s: s.sales.join(s.shops, on="shop = name"), "SELECT * FROM sales JOIN shops ON shop = name")
+
+
+def test_keys_that_nothing_tells_apart(spark: SparkSession) -> None:
+    left, right = (hr.read.memory([], f"{name} variant", name=name) for name in ("v", "w"))
+    check_error(
+        """
+        WRONG_TYPE: join(v, w): a key cannot be of type VARIANT
+          at test_join.py:*: lambda: left.join(right, on="v = w").schema,
+          hint: key by a part of it that can be put in order
+          more: headrace error WRONG_TYPE
+        """,
+        lambda: left.join(right, on="v = w").schema,
+    )

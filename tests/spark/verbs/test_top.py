@@ -57,3 +57,16 @@ def test_partitions_that_are_none() -> None:
         """,
         lambda: streams().sales.top(1, by="id", per=3),  # type: ignore[arg-type]
     )
+
+
+def test_partitions_that_nothing_tells_apart(spark: SparkSession) -> None:
+    rows = hr.read.memory([], "v variant, amount int", name="rows")
+    check_error(
+        """
+        WRONG_TYPE: top(rows): a key cannot be of type VARIANT, in `v`
+          at test_top.py:*: lambda: rows.top(3, by="amount", per="v").schema,
+          hint: key by a part of it that can be put in order
+          more: headrace error WRONG_TYPE
+        """,
+        lambda: rows.top(3, by="amount", per="v").schema,
+    )

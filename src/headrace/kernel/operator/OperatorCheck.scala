@@ -28,9 +28,12 @@ trait OperatorCheck {
   /** Notes of texts how much is kept of a group. */
   def keeps(parts: Seq[(String, String)]): Unit
 
-  /** The key of groups of equal texts. */
+  /** The key of groups of equal texts; a fault for each whose values cannot be told apart. */
   final def per(texts: Seq[String], columns: StructType): StructType = StructType(texts.zipWithIndex.flatMap { case (sql, i) =>
-    bound(columns, sql, s"per/$i").map(e => OperatorCheck.keyColumn(i, Bind.loosen(e.dataType)))
+    bound(columns, sql, s"per/$i").map { e =>
+      if (!OperatorCheck.isKey(e.dataType)) fault(s"per/$i", sql, Fault.keyType("per", e.dataType))
+      OperatorCheck.keyColumn(i, Bind.loosen(e.dataType))
+    }
   })
 
   /** The key of two sides, each column in one type for both. */
@@ -40,6 +43,7 @@ trait OperatorCheck {
       val types = Seq(l, r).map(e => Bind.loosen(e.dataType))
       val wide = widest(types.head, types(1))
       if (wide.isEmpty) fault(s"keys/$i", "", Fault.keyTypes(s"key ${i + 1}", types))
+      wide.filterNot(OperatorCheck.isKey).foreach(t => fault(s"keys/$i", "", Fault.keyType(s"key ${i + 1}", t)))
       OperatorCheck.keyColumn(i, wide.getOrElse(types.head))
     })
   }
