@@ -7,6 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from pyspark.sql import SparkSession
 
@@ -47,6 +48,16 @@ def test_what_is_written_is_read(format: str, spark: SparkSession, tmp_path: Pat
     inferred = hr.read.files(tmp_path / "out", format=format, name="inferred")
     assert sorted(map(repr, hr.collect(again).rows())) == sorted(map(repr, hr.collect(rows).rows()))
     assert sorted(map(repr, hr.collect(inferred).rows())) == sorted(map(repr, hr.collect(rows).rows()))
+
+
+def test_csv_keeps_the_blanks_of_texts(spark: SparkSession, tmp_path: Path) -> None:
+    texts = ["a", " a", "a ", "tab\t", "\u2003wide", " , "]
+    rows = hr.read.memory(list(enumerate(texts)), "i int, t string", name="rows")
+    hr.job("write", rows.write.files(tmp_path / "out", format="csv", name="out")).run(checkpoint=tmp_path / "c", progress=False)
+    found = duckdb.sql(f"SELECT t FROM read_csv('{tmp_path}/out/*.csv', header=true, all_varchar=true) ORDER BY i::int").fetchall()
+    assert [text for (text,) in found] == texts
+    again = hr.read.files(tmp_path / "out", format="csv", schema="i int, t string", name="again")
+    assert sorted(hr.collect(again).rows()) == list(enumerate(texts))
 
 
 @pytest.mark.full

@@ -172,6 +172,18 @@ def test_partition_by() -> None:
     )
 
 
+@pytest.mark.parametrize(("kind", "text"), [("binary", "base64(k)"), ("array<int>", "to_json(k)")])
+def test_partition_by_what_names_no_folder(kind: str, text: str) -> None:
+    check_error(
+        f"""
+        WRONG_TYPE: out: column k of type {kind} cannot be in partition_by: folders are named by texts
+          hint: choose other columns, or make a text of it: with_columns(k_text="{text}")
+          more: headrace error WRONG_TYPE
+        """,
+        lambda: files.Sink("out", format="json", partition_by=["k"]).suits("out", parse_schema(f"k {kind}, n int")),
+    )
+
+
 def test_sink_in_a_store_with_a_pattern() -> None:
     check_error(
         """

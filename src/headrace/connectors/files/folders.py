@@ -127,11 +127,17 @@ def reader_options(format: str, options: dict[str, str]) -> dict[str, str]:
     return {"header": "true", **lower} if format == "csv" else lower
 
 
-def whole_times(format: str, options: Mapping[str, str]) -> dict[str, str]:
-    """As text, times keep their microseconds unless the user has a form for them; Spark's own default has milliseconds."""
+_TIMES = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"}
+_BLANKS = {"ignoreLeadingWhiteSpace": "false", "ignoreTrailingWhiteSpace": "false"}
+_WHOLE = {"json": _TIMES, "csv": {**_TIMES, **_BLANKS}}
+
+
+def whole_values(format: str, options: Mapping[str, str]) -> dict[str, str]:
+    """As text, times keep their microseconds and texts the blanks around them unless the user says otherwise; Spark's own defaults drop
+    both.
+    """
     given = {name.lower() for name in options}
-    forms = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"}
-    return {**{name: form for name, form in forms.items() if format in ("json", "csv") and name.lower() not in given}, **options}
+    return {**{name: value for name, value in _WHOLE.get(format, {}).items() if name.lower() not in given}, **options}
 
 
 def broken(session: SparkSession, problem: Exception) -> HeadraceError | None:

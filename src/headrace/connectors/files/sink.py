@@ -11,16 +11,16 @@ from headrace.connectors.files.folders import (
     FORMATS,
     TEXTS,
     for_spark,
-    whole_times,
+    whole_values,
 )
 from headrace.connectors.files.remote import PREFIX, RemoteManifest
 from headrace.connectors.files.withdrawing import rewound
 from headrace.durable.manifest import Manifest, Owner, StagedFile, clears, committed_files, files_gone, may_write
-from headrace.errors import ConnectorError, here
+from headrace.errors import ConnectorError, HeadraceError, here
 from headrace.masking import masked_problem
 from headrace.ports import option, paths
 from headrace.ports.options import wrong
-from headrace.schema import Struct
+from headrace.schema import Array, Map, Struct
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -118,6 +118,17 @@ class Sink(ports.Options, ports.Sink):
                 "write.files: partition_by names every column", "the files need one column at least that is not in the folders' names"
             )
 
+    def suits(self, name: str, schema: Struct) -> None:
+        for column in self.partition_by:
+            kind = schema.get(column)
+            if kind is not None and (kind.text == "binary" or isinstance(kind, Struct | Array | Map)):
+                text = f"base64({column})" if kind.text == "binary" else f"to_json({column})"
+                raise HeadraceError(
+                    "WRONG_TYPE",
+                    f"{name}: column {column} of type {kind.text} cannot be in partition_by: folders are named by texts",
+                    hint=f'choose other columns, or make a text of it: with_columns({column}_text="{text}")',
+                )
+
     def mark(self, context: ports.SinkContext) -> ports.Mark | None:
         manifest = self._manifest_of(context)
         owner = manifest.owner()
@@ -162,7 +173,7 @@ class Sink(ports.Options, ports.Sink):
 
     def stage(self) -> dict[str, Any]:
         place = {"folder": self.path, "prefix": PREFIX} if self._remote else {"folder": paths.literal(self.folder)}
-        written = {"format": self.format, "options": whole_times(self.format, self.writer_options), "partition_by": list(self.partition_by)}
+        written = {"format": self.format, "options": whole_values(self.format, self.writer_options), "partition_by": list(self.partition_by)}
         return {"kind": "files", **written, **place}
 
     def _check_folder(self) -> None:
