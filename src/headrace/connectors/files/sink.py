@@ -173,7 +173,11 @@ class Sink(ports.Options, ports.Sink):
 
     def stage(self) -> dict[str, Any]:
         place = {"folder": self.path, "prefix": PREFIX} if self._remote else {"folder": paths.literal(self.folder)}
-        written = {"format": self.format, "options": whole_values(self.format, self.writer_options), "partition_by": list(self.partition_by)}
+        written = {
+            "format": self.format,
+            "options": whole_values(self.format, self.writer_options),
+            "partition_by": list(self.partition_by),
+        }
         return {"kind": "files", **written, **place}
 
     def _check_folder(self) -> None:
