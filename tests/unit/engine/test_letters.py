@@ -167,6 +167,17 @@ def test_rows_that_a_sink_refused_are_left_out_with_a_reason(checkpoint: Path, t
     assert hr.letters(checkpoint).export("charges", tmp_path / "out.json", reason="422") == (0, {})
 
 
+@pytest.mark.parametrize("options", [{"sep": "||"}, {"sep": ";", "quote": "'"}, {"sep": "\\t"}, {"escape": '"'}], ids=str)
+def test_an_exported_file_can_be_given_back(tmp_path: Path, options: dict[str, str]) -> None:
+    schema = "card string, `limit;|'a` int, `on,off` boolean"
+    limits = hr.read.files("in", format="csv", schema=schema, name="limits", options=options)
+    stored(tmp_path, Plan.of("fraud", [limits.expect("card > 'b'").named("sound").write.memory(name="out")._use()]))
+    told(tmp_path, 0, letter("sound", "EXPECTATION", '{"card":"a","limit;|\'a":1,"on,off":true}'))
+    letters = hr.letters(tmp_path)
+    assert letters.export("limits", tmp_path / "out.csv") == (1, {})
+    assert letters.replay("limits", tmp_path / "out.csv") == 1
+
+
 def test_a_line_with_line_breaks_is_left_out(checkpoint: Path, tmp_path: Path) -> None:
     told(checkpoint, 9, letter("limits", "not CSV: text behind the record", "a;1\nb;2"), query="limited")
     why = "its text has a line break, and a repaired file has a row on each line"
