@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 import os
 from collections import Counter
@@ -14,12 +12,15 @@ from typing import Any, NamedTuple
 
 from headrace.durable import named
 from headrace.engine.loading import refuse_while_loading
+from headrace.engine.records import BREAKS, Records, Unwritable
 from headrace.engine.state import stored_job
 from headrace.engine.table import Table
 from headrace.errors import HeadraceError
 from headrace.ops import Source, sources_of
 from headrace.plan import DisplayNames, Plan
+from headrace.plan.walk import order
 from headrace.ports import Lines
+from headrace.schema import parse_schema
 from headrace.spark.checkpoint import repaired
 from headrace.spark.checkpoint.letters import Letter, letters_in
 from headrace.spelling import suggestion
@@ -63,13 +64,23 @@ class Letters:
         """
         source = self._shown.stored(source)
         node, lines = self._source(source)
-        letters = [one for one in self._all() if one.source == source and (reason is None or reason.lower() in one.reason.lower())]
-        columns = list(node.columns)
-        found = [_row(one, source, columns) for one in letters]
-        rows = [row for row in found if row is not None]
-        left_out = Counter(_left_out(one) for one, row in zip(letters, found, strict=True) if row is None)
-        text = _csv(rows, columns, lines) if lines.kind == "csv" else "".join(f"{_line(row)}\n" for row in rows)
-        named.write(path, text)
+        records = Records(lines.options, parse_schema(node.schema)) if lines.kind == "csv" else None
+        downstream = {
+            name
+            for name, one in Plan.from_json(self._stored.plan).nodes.items()
+            if source in {str(end.name) for end in sources_of(order([one]))}
+        }
+        rows: list[str] = []
+        left_out: Counter[str] = Counter()
+        for one in self._all():
+            if one.source not in (source, None) or one.node not in downstream or (reason or "").lower() not in one.reason.lower():
+                continue
+            try:
+                rows.append(_line(one, source, list(node.columns), records))
+            except Unwritable as why:
+                left_out[str(why)] += 1
+        begins = [records.names] if records is not None and records.header else []
+        named.write(path, "".join(f"{line}\n" for line in (*begins, *rows)))
         return Exported(len(rows), left_out)
 
     def replay(self, source: str, path: str | os.PathLike[str], *, again: bool = False) -> int:
@@ -87,7 +98,7 @@ class Letters:
                 hint="start over with fresh=True, from mended input; flush=False keeps a job open for rows that come later.",
             )
         text = named.existing(path).read_bytes()
-        rows = _checked(text, path, list(node.columns), lines)
+        rows = _checked(text, path, node, lines)
         digest = hashlib.sha256(text).hexdigest()[:12]
         before = next((file for file in repaired.given(self.folder, source) if digest in file.name), None)
         if before is not None and not again:
@@ -147,62 +158,48 @@ def letters(checkpoint: str | os.PathLike[str]) -> Letters:
     return Letters(Path(checkpoint).expanduser().absolute())
 
 
-def _row(letter: Letter, source: str, columns: list[str]) -> str | dict[str, Any] | None:
-    """The line of a letter as it was, or its row; None where it is neither."""
-    if letter.raw is None:
-        return None
-    if letter.node == source and not letter.reason.startswith(("NULL_", "EXPECTATION")):
-        return letter.raw
-    try:
-        found = json.loads(letter.raw)
-    except ValueError:
-        return None
-    return found if isinstance(found, dict) and list(found) == columns else None
-
-
-def _left_out(letter: Letter) -> str:
-    """Why a letter has no row that its source could read."""
+def _line(letter: Letter, source: str, columns: list[str], records: Records | None) -> str:
+    """The line of a letter as it was, or that of its row. Raises Unwritable."""
     code = letter.reason.partition(":")[0]
     if code in ("FILE_BROKEN", "FILE_CHANGED"):
-        return f"{code} is about a whole file and no row of it: headrace error {code} has the cure"
+        raise Unwritable(f"{code} is about a whole file and no row of it: headrace error {code} has the cure")
     if letter.raw is None:
-        return "there is no text of the row"
-    return "behind a step that had changed the columns it failed as another row than that of the source"
+        raise Unwritable("there is no text of the row")
+    if letter.source is None:
+        raise Unwritable(f"it failed in `{letter.node}`, whose row may be another than that of the source")
+    if letter.node == source and not letter.reason.startswith(("NULL_", "EXPECTATION")):
+        if any(sign in letter.raw for sign in BREAKS):
+            raise Unwritable("its text has a line break, and a repaired file has a row on each line")
+        return letter.raw
+    values = _values(letter.raw, columns)
+    # As the letter has it: a number of Python's would lose digits.
+    return letter.raw if records is None else records.line(values)
 
 
-def _line(row: str | dict[str, Any]) -> str:
-    return row if isinstance(row, str) else json.dumps(row, ensure_ascii=False)
+def _values(raw: str, columns: list[str]) -> list[Any]:
+    """The values of a row in JSON, numbers as texts. Raises Unwritable."""
+    try:
+        found = json.loads(raw, parse_float=str, parse_int=str)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or list(found) != columns:
+        raise Unwritable("behind a step that had changed the columns it failed as another row than that of the source")
+    return list(found.values())
 
 
-def _csv(rows: list[str | dict[str, Any]], columns: list[str], lines: Lines) -> str:
-    made = io.StringIO()
-    writer = csv.writer(made, delimiter=_separator(lines), lineterminator="\n")
-    if lines.options.get("header") == "true":
-        writer.writerow(columns)
-    for row in rows:
-        if isinstance(row, str):
-            made.write(row + "\n")
-        else:
-            writer.writerow([{True: "true", False: "false", None: ""}.get(value, value) for value in row.values()])
-    return made.getvalue()
-
-
-def _separator(lines: Lines) -> str:
-    return lines.options.get("sep", lines.options.get("delimiter", ","))[:1] or ","
-
-
-def _checked(text: bytes, path: str | os.PathLike[str], columns: list[str], lines: Lines) -> int:
+def _checked(text: bytes, path: str | os.PathLike[str], node: Source, lines: Lines) -> int:
     """How many rows a repaired file has; refuses what cannot be rows of the source at a first look."""
     try:
         found = [(number, line) for number, line in enumerate(text.decode("utf-8").split("\n"), 1) if line.strip()]
     except UnicodeDecodeError as cause:
         raise _bad(f"{path} is no UTF-8 text: {cause.reason} at byte {cause.start}", "save it as UTF-8") from None
+    columns = list(node.columns)
     known = {name.lower() for name in columns}
     if lines.kind == "csv":
-        header = lines.options.get("header") == "true"
-        if header and found:
+        records = Records(lines.options, parse_schema(node.schema))
+        if records.header and found:
             number, line = found.pop(0)
-            _known(next(csv.reader([line], delimiter=_separator(lines))), known, columns, f"{path}, line {number}")
+            _known(records.split(line.removesuffix("\r")), known, columns, f"{path}, line {number}")
     else:
         for number, line in found:
             try:

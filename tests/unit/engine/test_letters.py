@@ -30,6 +30,11 @@ def told(checkpoint: Path, epoch: int, *letters: dict[str, Any], query: str = "m
     Manifest(folder).commit(epoch, [StagedFile(str(staged.relative_to(folder)), len(letters), staged.stat().st_size)])
 
 
+def stored(folder: Path, plan: Plan) -> None:
+    """A checkpoint of a job that has this plan."""
+    (folder / "job.json").write_text(json.dumps(Stored("c1", "fraud", plan.to_json(), {}, 1, Identity()).to_json()), encoding="utf-8")
+
+
 @pytest.fixture
 def checkpoint(tmp_path: Path) -> Path:
     """That of a job that reads JSON and CSV and has a source whose rows cannot be fed back."""
@@ -42,7 +47,7 @@ def checkpoint(tmp_path: Path) -> Path:
     plan = Plan.of("fraud", [sink._use() for sink in sinks])
     folder = tmp_path / "checkpoint"
     folder.mkdir()
-    (folder / "job.json").write_text(json.dumps(Stored("c1", "fraud", plan.to_json(), {}, 1, Identity()).to_json()), encoding="utf-8")
+    stored(folder, plan)
     told(
         folder,
         0,
@@ -122,9 +127,61 @@ def test_rows_of_json_to_be_repaired(checkpoint: Path, tmp_path: Path) -> None:
     assert hr.letters(checkpoint).export("charges", tmp_path / "out.json") == (3, {})
     assert (tmp_path / "out.json").read_text(encoding="utf-8").splitlines() == [
         '{"card": "a"',
-        '{"card": "b", "amount": -1}',
-        '{"card": "c", "amount": 0}',
+        '{"card":"b","amount":-1}',
+        '{"card":"c","amount":0}',
     ]
+
+
+def test_numbers_keep_their_digits(checkpoint: Path, tmp_path: Path) -> None:
+    raw = '{"card":"b","amount":123456789012345678.91}'
+    told(checkpoint, 9, letter("sound", "EXPECTATION: digits", raw))
+    told(checkpoint, 9, letter("limits", "EXPECTATION: digits", '{"card":"b","limit":123456789012345678.910,"on":false}'), query="limited")
+    letters = hr.letters(checkpoint)
+    assert letters.export("charges", tmp_path / "out", reason="digits") == (1, {})
+    assert (tmp_path / "out").read_text(encoding="utf-8") == raw + "\n"
+    assert letters.export("limits", tmp_path / "out", reason="digits") == (1, {})
+    assert (tmp_path / "out").read_text(encoding="utf-8") == "card;limit;on\nb;123456789012345678.910;false\n"
+
+
+def test_letters_behind_the_ledger_of_a_source_are_left_out_with_a_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    charges = hr.read.files("in", format="json", schema="op string, card string, amount int", name="charges", change_column="op")
+    stream = charges.expect("amount > 0").named("sound")
+    stored(tmp_path, Plan.of("fraud", [stream.write.files("out", format="json", mode="changes", name="out")._use()]))
+    told(
+        tmp_path,
+        0,
+        letter("charges.ledger", "NEVER_ADDED: the row is taken away and was not there", '{"card":"z","amount":1}'),
+        letter("sound", "EXPECTATION: amount > 0", '{"card":"a","amount":0}'),
+    )
+    assert main(["letters", "export", str(tmp_path), str(tmp_path / "out.json"), "--source", "charges"]) == 0
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "1 letter left out: it failed in `charges.ledger`, whose row may be another than that of the source",
+        "1 letter left out: it failed in `sound`, whose row may be another than that of the source",
+    ]
+
+
+def test_rows_that_a_sink_refused_are_left_out_with_a_reason(checkpoint: Path, tmp_path: Path) -> None:
+    told(checkpoint, 9, letter("limited", "HTTP 422", '{"card":"a","limit":1,"on":true}'))
+    why = "it failed in `limited`, whose row may be another than that of the source"
+    assert hr.letters(checkpoint).export("limits", tmp_path / "out.csv", reason="422") == (0, {why: 1})
+    assert hr.letters(checkpoint).export("charges", tmp_path / "out.json", reason="422") == (0, {})
+
+
+@pytest.mark.parametrize("options", [{"sep": "||"}, {"sep": ";", "quote": "'"}, {"sep": "\\t"}, {"escape": '"'}], ids=str)
+def test_an_exported_file_can_be_given_back(tmp_path: Path, options: dict[str, str]) -> None:
+    schema = "card string, `limit;|'a` int, `on,off` boolean"
+    limits = hr.read.files("in", format="csv", schema=schema, name="limits", options=options)
+    stored(tmp_path, Plan.of("fraud", [limits.expect("card > 'b'").named("sound").write.memory(name="out")._use()]))
+    told(tmp_path, 0, letter("sound", "EXPECTATION", '{"card":"a","limit;|\'a":1,"on,off":true}'))
+    letters = hr.letters(tmp_path)
+    assert letters.export("limits", tmp_path / "out.csv") == (1, {})
+    assert letters.replay("limits", tmp_path / "out.csv") == 1
+
+
+def test_a_line_with_line_breaks_is_left_out(checkpoint: Path, tmp_path: Path) -> None:
+    told(checkpoint, 9, letter("limits", "not CSV: text behind the record", "a;1\nb;2"), query="limited")
+    why = "its text has a line break, and a repaired file has a row on each line"
+    assert hr.letters(checkpoint).export("limits", tmp_path / "out.csv", reason="behind") == (0, {why: 1})
 
 
 def test_rows_of_csv_to_be_repaired(checkpoint: Path, tmp_path: Path) -> None:
