@@ -33,6 +33,14 @@ def java_frames(spark: SparkSession, frames: Mapping[str, DataFrame]) -> Any:
     return result
 
 
+def java_map(spark: SparkSession, texts: Mapping[str, str]) -> Any:
+    """Texts by their names as a map of Java."""
+    result = jvm(spark).java.util.HashMap()
+    for name, text in texts.items():
+        result.put(name, text)
+    return result
+
+
 def python_frame(spark: SparkSession, frame: Any) -> DataFrame:
     """A frame of the JVM as a DataFrame."""
     from pyspark.sql import DataFrame

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import sqlite3
 from collections.abc import Callable
 from functools import cache
@@ -47,6 +49,8 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("fresh")
     hr.job("other", charges().write.files(folder / "theirs", format="json", name="theirs")).run(checkpoint=folder / "other", progress=False)
     (folder / "a file").write_text("")
+    (folder / "rates.json").write_text('{"card": "a", "rate": 1}\n{"card": \n')
+    (folder / "charges.csv").write_text("card,amount,at\na,1,2026-01-01 00:00:00\n")
     with sqlite3.connect(folder / "theirs.db") as database:
         database.execute("CREATE TABLE spend (card TEXT, amount TEXT)")
     hr.session()
@@ -95,7 +99,51 @@ REFUSED: dict[str, tuple[str, Callable[[Path], Any]]] = {
         ),
     ),
     "a source that is gone": ("TABLE_MISSING", lambda at: read_gone(at).write.memory(name="new")),
+    "a lookup's database that is missing": (
+        "LOOKUP_FAILED",
+        lambda at: joined(hr.lookup.jdbc(f"sqlite:{at / 'no.db'}", "rates", "card string, rate int")),
+    ),
+    "a lookup's table that is missing": (
+        "LOOKUP_FAILED",
+        lambda at: joined(hr.lookup.jdbc(f"sqlite:{at / 'theirs.db'}", "rates", "card string, rate int")),
+    ),
+    "a lookup's bad line": (
+        "LOOKUP_FAILED",
+        lambda at: joined(hr.lookup.files(at / "rates.json", format="json", schema="card string, rate int")),
+    ),
+    "a lookup's bad option": (
+        "LOOKUP_FAILED",
+        lambda at: joined(
+            hr.lookup.files(at / "charges.csv", format="csv", schema="card string, at string", options={"quote": "xx"}),
+        ),
+    ),
+    "a sink's quote": ("BAD_OPTION", lambda at: written(at, "csv", quote="xx")),
+    "a sink's compression": ("BAD_OPTION", lambda at: written(at, "json", compression="nosuch")),
+    "a sink's codec": ("BAD_OPTION", lambda at: written(at, "parquet", compression="nosuch")),
+    "a sink's encoding": ("BAD_OPTION", lambda at: written(at, "csv", encoding="nosuch")),
+    "a sink's pattern of times": ("BAD_OPTION", lambda at: written(at, "json", timestampFormat="nosuch")),
+    "a source's quote": ("BAD_OPTION", lambda at: read_csv(at, quote="xx")),
+    "a source's encoding": ("BAD_OPTION", lambda at: read_csv(at, encoding="nosuch")),
+    "a source's pattern of times": ("BAD_OPTION", lambda at: read_csv(at, timestampFormat="nosuch")),
+    "a server that is away": (
+        "HTTP_FAILED",
+        lambda at: charges().write.http("http://127.0.0.1:9/", retries=1, backoff="1 millisecond", name="new"),
+    ),
 }
+
+
+def joined(table: Any) -> Any:
+    return charges().lookup(table, on="card").write.memory(name="new")
+
+
+def written(folder: Path, format: str, **options: str) -> Any:
+    rows = charges().with_columns(at="timestamp '2026-01-01 00:00:00'")
+    return rows.write.files(folder / "new", format=format, options=options, name="new")
+
+
+def read_csv(folder: Path, **options: str) -> Any:
+    schema = "card string, amount int, at timestamp"
+    return hr.read.files(folder / "charges.csv", format="csv", schema=schema, options=options, name="csv").write.memory(name="new")
 
 
 def read_gone(folder: Path) -> hr.Stream:
@@ -109,9 +157,31 @@ def test_whatever_refuses_a_fresh_start_nothing_is_emptied(ran: Path, case: str)
     with pytest.raises(HeadraceError) as raised:
         hr.job("kept", *kept(ran), sink(ran)).run(checkpoint=ran / "state", fresh=True, progress=False)
     assert (raised.value.code, seen(ran)) == (code, before)
-    assert not (ran / "none.db").exists()
+    assert not any((ran / name).exists() for name in ("none.db", "no.db", "new"))
 
 
 def test_what_refuses_nothing_is_emptied(ran: Path) -> None:
     hr.job("kept", *kept(ran)).run(checkpoint=ran / "state", fresh=True, progress=False)
     assert len(lines(ran / "kept")) == 3
+
+
+def test_options_that_do_not_do_are_refused_with_their_line(ran: Path) -> None:
+    with pytest.raises(HeadraceError) as raised:
+        hr.job("kept", *kept(ran), written(ran, "json", compression="nosuch")).run(checkpoint=ran / "state", fresh=True, progress=False)
+    text = str(raised.value)
+    assert text.startswith("BAD_OPTION: write.files: new cannot be written with its options: [CODEC_NOT_AVAILABLE")
+    assert "Available codecs are" in text and "test_fresh.py" in text
+
+
+def test_options_that_do_are_taken(tmp_path: Path) -> None:
+    (tmp_path / "charges.csv").write_bytes("card;at\n\xe4;01.02.2026\n".encode("latin-1"))
+    options = {"encoding": "ISO-8859-1", "sep": ";", "dateFormat": "dd.MM.yyyy"}
+    rows = hr.read.files(tmp_path / "charges.csv", format="csv", schema="card string, at date", options=options, name="csv")
+    how = {"compression": "gzip", "dateFormat": "yyyy/MM/dd"}
+    sink = rows.write.files(tmp_path / "out", format="json", options=how, name="out")
+    table = hr.lookup.memory([("ä", 1)], "card string, n int")
+    looked_up = rows.lookup(table, on="card").write.memory(name="looked up")
+    for _ in range(2):
+        hr.job("options", sink, looked_up).run(checkpoint=tmp_path / "state", fresh=True, progress=False)
+    (file,) = hr.committed_files(tmp_path / "out")
+    assert json.loads(gzip.decompress(Path(file).read_bytes())) == {"card": "ä", "at": "2026/02/01"}

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import glob
 import json
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from headrace.durable.filelog import lengths_read, read_by_last_epoch
 from headrace.durable.manifest import CONTROL
 from headrace.errors import CODES, ConnectorError, HeadraceError, here
+from headrace.jvm.frames import java_map, java_session
 from headrace.jvm.session import jvm
 from headrace.ports import paths
 from headrace.ports.options import wrong
@@ -138,6 +141,14 @@ def whole_values(format: str, options: Mapping[str, str]) -> dict[str, str]:
     """
     given = {name.lower() for name in options}
     return {**{name: value for name, value in _WHOLE.get(format, {}).items() if name.lower() not in given}, **options}
+
+
+def unwritable(session: SparkSession, format: str, schema: Struct, options: Mapping[str, str], time_zone: str) -> str | None:
+    """Why Spark's writer takes no row with some options; None if it does. A file is written to a folder that goes at once."""
+    with TemporaryDirectory() as folder:
+        given = java_map(session, options)
+        why = jvm(session).headrace.query.Trial.file(java_session(session), format, schema.ddl, given, folder, time_zone)
+    return None if why is None else re.split(r"\s*SQLSTATE:", str(why))[0].strip().rstrip(".")
 
 
 def broken(session: SparkSession, problem: Exception) -> HeadraceError | None:

@@ -11,7 +11,12 @@ from headrace.connectors.files.folders import (
     FORMATS,
     TEXTS,
     for_spark,
+<<<<<<< HEAD
     whole_values,
+=======
+    unwritable,
+    whole_times,
+>>>>>>> fB
 )
 from headrace.connectors.files.remote import PREFIX, RemoteManifest
 from headrace.connectors.files.withdrawing import rewound
@@ -152,8 +157,10 @@ class Sink(ports.Options, ports.Sink):
         found = manifest.owner()
         if not (context.fresh and _cleared(found, owner)):
             may_write(manifest.folder, found, owner)
+        self._try_options(context)
 
     def open(self, context: ports.SinkContext) -> None:
+        self._try_options(context)
         manifest = self._manifest = self._manifest_of(context)
         self._held = context.held
         self._check_folder()
@@ -185,6 +192,16 @@ class Sink(ports.Options, ports.Sink):
             raise ConnectorError(
                 "NOT_A_FOLDER", f"{self.path} is a file, and a files sink writes into a folder", hint="name a folder", site=here()
             )
+
+    def _try_options(self, context: ports.SinkContext) -> None:
+        """Complain of options with which no file can be written."""
+        if not self.writer_options:
+            return
+        schema = Struct(tuple(field for field in context.schema.fields if field.name not in self.partition_by))
+        options = whole_times(self.format, self.writer_options)
+        why = unwritable(context.session, self.format, schema, options, context.time_zone)
+        if why is not None:
+            raise wrong(f"{self.verb}: {context.name} cannot be written with its options: {why}", "correct the option, or leave it out")
 
     def _not_writable(self, why: str, cause: OSError | None = None) -> ConnectorError:
         return ConnectorError(

@@ -18,6 +18,9 @@ OF_ROWS = (400, 409, 413, 422)
 
 LONGEST_PAUSE = 30.0
 
+_PATIENCE = "retries= and backoff= say how long to go on."
+_CERTIFICATES = "ca= names a file with the certificates to trust."
+
 
 class Refused(Exception):
     """The server does not take a request, and would not take it again."""
@@ -46,11 +49,54 @@ class Poster:
         self.retries = retries
         self.backoff = backoff_ms / 1000
         self._headers = dict(headers)
-        timeout = urllib3.Timeout(timeout_ms / 1000)
+        self._seconds = timeout_ms / 1000
+        self._trusted = trusted
+        timeout = urllib3.Timeout(self._seconds)
         self._pool = urllib3.PoolManager(retries=False, timeout=timeout, cert_reqs="CERT_REQUIRED", ca_cert_data=trusted)
 
     def close(self) -> None:
         self._pool.clear()
+
+    def reach(self) -> None:
+        """Connect, as often as for a batch, and send nothing."""
+        from urllib3.exceptions import HTTPError, SSLError
+
+        tries = 0
+        while True:
+            tries += 1
+            try:
+                self._connect()
+                return
+            except SSLError as problem:
+                raise self._no_connection(tries, f"the certificate does not do: {problem}", _CERTIFICATES) from None
+            except (HTTPError, OSError) as problem:
+                if tries > self.retries:
+                    raise self._no_connection(tries, str(problem), _PATIENCE) from None
+            time.sleep(min(self.backoff * 2 ** (tries - 1), LONGEST_PAUSE))
+
+    def _connect(self) -> None:
+        from urllib3.connection import HTTPConnection, HTTPSConnection
+        from urllib3.util import parse_url
+
+        parts = parse_url(self.url)
+        host = str(parts.host)
+        connection: HTTPConnection
+        if parts.scheme == "https":
+            connection = HTTPSConnection(
+                host, parts.port or 443, timeout=self._seconds, cert_reqs="CERT_REQUIRED", ca_cert_data=self._trusted
+            )
+        else:
+            connection = HTTPConnection(host, parts.port or 80, timeout=self._seconds)
+        try:
+            connection.connect()
+        finally:
+            connection.close()
+
+    def _no_connection(self, tries: int, said: str, cure: str) -> RunError:
+        times = "once" if tries == 1 else f"{tries} times"
+        return RunError(
+            "HTTP_FAILED", f"{self._place} cannot be reached, which was tried {times}: {said}", hint=f"{cure} Nothing was removed or sent."
+        )
 
     def post(self, body: bytes, key: str, what: str) -> None:
         """Send a body until the server has taken it; `what` names it in errors."""
@@ -91,11 +137,11 @@ class Poster:
 
     def _unreachable(self, what: str, tries: int, said: str, again: bool = True) -> RunError:
         times = "once" if tries == 1 else f"{tries} times"
-        cure = "retries= and backoff= say how long to go on. " if again else "ca= names a file with the certificates to trust. "
+        cure = _PATIENCE if again else _CERTIFICATES
         return RunError(
             "HTTP_FAILED",
             f"{self._place} did not take {what}, which was sent {times}: {said}",
-            hint=f"{cure}The next start sends it again, under the same key.",
+            hint=f"{cure} The next start sends it again, under the same key.",
         )
 
 

@@ -97,7 +97,8 @@ class Sink(ports.Options, ports.Sink):
         return f"http {self.url.partition('?')[0]}"
 
     def may_open(self, context: ports.SinkContext) -> None:
-        self._secrets()
+        headers, trusted = self._secrets()
+        Poster(self.url, headers, self.timeout_ms, self.retries, self.backoff_ms, trusted).reach()
 
     def open(self, context: ports.SinkContext) -> None:
         self._context = context

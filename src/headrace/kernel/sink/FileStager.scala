@@ -17,7 +17,7 @@ import org.apache.spark.sql.headrace.{FileWriting, RowFile, RowFiles}
 import org.apache.spark.sql.types.{StringType, StructType}
 
 /** A files sink as the tasks of all its epochs know it: made once per query, by Spark's own writer for the format. */
-private[sink] final class FileStage(
+private[headrace] final class FileStage(
     val sink: String,
     schema: StructType,
     stage: Stage.Files,
@@ -94,7 +94,7 @@ private[sink] final class FileStage(
   def writer(path: String => Path): (Path, RowFile) = files.open(path)
 }
 
-private[sink] object FileStage {
+private[headrace] object FileStage {
 
   /** How many bytes a folder's name, and a whole path, may have: of file systems of machines and HDFS, or of the key of an object in a store. */
   private def limits(root: Path): (Int, Int) = root.toUri.getScheme match {

@@ -11,8 +11,9 @@ from headrace import ports
 from headrace.jvm.session import session
 from headrace.spark.checkpoint.folder import Checkpoint
 from headrace.spark.compile.job import SparkJob
-from headrace.spark.run.loader import lookups_of
+from headrace.spark.compile.levels import Query
 from headrace.spark.run.outlets import Outlet, at, each
+from headrace.spark.run.trial import try_lookup, try_reader
 
 
 def refuse_clearing(job: SparkJob, checkpoint: Checkpoint, names: Mapping[str, str], outlets: Mapping[str, list[Outlet]]) -> None:
@@ -22,8 +23,16 @@ def refuse_clearing(job: SparkJob, checkpoint: Checkpoint, names: Mapping[str, s
             if one.node is not None:  # dead letters go with the checkpoint
                 with at(one.node):
                     one.sink.may_open(replace(one.context(job, checkpoint, name), fresh=True, unfinished=None))
-        lookups_of(job, query)
-        with TemporaryDirectory() as nothing:  # the sources begin anew, and what they note of it is for nobody
-            for source in query.sources:
-                with at(source):
-                    source.connect().scan(session(), ports.SourceContext(str(source.name), Path(nothing), job.time_zone))
+        _refuse_inputs(job, query)
+
+
+def _refuse_inputs(job: SparkJob, query: Query) -> None:
+    with TemporaryDirectory() as nothing:  # the sources begin anew, and what they note of it is for nobody
+        for source in query.sources:
+            with at(source):
+                _, reader = source.connect().scan(session(), ports.SourceContext(str(source.name), Path(nothing), job.time_zone))
+                try_reader(job, source, reader)
+    # A table that is loaded as a whole may be large, so it comes last.
+    for lookup in query.looked_up:
+        with at(lookup):
+            try_lookup(job, lookup)

@@ -72,7 +72,7 @@ def failure(
         return committing
     if committing is not None:
         return _of_sink(committing, sink, where)
-    condition, message = found["condition"], _first_lines(found["message"])
+    condition, message = found["condition"], first_lines(found["message"])
     site = Site.parse(found["site"]) if found.get("site") else None
     node = f"{found['node']}: " if found.get("node") and not message.startswith(f"{found['node']}:") else ""
     if _FULL.search(found["trace"]):
@@ -92,7 +92,7 @@ def failure(
         return _damaged(log, f"{node}{message}", where)
     if (condition and _GONE.search(condition)) or _GONE.search(found["class"]):
         return HeadraceError("INPUT_GONE", f"{node}{message}", hint="files that were listed must stay until they are read.", site=site)
-    cause = _first_lines(found.get("cause") or "")
+    cause = first_lines(found.get("cause") or "")
     if cause and (cause.partition(": ")[2] or cause) not in message:
         message = f"{message}; caused by {cause}"
     return HeadraceError("RUN_FAILED", f"{node}{message}", hint=f"{onward(again)}{where}", site=site)
@@ -148,7 +148,7 @@ def _of_sink(problem: BaseException, sink: str | None, where: str) -> HeadraceEr
     )
 
 
-def _first_lines(message: str) -> str:
+def first_lines(message: str) -> str:
     """Spark's message without what only a developer of Spark reads."""
     text = re.split(r"\n\s*at |\nDriver stacktrace|\n== |SQLSTATE:|\nCaused by:", message.strip())[0]
     lines = [line.strip() for line in text.splitlines() if line.strip()]

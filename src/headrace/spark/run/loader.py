@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from headrace import ops
 from headrace.errors import HeadraceError
 from headrace.jvm.frames import java_frame
 from headrace.jvm.session import session
@@ -43,13 +44,18 @@ class Loader:
         implements = ("headrace.lookup.TableLoader",)
 
 
+def context_of(job: SparkJob, node: ops.Lookup) -> LookupContext:
+    """What a lookup may know of the job."""
+    return LookupContext(str(node.name), tuple(theirs for _, theirs in node.keys), job.time_zone)
+
+
 def lookups_of(job: SparkJob, query: Query) -> tuple[dict[str, dict[str, Any]], Loader]:
     """How the tables of lookups are asked, and what loads those that are not."""
     asks: dict[str, dict[str, Any]] = {}
     whole: dict[str, tuple[Lookup, LookupContext]] = {}
     for node in query.looked_up:
         connected, name = node.connect(), str(node.name)
-        context = LookupContext(name, tuple(theirs for _, theirs in node.keys), job.time_zone)
+        context = context_of(job, node)
         if connected.traits.whole:
             whole[name] = (connected, context)
         else:

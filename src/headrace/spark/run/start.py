@@ -32,6 +32,7 @@ from headrace.spark.run.outlets import Outlet, at, each, provide
 from headrace.spark.run.query import RunningQuery
 from headrace.spark.run.ready import Ready, ready
 from headrace.spark.run.run import Run
+from headrace.spark.run.trial import try_reader
 
 
 @dataclass
@@ -92,8 +93,9 @@ def begin(
     """Start the queries of a job; `clock`: seconds by a clock that is moved by hand, where processing time stands still otherwise; `waits`
     is told whom a standby waits for, and after `silence` seconds without a sign another process may take over.
 
-    What its plan, its sources, lookups and the checkpoint refuse is refused before anything is touched, and with `fresh` what sinks refuse,
-    too. They open after that and the kernel starts last: a clearing that is cut off there is finished by the next start.
+    What its plan, its sources, lookups and the checkpoint refuse is refused before anything is touched, and with `fresh` what sinks refuse
+    and what fails of options, tables and servers, too (`refuse_clearing`). They open after that and the kernel starts last: a clearing that
+    is cut off there is finished by the next start.
     """
     _provide(job)
     checkpoint = Checkpoint(folder, fresh=fresh, waits=waits, silence=silence)
@@ -241,6 +243,7 @@ def _started(
         connected = source.connect()
         with at(source):
             scans[name], readers[name] = connected.scan(spark, context)
+            try_reader(job, source, readers[name])
         lines = connected.repairs
         # What ends by itself is not watched for repaired rows that come meanwhile: each scan has its price in every epoch.
         if lines is not None and (not connected.traits.bounded or repaired.folder(checkpoint.folder, name).is_dir()):
