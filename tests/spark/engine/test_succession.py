@@ -218,6 +218,52 @@ def test_the_rows_of_a_table_that_never_changes() -> None:
     assert "computed in another way" in refused(seen(1), seen(2))
 
 
+def test_a_source_that_is_read_in_another_way() -> None:
+    """Its options are no part of what is stored of origins: rows are other ones all the same."""
+
+    def source(zone: str | None, **more: Any) -> hr.Stream:
+        options = {} if zone is None else {"timeZone": zone}
+        schema = "op string, shop string, amount int, at timestamp"
+        return hr.read.files("in", format="json", schema=schema, name="timed", options=options, **more)
+
+    def grouped(zone: str | None, name: str | None = None, **more: Any) -> SparkJob:
+        last = source(zone, **more).group_by("shop").agg(last="max(at)")
+        return compiled(table(last if name is None else last.named(name)))
+
+    how = "timed is read with another timezone"
+    for name in (None, "last"):
+        for before, now in (("UTC", "Asia/Tokyo"), (None, "UTC"), ("UTC", None)):
+            shown = name or "aggregate(timed)"
+            said = f"per_shop has rows of {shown} in {TABLE}, and changes would not find them: {how}"
+            assert refused(grouped(before, name), grouped(now, name)) == said
+    assert versions(grouped("UTC"), grouped("UTC", malformed="skip", files_per_epoch=3, follow=True)) == ()
+
+    def once(zone: str) -> SparkJob:
+        return compiled(source(zone).distinct().write.files("once", format="json"))
+
+    assert f"has state of rows that were read in another way: {how}" in refused(once("UTC"), once("Asia/Tokyo"))
+
+    def fed(zone: str, trusted: bool) -> SparkJob:
+        return compiled(log(source(zone, change_column="op", trusted=trusted)))
+
+    assert f"has state of rows that were read in another way: {how}" in refused(fed("UTC", False), fed("Asia/Tokyo", False))
+    assert refused(fed("UTC", True), fed("Asia/Tokyo", True)) == (
+        "out has rows of timed in <here>/out, and changes would not find them: " + how
+    )
+
+    def sent(zone: str) -> SparkJob:
+        counts = source(zone, change_column="op", trusted=True).changes().key_by("shop").process(Count).named("counts")
+        return compiled(counts.write.files("counts", format="json", name="counted"))
+
+    assert refused(sent("UTC"), sent("Asia/Tokyo")).startswith("counts has state of ")
+
+    def added(zone: str) -> SparkJob:
+        return compiled(source(zone).write.files("raw", format="json", name="raw"))
+
+    assert versions(added("UTC"), added("Asia/Tokyo")) == (f"raw gets rows that are read in another way, from epoch 4 on: {how}",)
+    assert versions(added("UTC"), added("UTC")) == ()
+
+
 def test_outputs_of_a_program() -> None:
     class Two(hr.Program):
         n = hr.Value("int")
