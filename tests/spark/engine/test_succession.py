@@ -572,6 +572,16 @@ def topic(key: str) -> SparkJob:
             "out has rows in <here>/out that were written with options header='true', and would write with options header='false'",
         ),
         (
+            lambda: out(shops(), "csv", options={"header": False}),
+            lambda: out(shops().select("b", "n", "a"), "csv", options={"header": False}),
+            "out has rows in <here>/out that were written without names of columns as a, b, n, and would write them as b, n, a",
+        ),
+        (
+            lambda: out(shops(), "csv", options={"header": False}),
+            lambda: out(shops().select("a", m="n", n="n"), "csv", options={"header": False}),
+            "out has rows in <here>/out that were written without names of columns as a, b, n, and would write them as a, m, n",
+        ),
+        (
             lambda: out(shops()),
             lambda: out(shops(), partition_by="a"),
             "out has rows in <here>/out that were written with no partition_by, and would write with partition_by a",
@@ -635,6 +645,11 @@ def test_a_sink_may_have_other_options_and_columns() -> None:
     assert versions(out(shops()), out(shops().select("b", "n", "a"))) == (otherwise,)
     grown = out(shops().select("a", s="named_struct('x', 1, 'y', 2)"))
     assert versions(out(shops().select("a", s="named_struct('x', 1)")), grown) == (otherwise,)
+    # a reader that goes by names finds them; one that goes by places, those that stay where they were
+    assert versions(out(shops(), "csv"), out(shops().select("b", "n", "a"), "csv")) == (otherwise,)
+    nameless = {"options": {"header": False}, "partition_by": "n"}
+    assert versions(out(shops(), "csv", **nameless), out(shops().select("n", "a", "b"), "csv", **nameless)) == (otherwise,)
+    assert len(versions(out(shops(), "csv", **nameless), out(shops().with_columns(m="n"), "csv", **nameless))) == 2
     # texts are read as any type
     assert versions(out(shops(), "json"), out(shops().with_columns(n="cast(n as string)"), "json")) == (otherwise,)
     assert versions(out(shops(), "json"), out(shops(), "json", options={"compression": "gzip"})) == ()
@@ -651,6 +666,12 @@ def test_what_an_earlier_version_wrote_is_known_from_its_plan() -> None:
     again, names = identify(identity, now.shapes)
     with pytest.raises(HeadraceError, match="written with format json"):
         refuse_mixed_results(now, stored, again, names, {"main": Totals(4, written=written)})
+
+
+def test_places_of_columns_that_were_left_out_for_a_while_are_remembered() -> None:
+    long, short, other = ({"places": places} for places in (["a", "b"], ["a"], ["a", "c"]))
+    assert misfit(long, short) is misfit(short, other) is None
+    assert misfit(joined(long, short), other) == "without names of columns as a, b, and would write them as a, c"
 
 
 def test_types_of_columns_that_were_left_out_for_a_while_are_remembered() -> None:
