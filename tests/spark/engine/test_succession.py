@@ -312,6 +312,20 @@ def test_a_program_that_is_sent_changes() -> None:
     assert refused(job("spent > 5"), job("spent > 6")) == "counts has state of rows of spent that were computed in another way"
 
 
+def test_what_lies_in_front_of_a_program() -> None:
+    """It takes rows as they come, so it goes on, and a start says so."""
+
+    def job(text: str = "amount > 0", zone: str = "UTC") -> SparkJob:
+        rows = hr.read.files("in", format="json", schema=SALES, name="sales", options={"timeZone": zone})
+        counts = rows.filter(text).key_by("shop").process(Count).named("counts")
+        return compiled(counts.write.files("counts", format="json", name="counted"))
+
+    assert versions(job(), job()) == ()
+    assert versions(job(), job("amount > 1")) == ("counts gets rows that are computed in another way, from epoch 4 on",)
+    said = "counts gets rows that are read in another way, from epoch 4 on: sales is read with another timezone"
+    assert versions(job(), job(zone="Asia/Tokyo")) == (said,)
+
+
 def test_a_source_by_another_name() -> None:
     assert refused(compiled(log(sales())), compiled(log(sales("other")))) == (
         "out would write rows of other to <here>/out, which has rows of sales"
@@ -372,7 +386,8 @@ def test_duplicates_within_another_time() -> None:
     assert (
         refused(first("1 hour"), first("2 hours")) == "timed.Dedupe drops rows within 2 hours, and those before were judged within 1 hour"
     )
-    assert versions(first("1 hour"), first("60 minutes")) == versions(first("1 hour"), first("1 hour", 5)) == ()
+    assert versions(first("1 hour"), first("60 minutes")) == ()
+    assert versions(first("1 hour"), first("1 hour", 5)) == ("timed.Dedupe gets rows that are computed in another way, from epoch 4 on",)
     assert versions(own("1 hour"), own("2 hours")) == ()
 
 

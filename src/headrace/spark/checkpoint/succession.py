@@ -101,6 +101,7 @@ def refuse_mixed_results(
             errors += _other_times(query, before, times, stored)
             errors += _mixed_programs(query.operators, before, now, new, other)
             errors += _reread(query.operators, before, other)
+            notices += _otherwise(query.operators, before, now, epoch, other)
             notices += _begun(before, now, [node for node in query.operators if _keeps(node)], epoch)
     if errors:
         first, *rest = errors
@@ -281,6 +282,19 @@ def _partial(sink: Sink, forerunner: _Forerunner | None, now: Entry, epoch: int,
         yield f"{sink.name} gets rows that are computed in another way, from epoch {epoch + 1} on"
     elif sink.name in other:
         yield f"{sink.name} gets rows that are read in another way, from epoch {epoch + 1} on: {other[str(sink.name)]}"
+
+
+def _otherwise(operators: Iterable[Node], old: QueryIdentity, now: QueryIdentity, epoch: int, other: Mapping[str, str]) -> Iterator[str]:
+    """What is said of programs that take rows as they come, and get other ones than before."""
+    before, after = old.live(), now.live()
+    for node in operators:
+        name = str(node.name)
+        if name not in before or isinstance(node, Relational):
+            continue
+        if not after[name].shape.reads_like(before[name].shape):
+            yield f"{name} gets rows that are computed in another way, from epoch {epoch + 1} on"
+        elif name in other:
+            yield f"{name} gets rows that are read in another way, from epoch {epoch + 1} on: {other[name]}"
 
 
 def _begun(old: QueryIdentity, now: QueryIdentity, operators: Iterable[Node], epoch: int) -> Iterator[str]:
