@@ -36,7 +36,7 @@ def reread(plan: Plan, before: Mapping[str, Any]) -> dict[str, str]:
 
 def other_reading(source: Source, before: Mapping[str, Any] | None) -> str | None:
     """How a source is read otherwise than the one of a stored plan, in words; None where it is not, or where nobody knows."""
-    if before is None or before["connector"] != source.connector:
+    if before is None or before["op"] != "source" or before["connector"] != source.connector:
         return None
     with suppress(HeadraceError, KeyError):  # options of an earlier version, which this one does not take any more
         schema = parse_schema(before["schema"])
