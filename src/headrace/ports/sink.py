@@ -170,7 +170,8 @@ class Sink(ABC):
 
     def written_as(self, mode: str, schema: Struct) -> dict[str, Any]:
         """How its rows lie where it writes, as JSON: what a reader takes to be the same for all rows that are there. A start is refused
-        where this is not what it was. Of `columns`, each by name with its type or "" where a reader takes any, some may come and go.
+        where this is not what it was. Of `columns`, each by name with its type or "" where a reader takes any, some may come and go;
+        of `places`, their names in order where a reader goes by that, some at the end.
         """
         return {"key": sorted(name.lower() for name in self.key), "mode": mode}
 

@@ -87,6 +87,12 @@ class Source(ABC):
     def options(self) -> dict[str, Any]:
         """What a plan stores, as JSON: enough for `from_options`, and no secret."""
 
+    def read_as(self) -> dict[str, Any]:
+        """Of its options those that decide which row is made of what is read, by what users call them; not where it is read, nor how much
+        at once. A start is refused where rows of another reading would have to be found again, as those that an operator keeps.
+        """
+        return {}
+
     @classmethod
     @abstractmethod
     def from_options(cls, options: Mapping[str, Any], schema: Struct) -> Self:

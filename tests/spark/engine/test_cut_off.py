@@ -170,3 +170,27 @@ def test_a_rewrite_while_no_sink_holds_the_epoch(monkeypatch: pytest.MonkeyPatch
 def fails_before_sinks(at: str, of: str = "") -> None:
     if at == "before sink commit":
         raise RuntimeError("cut off")
+
+
+def test_the_rows_of_a_constant_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are a part of the job: one sink would have the epoch with the old ones, the state and the other sink with the new ones."""
+
+    def looking(factor: int) -> None:
+        charges = hr.read.files("in", format="json", schema="card string, i int", name="charges", files_per_epoch=1)
+        table = hr.lookup.memory([("a", factor)], "card string, f int", constant=True)
+        met = charges.lookup(table, on="card").named("met")
+        counts = met.key_by("card").process(counting(1)).named("counts")
+        sinks = [rows.write.files(path, format="json", name=path) for path, rows in (("met_rows", met), ("out", counts))]
+        hr.job("j", *sinks).run(checkpoint="ck", progress=False, flush=False)
+
+    put(1)
+    put(2)
+    monkeypatch.setitem(globals(), "run", looking)
+    cut_off(monkeypatch, "after sink commit", "met_rows", factor=1)
+    with pytest.raises(HeadraceError, match=REFUSED.format("met_rows", "the constant rows of met were changed")):
+        looking(2)
+    looking(1)
+    assert numbers() == [1, 2]
+    put(3)
+    looking(2)
+    assert [row["f"] for row in jobs.lines(Path("met_rows"))] == [1, 1, 2]

@@ -218,6 +218,52 @@ def test_the_rows_of_a_table_that_never_changes() -> None:
     assert "computed in another way" in refused(seen(1), seen(2))
 
 
+def test_a_source_that_is_read_in_another_way() -> None:
+    """Its options are no part of what is stored of origins: rows are other ones all the same."""
+
+    def source(zone: str | None, **more: Any) -> hr.Stream:
+        options = {} if zone is None else {"timeZone": zone}
+        schema = "op string, shop string, amount int, at timestamp"
+        return hr.read.files("in", format="json", schema=schema, name="timed", options=options, **more)
+
+    def grouped(zone: str | None, name: str | None = None, **more: Any) -> SparkJob:
+        last = source(zone, **more).group_by("shop").agg(last="max(at)")
+        return compiled(table(last if name is None else last.named(name)))
+
+    how = "timed is read with another timezone"
+    for name in (None, "last"):
+        for before, now in (("UTC", "Asia/Tokyo"), (None, "UTC"), ("UTC", None)):
+            shown = name or "aggregate(timed)"
+            said = f"per_shop has rows of {shown} in {TABLE}, and changes would not find them: {how}"
+            assert refused(grouped(before, name), grouped(now, name)) == said
+    assert versions(grouped("UTC"), grouped("UTC", malformed="skip", files_per_epoch=3, follow=True)) == ()
+
+    def once(zone: str) -> SparkJob:
+        return compiled(source(zone).distinct().write.files("once", format="json"))
+
+    assert f"has state of rows that were read in another way: {how}" in refused(once("UTC"), once("Asia/Tokyo"))
+
+    def fed(zone: str, trusted: bool) -> SparkJob:
+        return compiled(log(source(zone, change_column="op", trusted=trusted)))
+
+    assert f"has state of rows that were read in another way: {how}" in refused(fed("UTC", False), fed("Asia/Tokyo", False))
+    assert refused(fed("UTC", True), fed("Asia/Tokyo", True)) == (
+        "out has rows of timed in <here>/out, and changes would not find them: " + how
+    )
+
+    def sent(zone: str) -> SparkJob:
+        counts = source(zone, change_column="op", trusted=True).changes().key_by("shop").process(Count).named("counts")
+        return compiled(counts.write.files("counts", format="json", name="counted"))
+
+    assert refused(sent("UTC"), sent("Asia/Tokyo")).startswith("counts has state of ")
+
+    def added(zone: str) -> SparkJob:
+        return compiled(source(zone).write.files("raw", format="json", name="raw"))
+
+    assert versions(added("UTC"), added("Asia/Tokyo")) == (f"raw gets rows that are read in another way, from epoch 4 on: {how}",)
+    assert versions(added("UTC"), added("UTC")) == ()
+
+
 def test_outputs_of_a_program() -> None:
     class Two(hr.Program):
         n = hr.Value("int")
@@ -264,6 +310,20 @@ def test_a_program_that_is_sent_changes() -> None:
 
     assert versions(job("spent > 5"), job("spent > 5")) == ()
     assert refused(job("spent > 5"), job("spent > 6")) == "counts has state of rows of spent that were computed in another way"
+
+
+def test_what_lies_in_front_of_a_program() -> None:
+    """It takes rows as they come, so it goes on, and a start says so."""
+
+    def job(text: str = "amount > 0", zone: str = "UTC") -> SparkJob:
+        rows = hr.read.files("in", format="json", schema=SALES, name="sales", options={"timeZone": zone})
+        counts = rows.filter(text).key_by("shop").process(Count).named("counts")
+        return compiled(counts.write.files("counts", format="json", name="counted"))
+
+    assert versions(job(), job()) == ()
+    assert versions(job(), job("amount > 1")) == ("counts gets rows that are computed in another way, from epoch 4 on",)
+    said = "counts gets rows that are read in another way, from epoch 4 on: sales is read with another timezone"
+    assert versions(job(), job(zone="Asia/Tokyo")) == (said,)
 
 
 def test_a_source_by_another_name() -> None:
@@ -326,7 +386,8 @@ def test_duplicates_within_another_time() -> None:
     assert (
         refused(first("1 hour"), first("2 hours")) == "timed.Dedupe drops rows within 2 hours, and those before were judged within 1 hour"
     )
-    assert versions(first("1 hour"), first("60 minutes")) == versions(first("1 hour"), first("1 hour", 5)) == ()
+    assert versions(first("1 hour"), first("60 minutes")) == ()
+    assert versions(first("1 hour"), first("1 hour", 5)) == ("timed.Dedupe gets rows that are computed in another way, from epoch 4 on",)
     assert versions(own("1 hour"), own("2 hours")) == ()
 
 
@@ -526,6 +587,16 @@ def topic(key: str) -> SparkJob:
             "out has rows in <here>/out that were written with options header='true', and would write with options header='false'",
         ),
         (
+            lambda: out(shops(), "csv", options={"header": False}),
+            lambda: out(shops().select("b", "n", "a"), "csv", options={"header": False}),
+            "out has rows in <here>/out that were written without names of columns as a, b, n, and would write them as b, n, a",
+        ),
+        (
+            lambda: out(shops(), "csv", options={"header": False}),
+            lambda: out(shops().select("a", m="n", n="n"), "csv", options={"header": False}),
+            "out has rows in <here>/out that were written without names of columns as a, b, n, and would write them as a, m, n",
+        ),
+        (
             lambda: out(shops()),
             lambda: out(shops(), partition_by="a"),
             "out has rows in <here>/out that were written with no partition_by, and would write with partition_by a",
@@ -589,6 +660,11 @@ def test_a_sink_may_have_other_options_and_columns() -> None:
     assert versions(out(shops()), out(shops().select("b", "n", "a"))) == (otherwise,)
     grown = out(shops().select("a", s="named_struct('x', 1, 'y', 2)"))
     assert versions(out(shops().select("a", s="named_struct('x', 1)")), grown) == (otherwise,)
+    # a reader that goes by names finds them; one that goes by places, those that stay where they were
+    assert versions(out(shops(), "csv"), out(shops().select("b", "n", "a"), "csv")) == (otherwise,)
+    nameless = {"options": {"header": False}, "partition_by": "n"}
+    assert versions(out(shops(), "csv", **nameless), out(shops().select("n", "a", "b"), "csv", **nameless)) == (otherwise,)
+    assert len(versions(out(shops(), "csv", **nameless), out(shops().with_columns(m="n"), "csv", **nameless))) == 2
     # texts are read as any type
     assert versions(out(shops(), "json"), out(shops().with_columns(n="cast(n as string)"), "json")) == (otherwise,)
     assert versions(out(shops(), "json"), out(shops(), "json", options={"compression": "gzip"})) == ()
@@ -605,6 +681,12 @@ def test_what_an_earlier_version_wrote_is_known_from_its_plan() -> None:
     again, names = identify(identity, now.shapes)
     with pytest.raises(HeadraceError, match="written with format json"):
         refuse_mixed_results(now, stored, again, names, {"main": Totals(4, written=written)})
+
+
+def test_places_of_columns_that_were_left_out_for_a_while_are_remembered() -> None:
+    long, short, other = ({"places": places} for places in (["a", "b"], ["a"], ["a", "c"]))
+    assert misfit(long, short) is misfit(short, other) is None
+    assert misfit(joined(long, short), other) == "without names of columns as a, b, and would write them as a, c"
 
 
 def test_types_of_columns_that_were_left_out_for_a_while_are_remembered() -> None:

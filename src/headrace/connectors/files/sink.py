@@ -92,11 +92,14 @@ class Sink(ports.Options, ports.Sink):
     def written_as(self, mode: str, schema: Struct) -> dict[str, Any]:
         text = self.format in TEXTS
         options = {name: value for name, value in self.writer_options.items() if name.lower() not in _OF_WRITING}
+        nameless = self.format == "csv" and any(name.lower() == "header" and value.lower() == "false" for name, value in options.items())
+        places = [name for name in schema.names if name not in self.partition_by] if nameless else []
         return {
             "format": self.format,
             "partition_by": list(self.partition_by),
             "mode": mode,
             **({"options": options} if text else {}),
+            **({"places": places} if places else {}),
             "columns": {field.name: "" if text else field.type.text for field in schema.fields},
         }
 

@@ -39,6 +39,20 @@ if TYPE_CHECKING:
 
 _ORDERS = ("name", "time")
 
+_ALIASES = {"delimiter": "sep", "charset": "encoding"}
+_OF_FINDING = (
+    "pathglobfilter",
+    "recursivefilelookup",
+    "modifiedbefore",
+    "modifiedafter",
+    "ignoremissingfiles",
+    "ignorecorruptfiles",
+    "inferschema",
+    "infertimestamp",
+    "samplingratio",
+)
+"""Options that say which files are read, or how columns are found; not what a row of them is."""
+
 
 class Source(ports.Options, ports.Source):
     """Rows of files: a path is a file, folder or pattern, `format` "json" (an object a line), "csv", "parquet", "orc" or "avro".
@@ -93,6 +107,10 @@ class Source(ports.Options, ports.Source):
     @property
     def traits(self) -> ports.SourceTraits:
         return ports.SourceTraits(bounded=not self.follow, replayable=True, why="files are read again from where they lie", ordered=self.by)
+
+    def read_as(self) -> dict[str, Any]:
+        reading = {_ALIASES.get(name, name): value for name, value in self.reader_options.items() if name not in _OF_FINDING}
+        return {"format": self.format, **reading}
 
     @property
     def repairs(self) -> ports.Lines:

@@ -111,6 +111,9 @@ class Source(SourceOptions, ports.Source):
             "deletes": list(self.deletes),
         }
 
+    def read_as(self) -> dict[str, Any]:
+        return {"value": self.value, "message": self.message, "metadata": dict(self.metadata)}
+
     @classmethod
     def from_options(cls, options: Mapping[str, Any], *more: Any) -> Self:
         told, ca = Registry.apart(options)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from headrace.errors import HeadraceError, Site
-from headrace.ops import sources_of
+from headrace.ops import lookups_of, sources_of
 from headrace.ops.feeding import over
 from headrace.ops.sink import restored_sink
 from headrace.plan import Node, Plan, order
@@ -67,11 +67,19 @@ def identified(job: SparkJob, stored: Stored | None, folder: Path, *, offline: b
     return identify(stored.identity, job.shapes, offline=offline)
 
 
-def refuse_in_mid_epoch(plan: Plan, before: Mapping[str, Any], holders: Mapping[str, int]) -> None:
+def read_otherwise(stored: Identity, identity: Identity) -> set[str]:
+    """The operators and sinks whose rows go through something else than in the version before."""
+    before = {name: entry.shape for query in stored.queries for name, entry in query.live().items()}
+    now = {name: entry.shape for query in identity.queries for name, entry in query.live().items()}
+    return {name for name, shape in now.items() if name in before and not shape.reads_like(before[name])}
+
+
+def refuse_in_mid_epoch(plan: Plan, before: Mapping[str, Any], holders: Mapping[str, int], otherwise: Collection[str] = ()) -> None:
     """Refuse a change of what sinks get that hold, in whole or in part, an epoch that is to be done again: `holders`, each with that epoch.
 
     They keep what they have, and the state and the other sinks would get what the changed version makes of it. Where a sink takes an epoch
-    in parts, its rows would also lie in other parts. `before`: the plan that began the epoch.
+    in parts, its rows would also lie in other parts. `before`: the plan that began the epoch; `otherwise`:
+    what `read_otherwise` says, for plans do not hold the rows of a constant table.
     """
     known, now = ({node["name"]: node for node in without_sites(json.loads(json.dumps(one)))["nodes"]} for one in (before, plan.to_json()))
     for sink, epoch in holders.items():
@@ -82,6 +90,11 @@ def refuse_in_mid_epoch(plan: Plan, before: Mapping[str, Any], holders: Mapping[
             if name in known and (known[name] == now[name] or _lays_out(known[name]) == _lays_out(now[name])):
                 continue
             raise _unfinished(sink, epoch, f"{name} {'was changed' if name in known else 'was added'}", node.site)
+        for node in order([plan.nodes[sink]]):
+            tables = [lookup for lookup in lookups_of(order([node])) if lookup.repeatable]
+            if str(node.name) in otherwise and tables:
+                rows = " or ".join(str(lookup.name) for lookup in tables)
+                raise _unfinished(sink, epoch, f"the constant rows of {rows} were changed", tables[0].site)
 
 
 def _unfinished(sink: str, epoch: int, change: str, site: Site | None = None) -> HeadraceError:

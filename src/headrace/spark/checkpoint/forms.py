@@ -18,6 +18,8 @@ from headrace.schema import Array, Map, Struct, Type, parse_type
 
 Form = Mapping[str, Any]
 COLUMNS = "columns"
+PLACES = "places"
+"""The names of columns in the order in which they lie, where a reader goes by that."""
 _GONE = "gone"
 
 
@@ -42,15 +44,19 @@ def stored_form(node: Mapping[str, Any] | None) -> Form:
 def joined(before: Form, now: Form) -> Form:
     """How rows lie where those of this version have come to those before."""
     gone = {name: kind for name, kind in _ever(before).items() if _known(now.get(COLUMNS, {}), name) is None}
-    return {**now, _GONE: gone} if gone else now
+    places = {PLACES: max(before[PLACES], now[PLACES], key=len)} if PLACES in before and PLACES in now else {}
+    return {**now, **places, **({_GONE: gone} if gone else {})}
 
 
 def misfit(before: Form, now: Form) -> str | None:
     """What of the rows that are to come does not fit those that are there, in words: what these have, and what the new ones would have."""
     for option, was in before.items():
         is_now = now.get(option, was)
-        if option not in (COLUMNS, _GONE) and was != is_now:
+        if option not in (COLUMNS, PLACES, _GONE) and was != is_now:
             return f"with {_shown(option, was)}, and would write with {_shown(option, is_now)}"
+    was, is_now = (one.get(PLACES, []) for one in (before, now))
+    if any(one.lower() != other.lower() for one, other in zip(was, is_now, strict=False)):
+        return f"without names of columns as {', '.join(was)}, and would write them as {', '.join(is_now)}"
     for name, kind in now.get(COLUMNS, {}).items():
         known = _known(_ever(before), name)
         if known and kind and _clash(parse_type(known), parse_type(kind)):

@@ -19,12 +19,13 @@ from headrace.ops.dedupe import forgets_keys_after
 from headrace.ops.facts.carried import EVENT
 from headrace.ops.facts.kind import CHANGES, kind_of
 from headrace.ops.operator import operator
-from headrace.ops.relational import Stateful
+from headrace.ops.relational import Relational, Stateful
 from headrace.ops.sink import restored_sink
 from headrace.plan import Node, order
 from headrace.schema import shown
 from headrace.spark.checkpoint.folder import Stored
 from headrace.spark.checkpoint.forms import Form, form_of, misfit, other_columns, stored_form
+from headrace.spark.checkpoint.readings import reread
 from headrace.spark.checkpoint.record import Totals, place_of
 from headrace.spark.compile.identity import DEAD_LETTERS, Entry, Identity, QueryIdentity
 from headrace.spark.compile.job import SparkJob
@@ -70,6 +71,7 @@ def refuse_mixed_results(
     read = {str(source.name) for source in job.sources}
     errors: list[HeadraceError] = []
     notices: list[str] = []
+    other = reread(job.plan, stored.plan)
     times = {name for name, clock in clocks(job.plan).items() if clock.name == EVENT}
     for query in job.queries:
         name = names[query.name]
@@ -82,19 +84,24 @@ def refuse_mixed_results(
             if (forerunner is not None and forerunner.epoch < 0) if elsewhere else epoch < 0:
                 continue  # nothing is there yet
             error = (
-                _mixed(sink, forerunner, now, new, read)
+                _mixed(sink, forerunner, now, new, read, other)
                 or _moved(sink, forerunner, known, new, mark)
                 or _misfit(sink, forerunner, job, mark)
             )
             if error is not None:
                 errors.append(error)
             else:
-                notices += [*_partial(sink, forerunner, now.live()[str(sink.name)], epoch), *_other_columns(sink, forerunner, job, epoch)]
+                notices += [
+                    *_partial(sink, forerunner, now.live()[str(sink.name)], epoch, other),
+                    *_other_columns(sink, forerunner, job, epoch),
+                ]
         if epoch >= 0:
             before = stored.identity.query(name)
             errors += _other_within(query.operators, before)
             errors += _other_times(query, before, times, stored)
-            errors += _mixed_programs(query.operators, before, now, new)
+            errors += _mixed_programs(query.operators, before, now, new, other)
+            errors += _reread(query.operators, before, other)
+            notices += _otherwise(query.operators, before, now, epoch, other)
             notices += _begun(before, now, [node for node in query.operators if _keeps(node)], epoch)
     if errors:
         first, *rest = errors
@@ -103,10 +110,17 @@ def refuse_mixed_results(
 
 
 def _mixed(
-    sink: Sink, forerunner: _Forerunner | None, query: QueryIdentity, new: Collection[str], read: Collection[str]
+    sink: Sink,
+    forerunner: _Forerunner | None,
+    query: QueryIdentity,
+    new: Collection[str],
+    read: Collection[str],
+    other: Mapping[str, str],
 ) -> HeadraceError | None:
-    """Why a sink cannot go on with what is there, or None. `new`: what begins with this version; `read`: the sources of the job."""
-    changing = [node for node in _before(sink, new) if kind_of(node) == CHANGES]
+    """Why a sink cannot go on with what is there, or None. `new`: what begins with this version; `read`: the sources of the job; `other`:
+    what gets rows that are read in another way.
+    """
+    changing = _changing(sink, new)
     if forerunner is None:
         if not changing:
             return None
@@ -131,6 +145,9 @@ def _mixed(
             sink,
             f"{sink.name} has rows of {changing[0].name} in {place} that were computed in another way, and changes would not find them",
         )
+    if sink.name in other:
+        rows = f"{sink.name} has rows of {changing[0].name} in {place}"
+        return _refused(sink, f"{rows}, and changes would not find them: {other[str(sink.name)]}")
     if forerunner.entry.retired:
         return _refused(sink, f"{sink.name} was left out for a while, and {place} lacks the changes of {changing[0].name} from that time")
     return None
@@ -147,7 +164,7 @@ def _moved(
     other = next((one for one in known if one.place == place and one.name != sink.name and one.epoch >= 0), None)
     if other is not None and connected.owns:
         return _refused(sink, f"{sink.name} would write to {place}, which has rows of {other.name}")
-    changing = [node for node in _before(sink, new) if kind_of(node) == CHANGES]
+    changing = _changing(sink, new)
     held = mark(str(sink.name)) if changing else None
     if held is None or held.epoch >= 0:
         return None
@@ -185,12 +202,22 @@ def _form(sink: Sink, job: SparkJob) -> Form:
     return form_of(sink.connect(), sink.mode, job.schemas.of[str(sink.name)])
 
 
-def _mixed_programs(operators: Iterable[Node], old: QueryIdentity, now: QueryIdentity, new: Collection[str]) -> Iterator[HeadraceError]:
+def _reread(operators: Iterable[Node], old: QueryIdentity, other: Mapping[str, str]) -> Iterator[HeadraceError]:
+    """Operators that hold rows as they were read before, and would not find them among those to come."""
+    for node in operators:
+        name = str(node.name)
+        if isinstance(node, Relational) and _keeps(node) and name in old.live() and name in other:
+            yield _refused(node, f"{name} has state of rows that were read in another way: {other[name]}")
+
+
+def _mixed_programs(
+    operators: Iterable[Node], old: QueryIdentity, now: QueryIdentity, new: Collection[str], other: Mapping[str, str]
+) -> Iterator[HeadraceError]:
     """What is wrong with programs to which changes are sent as rows: they are as particular about the rows before as sinks are."""
     before, after = old.live(), now.live()
     for node in operators:
         name = str(node.name)
-        changing = [one for one in _before(node, new) if kind_of(one) == CHANGES]
+        changing = _changing(node, new)
         if after[name].shape.kind != PROGRAM or not changing:
             continue
         if name in new:
@@ -198,6 +225,8 @@ def _mixed_programs(operators: Iterable[Node], old: QueryIdentity, now: QueryIde
             continue
         if not after[name].shape.reads_like(before[name].shape):
             yield _refused(node, f"{name} has state of rows of {changing[0].name} that were computed in another way")
+        elif name in other:
+            yield _refused(node, f"{name} has state of rows of {changing[0].name} that were read in another way: {other[name]}")
 
 
 def _other_within(operators: Iterable[Stateful], old: QueryIdentity) -> Iterator[HeadraceError]:
@@ -238,7 +267,7 @@ def _refused(node: Node, message: str, first: str = "") -> HeadraceError:
     return HeadraceError("STATE_CHANGED", message, hint=f"nothing was changed: {first}{_CURE}", site=node.site)
 
 
-def _partial(sink: Sink, forerunner: _Forerunner | None, now: Entry, epoch: int) -> Iterator[str]:
+def _partial(sink: Sink, forerunner: _Forerunner | None, now: Entry, epoch: int, other: Mapping[str, str]) -> Iterator[str]:
     """What is said of a sink that holds less than the job has read, or rows that were computed otherwise."""
     place = place_of(sink.connect())
     if not sink.connect().traits.lasting:
@@ -251,6 +280,21 @@ def _partial(sink: Sink, forerunner: _Forerunner | None, now: Entry, epoch: int)
         yield f"{sink.name} writes to {place} from epoch {epoch + 1} on; what it wrote before stays in {forerunner.place}"
     elif not now.shape.reads_like(forerunner.entry.shape):
         yield f"{sink.name} gets rows that are computed in another way, from epoch {epoch + 1} on"
+    elif sink.name in other:
+        yield f"{sink.name} gets rows that are read in another way, from epoch {epoch + 1} on: {other[str(sink.name)]}"
+
+
+def _otherwise(operators: Iterable[Node], old: QueryIdentity, now: QueryIdentity, epoch: int, other: Mapping[str, str]) -> Iterator[str]:
+    """What is said of programs that take rows as they come, and get other ones than before."""
+    before, after = old.live(), now.live()
+    for node in operators:
+        name = str(node.name)
+        if name not in before or isinstance(node, Relational):
+            continue
+        if not after[name].shape.reads_like(before[name].shape):
+            yield f"{name} gets rows that are computed in another way, from epoch {epoch + 1} on"
+        elif name in other:
+            yield f"{name} gets rows that are read in another way, from epoch {epoch + 1} on: {other[name]}"
 
 
 def _begun(old: QueryIdentity, now: QueryIdentity, operators: Iterable[Node], epoch: int) -> Iterator[str]:
@@ -273,17 +317,20 @@ def _begun(old: QueryIdentity, now: QueryIdentity, operators: Iterable[Node], ep
             yield f'the cell {empty[0]} of {name} begins empty, and {dropped[0]} is gone: if it is the same, say so with was="{dropped[0]}"'
 
 
-def _before(end: Node, new: Collection[str]) -> tuple[Node, ...]:
-    """The nearest nodes before another that have a past: sources, programs, and operators of queries that were there before."""
+def _changing(end: Node, new: Collection[str]) -> list[Node]:
+    """Of the nearest nodes before another that have a past, sources, programs, and operators of queries that were there before, those whose
+    rows are also taken away. Those of a source may say so in words that a step behind it reads.
+    """
     found: dict[Node, None] = {}
-    stack: list[Node] = list(end.inputs)
+    stack = [(node, False) for node in end.inputs]
     while stack:
-        node = stack.pop()
+        node, weighed = stack.pop()
+        changes = kind_of(node) == CHANGES
         if node.inputs and (node.passing or (node.by_content and (str(node.name) in new or not _keeps(node)))):
-            stack.extend(node.inputs)
-        else:
+            stack += [(one, node.passing and (weighed or changes)) for one in node.inputs]
+        elif changes or (weighed and not node.inputs):
             found[node] = None
-    return tuple(found)
+    return list(found)
 
 
 def _keeps(node: Node) -> bool:

@@ -35,12 +35,12 @@ def ways(asked: Plan, optimised: Plan) -> dict[str, str]:
     names of what the rows go through are no part of them, nor is the order of a key's columns. Checkpoints of earlier versions have
     origins alone, or `ordered_ways`.
     """
-    return _origins(asked, optimised, _unordered, _passed_or_output)
+    return _origins(asked, optimised, _unordered, passed_or_output)
 
 
 def ordered_ways(asked: Plan, optimised: Plan) -> dict[str, str]:
     """Ways as earlier versions stored them, with the columns of a key in their order; they are compared and not stored any more."""
-    return _origins(asked, optimised, _saying, _passed_or_output)
+    return _origins(asked, optimised, _saying, passed_or_output)
 
 
 def _origins(asked: Plan, optimised: Plan, text_of: Callable[[Node], dict[str, Any]], passed: Callable[[Node], bool]) -> dict[str, str]:
@@ -64,7 +64,8 @@ def _passed(node: Node) -> bool:
     return node.passing or node.by_content
 
 
-def _passed_or_output(node: Node) -> bool:
+def passed_or_output(node: Node) -> bool:
+    """Whether a way goes on in front of a node."""
     return _passed(node) or node.role is Role.OUTPUT
 
 

@@ -21,7 +21,7 @@ from headrace.durable.sums import text_of
 from headrace.errors import HeadraceError
 from headrace.jvm.frames import java_session
 from headrace.jvm.session import jvm, session
-from headrace.spark.checkpoint.compare import identified, refuse_in_mid_epoch, with_frozen_schemas
+from headrace.spark.checkpoint.compare import identified, read_otherwise, refuse_in_mid_epoch, with_frozen_schemas
 from headrace.spark.checkpoint.folder import MIGRATED, Checkpoint, Stored, migrated, unusable
 from headrace.spark.checkpoint.lease import Lease, is_lock
 from headrace.spark.checkpoint.relocation import mend
@@ -67,7 +67,7 @@ def migrate(job: SparkJob, old: Path, new: Path, *, dry_run: bool = False) -> Mi
         totals = {query.name: checkpoint.record(query.name).totals for query in stored.identity.queries}
         refuse_mixed_results(job, stored, identity, names, totals)
         check_computed(job, [identity.query(name) for name in names.values()])
-        _refuse_in_mid_epoch(job, checkpoint, stored, names)
+        _refuse_in_mid_epoch(job, checkpoint, stored, identity, names)
         found = {query.name: rewrites(stored.identity, identity, query) for query in stored.identity.queries}
         programs = [Migrated(one.name, one.rewritten, one.projected) for made in found.values() for one in made]
         if not any(one.rewritten for one in programs):
@@ -78,13 +78,14 @@ def migrate(job: SparkJob, old: Path, new: Path, *, dry_run: bool = False) -> Mi
         return Migration(job.plan.job, old, new, tuple(programs), dry_run, time.monotonic() - began)
 
 
-def _refuse_in_mid_epoch(job: SparkJob, checkpoint: Checkpoint, stored: Stored, names: Mapping[str, str]) -> None:
+def _refuse_in_mid_epoch(job: SparkJob, checkpoint: Checkpoint, stored: Stored, identity: Identity, names: Mapping[str, str]) -> None:
     """An epoch that a sink holds is ended by the version that began it: it has its rows."""
     if all(checkpoint.unfinished(name) is None for name in names.values()):
         return
     provide(job)
     outlets = {name: outlets_of(job, query, checkpoint.dead_letters(name)) for query, name in each(job, names)}
-    refuse_in_mid_epoch(job.plan, stored.plan, holders(job, checkpoint, stored, names, outlets))
+    holding = holders(job, checkpoint, stored, names, outlets)
+    refuse_in_mid_epoch(job.plan, stored.plan, holding, read_otherwise(stored.identity, identity))
 
 
 def _nothing(what: str, cure: str) -> HeadraceError:

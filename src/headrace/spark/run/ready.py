@@ -17,7 +17,7 @@ from headrace.ops.expect import conditions_of
 from headrace.ops.operator import connected_of
 from headrace.plan import displayed, order
 from headrace.spark.checkpoint import repaired
-from headrace.spark.checkpoint.compare import identified, refuse_in_mid_epoch, with_frozen_schemas
+from headrace.spark.checkpoint.compare import identified, read_otherwise, refuse_in_mid_epoch, with_frozen_schemas
 from headrace.spark.checkpoint.folder import Checkpoint, Stored, migrated
 from headrace.spark.checkpoint.record import Totals
 from headrace.spark.checkpoint.succession import refuse_mixed_results
@@ -68,7 +68,8 @@ def ready(job: SparkJob, checkpoint: Checkpoint, partitions: int | None, *, fres
     notices += tuple(_not_read(job))
     check_computed(job, [identity.query(name) for name in names.values()])
     if stored is not None and not fresh:
-        refuse_in_mid_epoch(job.plan, stored.plan, holders(job, checkpoint, stored, names, outlets))
+        holding = holders(job, checkpoint, stored, names, outlets)
+        refuse_in_mid_epoch(job.plan, stored.plan, holding, read_otherwise(stored.identity, identity))
         for query, name in each(job, names):
             if checkpoint.unfinished(name) is not None and not anew[name]:
                 _refuse_other_input(job, checkpoint, query, name)
