@@ -13,6 +13,7 @@ import pytest
 from pyarrow import orc
 
 import headrace as hr
+from headrace.connectors.files import Sink, Source
 from headrace.connectors.files.folders import READS_SUBFOLDERS
 from headrace.ports import paths
 from tests.models.fraud import SCHEMA, SmallThenLarge
@@ -289,6 +290,51 @@ def test_two_sinks_of_a_job_in_one_folder(tmp_path: Path) -> None:
         lambda: hr.job("twice", first, second),
         hide={str(tmp_path): "<folder>"},
     )
+
+
+def test_a_sink_where_a_source_of_the_job_reads(tmp_path: Path) -> None:
+    put(tmp_path / "in", "1.json", FIRST)
+    (tmp_path / "link").symlink_to(tmp_path / "in")
+    within = charges(tmp_path / "in").write.files(tmp_path / "link", format="json", name="out")
+    check_error(
+        """
+        FOLDER_OWNED: the sink out writes to <folder>/in, where the source charges of the same job reads
+          at test_folders.py:*: within = charges(tmp_path / "in").write.files(tmp_path / "link", format="json", name="out")
+          hint: give the sink a folder that no source of the job reads.
+          more: headrace error FOLDER_OWNED
+        """,
+        lambda: hr.job("circle", within),
+        hide={str(tmp_path): "<folder>"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("reads", "writes", "partition_by", "refused"),
+    [
+        ("in/*", "in/sub", (), True),
+        ("*", "in/sub", (), False),
+        ("in/*.json", "in", (), True),
+        ("in/{a,sub}/*.json", "in/sub", (), True),
+        ("in", "in/sub", ("card",), True),
+        ("in", "in/sub", (), False),
+        ("in", "in/_sub", ("card",), False),
+        ("in/*.csv", "in", (), False),
+        ("in/1.json", "in", (), False),
+        ("in", "in2", (), False),
+        ("s3a://bucket/in/*", "s3a://bucket/in/sub/", (), True),
+        ("s3a://bucket/in", "s3a://bucket/in2", (), False),
+    ],
+)
+def test_what_a_source_reads_of_a_sink(tmp_path: Path, reads: str, writes: str, partition_by: tuple[str, ...], refused: bool) -> None:
+    place = "" if reads.startswith("s3a") else f"{tmp_path}/"
+    source = Source(place + reads, format="json")
+    assert source.reads(Sink(place + writes, format="json", partition_by=partition_by)) is refused
+
+
+def test_a_source_that_reads_subfolders_reads_a_sink_in_one(tmp_path: Path) -> None:
+    source = Source(str(tmp_path), format="json", options={"recursiveFileLookup": "true"})
+    assert source.reads(Sink(str(tmp_path / "in/sub"), format="json"))
+    assert not source.reads(Sink(str(tmp_path / ".in/sub"), format="json"))
 
 
 def test_a_sink_gets_another_name(tmp_path: Path) -> None:

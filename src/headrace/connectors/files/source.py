@@ -27,6 +27,7 @@ from headrace.connectors.files.folders import (
     unread,
 )
 from headrace.connectors.files.remote import RemoteManifest
+from headrace.connectors.files.sink import Sink
 from headrace.connectors.reach import opened
 from headrace.durable.manifest import CONTROL, Manifest, committed_files, files_gone
 from headrace.errors import ConnectorError, here
@@ -196,6 +197,9 @@ class Source(ports.Options, ports.Source):
         # The kernel gives the frame its name in Spark's logs.
         frame = session.readStream.format("headrace.source.Files").options(**options).load()
         return frame, {"kind": self.format, "options": self.reader_options} if lines else {"kind": "columns"}
+
+    def reads(self, sink: ports.Sink) -> bool:
+        return isinstance(sink, Sink) and paths.reads(self.path, self.reader_options, sink.example)
 
     def refuse_other_input(self, session: SparkSession, context: ports.SourceContext) -> None:
         refuse_changed(context.checkpoint, context.name)
