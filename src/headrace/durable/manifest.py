@@ -102,6 +102,11 @@ class Manifest:
         newest = self._segments.last()
         return Mark(exists=self.folder.is_dir()) if newest is None else Mark(newest["epoch"], newest.get("identity", ""))
 
+    def keeps(self, mark: Mark) -> bool:
+        """Whether the epoch of a mark is still there."""
+        entry = next(self._segments.entries(mark.epoch - 1), None)
+        return entry is not None and entry["epoch"] == mark.epoch and mark.agrees(entry.get("identity", ""))
+
     def commit(self, epoch: int, staged: Iterable[StagedFile], identity: str = "") -> None:
         """Makes the staged files the output of `epoch`; without any there is nothing to do. An epoch that is committed already stays as it
         was.

@@ -337,6 +337,37 @@ def test_a_source_that_reads_subfolders_reads_a_sink_in_one(tmp_path: Path) -> N
     assert not source.reads(Sink(str(tmp_path / ".in/sub"), format="json"))
 
 
+@pytest.mark.parametrize("again", ["fresh", "goes on"])
+def test_a_job_that_reads_a_folder_that_was_written_anew(tmp_path: Path, again: str) -> None:
+    def write(factor: int, *, fresh: bool = False) -> None:
+        rows = charges(tmp_path / "in").select("card", amount=f"amount * {factor}")
+        hr.job("writes", rows.write.files(tmp_path / "out", format="json")).run(checkpoint=tmp_path / "c1", flush=False, fresh=fresh)
+
+    def read(*, fresh: bool = False) -> None:
+        rows = hr.read.files(tmp_path / "out", format="json", schema="card string, amount double", name="written")
+        hr.job("reads", rows.write.files(tmp_path / "copy", format="json")).run(checkpoint=tmp_path / "c2", flush=False, fresh=fresh)
+
+    put(tmp_path / "in", "1.json", FIRST)
+    write(1)
+    read()
+    read()
+    put(tmp_path / "in", "2.json", SECOND)
+    write(2, fresh=again == "fresh")
+    if again == "fresh":
+        check_error(
+            """
+            TABLE_REPLACED: written: <folder>/out was written anew since it was read: the epoch 0 that it held is not there
+              at test_folders.py:*: rows = hr.read.files(tmp_path / "out", format="json", schema="card string, amount double", name="written")
+              hint: start over with fresh=True, which reads what is there now.
+              more: headrace error TABLE_REPLACED
+            """,
+            read,
+            hide={str(tmp_path): "<folder>"},
+        )
+    read(fresh=again == "fresh")
+    assert sorted(map(str, jobs.lines(tmp_path / "copy"))) == sorted(map(str, jobs.lines(tmp_path / "out")))
+
+
 def test_a_sink_gets_another_name(tmp_path: Path) -> None:
     def job(name: str) -> hr.Job:
         read = charges(tmp_path / "in")

@@ -67,6 +67,11 @@ class RemoteManifest:
         newest = next((entry for entry in entries if entry is not None), None)
         return Mark(exists=self.store.exists()) if newest is None else Mark(newest["epoch"], newest.get("identity", ""))
 
+    def keeps(self, mark: Mark) -> bool:
+        """Whether the epoch of a mark is still there."""
+        entry = self._read(_name(mark.epoch))
+        return entry is not None and mark.agrees(entry.get("identity", ""))
+
     def commit(self, epoch: int, staged: Iterable[StagedFile], identity: str = "") -> None:
         """Makes the files that tasks wrote the output of `epoch`; without files there is nothing to do. An epoch that is committed already
         stays as it was.
