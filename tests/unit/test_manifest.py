@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -195,10 +196,10 @@ def test_a_manifest_of_a_later_version_is_refused(tmp_path: Path) -> None:
     manifest = Manifest(tmp_path)
     manifest.claim(OWNER)
     manifest.commit(0, stage(tmp_path, 0, "a.json"))
-    manifest.path(0).write_text('{"format": 3}')
+    manifest.path(0).write_text('{"format": 4}')
     check_error(
         """
-        MANIFEST_FORMAT: <manifest> has format 3; this version of headrace reads formats 1 and 2
+        MANIFEST_FORMAT: <manifest> has format 4; this version of headrace reads formats 1 to 3
           hint: use the version of headrace that wrote it.
           more: headrace error MANIFEST_FORMAT
         """,
@@ -254,6 +255,61 @@ def test_manifests_are_put_together(tmp_path: Path) -> None:
     assert manifest.mark() == Mark(598, "id598")
     manifest.clear()
     assert visible(tmp_path) == {} and not manifest.control.exists()
+
+
+LACKS = """
+        OUTPUT_MISSING: <folder>/_headrace lacks the manifest of epoch 2, after which epoch 5 was written
+          hint: restore the manifest, or let the job that wrote it start with fresh=True and write the output anew.
+          more: headrace error OUTPUT_MISSING
+        """
+
+
+@pytest.mark.parametrize("sees", [committed_files, lambda folder: Manifest(folder).recover(), lambda folder: Manifest(folder).lost()])
+def test_a_manifest_in_the_middle_that_is_gone_is_noticed(tmp_path: Path, sees: Callable[[Path], object]) -> None:
+    for epoch in (0, 2, 5):  # each by a process of its own
+        committed(tmp_path, range(epoch, epoch + 1))
+    sees(tmp_path)
+    manifest = Manifest(tmp_path)
+    manifest.path(2).rename(tmp_path / "aside")
+    check_error(LACKS, lambda: sees(tmp_path), hide={str(tmp_path): "<folder>"})
+    (tmp_path / "aside").rename(manifest.path(2))
+    sees(tmp_path)
+    manifest.path(2).unlink()
+    manifest.withdraw(0, "tag")  # a way back to the epochs before it
+    assert [one["epoch"] for one in manifest.entries()] == [0]
+    committed(tmp_path, range(3, 4)).clear()
+    assert not manifest.control.exists()
+
+
+def test_a_gap_in_manifests_put_together_is_noticed(tmp_path: Path) -> None:
+    manifest = committed(tmp_path, range(0, 600, 2))
+    Manifest(tmp_path).recover()
+    (manifest.control / Span(200, 398, 1).name).unlink()
+    for sees in (Manifest(tmp_path).recover, lambda: committed_files(tmp_path)):
+        with pytest.raises(HeadraceError, match=r"OUTPUT_MISSING: .* lacks the manifest of epoch 398, after which epoch 400"):
+            sees()
+
+
+def test_an_epoch_that_is_written_again_keeps_what_came_before_it(tmp_path: Path) -> None:
+    committed(tmp_path, range(0, 4, 3))
+    committed_files(tmp_path)[-1].unlink()
+    again = Manifest(tmp_path, term=2)
+    again.recover()
+    again.commit(3, stage(tmp_path, 3, "a.json", attempt="0-2"), "id3")
+    assert [one["after"] for one in again.entries()] == [-1, 0]
+
+
+def test_manifests_of_format_2_are_read_and_gone_on_from(tmp_path: Path) -> None:
+    """As version 2 wrote them: none names the one before it."""
+    manifest = committed(tmp_path, range(3))
+    for epoch in range(3):
+        entry = json.loads(manifest.path(epoch).read_text())
+        kept = {name: entry[name] for name in ("epoch", "identity", "term", "at", "files")}
+        manifest.path(epoch).write_text(json.dumps({"format": 2, **kept}))
+    committed(tmp_path, range(4, 5))
+    assert [one.get("after") for one in manifest.entries()] == [None, None, None, 2]
+    manifest.path(1).unlink()
+    assert len(committed_files(tmp_path)) == 3, "nothing tells of it"
 
 
 def test_a_crash_while_manifests_are_put_together_changes_nothing(tmp_path: Path) -> None:

@@ -75,6 +75,7 @@ class Manifest:
         self.staging = self.control / "staging"
         self._segments = Segments(self.control)
         self._gone: tuple[int, Path] | None = None
+        self._last: int | None = None
         self._sink = ""
 
     def claim(self, owner: Owner) -> None:
@@ -93,13 +94,18 @@ class Manifest:
         return None if text is None else Owner(text["job"], text["sink"], text["checkpoint"], text.get("query", "main"))
 
     def entries(self) -> Iterator[dict[str, Any]]:
-        """The manifests of the committed epochs, in order."""
-        return self._segments.entries()
+        """The manifests of the committed epochs, in order. Raises OUTPUT_MISSING where one of them is gone."""
+        return self._segments.entries(linked=True)
 
     def mark(self) -> Mark:
         """The last epoch that is committed."""
         newest = self._segments.last()
         return Mark(exists=self.folder.is_dir()) if newest is None else Mark(newest["epoch"], newest.get("identity", ""))
+
+    def keeps(self, mark: Mark) -> bool:
+        """Whether the epoch of a mark is still there."""
+        entry = next(self._segments.entries(mark.epoch - 1), None)
+        return entry is not None and entry["epoch"] == mark.epoch and mark.agrees(entry.get("identity", ""))
 
     def commit(self, epoch: int, staged: Iterable[StagedFile], identity: str = "") -> None:
         """Makes the staged files the output of `epoch`; without any there is nothing to do. An epoch that is committed already stays as it
@@ -117,6 +123,7 @@ class Manifest:
         entry: dict[str, Any] = {
             "format": FORMAT,
             "epoch": epoch,
+            "after": self._before(epoch),
             "identity": identity,
             "term": self.term,
             "at": moment(time.time()),
@@ -132,7 +139,7 @@ class Manifest:
                 entry = found
             else:
                 replace(path, text_of(entry, indent=1))
-        self._gone = None
+        self._gone, self._last = None, epoch
         point("in sink commit", self._sink)
         self.reveal(entry)
         self._segments.compact()
@@ -145,6 +152,7 @@ class Manifest:
         left = list(self.staging.iterdir()) if self.staging.is_dir() else []
         held()
         self.put_aside()
+        self._segments.check_newest()
         newest = self._segments.last()
         if newest is not None:
             lost = self._lost(newest)
@@ -157,10 +165,13 @@ class Manifest:
     def clear(self) -> None:
         """Removes the files that the manifests name, and the manifests; nothing else in the folder."""
         self.put_aside()
-        for file in self.files():
-            file.unlink(missing_ok=True)
-            remove_empty(file.parent, self.folder)
+        # also beside a manifest that is gone
+        for entry in self._segments.entries():
+            for file in entry["files"]:
+                (self.folder / file["path"]).unlink(missing_ok=True)
+                remove_empty((self.folder / file["path"]).parent, self.folder)
         shutil.rmtree(self.control, ignore_errors=True)
+        self._last = None
 
     def later(self, epoch: int) -> list[dict[str, Any]]:
         """The manifests of the epochs after one."""
@@ -175,6 +186,7 @@ class Manifest:
 
     def put_aside(self) -> None:
         """Finishes what `withdraw` began."""
+        self._last = None
         while (end := self._segments.end()) is not None:
             aside = self.aside(end.first - 1, end.tag)
             aside.mkdir(parents=True, exist_ok=True)
@@ -208,6 +220,16 @@ class Manifest:
             with suppress(FileNotFoundError):
                 return bool(path.stat().st_size == file["bytes"])
         return False
+
+    def _before(self, epoch: int) -> int:
+        """The last epoch before this one that has a manifest, -1 for none."""
+        if self._last is None or self._last >= epoch:
+            newest = self._segments.last()
+            self._last = -1 if newest is None else newest["epoch"]
+        if self._last < epoch:
+            return self._last
+        found = read(self.path(epoch))
+        return -1 if found is None else int(found.get("after", -1))
 
     def path(self, epoch: int) -> Path:
         return self.control / Span(epoch, epoch, 0).name

@@ -21,10 +21,10 @@ from typing import Any
 
 from headrace.durable.atomic import replace
 from headrace.durable.sums import text_in, text_of, unreadable, value_of
-from headrace.errors import CheckpointError
+from headrace.errors import CheckpointError, ConnectorError
 
-FORMAT = 2
-"""Manifests of format 1 have no identity, and empty epochs have them too."""
+FORMAT = 3
+"""Manifests of format 1 have no identity, and empty epochs have them too. Those of format 2 do not name the manifest before them."""
 
 FAN = 100
 _NAME = re.compile(r"(\d{20})(?:\.json|-(\d{20})\.(\d+)\.jsonl)")
@@ -98,9 +98,12 @@ class Segments:
         newest = there[-1]
         return [*self.entries(newest.last - 1 if end is None or newest.last < end.first else newest.first - 1)][-1]
 
-    def entries(self, after: int = -1, *, withdrawn: bool = False) -> Iterator[dict[str, Any]]:
-        """The manifests of the epochs after one, in order, `withdrawn` or not; a writer may put them together meanwhile."""
+    def entries(self, after: int = -1, *, withdrawn: bool = False, linked: bool = False) -> Iterator[dict[str, Any]]:
+        """The manifests of the epochs after one, in order, `withdrawn` or not; a writer may put them together meanwhile. With `linked`
+        it complains of one that is gone.
+        """
         there, end = self._there(withdrawn)
+        broken = -1
         while there:
             span = there.pop(0)
             if span.last <= after:
@@ -110,8 +113,23 @@ class Segments:
             except FileNotFoundError:
                 there, end = self._there(withdrawn)
                 continue
+            lacking = unlinked(read, after) if linked else None
+            if lacking is not None and lacking["epoch"] != broken:
+                # a list that is made while a writer adds some or puts them together may lack one
+                broken = lacking["epoch"]
+                there, end = self._there(withdrawn)
+                continue
+            if lacking is not None:
+                raise link_gone(self._folder, lacking)
             yield from (entry for entry in read if entry["epoch"] > after and (end is None or entry["epoch"] < end.first))
             after = span.last
+
+    def check_newest(self) -> None:
+        """Complain where one of the manifests by themselves is gone, or the file of manifests in front of them."""
+        there, _ = self._there()
+        whole = [span.last for span in there if span.level]
+        for _ in self.entries(max(whole, default=-1), linked=True):
+            pass
 
     def read(self, span: Span) -> list[dict[str, Any]]:
         """The manifests in a file."""
@@ -184,12 +202,35 @@ class Segments:
         return entry
 
 
+def unlinked(entries: Iterable[dict[str, Any]], last: int) -> dict[str, Any] | None:
+    """The first manifest that names one before it which is not there; `last` is the epoch of the one in front of them. Those of earlier
+    versions name none.
+
+    >>> unlinked([{"epoch": 2, "after": -1}, {"epoch": 5, "after": 2}, {"epoch": 9, "after": 7}], -1)
+    {'epoch': 9, 'after': 7}
+    """
+    for entry in entries:
+        if entry.get("after", -1) > last:
+            return entry
+        last = max(last, entry["epoch"])
+    return None
+
+
+def link_gone(place: object, entry: dict[str, Any]) -> ConnectorError:
+    """The error for a manifest that is gone and that a later one names."""
+    return ConnectorError(
+        "OUTPUT_MISSING",
+        f"{place} lacks the manifest of epoch {entry['after']}, after which epoch {entry['epoch']} was written",
+        hint="restore the manifest, or let the job that wrote it start with fresh=True and write the output anew.",
+    )
+
+
 def of_this_format(entry: dict[str, Any], place: object) -> dict[str, Any]:
     """What was read as it is, if this version can read it."""
-    if entry.get("format") not in (1, FORMAT):
+    if entry.get("format") not in (1, 2, FORMAT):
         raise CheckpointError(
             "MANIFEST_FORMAT",
-            f"{place} has format {entry.get('format')}; this version of headrace reads formats 1 and {FORMAT}",
+            f"{place} has format {entry.get('format')}; this version of headrace reads formats 1 to {FORMAT}",
             hint="use the version of headrace that wrote it.",
         )
     return entry

@@ -11,7 +11,7 @@ import glob
 import os
 import re
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
@@ -108,11 +108,48 @@ def passed_over(path: str, options: Mapping[str, str]) -> list[Path]:
     return [] if place is None else _listed(place, options)[1]
 
 
+def reads(path: str, options: Mapping[str, str], file: PurePosixPath) -> bool:
+    """Whether Spark reads a file of a path or pattern with these options of its reader, once it is there. Links are resolved in `file`.
+
+    >>> out = PurePosixPath("/data/out/part-0.json")
+    >>> reads("/data/out", {}, out), reads("/data/*", {}, out), reads("/data/*/*.json", {}, out), reads("/data", {}, out)
+    (True, True, True, False)
+    """
+    place = local(path)
+    name, pattern = _split_uri(path) if place is None else split(place)
+    name = name.resolve() if isinstance(name, Path) else name
+    names = _alternatives(_lower(options).get("pathglobfilter", "*"))
+    if not file.is_relative_to(name) or not any(fnmatch.fnmatchcase(file.name, one) for one in names):
+        return False
+    parts = file.relative_to(name).parts
+    for one in [()] if pattern is None else [tuple(one.split("/")) for one in _alternatives(pattern)]:
+        below = parts[len(one) :]
+        if len(one) <= len(parts) and all(map(fnmatch.fnmatchcase, parts, one)) and not any(map(_hidden, below)):
+            deep = _recursive(options) or any("=" in folder for folder in below[:-1])
+            if deep or len(below) <= 1:
+                return True
+    return False
+
+
+def _split_uri(path: str) -> tuple[PurePosixPath, str | None]:
+    """The same as `split` of a path in a store."""
+    parts = PurePosixPath(path).parts
+    first = next((number for number, part in enumerate(parts) if SIGNS.search(part)), len(parts))
+    return PurePosixPath(*parts[:first]), "/".join(parts[first:]) or None
+
+
+def _lower(options: Mapping[str, str]) -> dict[str, str]:
+    return {name.lower(): value for name, value in options.items()}
+
+
+def _recursive(options: Mapping[str, str]) -> bool:
+    return _lower(options).get("recursivefilelookup", "").lower() == "true"
+
+
 def _listed(place: Path, options: Mapping[str, str]) -> tuple[list[Path], list[Path]]:
     """The files that are read, and those in subfolders that are not. Spark reads subfolders where it is told to, or where a folder's name
     is that of a column with a value.
     """
-    said = {name.lower(): value for name, value in options.items()}
     name, pattern = split(place)
     each = [] if pattern is None else _alternatives(pattern)
     # Hadoop's patterns also fit folders whose names begin with a dot
@@ -123,8 +160,8 @@ def _listed(place: Path, options: Mapping[str, str]) -> tuple[list[Path], list[P
             parts = file.relative_to(root).parts
             if file.is_file() and not any(_hidden(part) for part in (*parts, file.name)):
                 found[file] = parts[:-1]
-    deep = said.get("recursivefilelookup", "").lower() == "true" or any("=" in folder for folders in found.values() for folder in folders)
-    names = _alternatives(said.get("pathglobfilter", "*"))
+    deep = _recursive(options) or any("=" in folder for folders in found.values() for folder in folders)
+    names = _alternatives(_lower(options).get("pathglobfilter", "*"))
     fits = [file for file in found if any(fnmatch.fnmatchcase(file.name, one) for one in names)]
     return [file for file in fits if deep or not found[file]], [file for file in fits if found[file] and not deep]
 

@@ -16,6 +16,8 @@ from headrace.schema import Struct
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from headrace.ports.sink import Sink
+
 
 MALFORMED = ("dead_letter", "fail", "skip")
 """What can become of rows that cannot be read."""
@@ -128,6 +130,10 @@ class Source(ABC):
     def notice(self) -> str | None:
         """What a start prints of it, behind its name: input that lies there and is not read, and how it would be. None: nothing."""
         return None
+
+    def reads(self, sink: Sink) -> bool:
+        """Whether it would read what a sink of its own job writes."""
+        return False
 
     def refuse_other_input(self, session: SparkSession, context: SourceContext) -> None:  # noqa: B027  # most sources keep what they gave
         """Complain, before a start touches anything, where an epoch that comes again and that a sink has would read something else than

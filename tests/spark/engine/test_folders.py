@@ -13,6 +13,7 @@ import pytest
 from pyarrow import orc
 
 import headrace as hr
+from headrace.connectors.files import Sink, Source
 from headrace.connectors.files.folders import READS_SUBFOLDERS
 from headrace.ports import paths
 from tests.models.fraud import SCHEMA, SmallThenLarge
@@ -289,6 +290,82 @@ def test_two_sinks_of_a_job_in_one_folder(tmp_path: Path) -> None:
         lambda: hr.job("twice", first, second),
         hide={str(tmp_path): "<folder>"},
     )
+
+
+def test_a_sink_where_a_source_of_the_job_reads(tmp_path: Path) -> None:
+    put(tmp_path / "in", "1.json", FIRST)
+    (tmp_path / "link").symlink_to(tmp_path / "in")
+    within = charges(tmp_path / "in").write.files(tmp_path / "link", format="json", name="out")
+    check_error(
+        """
+        FOLDER_OWNED: the sink out writes to <folder>/in, where the source charges of the same job reads
+          at test_folders.py:*: within = charges(tmp_path / "in").write.files(tmp_path / "link", format="json", name="out")
+          hint: give the sink a folder that no source of the job reads.
+          more: headrace error FOLDER_OWNED
+        """,
+        lambda: hr.job("circle", within),
+        hide={str(tmp_path): "<folder>"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("reads", "writes", "partition_by", "refused"),
+    [
+        ("in/*", "in/sub", (), True),
+        ("*", "in/sub", (), False),
+        ("in/*.json", "in", (), True),
+        ("in/{a,sub}/*.json", "in/sub", (), True),
+        ("in", "in/sub", ("card",), True),
+        ("in", "in/sub", (), False),
+        ("in", "in/_sub", ("card",), False),
+        ("in/*.csv", "in", (), False),
+        ("in/1.json", "in", (), False),
+        ("in", "in2", (), False),
+        ("s3a://bucket/in/*", "s3a://bucket/in/sub/", (), True),
+        ("s3a://bucket/in", "s3a://bucket/in2", (), False),
+    ],
+)
+def test_what_a_source_reads_of_a_sink(tmp_path: Path, reads: str, writes: str, partition_by: tuple[str, ...], refused: bool) -> None:
+    place = "" if reads.startswith("s3a") else f"{tmp_path}/"
+    source = Source(place + reads, format="json")
+    assert source.reads(Sink(place + writes, format="json", partition_by=partition_by)) is refused
+
+
+def test_a_source_that_reads_subfolders_reads_a_sink_in_one(tmp_path: Path) -> None:
+    source = Source(str(tmp_path), format="json", options={"recursiveFileLookup": "true"})
+    assert source.reads(Sink(str(tmp_path / "in/sub"), format="json"))
+    assert not source.reads(Sink(str(tmp_path / ".in/sub"), format="json"))
+
+
+@pytest.mark.parametrize("again", ["fresh", "goes on"])
+def test_a_job_that_reads_a_folder_that_was_written_anew(tmp_path: Path, again: str) -> None:
+    def write(factor: int, *, fresh: bool = False) -> None:
+        rows = charges(tmp_path / "in").select("card", amount=f"amount * {factor}")
+        hr.job("writes", rows.write.files(tmp_path / "out", format="json")).run(checkpoint=tmp_path / "c1", flush=False, fresh=fresh)
+
+    def read(*, fresh: bool = False) -> None:
+        rows = hr.read.files(tmp_path / "out", format="json", schema="card string, amount double", name="written")
+        hr.job("reads", rows.write.files(tmp_path / "copy", format="json")).run(checkpoint=tmp_path / "c2", flush=False, fresh=fresh)
+
+    put(tmp_path / "in", "1.json", FIRST)
+    write(1)
+    read()
+    read()
+    put(tmp_path / "in", "2.json", SECOND)
+    write(2, fresh=again == "fresh")
+    if again == "fresh":
+        check_error(
+            """
+            TABLE_REPLACED: written: <folder>/out was written anew since it was read: the epoch 0 that it held is not there
+              at test_folders.py:*: rows = hr.read.files(tmp_path / "out", format="json", schema="card string, amount double", name="written")
+              hint: start over with fresh=True, which reads what is there now.
+              more: headrace error TABLE_REPLACED
+            """,
+            read,
+            hide={str(tmp_path): "<folder>"},
+        )
+    read(fresh=again == "fresh")
+    assert sorted(map(str, jobs.lines(tmp_path / "copy"))) == sorted(map(str, jobs.lines(tmp_path / "out")))
 
 
 def test_a_sink_gets_another_name(tmp_path: Path) -> None:

@@ -131,3 +131,24 @@ def test_files_that_are_gone_are_in_no_manifest(tmp_path: Path) -> None:
     assert manifest.epochs() == []
     claimed(tmp_path, 2).recover()
     check_error(FENCED, lambda: manifest.commit(0, given), hide={str(tmp_path): "<folder>"})
+
+
+def test_a_manifest_in_the_middle_that_is_gone_is_noticed(tmp_path: Path) -> None:
+    for epoch in (0, 2, 5):  # each by a process of its own
+        claimed(tmp_path, 1).commit(epoch, staged(tmp_path, epoch, "1"))
+    manifest = claimed(tmp_path, 1)
+    assert len(manifest.files()) == 3
+    gone = tmp_path / "_headrace" / f"{2:020}.json"
+    gone.rename(tmp_path / "aside")
+    check_error(
+        """
+        OUTPUT_MISSING: <folder>/_headrace lacks the manifest of epoch 2, after which epoch 5 was written
+          hint: restore the manifest, or let the job that wrote it start with fresh=True and write the output anew.
+          more: headrace error OUTPUT_MISSING
+        """,
+        manifest.files,
+        hide={str(tmp_path): "<folder>"},
+    )
+    (tmp_path / "aside").rename(gone)
+    manifest.commit(5, staged(tmp_path, 5, "1"))
+    assert len(manifest.files()) == 3

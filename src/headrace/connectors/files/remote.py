@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.connectors.reach import reach
 from headrace.durable.manifest import CONTROL, Owner, StagedFile, may_write, replaced
 from headrace.durable.marks import Mark
-from headrace.durable.segments import FORMAT, moment, of_this_format
+from headrace.durable.segments import FORMAT, link_gone, moment, of_this_format, unlinked
 from headrace.errors import ConnectorError
 from headrace.points import point
 
@@ -39,6 +39,7 @@ class RemoteManifest:
         self.folder = self.store.folder
         self.term = term
         self._sink = ""
+        self._last: int | None = None
 
     def claim(self, owner: Owner) -> None:
         """Marks the folder as written by `owner`, as `Manifest.claim` does."""
@@ -66,6 +67,11 @@ class RemoteManifest:
         newest = next((entry for entry in entries if entry is not None), None)
         return Mark(exists=self.store.exists()) if newest is None else Mark(newest["epoch"], newest.get("identity", ""))
 
+    def keeps(self, mark: Mark) -> bool:
+        """Whether the epoch of a mark is still there."""
+        entry = self._read(_name(mark.epoch))
+        return entry is not None and mark.agrees(entry.get("identity", ""))
+
     def commit(self, epoch: int, staged: Iterable[StagedFile], identity: str = "") -> None:
         """Makes the files that tasks wrote the output of `epoch`; without files there is nothing to do. An epoch that is committed already
         stays as it was.
@@ -79,6 +85,7 @@ class RemoteManifest:
         entry = {
             "format": FORMAT,
             "epoch": epoch,
+            "after": self._before(epoch),
             "identity": identity,
             "term": self.term,
             "at": moment(time.time()),
@@ -98,6 +105,7 @@ class RemoteManifest:
                         self.store.delete(file.path)
             else:
                 self.store.write(_name(epoch), text)
+        self._last = epoch
         point("in sink commit", self._sink)
 
     def recover(self, held: Callable[[], None] = lambda: None) -> None:
@@ -123,16 +131,33 @@ class RemoteManifest:
             if _epoch(path) is not None:
                 self.store.delete(path)
         self.store.delete(CONTROL)
+        self._last = None
 
     def files(self) -> list[str]:
-        """The files of all committed epochs, in order of epoch."""
-        entries = (self._read(_name(epoch)) for epoch in self.epochs())
-        return [f"{self.folder}/{file['path']}" for entry in entries if entry is not None for file in entry["files"]]
+        """The files of all committed epochs, in order of epoch. Raises OUTPUT_MISSING where a manifest is gone."""
+        entries = self._entries()
+        if unlinked(entries, -1) is not None:
+            # a list that is made while a writer adds some may lack one
+            entries = self._entries()
+        if (lacking := unlinked(entries, -1)) is not None:
+            raise link_gone(f"{self.folder}/{CONTROL}", lacking)
+        return [f"{self.folder}/{file['path']}" for entry in entries for file in entry["files"]]
 
     def lost(self) -> list[str]:
         """Files of committed epochs that are gone."""
         there = set(self.store.all())
         return [file for file in self.files() if file.removeprefix(f"{self.folder}/") not in there]
+
+    def _entries(self) -> list[dict[str, Any]]:
+        entries = (self._read(_name(epoch)) for epoch in self.epochs())
+        return [entry for entry in entries if entry is not None]
+
+    def _before(self, epoch: int) -> int:
+        """The last epoch before this one that has a manifest, -1 for none."""
+        if self._last is None or self._last >= epoch:
+            earlier = (self._read(_name(one)) for one in reversed(self.epochs()) if one < epoch)
+            self._last = next((entry["epoch"] for entry in earlier if entry is not None), -1)
+        return self._last
 
     def _read(self, name: str) -> dict[str, Any] | None:
         text = self.store.read(name)

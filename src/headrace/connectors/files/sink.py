@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import headrace.ports as ports
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _OF_WRITING = ("compression", "maxrecordsperfile", "ignorenullfields")
 """Options that no reader has to know."""
+_SUFFIXES = {"gzip": ".gz", "bzip2": ".bz2", "zstd": ".zst"}
 _CLEANS = "staged files of an epoch that was not committed, until the next start"
 
 
@@ -83,6 +84,13 @@ class Sink(ports.Options, ports.Sink):
     @property
     def owns(self) -> str:
         return self.path.rstrip("/") if self._remote else str(self.folder.resolve())
+
+    @property
+    def example(self) -> PurePosixPath:
+        """A file as it writes them."""
+        compression = self.writer_options.get("compression", "").lower() if self.format in TEXTS else ""
+        name = f"{PREFIX}-{0:020}-00000.{self.format}{_SUFFIXES.get(compression, '')}"
+        return PurePosixPath(self.owns, *(f"{column}=value" for column in self.partition_by), name)
 
     @property
     def _remote(self) -> bool:

@@ -26,7 +26,9 @@ from headrace.connectors.files.folders import (
     subfolders_notice,
     unread,
 )
+from headrace.connectors.files.remembered import same
 from headrace.connectors.files.remote import RemoteManifest
+from headrace.connectors.files.sink import Sink
 from headrace.connectors.reach import opened
 from headrace.durable.manifest import CONTROL, Manifest, committed_files, files_gone
 from headrace.errors import ConnectorError, here
@@ -208,12 +210,17 @@ class Source(ports.Options, ports.Source):
             options["broken"] = "skip"
         options |= {name: "true" for name in ("pending", "anew") if getattr(context, name)}
         committed = self._listed(session)
+        if committed is not None:
+            same(context, self._manifest(session))
         if committed is not None and not self.follow:
             self._refuse_lost(session, context)
             options["files"] = json.dumps(committed)
         # The kernel gives the frame its name in Spark's logs.
         frame = session.readStream.format("headrace.source.Files").options(**options).load()
         return frame, {"kind": self.format, "options": self.reader_options} if lines else {"kind": "columns"}
+
+    def reads(self, sink: ports.Sink) -> bool:
+        return isinstance(sink, Sink) and paths.reads(self.path, self.reader_options, sink.example)
 
     def refuse_other_input(self, session: SparkSession, context: ports.SourceContext) -> None:
         refuse_changed(context.checkpoint, context.name)
@@ -279,9 +286,7 @@ class Source(ports.Options, ports.Source):
 
     def _refuse_lost(self, session: SparkSession, context: ports.SourceContext) -> None:
         """Complain of files that count, are gone and were not read: their rows would be missing without a word."""
-        local = paths.local(self.path)
-        manifest = RemoteManifest(session, self.path) if local is None else Manifest(local)
-        lost: list[Any] = list(manifest.lost())
+        lost: list[Any] = list(self._manifest(session).lost())
         if self.broken_files == "skip":
             # One that is cut off is a dead letter; of one that is gone nothing can be told.
             lost = [file for file in lost if not (isinstance(file, Path) and file.exists())]
@@ -289,6 +294,10 @@ class Source(ports.Options, ports.Source):
             read = read_before(context.checkpoint)
             if gone := [file for file in lost if file not in read]:
                 raise files_gone(gone)
+
+    def _manifest(self, session: SparkSession) -> Manifest | RemoteManifest:
+        local = paths.local(self.path)
+        return RemoteManifest(session, self.path) if local is None else Manifest(local)
 
     def _committed(self) -> list[Path] | None:
         """The files of complete epochs where a files sink wrote the folder, else None."""

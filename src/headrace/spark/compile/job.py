@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 
 from headrace.analysis.boundedness import bounded
 from headrace.analysis.casts import warn_of_casts
@@ -85,6 +86,7 @@ def compile(plan: Plan) -> SparkJob:
 
 def _compiled(plan: Plan) -> SparkJob:
     _one_sink_a_folder(plan)
+    _no_sink_in_a_source(plan)
     require_closing([plan.nodes[name] for name in plan.sinks])
     require_expiry(plan)
     require_steady(plan)
@@ -100,6 +102,19 @@ def _compiled(plan: Plan) -> SparkJob:
     queries = cut(plan, clocks(plan), schemas.timed.keys())
     read = origins(asked, plan), ways(asked, plan), ordered_ways(asked, plan)
     return SparkJob(at, asked, rewritten, queries, tuple(shape_of(query, at, *read) for query in queries), outside)
+
+
+def _no_sink_in_a_source(plan: Plan) -> None:
+    """A job would read its own output, or take the folder for one of whole epochs and not read its input."""
+    nodes = plan.nodes.values()
+    for source, sink in product(sources_of(nodes), sinks_of(nodes)):
+        if source.connect().reads(sink.connect()):
+            raise HeadraceError(
+                "FOLDER_OWNED",
+                f"the sink {sink.name} writes to {sink.connect().owns}, where the source {source.name} of the same job reads",
+                hint="give the sink a folder that no source of the job reads.",
+                site=sink.site,
+            )
 
 
 def _one_sink_a_folder(plan: Plan) -> None:
