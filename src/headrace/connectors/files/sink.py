@@ -11,12 +11,8 @@ from headrace.connectors.files.folders import (
     FORMATS,
     TEXTS,
     for_spark,
-<<<<<<< HEAD
-    whole_values,
-=======
     unwritable,
-    whole_times,
->>>>>>> fB
+    whole_values,
 )
 from headrace.connectors.files.remote import PREFIX, RemoteManifest
 from headrace.connectors.files.withdrawing import rewound
@@ -209,7 +205,7 @@ class Sink(ports.Options, ports.Sink):
         if not self.writer_options:
             return
         schema = Struct(tuple(field for field in context.schema.fields if field.name not in self.partition_by))
-        options = whole_times(self.format, self.writer_options)
+        options = whole_values(self.format, self.writer_options)
         why = unwritable(context.session, self.format, schema, options, context.time_zone)
         if why is not None:
             raise wrong(f"{self.verb}: {context.name} cannot be written with its options: {why}", "correct the option, or leave it out")
