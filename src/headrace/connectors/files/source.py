@@ -111,8 +111,8 @@ class Source(ports.Options, ports.Source):
         return ports.SourceTraits(bounded=not self.follow, replayable=True, why="files are read again from where they lie", ordered=self.by)
 
     def read_as(self) -> dict[str, Any]:
-        reading = {_ALIASES.get(name, name): value for name, value in self.reader_options.items() if name not in _OF_FINDING}
-        return {"format": self.format, **reading}
+        # the format is none of them: files of another are other files
+        return {_ALIASES.get(name, name): value for name, value in self.reader_options.items() if name not in _OF_FINDING}
 
     @property
     def repairs(self) -> ports.Lines:
