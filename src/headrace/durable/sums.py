@@ -38,7 +38,8 @@ def value_of(text: str, file: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise unreadable(file, "it is no JSON object")
     written = value.pop(_SUM, None)
-    if written is not None and written != _sum(value):
+    damaged = any(map(_is_damaged_sum, value)) if written is None else written != _sum(value)
+    if damaged:
         raise unreadable(file, "its checksum is not that of what was written")
     return value
 
@@ -66,6 +67,11 @@ def unreadable(file: Path, why: str) -> HeadraceError:
         f"{file} cannot be read: {why}",
         hint=CURE,
     )
+
+
+def _is_damaged_sum(name: str) -> bool:
+    """Whether it is the name of the checksum but for one character, so that the checksum does not stand there any more."""
+    return len(name) == len(_SUM) and sum(map(str.__ne__, name, _SUM)) == 1
 
 
 def _sum(value: Mapping[str, Any]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -182,3 +183,12 @@ def test_no_lock_is_left_on_refusal(tmp_path: Path) -> None:
     for _ in range(2):
         with pytest.raises(HeadraceError, match="CHECKPOINT_UNREADABLE"):
             Checkpoint(tmp_path)
+
+
+def test_each_bit_of_a_file_is_under_its_checksum(tmp_path: Path) -> None:
+    text = text_of({"epoch": 3, "identity": "03df0c0f"}, indent=1).encode()
+    for at, bit in product(range(len(text)), range(8)):
+        file = tmp_path / "3.json"
+        file.write_bytes(text[:at] + bytes([text[at] ^ 1 << bit]) + text[at + 1 :])
+        with pytest.raises(HeadraceError, match="CHECKPOINT_UNREADABLE"):
+            read(file)

@@ -9,7 +9,7 @@ from typing import Any
 from headrace import ports
 from headrace.errors import HeadraceError
 from headrace.ops import Source, sources_of
-from headrace.plan import Plan
+from headrace.plan import Node, Plan
 from headrace.ports.options import restored
 from headrace.schema import parse_schema
 from headrace.spark.compile.origin import passed_or_output
@@ -21,11 +21,13 @@ def reread(plan: Plan, before: Mapping[str, Any]) -> dict[str, str]:
     `before`: the plan of the checkpoint.
     """
     known = {node["name"]: node for node in before["nodes"]}
-    said = {source: other_reading(source, known.get(str(source.name))) for source in sources_of(plan.nodes.values())}
+    said: dict[Node, str | None] = {
+        source: other_reading(source, known.get(str(source.name))) for source in sources_of(plan.nodes.values())
+    }
     behind: dict[str, str] = {}
     for name, node in plan.nodes.items():
         for one in node.inputs:
-            if isinstance(one, Source):
+            if one in said:
                 how = said[one]
             else:
                 how = behind.get(str(one.name)) if passed_or_output(one) else None

@@ -19,7 +19,7 @@ from headrace.ops.dedupe import forgets_keys_after
 from headrace.ops.facts.carried import EVENT
 from headrace.ops.facts.kind import CHANGES, kind_of
 from headrace.ops.operator import operator
-from headrace.ops.relational import Relational, Stateful
+from headrace.ops.relational import Stateful
 from headrace.ops.sink import restored_sink
 from headrace.plan import Node, order
 from headrace.schema import shown
@@ -206,7 +206,7 @@ def _reread(operators: Iterable[Node], old: QueryIdentity, other: Mapping[str, s
     """Operators that hold rows as they were read before, and would not find them among those to come."""
     for node in operators:
         name = str(node.name)
-        if isinstance(node, Relational) and _keeps(node) and name in old.live() and name in other:
+        if node.by_content and _keeps(node) and name in old.live() and name in other:
             yield _refused(node, f"{name} has state of rows that were read in another way: {other[name]}")
 
 
@@ -289,7 +289,7 @@ def _otherwise(operators: Iterable[Node], old: QueryIdentity, now: QueryIdentity
     before, after = old.live(), now.live()
     for node in operators:
         name = str(node.name)
-        if name not in before or isinstance(node, Relational):
+        if name not in before or node.by_content:
             continue
         if not after[name].shape.reads_like(before[name].shape):
             yield f"{name} gets rows that are computed in another way, from epoch {epoch + 1} on"
