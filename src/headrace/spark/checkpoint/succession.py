@@ -204,9 +204,10 @@ def _form(sink: Sink, job: SparkJob) -> Form:
 
 def _reread(operators: Iterable[Node], old: QueryIdentity, other: Mapping[str, str]) -> Iterator[HeadraceError]:
     """Operators that hold rows as they were read before, and would not find them among those to come."""
+    before = old.live()
     for node in operators:
         name = str(node.name)
-        if node.by_content and _keeps(node) and name in old.live() and name in other:
+        if name in other and name in before and before[name].shape.kind != PROGRAM and _keeps(node):
             yield _refused(node, f"{name} has state of rows that were read in another way: {other[name]}")
 
 
@@ -289,7 +290,7 @@ def _otherwise(operators: Iterable[Node], old: QueryIdentity, now: QueryIdentity
     before, after = old.live(), now.live()
     for node in operators:
         name = str(node.name)
-        if name not in before or node.by_content:
+        if name not in before or after[name].shape.kind != PROGRAM:
             continue
         if not after[name].shape.reads_like(before[name].shape):
             yield f"{name} gets rows that are computed in another way, from epoch {epoch + 1} on"
