@@ -294,7 +294,6 @@ def job(name: str, *sinks: Sink) -> Job:
 
 def _alive(made: Plan, old: Plan, moved: set[str]) -> Plan:
     """The plan with the connectors' own objects of the one it came from, where nothing was moved."""
-
     objects = {node: getattr(old.nodes[str(node.name)], "live", None) for node in made.nodes.values() if node.name not in moved}
-    # Those that stand for objects of connectors have it.
-    return made.changed({node: replace(node, live=live) for node, live in objects.items() if live is not None})  # type: ignore[call-arg]
+    kept = {node: live for node, live in objects.items() if live is not None}
+    return made.changed({node: replace(node, live=live) for node, live in kept.items()})  # type: ignore[call-arg]  # these have the field

@@ -263,6 +263,12 @@ def test_a_source_that_is_read_in_another_way() -> None:
     assert versions(added("UTC"), added("Asia/Tokyo")) == (f"raw gets rows that are read in another way, from epoch 4 on: {how}",)
     assert versions(added("UTC"), added("UTC")) == ()
 
+    def of(format: str) -> SparkJob:
+        files = hr.read.files("in", format=format, schema="shop string, amount int", name="sales")
+        return compiled(table(files.group_by("shop").agg(n="count(*)").named("n")))
+
+    assert versions(of("json"), of("parquet")) == ()  # other files
+
 
 def test_outputs_of_a_program() -> None:
     class Two(hr.Program):

@@ -68,7 +68,7 @@ class Poster:
                 self._connect()
                 return
             except SSLError as problem:
-                raise self._no_connection(tries, f"the certificate does not do: {problem}", _CERTIFICATES) from None
+                raise self._no_connection(tries, f"its certificate is not trusted: {problem}", _CERTIFICATES) from None
             except (HTTPError, OSError) as problem:
                 if tries > self.retries:
                     raise self._no_connection(tries, str(problem), _PATIENCE) from None
