@@ -9,6 +9,7 @@ from typing import Any
 
 from headrace.errors import HeadraceError, Site
 from headrace.expr.column import AROUND
+from headrace.jvm.messages import sentence
 from headrace.jvm.session import unregistered
 from headrace.schema import Struct
 from headrace.spelling import suggestion
@@ -44,19 +45,12 @@ def error_of(fault: Fault) -> HeadraceError:
             code, message, hint = say(fault)
             break
     else:
-        code, message, hint = "BAD_EXPRESSION", f"{fault.node}: {_plain(fault.message)}{_in(fault)}", None
+        code, message, hint = "BAD_EXPRESSION", f"{fault.node}: {sentence(fault.message)}{_in(fault)}", None
     return HeadraceError(code, message, hint=hint, site=fault.site)
 
 
 def _in(fault: Fault) -> str:
     return f", in `{fault.text}`" if fault.text else ""
-
-
-def _plain(message: str) -> str:
-    """Spark's sentence without its class, SQLSTATE and picture of the text."""
-    message = re.sub(r"^\[[A-Z_.0-9]+\]\s*", "", message.strip())
-    message = re.split(r"\s*(?:== SQL|== DataFrame|SQLSTATE:)", message)[0]
-    return re.sub(r"\s*\n\s*", " ", message).strip().rstrip(".;")
 
 
 def _bare(name: str) -> str:
@@ -102,7 +96,7 @@ def _bad_syntax(fault: Fault) -> Words:
 
 
 def _wrong_type(fault: Fault) -> Words:
-    return "WRONG_TYPE", f"{fault.node}: {_plain(fault.message)}{_in(fault)}", _cast(fault)
+    return "WRONG_TYPE", f"{fault.node}: {sentence(fault.message)}{_in(fault)}", _cast(fault)
 
 
 def _no_hash(fault: Fault) -> Words:
@@ -140,18 +134,18 @@ def _cell_type(fault: Fault) -> Words:
     cure = "cast it, or give the cell this type"
     if holds in _WHOLE and re.match("DECIMAL|DOUBLE|FLOAT", found):
         cure = f'.cast("{holds.lower()}") cuts off the digits behind the point; or give the cell this type'
-    return "WRONG_TYPE", f"{fault.node}: {_plain(fault.message)}{_in(fault)}", cure + literal
+    return "WRONG_TYPE", f"{fault.node}: {sentence(fault.message)}{_in(fault)}", cure + literal
 
 
 def _says(code: str, hint: str | None = None) -> Callable[[Fault], Words]:
-    return lambda fault: (code, f"{fault.node}: {_plain(fault.message)}{_in(fault)}", hint)
+    return lambda fault: (code, f"{fault.node}: {sentence(fault.message)}{_in(fault)}", hint)
 
 
 def _no_aggregate(said: str | None = None) -> Callable[[Fault], Words]:
     """A text that is no aggregate, in `agg` or in a cell; `said` stands for Spark's sentence."""
 
     def words(fault: Fault) -> Words:
-        message = f"{fault.node}: {said or _plain(fault.message)}{_in(fault)}"
+        message = f"{fault.node}: {said or sentence(fault.message)}{_in(fault)}"
         return ("NOT_AN_AGGREGATE", message, _OF_GROUPS) if fault.groups else ("BAD_AGGREGATE", message, _OF_ROWS)
 
     return words

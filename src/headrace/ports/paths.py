@@ -118,8 +118,7 @@ def reads(path: str, options: Mapping[str, str], file: PurePosixPath) -> bool:
     place = local(path)
     name, pattern = _split_uri(path) if place is None else split(place)
     name = name.resolve() if isinstance(name, Path) else name
-    names = _alternatives(_lower(options).get("pathglobfilter", "*"))
-    if not file.is_relative_to(name) or not any(fnmatch.fnmatchcase(file.name, one) for one in names):
+    if not file.is_relative_to(name) or not _filtered(file.name, options):
         return False
     parts = file.relative_to(name).parts
     for one in [()] if pattern is None else [tuple(one.split("/")) for one in _alternatives(pattern)]:
@@ -142,6 +141,11 @@ def _lower(options: Mapping[str, str]) -> dict[str, str]:
     return {name.lower(): value for name, value in options.items()}
 
 
+def _filtered(name: str, options: Mapping[str, str]) -> bool:
+    """Whether a file's name is one that the reader is asked for."""
+    return any(fnmatch.fnmatchcase(name, one) for one in _alternatives(_lower(options).get("pathglobfilter", "*")))
+
+
 def _recursive(options: Mapping[str, str]) -> bool:
     return _lower(options).get("recursivefilelookup", "").lower() == "true"
 
@@ -161,8 +165,7 @@ def _listed(place: Path, options: Mapping[str, str]) -> tuple[list[Path], list[P
             if file.is_file() and not any(_hidden(part) for part in (*parts, file.name)):
                 found[file] = parts[:-1]
     deep = _recursive(options) or any("=" in folder for folders in found.values() for folder in folders)
-    names = _alternatives(_lower(options).get("pathglobfilter", "*"))
-    fits = [file for file in found if any(fnmatch.fnmatchcase(file.name, one) for one in names)]
+    fits = [file for file in found if _filtered(file.name, options)]
     return [file for file in fits if deep or not found[file]], [file for file in fits if found[file] and not deep]
 
 

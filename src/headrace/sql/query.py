@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.errors import HeadraceError, PlanError, here, standing
 from headrace.jvm.lift import lift_frame, lift_sql
+from headrace.jvm.messages import sentence
 from headrace.jvm.session import unregistered
 from headrace.ops.asof import version_time, versions
 from headrace.ops.facts.carried import CHANGES, CLOSE
@@ -175,7 +176,7 @@ def _refused(answer: Mapping[str, Any], query: str | None, tables: Collection[st
         name = found["parameters"].get("routineName", "").replace("`", "")
         return PlanError("UNKNOWN_FUNCTION", f"Spark has no function `{name}`{place}", hint=unregistered(name), site=site)
     hint = _AS_OF if re.search(r"(?i)\bSYSTEM_TIME\s+AS\s+OF\b", query or "") else _column_meant(found)
-    return PlanError("BAD_QUERY", f"Spark refuses the query{place}: {_plain(found['message'])}", hint=hint, site=site)
+    return PlanError("BAD_QUERY", f"Spark refuses the query{place}: {sentence(found['message'])}", hint=hint, site=site)
 
 
 def _column_meant(found: Mapping[str, Any]) -> str | None:
@@ -199,11 +200,3 @@ def _place(found: Mapping[str, Any], query: str) -> str:
     text = lines[line - 1][column - 1 :].strip() if 0 < line <= len(lines) else ""
     shown = text if len(text) <= 60 else text[:57] + "..."
     return f" at line {line}, column {column}" + (f": `{shown}`" if shown else "")
-
-
-def _plain(message: str) -> str:
-    """Spark's sentence without its class, SQLSTATE and picture of the text."""
-    message = re.sub(r"^\[[A-Z_.0-9]+\]\s*", "", message.strip())
-    # Behind a colon at the end of a line Spark draws its plan.
-    message = re.split(r":[ \t]*\n", message)[0]
-    return re.sub(r"\s*\n\s*", " ", re.split(r"\s*(?:== SQL|== DataFrame|SQLSTATE:)", message)[0]).strip().rstrip(".;")

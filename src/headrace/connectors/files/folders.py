@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import glob
 import json
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,6 +13,7 @@ from headrace.durable.filelog import lengths_read, read_by_last_epoch
 from headrace.durable.manifest import CONTROL
 from headrace.errors import CODES, ConnectorError, HeadraceError, here
 from headrace.jvm.frames import java_map, java_session
+from headrace.jvm.messages import first_lines
 from headrace.jvm.session import jvm
 from headrace.ports import paths
 from headrace.ports.options import wrong
@@ -148,7 +148,7 @@ def unwritable(session: SparkSession, format: str, schema: Struct, options: Mapp
     with TemporaryDirectory() as folder:
         given = java_map(session, options)
         why = jvm(session).headrace.query.Trial.file(java_session(session), format, schema.ddl, given, folder, time_zone)
-    return None if why is None else re.split(r"\s*SQLSTATE:", str(why))[0].strip().rstrip(".")
+    return None if why is None else first_lines(str(why))
 
 
 def broken(session: SparkSession, problem: Exception) -> HeadraceError | None:

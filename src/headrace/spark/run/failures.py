@@ -14,6 +14,7 @@ from headrace.durable import private
 from headrace.durable.atomic import replace
 from headrace.durable.sums import CURE
 from headrace.errors import CODES, HeadraceError, Site
+from headrace.jvm.messages import first_lines
 from headrace.jvm.session import jvm, session
 from headrace.jvm.store import cure, lacking
 from headrace.masking import masked
@@ -146,13 +147,6 @@ def _of_sink(problem: BaseException, sink: str | None, where: str) -> HeadraceEr
         hint=f"the next start writes the epoch again.{where}",
         cause=problem,
     )
-
-
-def first_lines(message: str) -> str:
-    """Spark's message without what only a developer of Spark reads."""
-    text = re.split(r"\n\s*at |\nDriver stacktrace|\n== |SQLSTATE:|\nCaused by:", message.strip())[0]
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return " ".join(lines[:4]).rstrip(" .;")
 
 
 def _written(log: Path | None, trace: Any) -> str:

@@ -7,12 +7,13 @@ from typing import Any
 
 from headrace.errors import ConnectorError, HeadraceError
 from headrace.jvm.frames import java_map
+from headrace.jvm.messages import first_lines
 from headrace.jvm.session import jvm, session
 from headrace.masking import masked
 from headrace.ops import Lookup, Source
 from headrace.schema import Struct
 from headrace.spark.compile.job import SparkJob
-from headrace.spark.run.failures import first_lines, of_java
+from headrace.spark.run.failures import of_java
 from headrace.spark.run.loader import context_of
 from headrace.syntax import quote
 
