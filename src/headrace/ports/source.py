@@ -95,6 +95,16 @@ class Source(ABC):
         """
         return {}
 
+    def position_by(self) -> dict[str, Any]:
+        """Of its options those that a position in it depends on, by what users call them: with another value, the position to which a job
+        has come would leave rows out or read some again. A start is refused where one that is in both versions has changed.
+        """
+        return {}
+
+    def reads_from(self) -> str | None:
+        """What it reads, in words. A start says where that is another than before; None: it says nothing."""
+        return None
+
     @classmethod
     @abstractmethod
     def from_options(cls, options: Mapping[str, Any], schema: Struct) -> Self:

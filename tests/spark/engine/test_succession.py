@@ -26,6 +26,7 @@ from tests.unit.errors import check_error
 
 pytestmark = pytest.mark.usefixtures("spark")
 
+HERE = Path.cwd()
 SALES = "shop string, amount int"
 
 
@@ -303,6 +304,48 @@ def test_a_checkpoint_that_knows_origins_alone() -> None:
     assert shape("now").reads_like(old)
     assert not shape("now").reads_like(shape("before"))
     assert not replace(shape("now"), origin="other").reads_like(old)
+
+
+def test_a_source_whose_position_says_nothing() -> None:
+    """Rows below the value of the other column or table would be left out, those above it read twice."""
+
+    def job(rows: str = "orders", by: str | None = "id", url: str = "sqlite:shop.db", **more: Any) -> SparkJob:
+        orders = hr.read.jdbc(url, rows, by=by, schema="id bigint, shop string", name="orders", **more)
+        return compiled(orders.write.files("raw", format="json", name="raw"))
+
+    said = "orders has come to a position"
+    assert refused(job(), job(by="number")) == f"{said} with by='id', which says nothing with by='number'"
+    assert refused(job(), job(by=None)) == f"{said} with by='id', which says nothing without by="
+    assert refused(job(by=None), job()) == f"{said} without by=, which says nothing with by='id'"
+    assert refused(job(), job("items")) == f"{said} with table='orders', which says nothing with table='items'"
+    assert versions(job(), job(by="ID", follow=True, settle="5 s")) == ()
+
+
+def test_a_source_that_reads_elsewhere() -> None:
+    def job(stream: hr.Stream) -> SparkJob:
+        return compiled(stream.write.files("raw", format="json", name="raw"))
+
+    def orders(rows: str, url: str = "postgresql://db/shop") -> SparkJob:
+        return job(hr.read.jdbc(url, rows, by="id", schema="id bigint, shop string", name="orders"))
+
+    def files(path: str) -> SparkJob:
+        return job(hr.read.files(path, format="json", schema=SALES, name="sales"))
+
+    def topic(name: str) -> SparkJob:
+        return job(hr.read.kafka(name, servers="db:9092", value="json", schema=SALES, name="sales"))
+
+    shop, query = "postgresql://db:5432/shop", "SELECT id, shop FROM orders"
+    assert versions(orders("orders"), orders(query)) == (
+        "raw gets rows that are read in another way, from epoch 4 on: orders is read with another query",
+        f"orders reads a query of {shop} now, and read table orders of {shop} before",
+    )
+    assert versions(orders("orders"), orders("orders", "postgres://db:5432/shop?sslmode=require")) == ()
+    assert versions(orders("orders"), orders("orders", "postgresql://new/shop")) == (
+        f"orders reads table orders of postgresql://new:5432/shop now, and read table orders of {shop} before",
+    )
+    assert versions(files("in"), files("in/*.json")) == (f"sales reads {HERE}/in/*.json now, and read {HERE}/in before",)
+    assert versions(files("in"), files(f"{HERE}/in")) == ()
+    assert versions(topic("sales"), topic("sold")) == ("sales reads sold now, and read sales before",)
 
 
 def test_a_program_that_is_sent_changes() -> None:

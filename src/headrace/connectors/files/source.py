@@ -114,6 +114,9 @@ class Source(ports.Options, ports.Source):
         # the format is none of them: files of another are other files
         return {_ALIASES.get(name, name): value for name, value in self.reader_options.items() if name not in _OF_FINDING}
 
+    def reads_from(self) -> str:
+        return str(paths.local(self.path) or self.path)
+
     @property
     def repairs(self) -> ports.Lines:
         if self.format not in TEXTS:

@@ -95,6 +95,16 @@ class Source(ports.Options, ports.Source):
         what = "query" if self.query else f"table {'.'.join(self.place)}"
         return f"{what} of {self.address}{f' by {self.by}' if self.by else ''}{', follow' if self.follow else ''}"
 
+    def read_as(self) -> dict[str, Any]:
+        return {"query": self.table} if self.query else {}
+
+    def position_by(self) -> dict[str, Any]:
+        by = {"by": self.by and self.by.lower()}
+        return by if self.query else {**by, "table": ".".join(self.place)}
+
+    def reads_from(self) -> str:
+        return f"{'a query' if self.query else f'table {self.table}'} of {self.address.spelled}"
+
     def infer(self, session: SparkSession) -> Struct:
         from headrace.jvm.packages import attach
 

@@ -114,6 +114,9 @@ class Source(SourceOptions, ports.Source):
     def read_as(self) -> dict[str, Any]:
         return {"value": self.value, "message": self.message, "metadata": dict(self.metadata)}
 
+    def reads_from(self) -> str:
+        return str(self.topics)
+
     @classmethod
     def from_options(cls, options: Mapping[str, Any], *more: Any) -> Self:
         told, ca = Registry.apart(options)

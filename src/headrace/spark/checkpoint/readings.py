@@ -38,12 +38,43 @@ def reread(plan: Plan, before: Mapping[str, Any]) -> dict[str, str]:
 
 def other_reading(source: Source, before: Mapping[str, Any] | None) -> str | None:
     """How a source is read otherwise than the one of a stored plan, in words; None where it is not, or where nobody knows."""
+    stored = _stored(source, before)
+    if stored is None:
+        return None
+    was, now = stored.read_as(), source.connect().read_as()
+    other = [name for name in sorted({*was, *now}) if was.get(name) != now.get(name)]
+    return f"{source.name} is read with another {' and another '.join(other)}" if other else None
+
+
+def lost_position(source: Source, before: Mapping[str, Any] | None) -> str | None:
+    """Why the position to which the source of a stored plan has come says nothing of this one; None where it is theirs."""
+    stored = _stored(source, before)
+    if stored is None:
+        return None
+    was, now = stored.position_by(), source.connect().position_by()
+    other = next((name for name in sorted(was.keys() & now.keys()) if was[name] != now[name]), None)
+    if other is None:
+        return None
+    position = f"{source.name} has come to a position {_spelled(other, was[other])}"
+    return f"{position}, which says nothing {_spelled(other, now[other])}"
+
+
+def reads_elsewhere(source: Source, before: Mapping[str, Any] | None) -> str | None:
+    """Where a source reads now and read before, in words; None where it is the same."""
+    stored = _stored(source, before)
+    was, now = (None, None) if stored is None else (stored.reads_from(), source.connect().reads_from())
+    return None if was == now else f"{source.name} reads {now} now, and read {was} before"
+
+
+def _stored(source: Source, before: Mapping[str, Any] | None) -> ports.Source | None:
+    """The source of a stored plan, if it is of the same connector."""
     if before is None or before["op"] != "source" or before["connector"] != source.connector:
         return None
     with suppress(HeadraceError, KeyError):  # options of an earlier version, which this one does not take any more
         schema = parse_schema(before["schema"])
-        was = restored(ports.source_class(source.connector), f"read.{source.connector}", before["options"], schema).read_as()
-        now = source.connect().read_as()
-        other = [name for name in sorted({*was, *now}) if was.get(name) != now.get(name)]
-        return f"{source.name} is read with another {' and another '.join(other)}" if other else None
+        return restored(ports.source_class(source.connector), f"read.{source.connector}", before["options"], schema)
     return None
+
+
+def _spelled(name: str, value: Any) -> str:
+    return f"without {name}=" if value is None else f"with {name}={value!r}"

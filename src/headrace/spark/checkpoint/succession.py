@@ -25,7 +25,7 @@ from headrace.plan import Node, order
 from headrace.schema import shown
 from headrace.spark.checkpoint.folder import Stored
 from headrace.spark.checkpoint.forms import Form, form_of, misfit, other_columns, stored_form
-from headrace.spark.checkpoint.readings import reread
+from headrace.spark.checkpoint.readings import lost_position, reads_elsewhere, reread
 from headrace.spark.checkpoint.record import Totals, place_of
 from headrace.spark.compile.identity import DEAD_LETTERS, Entry, Identity, QueryIdentity
 from headrace.spark.compile.job import SparkJob
@@ -72,6 +72,7 @@ def refuse_mixed_results(
     errors: list[HeadraceError] = []
     notices: list[str] = []
     other = reread(job.plan, stored.plan)
+    sources = {node["name"]: node for node in stored.plan["nodes"]}
     times = {name for name, clock in clocks(job.plan).items() if clock.name == EVENT}
     for query in job.queries:
         name = names[query.name]
@@ -96,6 +97,8 @@ def refuse_mixed_results(
                     *_other_columns(sink, forerunner, job, epoch),
                 ]
         if epoch >= 0:
+            errors += _lost_positions(query, sources)
+            notices += [line for source in query.sources if (line := reads_elsewhere(source, sources.get(str(source.name)))) is not None]
             before = stored.identity.query(name)
             errors += _other_within(query.operators, before)
             errors += _other_times(query, before, times, stored)
@@ -200,6 +203,14 @@ def _other_columns(sink: Sink, forerunner: _Forerunner | None, job: SparkJob, ep
 
 def _form(sink: Sink, job: SparkJob) -> Form:
     return form_of(sink.connect(), sink.mode, job.schemas.of[str(sink.name)])
+
+
+def _lost_positions(query: Query, before: Mapping[str, Mapping[str, Any]]) -> Iterator[HeadraceError]:
+    """Sources that would go on from a position that was taken in something else."""
+    for source in query.sources:
+        lost = lost_position(source, before.get(str(source.name)))
+        if lost is not None:
+            yield _refused(source, lost)
 
 
 def _reread(operators: Iterable[Node], old: QueryIdentity, other: Mapping[str, str]) -> Iterator[HeadraceError]:
