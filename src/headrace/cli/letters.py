@@ -73,9 +73,12 @@ def show(asked: argparse.Namespace) -> int:
 
 
 def export(asked: argparse.Namespace) -> int:
-    written, left_out = letters(asked.checkpoint).export(asked.source, asked.file, reason=asked.reason)
-    print(f"{written:,} row{'' if written == 1 else 's'} of {asked.source} in {asked.file}")
-    for why, count in left_out.items():
+    exported = letters(asked.checkpoint).export(asked.source, asked.file, reason=asked.reason)
+    print(f"{exported.rows:,} row{'' if exported.rows == 1 else 's'} of {asked.source} in {asked.file}")
+    for count, nodes, sinks in exported.reached:
+        failed = f"{count:,} row{'' if count == 1 else 's'} that failed in {', '.join(nodes)}"
+        print(f"{failed} may have reached {', '.join(sinks)} another way: a replay feeds {'it' if count == 1 else 'them'} there again")
+    for why, count in exported.left_out.items():
         print(f"{count:,} letter{'' if count == 1 else 's'} left out: {why}")
     return 0
 
