@@ -137,29 +137,21 @@ class Letters:
 
     def _known(self, source: str) -> None:
         """Refuse a source that the job has not."""
-        has = [str(node.name) for node in self._sources()]
-        if source not in has:
-            shown = [self._shown(name) for name in has]
-            raise HeadraceError(
-                "BAD_REPAIR",
-                f"the job {self.job} has no source {source}",
-                hint=suggestion(source, shown, f"it has: {', '.join(shown)}"),
-            )
+        self._refuse_unknown(source, [str(node.name) for node in self._sources()], "it has")
+
+    def _refuse_unknown(self, source: str, has: Iterable[str], said: str) -> None:
+        shown = [self._shown(name) for name in has]
+        if source not in {str(node.name) for node in self._sources()}:
+            hint = suggestion(source, shown, f"{said}: {', '.join(shown) or 'none'}")
+            raise HeadraceError("UNKNOWN_SOURCE", f"the job {self.job} has no source {source}", hint=hint)
 
     def _source(self, name: str) -> tuple[Source, Lines]:
-        nodes = self._sources()
-        can = {str(node.name): (node, lines) for node in nodes if (lines := node.connect().repairs) is not None}
+        can = {str(node.name): (node, lines) for node in self._sources() if (lines := node.connect().repairs) is not None}
         if name in can:
             return can[name]
-        known = name in {str(node.name) for node in nodes}
-        said = "whose rows can be fed back" if can else "and has none whose rows can be fed back"
-        raise HeadraceError(
-            "BAD_REPAIR",
-            f"{name} is a source whose rows cannot be fed back" if known else f"the job {self.job} has no source {name}",
-            hint=suggestion("" if known else name, can, f"it has, {said}: {', '.join(can)}")
-            if can
-            else f"the job has no source {said.rpartition('none ')[2]}",
-        )
+        said = "it has, whose rows can be fed back"
+        self._refuse_unknown(name, can, said)
+        raise _bad(f"{name} is a source whose rows cannot be fed back", f"{said}: {', '.join(can) or 'none'}")
 
 
 def letters(checkpoint: str | os.PathLike[str]) -> Letters:

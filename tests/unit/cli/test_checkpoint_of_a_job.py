@@ -45,7 +45,11 @@ def test_headrace_toml_says_where(command: list[str]) -> None:
     keep("state/of-sums")
     keep(".headrace/sums")
     Path("headrace.toml").write_text('[job.sums]\ncheckpoint = "state/of-sums"\n', encoding="utf-8")
-    assert (meant(command), meant(command, "./sums"), meant(command, "others")) == ("state/of-sums", "./sums", "others")
+    assert (meant(command), meant(command, "./sums")) == ("state/of-sums", "./sums")
+    with pytest.raises(
+        hr.HeadraceError, match=r"NOT_A_CHECKPOINT: .*/others is no checkpoint: there is no such folder; nor is \.headrace/others"
+    ):
+        meant(command, "others")
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
@@ -62,7 +66,9 @@ def test_a_checkpoint_that_is_not_there_is_looked_for_where_it_would_be(
     monkeypatch.setenv("HEADRACE_CHECKPOINT", "state")
     keep(".headrace/sums")
     assert cli.main(["letters", "show", "sums"]) == 1
-    assert capsys.readouterr().err.startswith(f"NOT_A_CHECKPOINT: {tmp_path / 'state'} is no checkpoint: there is no such folder\n")
+    assert capsys.readouterr().err.startswith(
+        f"NOT_A_CHECKPOINT: {tmp_path / 'state'} is no checkpoint: there is no such folder; nor is sums\n"
+    )
 
 
 def test_a_folder_that_the_settings_do_not_mean(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
