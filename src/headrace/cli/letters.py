@@ -68,12 +68,12 @@ def _some(parser: argparse.ArgumentParser, *, needed: bool = False) -> None:
 
 
 def show(asked: argparse.Namespace) -> int:
-    print(rows.printed(letters(asked.checkpoint).table(source=asked.source, reason=asked.reason, limit=asked.limit), asked))
+    print(rows.printed(letters(rows.kept(asked.checkpoint)).table(source=asked.source, reason=asked.reason, limit=asked.limit), asked))
     return 0
 
 
 def export(asked: argparse.Namespace) -> int:
-    exported = letters(asked.checkpoint).export(asked.source, asked.file, reason=asked.reason)
+    exported = letters(rows.kept(asked.checkpoint)).export(asked.source, asked.file, reason=asked.reason)
     print(f"{exported.rows:,} row{'' if exported.rows == 1 else 's'} of {asked.source} in {asked.file}")
     for count, nodes, sinks in exported.reached:
         failed = f"{count:,} row{'' if count == 1 else 's'} that failed in {', '.join(nodes)}"
@@ -84,7 +84,7 @@ def export(asked: argparse.Namespace) -> int:
 
 
 def replay(asked: argparse.Namespace) -> int:
-    count = letters(asked.checkpoint).replay(asked.source, asked.file, again=asked.again)
+    count = letters(rows.kept(asked.checkpoint)).replay(asked.source, asked.file, again=asked.again)
     print(f"{count:,} row{'' if count == 1 else 's'} for {asked.source}, to be read with the next epoch, or when the job next runs;")
     print("where the watermark has passed their time they are late")
     return 0

@@ -32,12 +32,19 @@ def checkpoint(text: str) -> str:
     named, here = checkpoint_of(text), Path(text)
     moved = named != JOBS / text
     if not (_keeps(named, text) if moved else named.is_dir()):
-        if is_checkpoint(here):
-            return text
-        raise no_checkpoint(named.absolute(), here) if moved else no_checkpoint(here.absolute(), named)
+        return text
     if is_checkpoint(here) and not here.samefile(named):
         raise argparse.ArgumentTypeError(f"{text} is a job, in {named}, and a checkpoint, in ./{text}: write which of these paths is meant")
     return str(named)
+
+
+def kept(text: str) -> str:
+    """The folder that `checkpoint` made of a name or a path. Raises NOT_A_CHECKPOINT; for a name with both places that were looked at."""
+    here = Path(text)
+    if here.name == text and not is_checkpoint(here):
+        named = checkpoint_of(text)
+        raise no_checkpoint(here.absolute(), named) if named == JOBS / text else no_checkpoint(named.absolute(), here)
+    return text
 
 
 def _keeps(folder: Path, job: str) -> bool:

@@ -45,11 +45,7 @@ def test_headrace_toml_says_where(command: list[str]) -> None:
     keep("state/of-sums")
     keep(".headrace/sums")
     Path("headrace.toml").write_text('[job.sums]\ncheckpoint = "state/of-sums"\n', encoding="utf-8")
-    assert (meant(command), meant(command, "./sums")) == ("state/of-sums", "./sums")
-    with pytest.raises(
-        hr.HeadraceError, match=r"NOT_A_CHECKPOINT: .*/others is no checkpoint: there is no such folder; nor is \.headrace/others"
-    ):
-        meant(command, "others")
+    assert (meant(command), meant(command, "./sums"), meant(command, "others")) == ("state/of-sums", "./sums", "others")
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
