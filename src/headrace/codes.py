@@ -195,6 +195,7 @@ CODES: dict[str, Code] = {
     "STATE_MISMATCH": Code("CheckpointError", "environment", "state on disk that is not what job.json says"),
     "STATE_UNREADABLE": Code("CheckpointError", "environment", "state on disk that cannot be read"),
     "UNKNOWN_EPOCH": Code("CheckpointError", "user", "an epoch of which the checkpoint has no state"),
+    "UNKNOWN_SOURCE": Code("CheckpointError", "user", "a source that the job does not have"),
     "UNKNOWN_TABLE": Code("CheckpointError", "user", "a table that the state does not have"),
     "WAS_FAILED": Code("RunError", "user", "an expression in `was=` that fails for a key"),
     # engine, settings, command line

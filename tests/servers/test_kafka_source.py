@@ -498,7 +498,7 @@ def test_a_record_that_is_repaired_is_read_once(broker: Broker, tmp_path: Path) 
 
     assert run() == [(4, 1)]
     letters = hr.letters(tmp_path / "state")
-    assert letters.export("orders", tmp_path / "broken.json") == (1, {})
+    assert letters.export("orders", tmp_path / "broken.json") == (1, {}, ())
     assert (tmp_path / "broken.json").read_text() == f"{broken}\n"
     (tmp_path / "mended.json").write_text(broken.replace("three", "3") + "\n")
     letters.replay("orders", tmp_path / "mended.json")

@@ -64,7 +64,7 @@ def _checkpoint(asked: argparse.Namespace) -> int:
         asked.file = asked.checkpoint
         examination = examine_job(load.job(asked), asked.folder)
     else:
-        examination = examine(Path(asked.checkpoint).absolute())
+        examination = examine(Path(rows.kept(asked.checkpoint)).absolute())
     if asked.json:
         print(json.dumps(examination.to_json(), indent=2))
     else:

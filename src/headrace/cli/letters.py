@@ -68,20 +68,23 @@ def _some(parser: argparse.ArgumentParser, *, needed: bool = False) -> None:
 
 
 def show(asked: argparse.Namespace) -> int:
-    print(rows.printed(letters(asked.checkpoint).table(source=asked.source, reason=asked.reason, limit=asked.limit), asked))
+    print(rows.printed(letters(rows.kept(asked.checkpoint)).table(source=asked.source, reason=asked.reason, limit=asked.limit), asked))
     return 0
 
 
 def export(asked: argparse.Namespace) -> int:
-    written, left_out = letters(asked.checkpoint).export(asked.source, asked.file, reason=asked.reason)
-    print(f"{written:,} row{'' if written == 1 else 's'} of {asked.source} in {asked.file}")
-    for why, count in left_out.items():
+    exported = letters(rows.kept(asked.checkpoint)).export(asked.source, asked.file, reason=asked.reason)
+    print(f"{exported.rows:,} row{'' if exported.rows == 1 else 's'} of {asked.source} in {asked.file}")
+    for count, nodes, sinks in exported.reached:
+        failed = f"{count:,} row{'' if count == 1 else 's'} that failed in {', '.join(nodes)}"
+        print(f"{failed} may have reached {', '.join(sinks)} another way: a replay feeds {'it' if count == 1 else 'them'} there again")
+    for why, count in exported.left_out.items():
         print(f"{count:,} letter{'' if count == 1 else 's'} left out: {why}")
     return 0
 
 
 def replay(asked: argparse.Namespace) -> int:
-    count = letters(asked.checkpoint).replay(asked.source, asked.file, again=asked.again)
+    count = letters(rows.kept(asked.checkpoint)).replay(asked.source, asked.file, again=asked.again)
     print(f"{count:,} row{'' if count == 1 else 's'} for {asked.source}, to be read with the next epoch, or when the job next runs;")
     print("where the watermark has passed their time they are late")
     return 0

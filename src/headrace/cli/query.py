@@ -22,5 +22,5 @@ def add(commands: Any) -> None:
 
 
 def run(asked: argparse.Namespace) -> int:
-    print(rows.printed(state(asked.checkpoint, epoch=asked.epoch).query(asked.sql, limit=asked.limit), asked))
+    print(rows.printed(state(rows.kept(asked.checkpoint), epoch=asked.epoch).query(asked.sql, limit=asked.limit), asked))
     return 0

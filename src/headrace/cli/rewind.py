@@ -10,6 +10,7 @@ from headrace.cli import load
 EPILOG = """\
 For a checkpoint that was put back from a backup: its sinks hold later epochs, and a start is refused (CHECKPOINT_BEHIND). Files, Delta and
 Iceberg can take these back; where another sink of the job would have to, nothing is touched. Stop whatever writes there first.
+Files that `headrace letters replay` has fed to a source since the backup was made have to be replayed again.
 """
 
 

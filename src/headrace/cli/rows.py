@@ -8,6 +8,7 @@ from pathlib import Path
 
 from headrace.cli.numbers import whole
 from headrace.engine import Table
+from headrace.engine.state import no_checkpoint
 from headrace.errors import HeadraceError
 from headrace.settings import FILE, JOBS, checkpoint_of
 from headrace.spark.checkpoint.folder import is_checkpoint, stored_in
@@ -31,10 +32,19 @@ def checkpoint(text: str) -> str:
     named, here = checkpoint_of(text), Path(text)
     moved = named != JOBS / text
     if not (_keeps(named, text) if moved else named.is_dir()):
-        return str(named) if moved and not is_checkpoint(here) else text
+        return text
     if is_checkpoint(here) and not here.samefile(named):
         raise argparse.ArgumentTypeError(f"{text} is a job, in {named}, and a checkpoint, in ./{text}: write which of these paths is meant")
     return str(named)
+
+
+def kept(text: str) -> str:
+    """The folder that `checkpoint` made of a name or a path. Raises NOT_A_CHECKPOINT; for a name with both places that were looked at."""
+    here = Path(text)
+    if here.name == text and not is_checkpoint(here):
+        named = checkpoint_of(text)
+        raise no_checkpoint(here.absolute(), named) if named == JOBS / text else no_checkpoint(named.absolute(), here)
+    return text
 
 
 def _keeps(folder: Path, job: str) -> bool:

@@ -24,7 +24,7 @@ def add(commands: Any) -> None:
 
 
 def run(asked: argparse.Namespace) -> int:
-    found = state(asked.checkpoint, epoch=asked.epoch)
+    found = state(rows.kept(asked.checkpoint), epoch=asked.epoch)
     if asked.table is not None:
         print(rows.printed(found.table(asked.table, limit=asked.limit), asked))
     else:

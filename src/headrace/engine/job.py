@@ -208,6 +208,7 @@ class Job:
         """Bring the sinks back to the epoch with which the `checkpoint` (default `.headrace/NAME`) ends, as `headrace rewind` does.
 
         It is for a checkpoint that was put back from a backup, while no job works there. With `dry_run`, the default, nothing is changed.
+        Rows that were fed to a source since by `Letters.replay` go, too, and have to be fed again.
         Raises CANNOT_REWIND where a sink cannot take back what came later.
 
             print(job.rewind())

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from headrace.durable import named
 from headrace.engine.loading import refuse_while_loading
+from headrace.engine.reached import AT_A_KEY, Reached, Ways
 from headrace.engine.records import BREAKS, Records, Unwritable
 from headrace.engine.state import stored_job
 from headrace.engine.table import Table
@@ -27,10 +28,13 @@ from headrace.spelling import suggestion
 
 
 class Exported(NamedTuple):
-    """What `Letters.export` did: how many rows it wrote, and how many letters have no row to be written, by the reason."""
+    """What `Letters.export` did: how many rows it wrote, how many letters have no row to be written, by the reason, and which of the rows
+    may have reached sinks already, to which a replay feeds them again.
+    """
 
     rows: int
     left_out: Mapping[str, int]
+    reached: tuple[Reached, ...] = ()
 
 
 class Letters:
@@ -59,29 +63,44 @@ class Letters:
         return Table(rows[:limit], Table.letters, more=limit is not None and len(rows) > limit)
 
     def export(self, source: str, path: str | os.PathLike[str], *, reason: str | None = None) -> Exported:
-        """Write the rows of a source's letters into a file to be repaired. Says how many there are, and how many letters were left out, and
-        why.
+        """Write the rows of a source's letters into a file to be repaired, each once, however often it failed. Says how many there are, how
+        many letters were left out, and why, and which sinks may have rows of these already.
         """
         source = self._shown.stored(source)
         node, lines = self._source(source)
         records = Records(lines.options, parse_schema(node.schema)) if lines.kind == "csv" else None
-        downstream = {
-            name
-            for name, one in Plan.from_json(self._stored.plan).nodes.items()
-            if source in {str(end.name) for end in sources_of(order([one]))}
-        }
-        rows: list[str] = []
+        plan = Plan.from_json(self._stored.plan)
+        downstream = {name for name, one in plan.nodes.items() if source in {str(end.name) for end in sources_of(order([one]))}}
+        letters = [one for one in self._all() if one.source in (source, None) and one.node in downstream]
+        rows: dict[tuple[object, ...], tuple[str, Letter]] = {}
         left_out: Counter[str] = Counter()
-        for one in self._all():
-            if one.source not in (source, None) or one.node not in downstream or (reason or "").lower() not in one.reason.lower():
+        for number, one in enumerate(letters):
+            if (reason or "").lower() not in one.reason.lower():
                 continue
             try:
-                rows.append(_line(one, source, list(node.columns), records))
+                line = _line(one, source, list(node.columns), records)
+                rows.setdefault((*(_origin(one) or (number,)), line), (line, one))
             except Unwritable as why:
                 left_out[str(why)] += 1
         begins = [records.names] if records is not None and records.header else []
-        named.write(path, "".join(f"{line}\n" for line in (*begins, *rows)))
-        return Exported(len(rows), left_out)
+        named.write(path, "".join(f"{line}\n" for line in (*begins, *(line for line, _ in rows.values()))))
+        return Exported(len(rows), left_out, self._reached(Ways(plan, source), [one for _, one in rows.values()], letters))
+
+    def _reached(self, ways: Ways, exported: Iterable[Letter], letters: Iterable[Letter]) -> tuple[Reached, ...]:
+        """Which sinks rows may have reached, one letter of each being `exported`, by all the letters of these rows."""
+        of: dict[tuple[str, int], list[Letter]] = {}
+        for one in letters:
+            if one.source is not None and (origin := _origin(one)):
+                of.setdefault(origin, []).append(one)
+        found: Counter[tuple[tuple[str, ...], tuple[str, ...]]] = Counter()
+        for one in exported:
+            origin = _origin(one)
+            alike = of[origin] if origin else [one]
+            sinks = ways.avoiding(ways.failed(alike))
+            if sinks:
+                nodes = dict.fromkeys(letter.node for letter in alike)
+                found[tuple(map(self._shown, nodes)), tuple(map(self._shown, sinks))] += 1
+        return tuple(Reached(count, nodes, sinks) for (nodes, sinks), count in found.items())
 
     def replay(self, source: str, path: str | os.PathLike[str], *, again: bool = False) -> int:
         """Feed a file of repaired rows to a source: each of its rows is one more row of the source, once. The job takes it with its next
@@ -118,29 +137,21 @@ class Letters:
 
     def _known(self, source: str) -> None:
         """Refuse a source that the job has not."""
-        has = [str(node.name) for node in self._sources()]
-        if source not in has:
-            shown = [self._shown(name) for name in has]
-            raise HeadraceError(
-                "BAD_REPAIR",
-                f"the job {self.job} has no source {source}",
-                hint=suggestion(source, shown, f"it has: {', '.join(shown)}"),
-            )
+        self._refuse_unknown(source, [str(node.name) for node in self._sources()], "it has")
+
+    def _refuse_unknown(self, source: str, has: Iterable[str], said: str) -> None:
+        shown = [self._shown(name) for name in has]
+        if source not in {str(node.name) for node in self._sources()}:
+            hint = suggestion(source, shown, f"{said}: {', '.join(shown) or 'none'}")
+            raise HeadraceError("UNKNOWN_SOURCE", f"the job {self.job} has no source {source}", hint=hint)
 
     def _source(self, name: str) -> tuple[Source, Lines]:
-        nodes = self._sources()
-        can = {str(node.name): (node, lines) for node in nodes if (lines := node.connect().repairs) is not None}
+        can = {str(node.name): (node, lines) for node in self._sources() if (lines := node.connect().repairs) is not None}
         if name in can:
             return can[name]
-        known = name in {str(node.name) for node in nodes}
-        said = "whose rows can be fed back" if can else "and has none whose rows can be fed back"
-        raise HeadraceError(
-            "BAD_REPAIR",
-            f"{name} is a source whose rows cannot be fed back" if known else f"the job {self.job} has no source {name}",
-            hint=suggestion("" if known else name, can, f"it has, {said}: {', '.join(can)}")
-            if can
-            else f"the job has no source {said.rpartition('none ')[2]}",
-        )
+        said = "it has, whose rows can be fed back"
+        self._refuse_unknown(name, can, said)
+        raise _bad(f"{name} is a source whose rows cannot be fed back", f"{said}: {', '.join(can) or 'none'}")
 
 
 def letters(checkpoint: str | os.PathLike[str]) -> Letters:
@@ -158,6 +169,11 @@ def letters(checkpoint: str | os.PathLike[str]) -> Letters:
     return Letters(Path(checkpoint).expanduser().absolute())
 
 
+def _origin(letter: Letter) -> tuple[str, int] | None:
+    """Where a row was read; letters that share it are of one row."""
+    return None if letter.file is None or letter.position is None else (letter.file, letter.position)
+
+
 def _line(letter: Letter, source: str, columns: list[str], records: Records | None) -> str:
     """The line of a letter as it was, or that of its row. Raises Unwritable."""
     code = letter.reason.partition(":")[0]
@@ -167,7 +183,7 @@ def _line(letter: Letter, source: str, columns: list[str], records: Records | No
         raise Unwritable("there is no text of the row")
     if letter.source is None:
         raise Unwritable(f"it failed in `{letter.node}`, whose row may be another than that of the source")
-    if letter.node == source and not letter.reason.startswith(("NULL_", "EXPECTATION")):
+    if letter.node == source and not letter.reason.startswith((*AT_A_KEY, "EXPECTATION")):
         if any(sign in letter.raw for sign in BREAKS):
             raise Unwritable("its text has a line break, and a repaired file has a row on each line")
         return letter.raw

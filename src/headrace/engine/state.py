@@ -125,6 +125,11 @@ def stored_job(folder: Path) -> Stored:
     found = None if is_clearing(folder) else stored_in(folder)
     if found is not None:
         return found
+    raise no_checkpoint(folder)
+
+
+def no_checkpoint(folder: Path, other: Path | None = None) -> HeadraceError:
+    """The error for a folder that is no checkpoint, nor is the `other` one that was looked at."""
     why = (
         "it is being emptied"
         if is_clearing(folder)
@@ -134,11 +139,8 @@ def stored_job(folder: Path) -> Stored:
         if folder.is_file()
         else "there is no such folder"
     )
-    raise HeadraceError(
-        "NOT_A_CHECKPOINT",
-        f"{folder} is no checkpoint: {why}",
-        hint=_where(folder),
-    )
+    nor = "" if other is None else f"; nor is {other}"
+    return HeadraceError("NOT_A_CHECKPOINT", f"{folder} is no checkpoint: {why}{nor}", hint=_where(folder))
 
 
 def _none(job: str) -> HeadraceError:

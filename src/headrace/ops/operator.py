@@ -163,6 +163,11 @@ class Operator(Rewritable):
         return ()
 
     @property
+    def refuses_null_keys(self) -> bool:
+        """Whether a row whose key is null does not come to it, and is a dead letter of the node in front."""
+        return False
+
+    @property
     def program_class(self) -> str | None:
         """The name of the class of a program."""
         return None

@@ -294,6 +294,10 @@ class Program(Stateful, Ungrouped):
             layout=frame.layout,
         )
 
+    @property
+    def refuses_null_keys(self) -> bool:
+        return True
+
     def inlets(self, at: Checked, steady: bool = True) -> tuple[Inlet, ...]:
         # Rows that are handled as they come are sorted all the same where a sink counts on a replay being equal.
         order = "time" if self.order == "time" else "columns" if steady else None

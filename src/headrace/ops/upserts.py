@@ -136,9 +136,13 @@ class Upserts(Relational, Unary, Ungrouped):
         alone = not self.last and unique(self.input, self.key)
         return UpsertsText(by=self.key, last=self.last, pairs=self.pairs, unique=alone, replaces=self.replaces)
 
-    def inlets(self, at: Checked, steady: bool = True) -> tuple[Inlet, ...]:
+    @property
+    def refuses_null_keys(self) -> bool:
         # Of a row without a key nobody can say which one it replaces; in a result a null is a key as any other.
-        delivery, order = ("key", "position") if self.last else ("null_key", "rows")
+        return self.last
+
+    def inlets(self, at: Checked, steady: bool = True) -> tuple[Inlet, ...]:
+        delivery, order = ("key" if self.refuses_null_keys else "null_key"), ("position" if self.last else "rows")
         key = numbered([quote(name) for name in self.key])
         return (inlet(self.input, at, delivery=delivery, key=key, key_schema=at.key_schema(self), order=order),)
 

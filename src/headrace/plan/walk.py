@@ -31,6 +31,15 @@ def depths(nodes: Iterable[Node]) -> dict[Node, int]:
     return found
 
 
+def reached(nodes: Iterable[Node], start: Node, without: Collection[Node]) -> tuple[Node, ...]:
+    """Those of some nodes, each of which comes after its inputs, to which there is a way from `start` that avoids others."""
+    found = {start: None} if start not in without else {}
+    for node in nodes:
+        if node not in without and any(before in found for before in node.inputs):
+            found[node] = None
+    return tuple(found)
+
+
 def nearest(node: Node, roles: Collection[Role]) -> tuple[Node, ...]:
     """The nearest nodes of these roles whose rows a node is made of, itself among them."""
     found: dict[Node, None] = {}

@@ -60,6 +60,27 @@ def test_csv_keeps_the_blanks_of_texts(spark: SparkSession, tmp_path: Path) -> N
     assert sorted(hr.collect(again).rows()) == list(enumerate(texts))
 
 
+@pytest.mark.filterwarnings("ignore:.* failed and:RuntimeWarning")
+def test_commas_of_decimals_as_the_documentation_has_them(spark: SparkSession, tmp_path: Path) -> None:
+    texts = ["9,5", "1.234,50", "9.5"]
+    (tmp_path / "1.csv").write_text("a\n" + "".join(f'"{text}"\n' for text in texts), encoding="utf-8")
+    (tmp_path / "1.json").write_text("".join(f'{{"a": "{text}"}}\n' for text in texts), encoding="utf-8")
+
+    def found(stream: hr.Stream) -> list[str]:
+        return [str(value) for (value,) in hr.collect(stream).rows()]
+
+    for format in ("csv", "json"):
+
+        def read(type: str, format: str = format, **options: str) -> hr.Stream:
+            return hr.read.files(tmp_path / f"1.{format}", format=format, schema=f"a {type}", name="rows", options=options)
+
+        assert found(read("decimal(10,2)")) == ["95.00", "1.23", "9.50"]
+        assert found(read("decimal(10,2)", locale="de-DE")) == ["9.50", "1234.50", "95.00"]
+        assert found(read("string").with_columns(a="CAST(replace(a, ',', '.') AS decimal(10,2))")) == ["9.50", "9.50"]
+        assert hr.collect(read("int")).rows() == []
+    assert found(hr.read.files(tmp_path / "1.csv", format="csv", schema="a double", name="rows")) == ["9.5"]
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("format", ["orc", "avro"])
 def test_partition_folders(format: str, spark: SparkSession, tmp_path: Path) -> None:

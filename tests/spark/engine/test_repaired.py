@@ -67,7 +67,7 @@ def test_what_is_repaired_counts_once(tmp_path: Path) -> None:
     assert [(one.read, one.malformed) for one in first.sources] == [(3, 1)]
     letters = hr.letters(tmp_path / "checkpoint")
     assert sorted(letter[2:4] for letter in letters.table().rows()) == [("charges", "charges"), ("charges", "charges.expect")]
-    assert letters.export("charges", tmp_path / "out.txt") == (2, {})
+    assert letters.export("charges", tmp_path / "out.txt") == (2, {}, ())
     assert {json.loads(line)["amount"] for line in (tmp_path / "out.txt").read_text(encoding="utf-8").splitlines()} == {"x", -3}
     letters.replay("charges", mended(tmp_path, row("a", 2, minute(2)), row("a", 3, minute(3))))
     second = run(tmp_path, flush=False)
@@ -148,7 +148,7 @@ def test_rows_of_csv_and_of_parquet(tmp_path: Path, spark: Any) -> None:
     made = hr.job("both", sheets.union(others).write.files(tmp_path / "out", format="json", name="out"))
     made.run(checkpoint=tmp_path / "checkpoint", progress=False, flush=False)
     letters = hr.letters(tmp_path / "checkpoint")
-    assert letters.export("sheets", tmp_path / "mended.csv") == (1, {})
+    assert letters.export("sheets", tmp_path / "mended.csv") == (1, {}, ())
     text = (tmp_path / "mended.csv").read_text(encoding="utf-8")
     assert text == "k;v\nb;x\n"
     (tmp_path / "mended.csv").write_text(text.replace("x", "2"), encoding="utf-8")

@@ -460,7 +460,33 @@ def test_a_sink_that_moves() -> None:
         return compiled(sales().write.files(path, format="json", name="out"))
 
     here = Path().absolute()
-    assert versions(job("out"), job("else")) == (f"out writes to {here}/else from epoch 4 on; what it wrote before stays in {here}/out",)
+    begins = f"out writes to {here}/else from epoch 4 on; what it wrote"
+    stays = (f"{begins} before stays in {here}/out",)
+    assert versions(job("out"), job("else")) == versions(job("out"), job("else"), held=Mark()) == stays
+    # what it wrote was moved along, and is where it writes
+    assert versions(job("out"), job("else"), held=Mark(3, "x")) == versions(job("out"), job("else"), held=Mark(1, "x", fades=True)) == ()
+    assert versions(job("out"), job("else"), held=Mark(1, "x")) == (f"{begins} after epoch 1, the last one there, stays in {here}/out",)
+
+
+def test_what_is_said_of_rows_that_were_moved_along_names_their_place() -> None:
+    def job(path: str, amount: str = "amount", *more: str) -> SparkJob:
+        return compiled(sales().select("shop", *more, n=amount).write.files(path, format="json", name="out"))
+
+    assert versions(job("out"), job("else", "amount + 1", "amount"), held=Mark(3, "x")) == (
+        "out gets rows that are computed in another way, from epoch 4 on",
+        "out writes the columns shop, amount, n from epoch 4 on; the rows that are there have shop, n",
+    )
+    moved = compiled(spent(sales(), "amount * 2").write.files("else", format="json", mode="changes", name="out"))
+    first = compiled(spent(sales()).write.files("out", format="json", mode="changes", name="out"))
+    assert "out has rows of an earlier version in <here>/else" in refused(first, moved, held=Mark(3, "x"))
+
+
+def test_the_place_of_another_sink_is_not_that_to_which_rows_were_moved() -> None:
+    def job(one: str, other: str) -> SparkJob:
+        return compiled(*(sales().write.files(path, format="json", name=name) for path, name in ((one, "one"), (other, "other"))))
+
+    said = refused(job("a", "b"), job("b", "a"), held=Mark(3, "x"))
+    assert said == "one would write to <here>/b, which has rows of other"
 
 
 def test_a_sink_of_changes_that_moves() -> None:
@@ -472,9 +498,11 @@ def test_a_sink_of_changes_that_moves() -> None:
     assert refused(job("out"), job("else"), held=Mark()) == (
         "out would write to <here>/else, and changes of aggregate(sales) are of rows that it has written to <here>/out"
     )
-    here = Path().absolute()
-    said = (f"out writes to {here}/else from epoch 4 on; what it wrote before stays in {here}/out",)
-    assert versions(job("out"), job("else"), held=Mark(3, "x")) == said
+    assert refused(job("out"), job("else"), held=Mark(1, "x")) == (
+        "out would write to <here>/else, which ends with epoch 1, and changes of aggregate(sales) are of rows that it has written to "
+        "<here>/out up to epoch 3"
+    )
+    assert versions(job("out"), job("else"), held=Mark(3, "x")) == ()
 
 
 def test_two_sinks_that_change_places() -> None:

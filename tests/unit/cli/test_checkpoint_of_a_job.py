@@ -62,7 +62,9 @@ def test_a_checkpoint_that_is_not_there_is_looked_for_where_it_would_be(
     monkeypatch.setenv("HEADRACE_CHECKPOINT", "state")
     keep(".headrace/sums")
     assert cli.main(["letters", "show", "sums"]) == 1
-    assert capsys.readouterr().err.startswith(f"NOT_A_CHECKPOINT: {tmp_path / 'state'} is no checkpoint: there is no such folder\n")
+    assert capsys.readouterr().err.startswith(
+        f"NOT_A_CHECKPOINT: {tmp_path / 'state'} is no checkpoint: there is no such folder; nor is sums\n"
+    )
 
 
 def test_a_folder_that_the_settings_do_not_mean(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

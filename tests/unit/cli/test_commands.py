@@ -90,6 +90,12 @@ def test_a_page_of_the_documentation(capsys: pytest.CaptureFixture[str]) -> None
         cli.main(["docs", "seting"])
     said = capsys.readouterr().err.splitlines()[-1].partition(": error: ")[2]
     assert said == "there is no page seting: did you mean `settings`? `headrace docs` lists all pages"
+    with pytest.raises(SystemExit):
+        cli.main(["docs", "connector"])
+    assert "did you mean `connectors`?" in capsys.readouterr().err
+    assert cli.main(["docs", "connectors"]) == cli.main(["docs", "connectors/"]) == 0
+    one, _, other = capsys.readouterr().out.partition("# Connectors\n")[2].partition("# Connectors\n")
+    assert one == other != ""
 
 
 def test_all_pages_a_line_each(capsys: pytest.CaptureFixture[str]) -> None:

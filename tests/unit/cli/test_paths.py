@@ -72,6 +72,7 @@ def test_the_doctor_takes_a_file_by_its_ending(capsys: pytest.CaptureFixture[str
 def test_a_job_that_is_not_there(command: str, path: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(command.format(path).split()) == 1
     why = {"folder": "it has no job.json", "file": "it is a file"}.get(path, "there is no such folder")
+    why += "" if "/" in path else f"; nor is .headrace/{path}"
     assert capsys.readouterr().err.splitlines()[0] == f"NOT_A_CHECKPOINT: {Path(path).absolute()} is no checkpoint: {why}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,13 +16,14 @@ from headrace.connectors.files import Sink
 from headrace.connectors.memory import Sink as Memory
 from headrace.durable.manifest import Manifest, Owner
 from headrace.errors import HeadraceError
+from headrace.ops import sources_of
 from headrace.plan import Plan
 from headrace.schema import parse_schema
 from headrace.spark.checkpoint.folder import Checkpoint, Stored
 from headrace.spark.checkpoint.lease import Lease
 from headrace.spark.checkpoint.record import Record, Written
 from headrace.spark.compile.identity import Identity
-from headrace.spark.migrate.rewind import left_out
+from headrace.spark.migrate.rewind import Rewinding, left_out, repairable
 from headrace.spark.run import ahead, outlets
 from headrace.spark.run.ahead import Rewound, planned
 from headrace.spark.run.outlets import Outlet
@@ -57,15 +59,15 @@ class Put:
         return folder
 
     def planned(self) -> list[tuple[str, int, int]]:
-        return [(one.sink, one.held, one.to) for one in self._planned()]
+        return [(one.sink, one.held, one.to) for one in self.steps()]
 
     def refused(self) -> str:
         with pytest.raises(HeadraceError) as caught:
-            self._planned()
+            self.steps()
         assert caught.value.code == "CANNOT_REWIND"
         return caught.value.message.replace(f"{self.folder}/", "")
 
-    def _planned(self) -> tuple[Rewound, ...]:
+    def steps(self) -> tuple[Rewound, ...]:
         Record(self.checkpoint.folder / "record", "main", 1).add(3, [], {}, self.written)
         return planned(JOB, self.checkpoint, {"main": self.outlets})
 
@@ -118,6 +120,19 @@ def test_places_to_which_the_job_does_not_write_any_more(tmp_path: Path) -> None
     assert left_out(stored, [f"{tmp_path}/kept"]) == (("old", f"{tmp_path}/old"),)
     plan["nodes"].append({"name": "gone", "op": "sink", "connector": "of another package", "options": {}})
     assert left_out(stored, [f"{tmp_path}/kept", f"{tmp_path}/old"]) == (("gone", "of another package"),)
+
+
+def test_rows_that_were_repaired_since_go_with_what_comes_back(put: Put) -> None:
+    put.sink("behind", range(5), written=3)
+    rows = hr.read.files("in", format="json", schema="k string", name="rows")
+    plan = Plan.of("job", [rows.union(hr.read.memory([("a",)], "k string", name="fixed")).write.console()._use()])
+    job: Any = SimpleNamespace(sources=sources_of(plan.nodes.values()), shown=str)
+    found = Rewinding("job", Path("c"), put.steps(), True, repairable=repairable(job))
+    said = "  rows that `headrace letters replay` has fed to rows since the checkpoint was copied go, too: replay their files again"
+    first = f"  behind, from epoch 4 to epoch 3: 1 file and its manifest go to {put.folder}/behind/_headrace/withdrawn/"
+    assert str(found).splitlines()[1].startswith(first)
+    assert str(found).splitlines()[2:] == [said, "nothing was changed; --yes does it"]
+    assert "replay" not in str(replace(found, repairable=())) + str(replace(found, sinks=()))
 
 
 def test_terms_of_the_copy_that_went_on_are_skipped(tmp_path: Path) -> None:

@@ -18,8 +18,9 @@ def rewound(manifest: Manifest | RemoteManifest, sink: str, mark: ports.Mark) ->
     later = [one for one in entries if one["epoch"] > mark.epoch]
     tag = later[-1].get("identity", "")[:8] or "before"
     files = sum(len(one["files"]) for one in later)
+    what = f"{files} file{'' if files == 1 else 's'} and {'its' if files == 1 else 'their'} manifest{'' if len(later) == 1 else 's'}"
     return ports.Rewind(
-        f"{files} file{'' if files == 1 else 's'} and their manifests go to {manifest.aside(mark.epoch, tag)}",
+        f"{what} go to {manifest.aside(mark.epoch, tag)}",
         later[0]["epoch"],
         lambda: manifest.withdraw(mark.epoch, tag),
     )

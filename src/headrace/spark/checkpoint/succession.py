@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from headrace.analysis.clocks import clocks
-from headrace.durable.marks import Mark, readable
+from headrace.durable.marks import Mark, named, readable
 from headrace.errors import HeadraceError
 from headrace.ops import Sink
 from headrace.ops.dedupe import forgets_keys_after
@@ -68,6 +69,7 @@ def refuse_mixed_results(
     `mark`: what a sink holds where it writes now, None where that is not known.
     """
     known = list(_forerunners(stored, totals))
+    mark = cache(mark)
     read = {str(source.name) for source in job.sources}
     errors: list[HeadraceError] = []
     notices: list[str] = []
@@ -80,7 +82,7 @@ def refuse_mixed_results(
         now = identity.query(name)
         new = {one for one, entry in now.live().items() if entry.op >= stored.identity.next}
         for sink in query.sinks:
-            forerunner = _forerunner(sink, known, job.plan.sinks)
+            forerunner = _moved_along(sink, _forerunner(sink, known, job.plan.sinks), known, mark)
             elsewhere = forerunner is not None and forerunner.query.name != name
             if (forerunner is not None and forerunner.epoch < 0) if elsewhere else epoch < 0:
                 continue  # nothing is there yet
@@ -93,7 +95,7 @@ def refuse_mixed_results(
                 errors.append(error)
             else:
                 notices += [
-                    *_partial(sink, forerunner, now.live()[str(sink.name)], epoch, other),
+                    *_partial(sink, forerunner, now.live()[str(sink.name)], epoch, other, mark),
                     *_other_columns(sink, forerunner, job, epoch),
                 ]
         if epoch >= 0:
@@ -159,7 +161,7 @@ def _mixed(
 def _moved(
     sink: Sink, forerunner: _Forerunner | None, known: Iterable[_Forerunner], new: Collection[str], mark: Callable[[str], Mark | None]
 ) -> HeadraceError | None:
-    """Why a sink cannot go on at another place, or None. What it has written may have been moved there."""
+    """Why a sink cannot go on at another place, to which not all that it wrote was moved along, or None."""
     connected = sink.connect()
     place = place_of(connected)
     if forerunner is None or forerunner.place in ("", place):
@@ -169,11 +171,13 @@ def _moved(
         return _refused(sink, f"{sink.name} would write to {place}, which has rows of {other.name}")
     changing = _changing(sink, new)
     held = mark(str(sink.name)) if changing else None
-    if held is None or held.epoch >= 0:
+    if held is None:
         return None
+    some = (f", which ends with {named(held.epoch)},", f" up to {named(forerunner.epoch)}") if held.epoch >= 0 else (",", "")
     return _refused(
         sink,
-        f"{sink.name} would write to {place}, and changes of {changing[0].name} are of rows that it has written to {forerunner.place}",
+        f"{sink.name} would write to {place}{some[0]} and changes of {changing[0].name} are of rows that it has written to "
+        f"{forerunner.place}{some[1]}",
         "move what is there to the new place, with all that lies beside it; or ",
     )
 
@@ -279,7 +283,9 @@ def _refused(node: Node, message: str, first: str = "") -> HeadraceError:
     return HeadraceError("STATE_CHANGED", message, hint=f"nothing was changed: {first}{_CURE}", site=node.site)
 
 
-def _partial(sink: Sink, forerunner: _Forerunner | None, now: Entry, epoch: int, other: Mapping[str, str]) -> Iterator[str]:
+def _partial(
+    sink: Sink, forerunner: _Forerunner | None, now: Entry, epoch: int, other: Mapping[str, str], mark: Callable[[str], Mark | None]
+) -> Iterator[str]:
     """What is said of a sink that holds less than the job has read, or rows that were computed otherwise."""
     place = place_of(sink.connect())
     if not sink.connect().traits.lasting:
@@ -289,7 +295,9 @@ def _partial(sink: Sink, forerunner: _Forerunner | None, now: Entry, epoch: int,
     elif forerunner.entry.retired:
         yield f"{sink.name} was left out for a while: what came then is not in {forerunner.place}"
     elif forerunner.place not in ("", place):
-        yield f"{sink.name} writes to {place} from epoch {epoch + 1} on; what it wrote before stays in {forerunner.place}"
+        held = mark(str(sink.name))
+        since = "before" if held is None or held.epoch < 0 else f"after {named(held.epoch)}, the last one there,"
+        yield f"{sink.name} writes to {place} from epoch {epoch + 1} on; what it wrote {since} stays in {forerunner.place}"
     elif not now.shape.reads_like(forerunner.entry.shape):
         yield f"{sink.name} gets rows that are computed in another way, from epoch {epoch + 1} on"
     elif sink.name in other:
@@ -355,6 +363,18 @@ def _forerunner(sink: Sink, known: Iterable[_Forerunner], sinks: Collection[str]
     same = [one for one in known if one.name == sink.name]
     here = [one for one in known if one.place == place and (one.name == sink.name or one.name not in sinks)]
     return max(here or same, key=lambda one: (not one.entry.retired, one.epoch), default=None)
+
+
+def _moved_along(
+    sink: Sink, forerunner: _Forerunner | None, known: Iterable[_Forerunner], mark: Callable[[str], Mark | None]
+) -> _Forerunner | None:
+    """The forerunner of a sink; at the place of the sink if all that was written was moved there, as the mark at that place shows."""
+    place = place_of(sink.connect())
+    if forerunner is None or forerunner.place in ("", place) or any(one.place == place and one.name != sink.name for one in known):
+        return forerunner
+    held = mark(str(sink.name))
+    whole = held is not None and held.epoch >= (0 if held.fades else max(forerunner.epoch, 0))
+    return replace(forerunner, place=place) if whole else forerunner
 
 
 def _forerunners(stored: Stored, totals: Mapping[str, Totals]) -> Iterator[_Forerunner]:

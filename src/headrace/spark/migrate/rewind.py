@@ -35,7 +35,8 @@ TERMS = 1000
 @dataclass(frozen=True)
 class Rewinding:
     """What was done, or with `dry_run` would be, to bring the sinks of a job back to its checkpoint. `left_out`: the names and places of
-    sinks that the checkpoint knows and to which this version of the job does not write, so they stay as they are.
+    sinks that the checkpoint knows and to which this version of the job does not write, so they stay as they are. `repairable`: the names
+    of the sources to which `letters replay` may have fed rows since the checkpoint was copied; no place that is left knows of them.
     """
 
     job: str
@@ -43,6 +44,7 @@ class Rewinding:
     sinks: tuple[Rewound, ...]
     dry_run: bool
     left_out: tuple[tuple[str, str], ...] = ()
+    repairable: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         stays = [f"  {name}: this version of the job does not write to {place}, where later epochs stay" for name, place in self.left_out]
@@ -51,7 +53,15 @@ class Rewinding:
         does = "would bring" if self.dry_run else "has brought"
         end = "nothing was changed; --yes does it" if self.dry_run else "the next start goes on from there"
         count = f"{len(self.sinks)} sink{'' if len(self.sinks) == 1 else 's'}"
-        return "\n".join([f"{self.job}: {does} {count} back to {self.checkpoint}", *(f"  {one}" for one in self.sinks), *stays, end])
+        return "\n".join(
+            [f"{self.job}: {does} {count} back to {self.checkpoint}", *(f"  {one}" for one in self.sinks), *self._repairs(), *stays, end]
+        )
+
+    def _repairs(self) -> list[str]:
+        """What goes away that the sources will not bring again."""
+        names = ", ".join(self.repairable)
+        fed = f"rows that `headrace letters replay` has fed to {names} since the checkpoint was copied"
+        return [f"  {fed} go, too: replay their files again"] if self.repairable else []
 
 
 @leaving()
@@ -85,7 +95,7 @@ def rewind(job: SparkJob, folder: Path, *, dry_run: bool) -> Rewinding:
                 step.rewind.work()
                 _note(checkpoint.folder, step, "done")
             places = [place_of(one.sink) for sinks in outlets.values() for one in sinks]
-            return Rewinding(job.plan.job, checkpoint.folder, steps, dry_run, left_out(stored, places))
+            return Rewinding(job.plan.job, checkpoint.folder, steps, dry_run, left_out(stored, places), repairable(job))
         finally:
             if not begun:
                 checkpoint.lease.decline()
@@ -108,6 +118,11 @@ def left_out(stored: Stored, places: Collection[str]) -> tuple[tuple[str, str], 
         if sink.traits.lasting and sink.traits.repeatable and place_of(sink) not in places:
             found.append((shown(node["name"]), place_of(sink)))
     return tuple(found)
+
+
+def repairable(job: SparkJob) -> tuple[str, ...]:
+    """The sources of a job to which repaired rows can be fed, as people call them."""
+    return tuple(job.shown(str(source.name)) for source in job.sources if source.connect().repairs is not None)
 
 
 def _note(folder: Path, step: Rewound, what: str) -> None:

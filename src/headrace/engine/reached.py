@@ -1,0 +1,65 @@
+"""The sinks that a row reaches although it failed, on ways without the nodes in which it did: a replay feeds it there again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from headrace.ops.facts.outputs import DEAD_LETTER
+from headrace.ops.operator import operator
+from headrace.ops.output import outputs_of
+from headrace.plan import Node, Plan, Role
+from headrace.plan.walk import nearest, reached
+from headrace.spark.checkpoint.letters import Letter
+
+AT_A_KEY = ("NULL_", "[")
+"""How reasons begin of rows that an operator refused on their way to it, by their key or time. Their letters are of the node in front."""
+
+
+class Reached(NamedTuple):
+    """So many rows of an export, the nodes in which they failed, and the sinks that they may have reached all the same."""
+
+    rows: int
+    nodes: tuple[str, ...]
+    sinks: tuple[str, ...]
+
+
+class Ways:
+    """The ways of the rows of a source through a plan.
+
+    >>> import headrace as hr
+    >>> rows = hr.read.memory([], "n int", name="rows")
+    >>> plan = Plan.of("job", [rows.filter("1 / n > 0").write.memory(name="some")._use(), rows.write.memory(name="all")._use()])
+    >>> Ways(plan, "rows").avoiding([plan.nodes["rows.filter"]])
+    ('all',)
+    """
+
+    def __init__(self, plan: Plan, source: str) -> None:
+        self._nodes: Mapping[str, Node] = plan.nodes
+        self._source = plan.nodes[source]
+        # what lies behind dead letters gets no row that does not fail
+        self._letters = [one for one in outputs_of(plan.nodes.values()) if one.output == DEAD_LETTER]
+        made_of = (Role.SOURCE, Role.LOOKUP, Role.STATEFUL, Role.OUTPUT)
+        self._consumers = [
+            node
+            for node in plan.nodes.values()
+            if node.role is Role.STATEFUL and any(self._source in nearest(before, made_of) for before in node.inputs)
+        ]
+
+    def avoiding(self, nodes: Iterable[Node]) -> tuple[str, ...]:
+        """The sinks to which there is a way without these nodes."""
+        found = reached(self._nodes.values(), self._source, {*nodes, *self._letters})
+        return tuple(str(node.name) for node in found if node.role is Role.SINK)
+
+    def failed(self, letters: Iterable[Letter]) -> set[Node]:
+        """The nodes behind which a row did not come, by all its letters."""
+        found: set[Node] = set()
+        refused: list[Letter] = []
+        for one in letters:
+            if one.node == self._source.name and one.reason.startswith(AT_A_KEY):
+                refused.append(one)
+            else:
+                found.add(self._nodes[one.node])
+        able = [node for node in self._consumers if operator(node).refuses_null_keys or any(one.reason[0] == "[" for one in refused)]
+        # A letter does not say which of several operators refused the row.
+        return found | set(able) if refused and len(refused) >= len(able) else found
