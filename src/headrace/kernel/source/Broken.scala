@@ -32,9 +32,17 @@ object Broken {
       conf = Inside.hadoop(session, AnyNames.settings)
       path <- located(text, conf)
       if ofContent(failed.asInstanceOf[Throwable]) && readable(path, conf)
-    } yield error(shown(path), said(failed.asInstanceOf[Throwable]))
+    } yield {
+      val e = failed.asInstanceOf[Throwable]
+      Beginning.another(path, conf, causes(e)) match {
+        case Some(format) => new HeadraceKernelException(Code, broken(shown(path), s"${said(e)}; ${format.said}"), hint = format.cure)
+        case None => error(shown(path), said(e))
+      }
+    }
 
-  def error(file: String, why: String): HeadraceKernelException = new HeadraceKernelException(Code, s"the file $file is broken: $why")
+  def error(file: String, why: String): HeadraceKernelException = new HeadraceKernelException(Code, broken(file, why))
+
+  private def broken(file: String, why: String): String = s"the file $file is broken: $why"
 
   /** Whether a file of no bytes is one cut off: all but plain text have some in any case. */
   def whereEmpty(path: Path, isText: Boolean, conf: Configuration): Boolean = !isText || new CompressionCodecFactory(conf).getCodec(path) != null
@@ -72,7 +80,8 @@ object Broken {
         case e: TaskKilledException => throw e
         case NonFatal(e) => Some(e)
       }
-    for (first <- tried() if ofContent(first) && readable(path, conf); again <- tried()) yield said(again)
+    for (first <- tried() if ofContent(first) && readable(path, conf); again <- tried())
+      yield said(again) + Beginning.another(path, conf, causes(again)).fold("")(format => s"; ${format.said}")
   }
 
   /** Not the absence of the file, and not columns that it has in other types than was said. */
