@@ -77,7 +77,7 @@ def standing(place: Site, inside: Inside | None = None) -> Iterator[None]:
 
 
 def here(line: int | None = None, column: int | None = None) -> Site | None:
-    """The innermost line outside this package and PySpark: the one its user wrote; in a file that is read for its job, the place in that file.
+    """The innermost line outside this package and PySpark: the one its user wrote; in a file read for its job, the place in that file;
     None where a command of ours does what no line of its user's did.
 
     `line` and `column` count within the text that is wrong, such as a query.

@@ -13,7 +13,7 @@ from headrace.errors import PlanError, here
 from headrace.expr.asked import cure, loop_cure
 from headrace.expr.expression import Expression, of
 from headrace.expr.literal import literal
-from headrace.expr.pyspark_column import refuse_pyspark, refuse_mixing
+from headrace.expr.pyspark_column import refuse_mixing, refuse_pyspark
 from headrace.schema.ddl import type_text
 from headrace.spelling import nearest
 from headrace.syntax import quote

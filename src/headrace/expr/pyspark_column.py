@@ -22,7 +22,7 @@ def refuse_pyspark(value: Any) -> None:
 
 
 def refuse_mixing(shown: str) -> None:
-    """Refuse to become an operand of PySpark, `F.col("amount") > hr.col("floor")`: Py4J takes what has items for a list, and loops over it."""
+    """Refuse to be an operand of PySpark, `F.col("amount") > hr.col("floor")`: Py4J takes what has items for a list, and loops over it."""
     if sys._getframe(2).f_globals.get("__name__", "").partition(".")[0] == "py4j":
         message = f"`{shown}` is a column of headrace, and what stands beside it is one of PySpark"
         raise PlanError("BAD_COLUMN", message, hint=_CURE, site=here())

@@ -155,7 +155,7 @@ def _same_settings(spark: SparkSession, wanted: Mapping[str, str], *, given: boo
 def _without_warning_of_pandas() -> None:
     """Keep PySpark's warning of pandas 3 from those who use no pandas.
 
-    For its first call into the JVM PySpark asks a module of its tests whether NumPy is there (`sql/types.py`), and that looks for pandas, too.
+    For its first call into the JVM PySpark asks a module of its tests whether NumPy is there (`sql/types.py`), and that looks for pandas.
     Calls of PySpark that use pandas, such as `toPandas()`, warn from another module.
     """
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning, r"pyspark\.testing\.utils")

@@ -24,7 +24,8 @@ class NoTable(Verbs):
             raise _no_table("it has no rows to loop over", cure)
 
         def __len__(self) -> NoReturn:
-            cure = f'{self._called}.group_by().agg(n="count(*)") keeps their number; len(hr.collect({self._called})) is it at the end of the input'
+            kept = f'{self._called}.group_by().agg(n="count(*)") keeps their number'
+            cure = f"{kept}; len(hr.collect({self._called})) is it at the end of the input"
             raise _no_table("it has no rows to count", cure)
 
     def __bool__(self) -> NoReturn:

@@ -20,9 +20,33 @@ _VIOLATIONS = {
 # How statements begin that can stand nowhere in another one, and what they may not stand behind to be one.
 _KINDS = r"(SOURCE|LOOKUP|VIEW|FUNCTION|SINK)\s+[\w`]"
 _SECOND = re.compile(
-    rf"CREATE\s+(OR\s+REPLACE\s+)?((TEMPORARY|INCREMENTAL)\s+)*{_KINDS}|DROP\s+{_KINDS}|INSERT\s+INTO\s+[\w`]|SET\s+['\w.]+\s*=", re.IGNORECASE
+    rf"CREATE\s+(OR\s+REPLACE\s+)?((TEMPORARY|INCREMENTAL)\s+)*{_KINDS}|DROP\s+{_KINDS}|INSERT\s+INTO\s+[\w`]|SET\s+['\w.]+\s*=",
+    re.IGNORECASE,
 )
-_OPEN = frozenset("SELECT DISTINCT ALL AS BY WHERE HAVING AND OR NOT ON WHEN THEN ELSE CASE IN LIKE BETWEEN FROM JOIN EXPLAIN EXTENDED".split())
+_OPEN = frozenset(
+    (
+        *(
+            "SELECT",
+            "DISTINCT",
+            "ALL",
+            "AS",
+            "BY",
+            "WHERE",
+            "HAVING",
+            "AND",
+            "OR",
+            "NOT",
+            "ON",
+            "WHEN",
+            "THEN",
+            "ELSE",
+            "CASE",
+            "IN",
+            "LIKE",
+        ),
+        *("BETWEEN", "FROM", "JOIN", "EXPLAIN", "EXTENDED"),
+    )
+)
 _SIGNS = "(,.=<>+-*/%|&^~!:"
 _WATERMARK = "WATERMARK FOR ts AS ts - INTERVAL '5' SECONDS"
 

@@ -67,4 +67,4 @@ def test_lines_of_text(tmp_path: Path) -> None:
     (tmp_path / "1.txt").write_text('one, "two"\n\n three;"\n')
     options = {"sep": "\u0001", "quote": "", "header": "false"}
     read = hr.read.files(tmp_path, format="csv", schema="value string", options=options)
-    assert hr.collect(read).rows() == [('one, "two"',), (" three;\"",)]
+    assert hr.collect(read).rows() == [('one, "two"',), (' three;"',)]
