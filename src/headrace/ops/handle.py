@@ -25,7 +25,7 @@ class Handle(NoTable):
         """Verbs are called as users call them where Python names them, as in a TypeError: `Stream.join`, not by the class of their file."""
         for name, method in vars(cls).items():
             if isinstance(method, FunctionType) and Handle in cls.__bases__:
-                method.__module__, method.__qualname__ = "headrace.ops.stream", f"Stream.{name}"
+                method.__module__, method.__qualname__ = f"{__package__}.stream", f"Stream.{name}"
 
     def __init__(self, node: Node, alias: str | None = None) -> None:
         self._node = node

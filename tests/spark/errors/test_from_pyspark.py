@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import functions as F
 
 import headrace as hr
+from headrace.cli import main
 from tests.unit.errors import check_error
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -68,3 +69,17 @@ def test_lines_of_text(tmp_path: Path) -> None:
     options = {"sep": "\u0001", "quote": "", "header": "false"}
     read = hr.read.files(tmp_path, format="csv", schema="value string", options=options)
     assert hr.collect(read).rows() == [('one, "two"',), (' three;"',)]
+
+
+def test_an_option_of_a_command_has_no_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    job = tmp_path / "job.py"
+    job.write_text('import headrace as hr\njob = hr.job("x", hr.read.memory([], "card string", name="s").write.memory())\n')
+    assert main(["run", str(job), "--every", "10 secs"]) == 1
+    check_error(
+        """
+        BAD_SETTING: --every cannot be '10 secs': `secs` is no unit
+          hint: write "10 seconds", or 10 for so many seconds, at most 365 days; 0 begins an epoch as soon as the last has ended. All settings: headrace docs settings
+          more: headrace error BAD_SETTING
+        """,
+        capsys.readouterr().err,
+    )

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 import headrace as hr
-from headrace.cli import main
 from headrace.ops.handle import Handle
 from tests.installed import READABLE, WRITABLE
 from tests.unit.errors import check_error
@@ -241,7 +240,7 @@ def test_tables_outside_have_formats_of_their_own() -> None:
         (lambda: charges.join(shops, "card"), "Stream.join() takes 2 positional arguments but 3 were given"),
         (lambda: charges.distinct("card"), "Stream.distinct() takes 1 positional argument but 2 were given"),
         (lambda: charges.rename(card="c"), "Stream.rename() got an unexpected keyword argument 'card'"),
-        (lambda: hr.job("x", charges.write.memory()).run(chekpoint="c"), "Job.run() got an unexpected keyword argument 'chekpoint'"),  # type: ignore[call-arg]
+        (lambda: hr.Job.run(None, chekpoint="c"), "Job.run() got an unexpected keyword argument 'chekpoint'"),  # type: ignore[arg-type, call-arg]
     ],
 )
 def test_arguments_that_a_verb_does_not_take(use: Callable[[], object], said: str) -> None:
@@ -265,17 +264,3 @@ def test_a_class_of_the_users_keeps_its_names() -> None:
 
     assert Charges.large.__qualname__.endswith("Charges.large")
     assert issubclass(Charges, Handle)
-
-
-def test_an_option_of_a_command_has_no_line(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    job = tmp_path / "job.py"
-    job.write_text('import headrace as hr\njob = hr.job("x", hr.read.memory([], "card string", name="s").write.memory())\n')
-    assert main(["run", str(job), "--every", "10 secs"]) == 1
-    check_error(
-        """
-        BAD_SETTING: --every cannot be '10 secs': `secs` is no unit
-          hint: write "10 seconds", or 10 for so many seconds, at most 365 days; 0 begins an epoch as soon as the last has ended. All settings: headrace docs settings
-          more: headrace error BAD_SETTING
-        """,
-        capsys.readouterr().err,
-    )

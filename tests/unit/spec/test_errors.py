@@ -11,7 +11,7 @@ import headrace as hr
 from headrace.spec.build import build
 from headrace.spec.document import document
 from headrace.spec.verbs import verbs
-from tests.installed import ALL
+from tests.installed import READABLE
 from tests.unit.errors import check_error
 from tests.unit.spec.conftest import Write
 
@@ -58,7 +58,7 @@ def test_no_yaml(job: Made) -> None:
 def test_a_tab_is_no_indent(job: Made) -> None:
     for text, line, column in (
         ("job: fraud\nsources:\n\tcharges: {connector: files}\n", 3, 1),
-        ("job: fraud\nsources:\n  charges:\n    connector: files\n  \tpath: in\n", 5, 7),
+        ("job: fraud\nsources:\n  charges:\n    connector: files\n  \tpath: in\n", 5, 3),
         ("job: fraud\nsources:\n  charges:\tfiles\n", 3, 11),
         ("job: fraud\nchecks:\n  -\tview: v\n", 3, 4),
     ):
@@ -214,7 +214,7 @@ def test_a_connector_that_does_not_exist(job: Made) -> None:
         f"""
         UNKNOWN_CONNECTOR: there is no connector `fils`
           at job.yaml:3:24: charges: {{connector: fils, path: in}}
-          hint: did you mean `files`? Installed are: {ALL}
+          hint: did you mean `files`? hr.read has: {READABLE}
           more: headrace error UNKNOWN_CONNECTOR
         """,
         job(source("{connector: fils, path: in}")),

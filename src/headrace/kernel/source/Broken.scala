@@ -10,7 +10,7 @@ import headrace.HeadraceKernelException
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{ChecksumException, Path}
 import org.apache.hadoop.io.compress.CompressionCodecFactory
-import org.apache.spark.{SparkThrowable, TaskKilledException}
+import org.apache.spark.{SparkException, SparkThrowable, TaskKilledException}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.headrace.{FileRelation, Inside}
@@ -22,23 +22,29 @@ import org.apache.spark.util.SerializableConfiguration
 object Broken {
   val Code = "FILE_BROKEN"
   private val Empty = "it has no bytes"
+  private val Unread = "Could not read file: "
 
   /** A failure to read a file, as that of the file if it is broken. */
   def failure(chain: Seq[Throwable]): Option[HeadraceKernelException] =
     for {
-      failed <- chain.collectFirst { case e: SparkThrowable if e.getCondition != null && e.getCondition.startsWith("FAILED_READ_FILE") => e }
-      text <- Option(failed.getMessageParameters.get("path"))
+      (e, file) <- chain.collectFirst(ofFile)
+      text <- Option(file)
       session <- SparkSession.getActiveSession.orElse(SparkSession.getDefaultSession)
       conf = Inside.hadoop(session, AnyNames.settings)
       path <- located(text, conf)
-      if ofContent(failed.asInstanceOf[Throwable]) && readable(path, conf)
-    } yield {
-      val e = failed.asInstanceOf[Throwable]
-      Beginning.another(path, conf, causes(e)) match {
-        case Some(format) => new HeadraceKernelException(Code, broken(shown(path), s"${said(e)}; ${format.said}"), hint = format.cure)
-        case None => error(shown(path), said(e))
-      }
+      if ofContent(e) && readable(path, conf)
+    } yield Beginning.another(path, conf, causes(e)) match {
+      case Some(format) => new HeadraceKernelException(Code, broken(shown(path), s"${said(e)}; ${format.said}"), hint = format.cure)
+      case None => error(shown(path), said(e))
     }
+
+  /** What Spark says of a file that it cannot read, with the file. Of one whose columns it looks for in Avro it does so without a condition. */
+  private val ofFile: PartialFunction[Throwable, (Throwable, String)] = {
+    case e: SparkThrowable if e.getCondition != null && e.getCondition.startsWith("FAILED_READ_FILE") =>
+      (e.asInstanceOf[Throwable], e.getMessageParameters.get("path"))
+    case e: SparkException if e.getCondition == null && e.getMessage != null && e.getMessage.startsWith(Unread) =>
+      (e, e.getMessage.stripPrefix(Unread))
+  }
 
   def error(file: String, why: String): HeadraceKernelException = new HeadraceKernelException(Code, broken(file, why))
 
