@@ -28,12 +28,12 @@ class NoTable(Verbs):
             cure = f"{kept}; len(hr.collect({self._called})) is it at the end of the input"
             raise _no_table("it has no rows to count", cure)
 
+        def __contains__(self, item: object) -> NoReturn:
+            raise _no_table("Python cannot look into it with `in`", f"the names of its columns are {self._called}.columns")
+
     def __bool__(self) -> NoReturn:
         cure = f"whether there is one: `is not None`; whether it has rows at the end of its input: len(hr.collect({self._called})) > 0"
         raise _no_table("it is neither empty nor not, and Python cannot decide on it", cure)
-
-    def __contains__(self, item: object) -> NoReturn:
-        raise _no_table("Python cannot look into it with `in`", f"the names of its columns are {self._called}.columns")
 
 
 def _no_table(why: str, cure: str) -> PlanError:

@@ -23,7 +23,7 @@ private[source] object Beginning {
     "Obj\u0001" -> Beginning("avro", "Avro"))
   private val Libraries = Seq("org.apache.parquet." -> "parquet", "org.apache.orc." -> "orc", "org.apache.avro." -> "avro")
 
-  /** The format of a file that failed, where the reader is of another. Of text alone, readers say nothing that depends on its format. */
+  /** The format of a file that failed, where the reader is of another one; a reader of lines is of none, as it takes any bytes. */
   def another(path: Path, conf: Configuration, failures: Seq[Throwable]): Option[Beginning] =
     for (format <- reader(failures); found <- of(path, conf) if found.format != format) yield found
 
