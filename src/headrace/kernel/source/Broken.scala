@@ -10,7 +10,7 @@ import headrace.HeadraceKernelException
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{ChecksumException, Path}
 import org.apache.hadoop.io.compress.CompressionCodecFactory
-import org.apache.spark.{SparkException, SparkThrowable, TaskKilledException}
+import org.apache.spark.{SparkThrowable, TaskKilledException}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.headrace.{FileRelation, Inside}
@@ -42,8 +42,8 @@ object Broken {
   private val ofFile: PartialFunction[Throwable, (Throwable, String)] = {
     case e: SparkThrowable if e.getCondition != null && e.getCondition.startsWith("FAILED_READ_FILE") =>
       (e.asInstanceOf[Throwable], e.getMessageParameters.get("path"))
-    case e: SparkException if e.getCondition == null && e.getMessage != null && e.getMessage.startsWith(Unread) =>
-      (e, e.getMessage.stripPrefix(Unread))
+    case e: SparkThrowable if e.getCondition == null && e.getMessage != null && e.getMessage.startsWith(Unread) =>
+      (e.asInstanceOf[Throwable], e.getMessage.stripPrefix(Unread))
   }
 
   def error(file: String, why: String): HeadraceKernelException = new HeadraceKernelException(Code, broken(file, why))
