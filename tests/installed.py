@@ -27,6 +27,5 @@ def of_this_tree() -> None:
 
 of_this_tree()
 
-ALL = ", ".join(registry.connectors())
 READABLE = ", ".join(registry.names_with("Source"))
 WRITABLE = ", ".join(registry.names_with("Sink"))

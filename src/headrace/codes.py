@@ -94,6 +94,7 @@ CODES: dict[str, Code] = {
     "BAD_NAME": Code("PlanError", "user", "a text that cannot be a name"),
     "BAD_ORDER": Code("PlanError", "user", "an order of rows that does not exist"),
     "DUPLICATE_COLUMN": Code("PlanError", "user", "two columns of one name"),
+    "NOT_A_TABLE": Code("PlanError", "user", "a stream used as a table or a list that Python holds"),
     "NO_COLUMNS": Code("PlanError", "user", "a stream without columns"),
     "BAD_EXPIRY": Code("PlanError", "user", "state is to expire where it cannot"),
     "NEVER_CLOSES": Code("PlanError", "user", "a result is to be sent when a window closes, and nothing closes"),

@@ -13,8 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PACKAGE = str(Path(__file__).parent) + "/"
+_PASSING = re.compile(r"(contextlib|py4j|pyspark)(\.|$)")
+"""Modules that call functions of ours for the user: for a context of ours, and for an operator of PySpark with an operand of ours."""
 _WRITTEN_IN = (".py", ".ipynb", ".sql", ".yaml", ".yml")
 DEMO = PACKAGE + "demo/"
+_COMMANDS = PACKAGE + "cli/"
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,8 @@ def standing(place: Site, inside: Inside | None = None) -> Iterator[None]:
 
 
 def here(line: int | None = None, column: int | None = None) -> Site | None:
-    """The innermost line outside this package: the one its user wrote; in a file that is read for its job, the place in that file.
+    """The innermost line outside this package and PySpark: the one its user wrote; in a file read for its job, the place in that file;
+    None where a command of ours does what no line of its user's did.
 
     `line` and `column` count within the text that is wrong, such as a query.
     """
@@ -83,9 +87,8 @@ def here(line: int | None = None, column: int | None = None) -> Site | None:
         place, inside = placed
         return place if inside is None or line is None or column is None else inside(line, column)
     frame = sys._getframe(1)
-    # a function of ours in a context of ours is called by `contextlib`
-    while frame is not None and (ours(frame.f_code.co_filename) or frame.f_globals.get("__name__") == "contextlib"):
-        if frame.f_back is None:
+    while frame is not None and (ours(frame.f_code.co_filename) or _PASSING.match(frame.f_globals.get("__name__") or "")):
+        if frame.f_back is None or frame.f_code.co_filename.startswith(_COMMANDS):
             return None
         frame = frame.f_back
     file, line = frame.f_code.co_filename, frame.f_lineno

@@ -14,12 +14,14 @@ from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from headrace.errors import HeadraceError
+from headrace.errors import HeadraceError, here
 from headrace.schema import milliseconds
 from headrace.spelling import suggestion
 
 FILE = "headrace.toml"
 _NUMBER = re.compile(r"\s*[+-]?\d+(\.\d+)?\s*", re.ASCII)
+ARGUMENT = "an argument"
+"""The place of a setting that is an argument of the user's call."""
 JOBS = Path(".headrace")
 """Where jobs keep their checkpoints, each under its name, unless a setting says otherwise."""
 
@@ -112,7 +114,7 @@ READ: Mapping[str, Callable[[Any], Any]] = {
 def settings(job: str, said: Mapping[str, Any] | None = None, **arguments: Any) -> Settings:
     """The settings of a run of `job`, whose script `said` some; arguments that are None count as not given."""
     found: dict[str, Any] = {"checkpoint": JOBS / job, "every": 0, "partitions": None, "progress": None, "lease": 20_000}
-    for place, values in (("the script", said or {}), *_lasting(job), ("an argument", arguments)):
+    for place, values in (("the script", said or {}), *_lasting(job), (ARGUMENT, arguments)):
         for name, value in values.items():
             if value is None:
                 continue
@@ -145,9 +147,9 @@ def _read(name: str, value: Any, place: str) -> Any:
     try:
         return READ[name](value)
     except (ValueError, TypeError) as problem:
-        raise _bad(name, place, f"{value!r} does not fit: {problem}") from None
+        raise _bad(name, place, f"cannot be {value!r}: {problem}") from None
     except HeadraceError as problem:
-        raise _bad(name, place, problem.message) from None
+        raise _bad(name, place, problem.message.removeprefix("it ")) from None
 
 
 def _environment() -> dict[str, Any]:
@@ -170,4 +172,6 @@ def _file(job: str) -> list[tuple[str, dict[str, Any]]]:
 
 def _bad(name: str, place: str, why: str) -> HeadraceError:
     hint = f"{_CURES[name]}. All settings: headrace docs settings"
-    return HeadraceError("BAD_SETTING", f"the setting {name} in {place}: {why}", hint=hint)
+    if place == ARGUMENT:
+        return HeadraceError("BAD_SETTING", f"`{name}` {why}", hint=hint, site=here())
+    return HeadraceError("BAD_SETTING", f"the setting {name} in {place} {why}", hint=hint)

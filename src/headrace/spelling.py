@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 
@@ -16,6 +16,15 @@ def nearest(name: str, known: Iterable[str], least: float = 0.6) -> str | None:
     spelled = {one.lower(): one for one in known}
     near = get_close_matches(name.lower(), spelled, 1, least)
     return spelled[near[0]] if near else None
+
+
+def listing(items: Sequence[str], last: str) -> str:
+    """Items in a sentence.
+
+    >>> listing(["a", "b", "c"], "or"), listing(["a"], "or")
+    ('a, b or c', 'a')
+    """
+    return f" {last} ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)
 
 
 def suggestion(name: str, known: Iterable[str], rest: str = "", *, shown: str = "`{}`", least: float = 0.6) -> str:

@@ -50,6 +50,21 @@ CALLS: dict[str, str] = {
 """What is called with a stream here, and is a method of theirs."""
 
 
+CONNECTORS: dict[str, tuple[str, ...]] = {
+    word: calls
+    for calls, words in {
+        ('files(..., format="csv", options={"sep": "\\u0001", "quote": "", "header": "false"})',): "text",
+        ("delta(...)", "iceberg(...)", "jdbc(...)"): "table saveastable totable insertinto",
+        ("foreach_batch(...)",): "foreachbatch foreach",
+        ('files("folder", format="parquet")',): (
+            "load stream format option options schema save start mode outputmode partitionby bucketby sortby trigger queryname clusterby"
+        ),
+    }.items()
+    for word in words.split()
+}
+"""The calls of connectors that stand here for a method of PySpark's readers and writers, which have no methods of formats here."""
+
+
 FUNCTIONS = frozenset(
     (
         *("count", "sum", "avg", "mean", "min", "max", "first", "last", "stddev", "variance", "collect_list", "collect_set"),
@@ -100,6 +115,8 @@ class Verbs:
             has = [verb for verb in dir(self) if not verb.startswith("_")]
             found = meant(name, has) if kind == "Stream" else nearest(name, has)
             call = CALLS.get(name.lower()) if kind == "Stream" else None
+            if kind == "Stream" and name in self.columns:
+                call = f'hr.col("{name}") for the column, or its name in a text of SQL'
             hint = f"write {call}" if call else f"did you mean `.{found}`?" if found else f"it has: {', '.join(has)}"
             what = "a stream" if kind == "Stream" else f"a {kind.lower()} stream"
             raise AttributeError(f"{what} has no `{name}`; {hint}")

@@ -58,6 +58,7 @@ OTHERS = "..."
 INNER: dict[str, tuple[tuple[str, ...], ...]] = {
     "durable": (("atomic", "filelog", "marks", "named", "private", "sums"), ("segments",), ("manifest",)),
     "ops": (
+        ("no_table",),
         ("facts", "asking", "change_words", "columns", "expires", "handle"),
         ("inlet", "parts", "rewritable", "signatures"),
         ("operator",),

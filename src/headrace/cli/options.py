@@ -14,6 +14,7 @@ _OPTIONS = {
     r"\bflush=True": "--flush",
     r"\b(checkpoint|every|partitions)=(?=[\w/<~]|\.+/)": r"--\1 ",
     r"\b(checkpoint|every|partitions)=": r"--\1",
+    r"`(checkpoint|every|partitions)`(?= cannot be)": r"--\1",
 }
 
 

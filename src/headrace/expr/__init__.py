@@ -6,6 +6,7 @@ from headrace.expr.column import Call, Column, in_handler
 from headrace.expr.expression import Expression, of
 from headrace.expr.functions import Functions, f
 from headrace.expr.literal import literal
+from headrace.expr.pyspark_column import refuse_pyspark
 
 __all__ = [
     "Call",
@@ -25,5 +26,6 @@ __all__ = [
     "of_text",
     "of_value",
     "parsed",
+    "refuse_pyspark",
     "struct",
 ]

@@ -10,6 +10,7 @@ from headrace.errors import here
 from headrace.expr.column import ATOM, Column, argument, inside, made, operand, sql
 from headrace.expr.expression import Expression
 from headrace.expr.literal import text_literal
+from headrace.expr.pyspark_column import refuse_pyspark
 from headrace.syntax import quote, split_alias
 
 of_text = sql
@@ -25,6 +26,7 @@ def col(name: str) -> Column:
     >>> hr.col("two words")
     <Column `two words`>
     """
+    refuse_pyspark(name)
     return Column(Expression(quote(name), (name,), here()), ATOM)
 
 
@@ -45,6 +47,7 @@ def expr(text: str) -> Column:
     >>> hr.expr("amount * 2 AS twice")
     <Column amount * 2 AS twice>
     """
+    refuse_pyspark(text)
     written, alias = split_alias(text)
     column = sql(written)
     return Column(replace(column._expression, alias=alias), column._binds) if alias else column

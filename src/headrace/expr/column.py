@@ -13,6 +13,7 @@ from headrace.errors import PlanError, here
 from headrace.expr.asked import cure, loop_cure
 from headrace.expr.expression import Expression, of
 from headrace.expr.literal import literal
+from headrace.expr.pyspark_column import refuse_mixing, refuse_pyspark
 from headrace.schema.ddl import type_text
 from headrace.spelling import nearest
 from headrace.syntax import quote
@@ -156,6 +157,7 @@ class Column:
 
     def cast(self, to: Any) -> Column:
         """As another type, given in Spark's DDL or as a pyspark type: `col("n").cast("decimal(10,2)")`."""
+        refuse_pyspark(to)
         return made(f"CAST({self._expression.text} AS {to if isinstance(to, str) else type_text(to)})", ATOM, self)
 
     def alias(self, name: str) -> Column:
@@ -250,6 +252,7 @@ class Column:
         )
 
     def __iter__(self) -> Iterator[Any]:
+        refuse_mixing(self._expression.text)
         raise self._no_value("loop over it", loop_cure())
 
     def __len__(self) -> int:
@@ -327,6 +330,7 @@ def listed(values: Column | str | Iterable[Column | str]) -> tuple[Column, ...]:
     """One column or several, as columns."""
     if isinstance(values, Column | str):
         return (sql(values),)
+    refuse_pyspark(values)
     return tuple(sql(value) for value in values)
 
 

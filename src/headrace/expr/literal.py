@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from headrace.errors import PlanError, here
+from headrace.expr.pyspark_column import refuse_pyspark
 
 INT = 2**31
 LONG = 2**63
@@ -47,6 +48,7 @@ def literal(value: Any) -> str:
             return f"array({', '.join(literal(item) for item in value)})"
         case dict():
             return f"map({', '.join(literal(part) for pair in value.items() for part in pair)})"
+    refuse_pyspark(value)
     if hasattr(value, "_has_no_literal"):  # a cell or row of a state program says itself what is meant instead
         raise value._has_no_literal()
     if hasattr(value, "dtype") and hasattr(value, "item"):  # a numpy scalar: the Python value it holds

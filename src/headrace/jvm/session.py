@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -151,6 +152,15 @@ def _same_settings(spark: SparkSession, wanted: Mapping[str, str], *, given: boo
             )
 
 
+def _without_warning_of_pandas() -> None:
+    """Keep PySpark's warning of pandas 3 from those who use no pandas.
+
+    For its first call into the JVM PySpark asks a module of its tests whether NumPy is there (`sql/types.py`), and that looks for pandas.
+    Calls of PySpark that use pandas, such as `toPandas()`, warn from another module.
+    """
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning, r"pyspark\.testing\.utils")
+
+
 def _start(wanted: Mapping[str, str]) -> SparkSession:
     global _log
     _same_version(spark_version(), "SPARK_HOME")
@@ -160,6 +170,7 @@ def _start(wanted: Mapping[str, str]) -> SparkSession:
     defaults = _submitted() if "PYSPARK_GATEWAY_PORT" in os.environ else launch.defaults()
     prepared = archive.reading(java)
     settings = launch.configuration(wanted, log, defaults, prepared)
+    _without_warning_of_pandas()
 
     with held():
         from pyspark import SparkConf, SparkContext

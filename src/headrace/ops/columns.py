@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from headrace.errors import PlanError, here
-from headrace.expr import Column, Expression, columns_of, literal, of_text
+from headrace.expr import Column, Expression, columns_of, literal, of_text, refuse_pyspark
+from headrace.ops.no_table import NoTable
 from headrace.plan import Node
 from headrace.spelling import nearest, suggestion
 from headrace.syntax import plain_name, quote, references, unqualified
@@ -104,7 +105,8 @@ def listed(value: Any, argument: str) -> list[Any]:
     """The columns of an argument that takes one or several."""
     if isinstance(value, Column | str):
         return [value]
-    if isinstance(value, Iterable) and not isinstance(value, bytes | Mapping):
+    refuse_pyspark(value)
+    if isinstance(value, Iterable) and not isinstance(value, bytes | Mapping | NoTable):
         return [checked(one) for one in value]
     shown, _ = _meant(value, one=True)
     message = f"{argument} is given as {shown}, which is neither a column nor several"
@@ -131,6 +133,7 @@ def checked(value: Any, name: str | None = None) -> Any:
     """A value as it is if it can stand for a column."""
     if isinstance(value, Column | str):
         return value
+    refuse_pyspark(value)
     what = f"`{name}` is" if name else "a column is"
     shown, hint = _meant(value, one=name is not None)
     raise PlanError("BAD_COLUMN", f"{what} given as {shown}, which is neither a column nor SQL text", hint=hint, site=here())

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, Self, TypeVar
 
 from headrace.errors import PlanError, here
+from headrace.ops.no_table import NoTable
 from headrace.plan import Node
-from headrace.words import Verbs
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class Handle(Verbs):
+class Handle(NoTable):
     """A stream as its verbs see it: its node, and the qualifier of its columns.
 
     An operator's file has its verbs as methods of a subclass, of which `Stream` is made.
     """
 
     __slots__ = ("_alias", "_node")
+
+    def __init_subclass__(cls) -> None:
+        """Verbs are called as users call them where Python names them, as in a TypeError: `Stream.join`, not by the class of their file."""
+        for name, method in vars(cls).items():
+            if isinstance(method, FunctionType) and Handle in cls.__bases__:
+                method.__module__, method.__qualname__ = f"{__package__}.stream", f"Stream.{name}"
 
     def __init__(self, node: Node, alias: str | None = None) -> None:
         self._node = node

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import headrace.ports as ports
 from headrace.errors import PlanError, here
+from headrace.expr import refuse_pyspark
 from headrace.ops.asking import UNSAID, Asking, asking, checked
 from headrace.ops.columns import column_name, duplicate, given, label
 from headrace.ops.facts.carried import Columns
@@ -234,6 +235,7 @@ def over_changes(lookup: Lookup) -> PlanError:
 
 def _keys(input: Node, table: Table, on: Any, alias: str | None) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
     """The keys of `on`, and the columns of the table that go by the name of the stream's."""
+    refuse_pyspark(on)
     given_names = [on] if isinstance(on, str) else list(on) if isinstance(on, Iterable) else []
     are_texts = all(isinstance(name, str) for name in (on.values() if isinstance(on, Mapping) else given_names))
     if not given_names or not are_texts:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from headrace.errors import HeadraceError, here
 from headrace.masking import leaving
@@ -13,7 +13,7 @@ from headrace.ops.source import source
 from headrace.ops.stream import Stream
 from headrace.ports import Source, source_class
 from headrace.ports.options import build, by_name
-from headrace.ports.registry import names_with
+from headrace.ports.registry import names_with, unnamed
 
 
 class Read:
@@ -28,6 +28,9 @@ class Read:
 
     def __dir__(self) -> list[str]:
         return list(names_with("Source"))
+
+    def __call__(self, *_: Any, **__: Any) -> NoReturn:
+        raise unnamed("Source")
 
     def __getattr__(self, connector: str) -> Callable[..., Stream]:
         if connector.startswith("_"):

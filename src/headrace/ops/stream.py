@@ -23,6 +23,7 @@ from headrace.ops.heavy_hitters import HeavyHittersVerb
 from headrace.ops.join import JoinVerb
 from headrace.ops.letters import OutputVerb
 from headrace.ops.lookup import LookupVerb
+from headrace.ops.no_table import NoTable
 from headrace.ops.process import Keys, key_by, processed
 from headrace.ops.project import ProjectVerbs
 from headrace.ops.sample import SampleVerb
@@ -38,7 +39,6 @@ from headrace.plan import Explanation, Node, Plan, explain, facts
 from headrace.plan.drawing import drawn
 from headrace.plan.meaning import asked
 from headrace.schema import Struct, parse_schema
-from headrace.words import Verbs
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -153,7 +153,7 @@ class Stream(
         return self._then(processed(Keys(self._node, ()), program_, order, time, inputs))
 
 
-class Grouped(Verbs):
+class Grouped(NoTable):
     """A stream with groups, to be followed by `agg`.
 
     >>> import headrace as hr
@@ -163,6 +163,7 @@ class Grouped(Verbs):
     """
 
     __slots__ = ("_groups",)
+    _called = "stream.group_by(...).agg(...)"
 
     def __init__(self, groups: aggregate.Groups) -> None:
         self._groups = groups
@@ -175,7 +176,7 @@ class Grouped(Verbs):
         return Stream(aggregate.agg(self._groups, columns, named))
 
 
-class Keyed(Verbs):
+class Keyed(NoTable):
     """A stream with keys, to be followed by `process`.
 
     >>> import headrace as hr
@@ -185,6 +186,7 @@ class Keyed(Verbs):
     """
 
     __slots__ = ("_keys",)
+    _called = "stream.key_by(...).process(...)"
 
     def __init__(self, keys: Keys) -> None:
         self._keys = keys

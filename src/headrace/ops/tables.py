@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
+from typing import Any, NoReturn
 
 from headrace.errors import PlanError, here
 from headrace.ops.asking import UNSAID, Asking, asking, checked
@@ -13,7 +13,7 @@ from headrace.ops.source import clean
 from headrace.plan.naming import valid_name
 from headrace.ports import Lookup, lookup_class
 from headrace.ports.options import build, flag
-from headrace.ports.registry import names_with
+from headrace.ports.registry import names_with, unnamed
 
 
 class Table:
@@ -52,6 +52,9 @@ class Tables:
 
     def __dir__(self) -> list[str]:
         return list(names_with("Lookup"))
+
+    def __call__(self, *_: Any, **__: Any) -> NoReturn:
+        raise unnamed("Lookup")
 
     def __getattr__(self, connector: str) -> Callable[..., Table]:
         if connector.startswith("_"):

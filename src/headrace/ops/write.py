@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from headrace.errors import HeadraceError, Site
 from headrace.ops.columns import label
@@ -15,7 +15,7 @@ from headrace.plan import Node
 from headrace.plan.naming import valid_name
 from headrace.ports import sink_class
 from headrace.ports.options import build
-from headrace.ports.registry import names_with
+from headrace.ports.registry import names_with, unnamed
 
 
 class Sink:
@@ -61,6 +61,9 @@ class Write:
 
     def __dir__(self) -> list[str]:
         return list(names_with("Sink"))
+
+    def __call__(self, *_: Any, **__: Any) -> NoReturn:
+        raise unnamed("Sink")
 
     def __getattr__(self, connector: str) -> Callable[..., Sink]:
         if connector.startswith("_"):

@@ -13,7 +13,8 @@ from headrace.packages import Packages
 from headrace.ports.lookup import Lookup
 from headrace.ports.sink import Sink
 from headrace.ports.source import Source
-from headrace.spelling import suggestion
+from headrace.spelling import listing, nearest
+from headrace.words import CONNECTORS
 
 GROUP = "headrace.connectors"
 
@@ -32,42 +33,72 @@ def connectors() -> dict[str, EntryPoint]:
 
 def source_class(name: str) -> type[Source]:
     """The class that reads from a connector."""
-    found = getattr(_module(name), "Source", None)
+    found = getattr(_module(name, "Source"), "Source", None)
     if found is None:
-        readable = ", ".join(names_with("Source"))
-        raise ConnectorError("UNKNOWN_CONNECTOR", f"{name} can only be written", hint=f"hr.read has: {readable}", site=here())
+        raise ConnectorError("UNKNOWN_CONNECTOR", f"{name} can only be written", hint=_those_of("Source"), site=here())
     return found  # type: ignore[no-any-return]  # an entry point says what it is by its name alone
 
 
 def sink_class(name: str) -> type[Sink]:
     """The class that writes to a connector."""
-    found = getattr(_module(name), "Sink", None)
+    found = getattr(_module(name, "Sink"), "Sink", None)
     if found is None:
-        writable = ", ".join(names_with("Sink"))
-        raise ConnectorError("UNKNOWN_CONNECTOR", f"{name} can only be read", hint=f".write has: {writable}", site=here())
+        raise ConnectorError("UNKNOWN_CONNECTOR", f"{name} can only be read", hint=_those_of("Sink"), site=here())
     return found  # type: ignore[no-any-return]  # an entry point says what it is by its name alone
 
 
 def lookup_class(name: str) -> type[Lookup]:
     """The class that looks rows up in a connector's tables."""
-    found = getattr(_module(name), "Lookup", None)
+    found = getattr(_module(name, "Lookup"), "Lookup", None)
     if found is None:
-        known = ", ".join(names_with("Lookup"))
-        raise ConnectorError("UNKNOWN_CONNECTOR", f"rows cannot be looked up in {name}", hint=f"hr.lookup has: {known}", site=here())
+        raise ConnectorError("UNKNOWN_CONNECTOR", f"rows cannot be looked up in {name}", hint=_those_of("Lookup"), site=here())
     return found  # type: ignore[no-any-return]  # an entry point says what it is by its name alone
 
 
+def unnamed(kind: str) -> ConnectorError:
+    """The error for a call of `hr.read`, `.write` or `hr.lookup` itself."""
+    example = f'{_PLACES[kind]}.files("folder", format="parquet")'
+    message = f"{_PLACES[kind]} was called without the name of a connector"
+    return ConnectorError("UNKNOWN_CONNECTOR", message, hint=f"write it with the name: {example}. {_those_of(kind)}", site=here())
+
+
+def _unknown(name: str, kind: str) -> ConnectorError:
+    """The error for a connector that is not there; it may be a format of one that is, or a word of PySpark's."""
+    if not connectors():
+        hint = 'installed are none: install headrace itself, "pip install -e ." in a copy of its repository'
+    else:
+        known = names_with(kind)
+        calls = [f'{one}(..., format="{name}")' for one in known if name in _formats(one, kind)]
+        calls += [call for call in CONNECTORS.get(name.lower(), ()) if call.partition("(")[0] in known]
+        near = nearest(name, known)
+        meant = f"write {listing(calls, 'or')}. " if calls else f"did you mean `{near}`? " if near else ""
+        hint = meant + _those_of(kind)
+    return ConnectorError("UNKNOWN_CONNECTOR", f"there is no connector `{name}`", hint=hint, site=here())
+
+
+_PLACES = {"Source": "hr.read", "Sink": ".write", "Lookup": "hr.lookup"}
+"""Where the classes of connectors are called."""
+
+
+def _those_of(kind: str) -> str:
+    return f"{_PLACES[kind]} has: {', '.join(names_with(kind))}"
+
+
+def _formats(name: str, kind: str) -> tuple[str, ...]:
+    """The formats that a class of a connector can be called with."""
+    return next((one.among for one in getattr(getattr(_loaded(name), kind), "declared", {}).values() if one.name == "format"), ())
+
+
+def _module(name: str, kind: str) -> ModuleType:
+    if name not in connectors():
+        raise _unknown(name, kind)
+    return _loaded(name)
+
+
 @cache
-def _module(name: str) -> ModuleType:
-    entry = connectors().get(name)
-    if entry is None:
-        has = ", ".join(connectors()) or 'none: install headrace itself, "pip install -e ." in a copy of its repository'
-        raise ConnectorError(
-            "UNKNOWN_CONNECTOR",
-            f"there is no connector `{name}`",
-            hint=suggestion(name, connectors(), f"Installed are: {has}"),
-            site=here(),
-        )
+def _loaded(name: str) -> ModuleType:
+    """The module of a connector that is installed."""
+    entry = connectors()[name]
     try:
         module: ModuleType = entry.load()
     except ImportError as cause:
@@ -101,7 +132,7 @@ def names_with(kind: str) -> tuple[str, ...]:
     found = []
     for name in connectors():
         try:
-            if hasattr(_module(name), kind):
+            if hasattr(_loaded(name), kind):
                 found.append(name)
         except ConnectorError:
             continue
@@ -113,7 +144,7 @@ def packages() -> dict[str, Packages]:
     found: dict[str, Packages] = {}
     for name in connectors():
         try:
-            needed: tuple[Packages, ...] = getattr(_module(name), "PACKAGES", ())
+            needed: tuple[Packages, ...] = getattr(_loaded(name), "PACKAGES", ())
         except ConnectorError:
             continue
         found |= {one.name or name: one for one in needed}

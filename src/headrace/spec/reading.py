@@ -30,7 +30,8 @@ def read(file: Path, environment: Mapping[str, str]) -> Value:
         root = yaml.compose(text, Loader=yaml.BaseLoader)
     except yaml.MarkedYAMLError as problem:
         what = ", ".join(part for part in (problem.context, problem.problem) if part)
-        raise _syntax(what, reader.place(problem.problem_mark or problem.context_mark), _QUOTES) from None
+        mark = problem.problem_mark or problem.context_mark
+        raise _syntax(what, reader.place(mark), _TABS if reader.tab(mark) else _QUOTES) from None
     except yaml.YAMLError as problem:
         raise _syntax(str(problem).partition("\n")[0], Site(path, 1), _QUOTES) from None
     if root is None:
@@ -55,6 +56,11 @@ class _Reader:
     def at(self, line: int, column: int) -> Site:
         """A place by its line and column, counted from 0."""
         return Site(self.path, line + 1, self.lines[line].strip() if line < len(self.lines) else "", column + 1)
+
+    def tab(self, mark: Any) -> bool:
+        """Whether a tab stands at a place, or indents its line."""
+        line = self.lines[mark.line] if mark.line < len(self.lines) else ""
+        return line[mark.column : mark.column + 1] == "\t" or "\t" in line[: len(line) - len(line.lstrip())]
 
     def value(self, node: Any) -> Value:
         """The value of a node; one that an alias names again is the same value."""
@@ -117,6 +123,9 @@ class _Reader:
 
 
 _QUOTES = "a text with `: `, ` #` or, inside {...}, `${` in it needs quotes, or `|` and lines of its own"
+
+
+_TABS = "YAML takes no tabs in front of keys, values and the signs of lists: write spaces in place of the tab"
 
 
 def _syntax(what: str, site: Site, hint: str = "`headrace docs yaml` says how a job is written") -> PlanError:

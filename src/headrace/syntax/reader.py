@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +17,37 @@ _VIOLATIONS = {
     ("FAIL",): "fail",
     ("KEEP", "ROW"): "keep",
 }
+# How statements begin that can stand nowhere in another one, and what they may not stand behind to be one.
+_KINDS = r"(SOURCE|LOOKUP|VIEW|FUNCTION|SINK)\s+[\w`]"
+_SECOND = re.compile(
+    rf"CREATE\s+(OR\s+REPLACE\s+)?((TEMPORARY|INCREMENTAL)\s+)*{_KINDS}|DROP\s+{_KINDS}|INSERT\s+INTO\s+[\w`]|SET\s+['\w.]+\s*=",
+    re.IGNORECASE,
+)
+_OPEN = frozenset(
+    (
+        *(
+            "SELECT",
+            "DISTINCT",
+            "ALL",
+            "AS",
+            "BY",
+            "WHERE",
+            "HAVING",
+            "AND",
+            "OR",
+            "NOT",
+            "ON",
+            "WHEN",
+            "THEN",
+            "ELSE",
+            "CASE",
+            "IN",
+            "LIKE",
+        ),
+        *("BETWEEN", "FROM", "JOIN", "EXPLAIN", "EXTENDED"),
+    )
+)
+_SIGNS = "(,.=<>+-*/%|&^~!:"
 _WATERMARK = "WATERMARK FOR ts AS ts - INTERVAL '5' SECONDS"
 
 
@@ -89,6 +121,25 @@ class Reader:
         """Complain of what stands behind the statement."""
         if self._token() is not None:
             raise self.wrong(f"the statement is at its end before `{self.word}`", self.form or "put a semicolon between two statements")
+
+    def refuse_second(self) -> None:
+        """Complain of a statement that begins inside of this one: the semicolon in front of it is missing."""
+        for at in range(1, len(self._tokens)):
+            last, token = self._tokens[at - 1], self._tokens[at]
+            ended = string(last) or (str(last.text).upper() not in _OPEN and str(last.text)[-1:] not in _SIGNS)
+            if ended and not string(token) and _SECOND.match(self._whole.script, token.start):
+                raise self.second(at)
+
+    def second(self, at: int | None = None) -> PlanError:
+        """The error for a statement that begins at a token, or at the next, without a semicolon in front of it."""
+        at = self._at if at is None else at
+        end = self._tokens[at - 1].end
+        return PlanError(
+            "BAD_STATEMENT",
+            f"there is no semicolon behind this statement, and `{self._word(self._tokens[at]).split()[0]}` begins another",
+            hint="put a semicolon between two statements",
+            site=Part(self._whole.script, self._whole.file, end, end + 1).site,
+        )
 
     def name(self, what: str) -> str:
         token = self._token()

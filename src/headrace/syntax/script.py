@@ -52,6 +52,7 @@ CONSTRAINT = "CREATE VIEW name (CONSTRAINT positive EXPECT (amount >= 0) ON VIOL
 
 KINDS = ("SOURCE", "LOOKUP", "VIEW", "FUNCTION", "SINK")
 SHOWN = ("SOURCES", "LOOKUPS", "VIEWS", "TABLES", "FUNCTIONS", "SINKS", "SETTINGS", "CONNECTORS")
+_BEGIN = tuple(dict.fromkeys(words.split()[0] for words in FORMS))
 _QUERIES = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "(")
 
 
@@ -149,6 +150,7 @@ def _unclosed(whole: Part) -> Part:
 
 
 def _statement(given: Reader) -> Statement:
+    given.refuse_second()
     if given.next in _QUERIES:
         given.form = FORMS["SELECT"]
         return Select(given.part, given.rest())
@@ -156,11 +158,12 @@ def _statement(given: Reader) -> Statement:
         if given.takes(*words.split()):
             given.form = FORMS.get(words, "")
             made = read(given)
+            if given.next in _BEGIN:
+                raise given.second()
             given.ends()
             return made
     given.form = ""
-    begin = list(dict.fromkeys(words.split()[0] for words in FORMS))
-    hint = suggestion(given.next, begin, f"a statement begins with {', '.join(begin)}", shown="{}")
+    hint = suggestion(given.next, _BEGIN, f"a statement begins with {', '.join(_BEGIN)}", shown="{}")
     raise given.wrong(f"no statement begins with `{given.word}`", hint)
 
 

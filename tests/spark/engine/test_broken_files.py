@@ -163,6 +163,43 @@ def test_every_format_fails_with_the_files_name(tmp_path: Path, format: str, dam
     assert found.value.message.startswith(f"the file {tmp_path}/{format}/a b{ending} is broken: ")
 
 
+CSV = b"n,text\n1,one\n"
+JSON = b'{"n": 1, "text": "one"}\n'
+
+
+@pytest.mark.parametrize(
+    ("format", "make", "there", "right"),
+    [
+        ("parquet", lambda: JSON, "JSON", "json"),
+        pytest.param("parquet", lambda: CSV, "text, such as CSV", "csv", marks=pytest.mark.full),
+        pytest.param("parquet", lambda: orced(0), "ORC", "orc", marks=pytest.mark.full),
+        ("orc", lambda: parquet(0), "Parquet", "parquet"),
+        pytest.param("orc", lambda: JSON, "JSON", "json", marks=pytest.mark.full),
+        ("avro", lambda: b"\xef\xbb\xbf [" + JSON + b"]", "JSON", "json"),
+    ],
+)
+def test_a_file_of_another_format(tmp_path: Path, format: str, make: Callable[[], bytes], there: str, right: str) -> None:
+    """Where the first bytes say so, in a run, where columns are looked for, and in a dead letter."""
+    (tmp_path / format).mkdir()
+    (tmp_path / format / "1.data").write_bytes(make())
+    hint = (
+        f'if its source reads files of {there}, give it format="{right}"; if not, put a whole copy of the file in its place, '
+        'or read without it: broken_files="skip".'
+    )
+    for fails in (
+        lambda: job(tmp_path, [format], "fail").run(checkpoint=tmp_path / "ck", progress=False),
+        lambda: hr.read.files(tmp_path / format, format=format),
+    ):
+        with pytest.raises(hr.HeadraceError) as found:
+            fails()
+        assert (found.value.code, found.value.hint) == ("FILE_BROKEN", hint)
+        assert found.value.message.startswith(f"the file {tmp_path}/{format}/1.data is broken: ")
+        assert found.value.message.endswith(f"; its first bytes are those of {there}")
+    summary = job(tmp_path, [format], "skip").run(checkpoint=tmp_path / "ck", progress=False)
+    [letter] = [letter for folder in summary.dead_letters for letter in lines(Path(folder))]
+    assert letter["reason"].endswith(f"; its first bytes are those of {there}")
+
+
 @pytest.mark.parametrize("format", ["parquet", "json"])
 def test_columns_cannot_be_found_in_it(tmp_path: Path, format: str) -> None:
     ending, make = MADE[format]

@@ -217,3 +217,21 @@ def test_what_spark_submit_was_told_wins(tmp_path: Path) -> None:
     done = subprocess.run([submit, *told, script], env=environment, cwd=tmp_path, capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == ["HERE local[1] Europe/Berlin false", "[('a', 1)]"]
+
+
+def test_pandas_3_is_a_matter_of_those_who_use_it() -> None:
+    """For its first call into the JVM, PySpark imports its tests, which warn of pandas 3."""
+    script = """
+        import warnings
+        import pandas
+        pandas.__version__ = "3.0.0"
+        warnings.simplefilter("always")
+        import headrace as hr
+        spark = hr.session()
+        print("started", flush=True)
+        spark.range(2).toPandas()
+    """
+    done = run(script)
+    assert done.stdout == "started\n", done.stderr
+    warned = [line for line in done.stderr.splitlines() if "PySpark does not yet fully support pandas" in line]
+    assert len(warned) == 1 and "/pyspark/testing/utils.py" not in warned[0], done.stderr

@@ -129,7 +129,8 @@ def test_table_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_argument_that_does_not_fit() -> None:
     check_error(
         """
-        BAD_SETTING: the setting partitions in an argument: 0 does not fit: it is a whole number from 1 to 100,000
+        BAD_SETTING: `partitions` cannot be 0: it is a whole number from 1 to 100,000
+          at test_engine.py:*: lambda: settings("fraud", partitions=0),
           hint: write a whole number from 1 to 100,000. All settings: headrace docs settings
           more: headrace error BAD_SETTING
         """,
@@ -141,7 +142,7 @@ def test_variable_that_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADRACE_PROGRESS", "maybe")
     check_error(
         """
-        BAD_SETTING: the setting progress in the environment: 'maybe' does not fit: it is true or false
+        BAD_SETTING: the setting progress in the environment cannot be 'maybe': it is true or false
           hint: write true or false. All settings: headrace docs settings
           more: headrace error BAD_SETTING
         """,
@@ -152,7 +153,8 @@ def test_variable_that_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_duration_that_cannot_be_read() -> None:
     check_error(
         """
-        BAD_SETTING: the setting every in an argument: it cannot be 'soon': it is not numbers with units
+        BAD_SETTING: `every` cannot be 'soon': it is not numbers with units
+          at test_engine.py:*: lambda: settings("fraud", every="soon"),
           hint: write "10 seconds", or 10 for so many seconds, at most 365 days; 0 begins an epoch as soon as the last has ended. All settings: headrace docs settings
           more: headrace error BAD_SETTING
         """,
@@ -176,7 +178,8 @@ def test_unknown_setting_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_checkpoint_on_another_file_system() -> None:
     check_error(
         """
-        BAD_SETTING: the setting checkpoint in an argument: 's3://bucket/fraud' does not fit: a checkpoint lies on a file system of this machine for now, so it is a path and no URI
+        BAD_SETTING: `checkpoint` cannot be 's3://bucket/fraud': a checkpoint lies on a file system of this machine for now, so it is a path and no URI
+          at test_engine.py:*: lambda: settings("fraud", checkpoint="s3://bucket/fraud"),
           hint: name a folder on a disk of this machine. All settings: headrace docs settings
           more: headrace error BAD_SETTING
         """,
@@ -287,7 +290,7 @@ def test_a_flag_that_is_neither_true_nor_false() -> None:
 def test_numbers_that_are_none(name: str, values: list[Any]) -> None:
     for value in values:
         if value is not None:
-            with pytest.raises(hr.HeadraceError, match=f"BAD_SETTING: the setting {name} in an argument"):
+            with pytest.raises(hr.HeadraceError, match=f"BAD_SETTING: `{name}` cannot be "):
                 settings("fraud", **{name: value})
 
 

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+import headrace as hr
 from headrace.spec.build import build
 from headrace.spec.document import document
 from headrace.spec.verbs import verbs
-from tests.installed import ALL
+from tests.installed import READABLE
 from tests.unit.errors import check_error
 from tests.unit.spec.conftest import Write
 
@@ -51,6 +52,28 @@ def test_no_yaml(job: Made) -> None:
           more: headrace error YAML_SYNTAX
         """,
         job("job: a: b\n"),
+    )
+
+
+def test_a_tab_is_no_indent(job: Made) -> None:
+    for text, line, column in (
+        ("job: fraud\nsources:\n\tcharges: {connector: files}\n", 3, 1),
+        ("job: fraud\nsources:\n  charges:\n    connector: files\n  \tpath: in\n", 5, 3),
+        ("job: fraud\nsources:\n  charges:\tfiles\n", 3, 11),
+        ("job: fraud\nchecks:\n  -\tview: v\n", 3, 4),
+    ):
+        with pytest.raises(hr.HeadraceError) as raised:
+            job(text)()
+        assert raised.value.hint == "YAML takes no tabs in front of keys, values and the signs of lists: write spaces in place of the tab"
+        assert raised.value.site is not None and (raised.value.site.line, raised.value.site.column) == (line, column)
+    check_error(
+        """
+        YAML_SYNTAX: this cannot be read: while scanning for the next token, found character '\\t' that cannot start any token
+          at job.yaml:2:1: path: in
+          hint: YAML takes no tabs in front of keys, values and the signs of lists: write spaces in place of the tab
+          more: headrace error YAML_SYNTAX
+        """,
+        job("job:\n\tpath: in\n"),
     )
 
 
@@ -191,7 +214,7 @@ def test_a_connector_that_does_not_exist(job: Made) -> None:
         f"""
         UNKNOWN_CONNECTOR: there is no connector `fils`
           at job.yaml:3:24: charges: {{connector: fils, path: in}}
-          hint: did you mean `files`? Installed are: {ALL}
+          hint: did you mean `files`? hr.read has: {READABLE}
           more: headrace error UNKNOWN_CONNECTOR
         """,
         job(source("{connector: fils, path: in}")),

@@ -11,7 +11,7 @@ from headrace.plan import Plan
 from headrace.settings import settings
 from headrace.sql.catalogue import Catalogue
 from headrace.syntax.script import statements
-from tests.installed import ALL, WRITABLE
+from tests.installed import READABLE, WRITABLE
 from tests.unit.errors import check_error
 
 CHARGES = "CREATE SOURCE charges (card STRING) WITH (connector = 'files', path = 'in', format = 'json');"
@@ -72,7 +72,7 @@ def test_what_a_script_says_of_runs_gives_way(monkeypatch: pytest.MonkeyPatch, t
     assert (settings("x", said).every, settings("x", said).partitions) == (2000, 4)
     check_error(
         """
-        BAD_SETTING: the setting partitions in the script: '0' does not fit: it is a whole number from 1 to 100,000
+        BAD_SETTING: the setting partitions in the script cannot be '0': it is a whole number from 1 to 100,000
           hint: write a whole number from 1 to 100,000. All settings: headrace docs settings
           more: headrace error BAD_SETTING
         """,
@@ -140,7 +140,7 @@ def test_a_sink_that_nothing_is_written_to() -> None:
         ("CREATE SINK s WITH (connector = 'memory', mode = 'change')", "BAD_OPTION", "write.memory: mode cannot be 'change'", "did you mean 'changes'? It is one of: append, upsert, changes"),
         ("CREATE SOURCE s (a strin) WITH (connector = 'files', path = 'x', format = 'json')", "BAD_TYPE", "the schema `a strin` cannot be read: there is no type `strin`, did you mean `string`?", 'a schema looks like "card string, amount decimal(10,2), ts timestamp"'),
         ("CREATE SOURCE s (WATERMARK FOR value AS value) WITH (connector = 'rate', rows_per_second = 1)", "WATERMARK_TYPE", "the column of a watermark is a timestamp, and `value` of s is bigint", "give it the type timestamp in the schema: value timestamp"),
-        ("CREATE SOURCE s WITH (connector = 'xyz')", "UNKNOWN_CONNECTOR", "there is no connector `xyz`", f"Installed are: {ALL}"),
+        ("CREATE SOURCE s WITH (connector = 'xyz')", "UNKNOWN_CONNECTOR", "there is no connector `xyz`", f"hr.read has: {READABLE}"),
     ],
 )  # fmt: skip
 def test_errors_of_others_name_the_statement(text: str, code: str, message: str, hint: str) -> None:

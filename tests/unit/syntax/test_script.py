@@ -177,6 +177,41 @@ def test_what_cannot_be_read(text: str, message: str, place: str, hint: str) -> 
     check_error("\n".join([*expected, "  more: headrace error BAD_STATEMENT"]), lambda: statements(text, "job.sql"))
 
 
+@pytest.mark.parametrize(
+    ("text", "word", "place"),
+    [
+        ("CREATE SOURCE a (x INT) WITH (connector = 'files')\nCREATE SINK o WITH (connector = 'console');", "CREATE", "1:50"),
+        ("SELECT 1; CREATE SINK o WITH (connector = 'console')\n-- the rows\nINSERT INTO o SELECT 1", "INSERT", "1:52"),
+        ("INSERT INTO a SELECT x FROM t\n\nINSERT INTO b SELECT x FROM t", "INSERT", "1:29"),
+        ("CREATE VIEW v AS SELECT 1\nCREATE OR REPLACE VIEW w AS SELECT 2", "CREATE", "1:25"),
+        ("CREATE FUNCTION f(x INT) RETURNS INT RETURN x + 1\nCREATE VIEW v AS SELECT f(1)", "CREATE", "1:49"),
+        ("SET every = 5 seconds\nSET job = 'x'", "SET", "1:21"),
+        ("SET job = 'x'\nRUN", "RUN", "1:13"),
+        ("DROP VIEW v DROP VIEW w", "DROP", "1:11"),
+        ("SHOW SOURCES\nSHOW SINKS", "SHOW", "1:12"),
+    ],
+)
+def test_a_semicolon_that_is_missing(text: str, word: str, place: str) -> None:
+    check_error(
+        f"""
+        BAD_STATEMENT: there is no semicolon behind this statement, and `{word}` begins another
+          at job.sql:{place}: {text.partition(chr(10))[0]}
+          hint: put a semicolon between two statements
+          more: headrace error BAD_STATEMENT
+        """,
+        lambda: statements(text, "job.sql"),
+    )
+
+
+def test_words_of_statements_within_others() -> None:
+    texts = (
+        "SELECT a,\n create source FROM t",
+        "SELECT set, `CREATE SINK o`, 'INSERT INTO b' FROM t -- CREATE VIEW v",
+        "CREATE VIEW v AS SELECT set = 1 AS x FROM create",
+    )
+    assert [len(statements(text)) for text in texts] == [1, 1, 1]
+
+
 def test_the_error_of_a_statement_is_whole() -> None:
     check_error(
         """

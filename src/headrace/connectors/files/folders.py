@@ -157,5 +157,5 @@ def broken(session: SparkSession, problem: Exception) -> HeadraceError | None:
     found = {} if java is None else json.loads(jvm(session).headrace.query.Trouble.json(java))
     if found.get("condition") != "FILE_BROKEN":
         return None
-    hint = 'put a whole copy of it in its place, or give the schema: schema="card string, amount double"'
+    hint = found["hint"] or 'put a whole copy of it in its place, or give the schema: schema="card string, amount double"'
     return HeadraceError("FILE_BROKEN", found["message"], hint=hint, site=here())

@@ -34,7 +34,7 @@ object Trouble {
     out.put("trace", trace(e))
     out.put("node", ours.map(_.node).orNull)
     out.put("site", ours.map(_.site).orNull)
-    out.put("hint", ours.map(_.hint).orNull)
+    out.put("hint", ours.orElse(broken).map(_.hint).orNull)
     mapper.writeValueAsString(out)
   }
 

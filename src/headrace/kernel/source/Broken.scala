@@ -22,19 +22,33 @@ import org.apache.spark.util.SerializableConfiguration
 object Broken {
   val Code = "FILE_BROKEN"
   private val Empty = "it has no bytes"
+  private val Unread = "Could not read file: "
 
   /** A failure to read a file, as that of the file if it is broken. */
   def failure(chain: Seq[Throwable]): Option[HeadraceKernelException] =
     for {
-      failed <- chain.collectFirst { case e: SparkThrowable if e.getCondition != null && e.getCondition.startsWith("FAILED_READ_FILE") => e }
-      text <- Option(failed.getMessageParameters.get("path"))
+      (e, file) <- chain.collectFirst(ofFile)
+      text <- Option(file)
       session <- SparkSession.getActiveSession.orElse(SparkSession.getDefaultSession)
       conf = Inside.hadoop(session, AnyNames.settings)
       path <- located(text, conf)
-      if ofContent(failed.asInstanceOf[Throwable]) && readable(path, conf)
-    } yield error(shown(path), said(failed.asInstanceOf[Throwable]))
+      if ofContent(e) && readable(path, conf)
+    } yield Beginning.another(path, conf, causes(e)) match {
+      case Some(format) => new HeadraceKernelException(Code, broken(shown(path), s"${said(e)}; ${format.said}"), hint = format.cure)
+      case None => error(shown(path), said(e))
+    }
 
-  def error(file: String, why: String): HeadraceKernelException = new HeadraceKernelException(Code, s"the file $file is broken: $why")
+  /** What Spark says of a file that it cannot read, with the file. Of one whose columns it looks for in Avro it does so without a condition. */
+  private val ofFile: PartialFunction[Throwable, (Throwable, String)] = {
+    case e: SparkThrowable if e.getCondition != null && e.getCondition.startsWith("FAILED_READ_FILE") =>
+      (e.asInstanceOf[Throwable], e.getMessageParameters.get("path"))
+    case e: SparkThrowable if e.getCondition == null && e.getMessage != null && e.getMessage.startsWith(Unread) =>
+      (e.asInstanceOf[Throwable], e.getMessage.stripPrefix(Unread))
+  }
+
+  def error(file: String, why: String): HeadraceKernelException = new HeadraceKernelException(Code, broken(file, why))
+
+  private def broken(file: String, why: String): String = s"the file $file is broken: $why"
 
   /** Whether a file of no bytes is one cut off: all but plain text have some in any case. */
   def whereEmpty(path: Path, isText: Boolean, conf: Configuration): Boolean = !isText || new CompressionCodecFactory(conf).getCodec(path) != null
@@ -72,7 +86,8 @@ object Broken {
         case e: TaskKilledException => throw e
         case NonFatal(e) => Some(e)
       }
-    for (first <- tried() if ofContent(first) && readable(path, conf); again <- tried()) yield said(again)
+    for (first <- tried() if ofContent(first) && readable(path, conf); again <- tried())
+      yield said(again) + Beginning.another(path, conf, causes(again)).fold("")(format => s"; ${format.said}")
   }
 
   /** Not the absence of the file, and not columns that it has in other types than was said. */

@@ -1,0 +1,55 @@
+package headrace.source
+
+import java.nio.charset.StandardCharsets.{ISO_8859_1, UTF_8}
+
+import scala.util.Using
+import scala.util.control.NonFatal
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+
+/** What the first bytes of a file say of its format: a file that cannot be read in one may be whole, and of another. */
+private[source] final case class Beginning(format: String, name: String) {
+  def said: String = s"its first bytes are those of $name"
+  def cure: String =
+    s"""if its source reads files of $name, give it format="$format"; if not, put a whole copy of the file in its place, or read without it: broken_files="skip"."""
+}
+
+private[source] object Beginning {
+  private val Length = 512
+  private val Binary = Seq(
+    "PAR1" -> Beginning("parquet", "Parquet"),
+    "ORC" -> Beginning("orc", "ORC"),
+    "Obj\u0001" -> Beginning("avro", "Avro"))
+  private val Libraries = Seq("org.apache.parquet." -> "parquet", "org.apache.orc." -> "orc", "org.apache.avro." -> "avro")
+
+  /** The format of a file that failed, where the reader is of another one; a reader of lines is of none, as it takes any bytes. */
+  def another(path: Path, conf: Configuration, failures: Seq[Throwable]): Option[Beginning] =
+    for (format <- reader(failures); found <- of(path, conf) if found.format != format) yield found
+
+  /** The format of the reader that failed, by the library that it is made of. */
+  private def reader(failures: Seq[Throwable]): Option[String] =
+    failures.reverseIterator
+      .flatMap(_.getStackTrace)
+      .flatMap(frame => Libraries.collectFirst { case (library, format) if frame.getClassName.startsWith(library) => format })
+      .nextOption()
+
+  private def of(path: Path, conf: Configuration): Option[Beginning] =
+    try {
+      val bytes = new Array[Byte](Length)
+      val read = Using.resource(path.getFileSystem(conf).open(path))(_.readNBytes(bytes, 0, Length))
+      said(bytes.take(read))
+    } catch { case NonFatal(_) => None }
+
+  private def said(bytes: Array[Byte]): Option[Beginning] = {
+    val start = new String(bytes, ISO_8859_1)
+    Binary.collectFirst { case (magic, format) if start.startsWith(magic) => format }.orElse {
+      val isText = bytes.nonEmpty && bytes.forall(byte => byte < 0 || byte >= ' ' || "\t\r\n".contains(byte.toChar))
+      Option.when(isText)(if ("{[".contains(first(bytes))) Beginning("json", "JSON") else Beginning("csv", "text, such as CSV"))
+    }
+  }
+
+  /** The first character that is no blank; a byte order mark is one. */
+  private def first(bytes: Array[Byte]): Char =
+    new String(bytes, UTF_8).find(char => !char.isWhitespace && char != '\uFEFF').getOrElse('-')
+}

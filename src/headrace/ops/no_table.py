@@ -1,0 +1,56 @@
+"""What Python asks of a table or a list, and a stream cannot answer: its rows are there only when a job runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+
+from headrace.errors import PlanError, here
+from headrace.words import Verbs
+
+
+class NoTable(Verbs):
+    """What has verbs, and no rows to index, count or loop over. `_called` is how its errors call the stream whose rows are meant."""
+
+    __slots__ = ()
+    _called: ClassVar[str] = "stream"
+
+    if not TYPE_CHECKING:  # a checker of types is to find these uses itself
+
+        def __getitem__(self, wanted: Any) -> NoReturn:
+            raise _no_table(f"it has no [{_shown(wanted)}]", _item_cure(wanted, self._called))
+
+        def __iter__(self) -> NoReturn:
+            cure = f"hr.collect({self._called}).rows() has them, after a run to the end of the input; hr.show({self._called}) prints them"
+            raise _no_table("it has no rows to loop over", cure)
+
+        def __len__(self) -> NoReturn:
+            kept = f'{self._called}.group_by().agg(n="count(*)") keeps their number'
+            cure = f"{kept}; len(hr.collect({self._called})) is it at the end of the input"
+            raise _no_table("it has no rows to count", cure)
+
+        def __contains__(self, item: object) -> NoReturn:
+            raise _no_table("Python cannot look into it with `in`", f"the names of its columns are {self._called}.columns")
+
+    def __bool__(self) -> NoReturn:
+        cure = f"whether there is one: `is not None`; whether it has rows at the end of its input: len(hr.collect({self._called})) > 0"
+        raise _no_table("it is neither empty nor not, and Python cannot decide on it", cure)
+
+
+def _no_table(why: str, cure: str) -> PlanError:
+    message = f"a stream is the description of rows to come, and no table: {why}"
+    return PlanError("NOT_A_TABLE", message, hint=cure, site=here())
+
+
+def _shown(wanted: Any) -> str:
+    return repr(wanted) if isinstance(wanted, str | int | list | tuple) else "..."
+
+
+def _item_cure(wanted: Any, called: str) -> str:
+    """What to write instead of [...]: pandas and PySpark take columns by it, and Python rows."""
+    if isinstance(wanted, str):
+        return f'the column is hr.col("{wanted}"), or its name in a text of SQL; a stream of it alone is {called}.select("{wanted}")'
+    if isinstance(wanted, list | tuple) and wanted and all(isinstance(name, str) for name in wanted):
+        return f"write {called}.select({', '.join(repr(name) for name in wanted)})".replace("'", '"')
+    if isinstance(wanted, int | slice):
+        return f"rows are there after a run to the end of the input: hr.collect({called}).rows()[...]"
+    return f'columns are taken by {called}.select("a", "b"), rows by {called}.filter("a > 3")'
