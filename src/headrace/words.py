@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +59,18 @@ FUNCTIONS = frozenset(
     )
 )
 """Functions of Spark that `pyspark.sql.functions` makes a habit of."""
+
+
+_WINDOWS = {
+    "window": 'windows are made in front of it: .window(hr.tumble("ts", "1 minute")), which adds window_start and window_end',
+    "session_window": 'sessions are made in front of it: .window(hr.sessions("ts", "1 minute", per="card")), which adds window_start and window_end',
+}
+
+
+def windows_cure(text: str) -> str | None:
+    """What to write instead of an expression that calls Spark's `window` or `session_window`; None for another one."""
+    called = re.search(r"(?i)(?<![\w.`])(session_window|window)\s*\(", text)
+    return _WINDOWS[called[1].lower()] if called else None
 
 
 def meant(word: str, known: Iterable[str]) -> str | None:

@@ -13,6 +13,7 @@ from headrace.jvm.messages import sentence
 from headrace.jvm.session import unregistered
 from headrace.schema import Struct
 from headrace.spelling import suggestion
+from headrace.words import windows_cure
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ def _bad_syntax(fault: Fault) -> Words:
     return (
         "BAD_SYNTAX",
         f"{fault.node}: Spark cannot read `{fault.text}`{where}",
-        "a text is one Spark SQL expression; hr.lit(...) is the text itself",
+        windows_cure(fault.text) or "a text is one Spark SQL expression; hr.lit(...) is the text itself",
     )
 
 
@@ -135,6 +136,10 @@ def _cell_type(fault: Fault) -> Words:
     if holds in _WHOLE and re.match("DECIMAL|DOUBLE|FLOAT", found):
         cure = f'.cast("{holds.lower()}") cuts off the digits behind the point; or give the cell this type'
     return "WRONG_TYPE", f"{fault.node}: {sentence(fault.message)}{_in(fault)}", cure + literal
+
+
+def _per_row(hint: str) -> Callable[[Fault], Words]:
+    return lambda fault: _says("NOT_PER_ROW", windows_cure(fault.text) or hint)(fault)
 
 
 def _says(code: str, hint: str | None = None) -> Callable[[Fault], Words]:
@@ -227,10 +232,10 @@ _WORDS: Mapping[str, Callable[[Fault], Words]] = {
     "WATERMARK_COLUMN_MISSING": _says("UNKNOWN_COLUMN"),
     "TIME_COLUMN_MISSING": _says("UNKNOWN_COLUMN", "time= names a column that the program emits"),
     "AGGREGATE_IN_ROW_EXPRESSION": _says("NOT_PER_ROW", _MANY_ROWS),
-    "WINDOW_IN_ROW_EXPRESSION": _says("NOT_PER_ROW", _WINDOW),
-    "GENERATOR_IN_ROW_EXPRESSION": _says("NOT_PER_ROW", _PER_ROW),
-    "SUBQUERY_IN_ROW_EXPRESSION": _says("NOT_PER_ROW", _PER_ROW),
-    "NOT_A_ROW_EXPRESSION": _says("NOT_PER_ROW", _PER_ROW),
+    "WINDOW_IN_ROW_EXPRESSION": _per_row(_WINDOW),
+    "GENERATOR_IN_ROW_EXPRESSION": _per_row(_PER_ROW),
+    "SUBQUERY_IN_ROW_EXPRESSION": _per_row(_PER_ROW),
+    "NOT_A_ROW_EXPRESSION": _per_row(_PER_ROW),
     "INTERNAL": _says("INTERNAL", "this is a fault of headrace; please report it."),
     "MISSING_GROUP_BY": _no_aggregate(_OUTSIDE),
     "NOT_AN_AGGREGATE": _no_aggregate(),
