@@ -112,15 +112,30 @@ def _no_hash(fault: Fault) -> Words:
 def _cast(fault: Fault) -> str | None:
     """The cure for operands that do not fit, where it is known what was meant."""
     of = fault.parameters
-    types = " ".join(of.get(name, "") for name in ("left", "right", "inputType", "actualDataType", "requiredType"))
+    types = " ".join(of.get(name, "") for name in ("left", "right", "inputType", "dataType", "actualDataType", "requiredType"))
     written = of.get("sqlExpr", "")
     if "BOOLEAN" in types and re.search(r"\b(AND|OR)\b", written):
         return AROUND
-    if re.search(r"TIMESTAMP|INTERVAL DAY", types) and re.search(r'"(TINYINT|SMALLINT|INT|BIGINT|DOUBLE|FLOAT|DECIMAL\b.*?)"', types):
-        return "a length of time is hr.seconds(60), hr.minutes(5), hr.hours(1) or hr.days(1), in SQL INTERVAL '60' SECOND"
+    # Of operators alone: a function's text may have some inside.
+    number = written.startswith(("(", '"(')) and re.search(r'"(TINYINT|SMALLINT|INT|BIGINT|DOUBLE|FLOAT|DECIMAL\b.*?)"', types)
+    if number and re.search(_COMPARES, written):
+        return _TIMES.get(next((kind for kind in _TIMES if f'"{kind}' in types), ""))
+    if number and re.search(r"TIMESTAMP|INTERVAL DAY", types) and re.search(r" [-+] ", written):
+        return _LENGTH
     if '"STRING"' in types and re.search(r" \+ ", written):
         return "texts are put together by hr.f.concat(...), in SQL concat(a, b)"
     return None
+
+
+_COMPARES = r"(?i) ([<>]=?|=|<=>|IN|BETWEEN) "
+
+_LENGTH = "a length of time is hr.seconds(60), hr.minutes(5), hr.hours(1) or hr.days(1), in SQL INTERVAL '60' SECOND"
+
+_TIMES = {
+    "TIMESTAMP": "a time is datetime(2026, 1, 1), in SQL TIMESTAMP'2026-01-01 00:00:00', or timestamp_seconds(...) of seconds since 1970",
+    "DATE": "a date is date(2026, 1, 1), in SQL DATE'2026-01-01', or date_from_unix_date(...) of days since 1970",
+    "INTERVAL": _LENGTH,
+}
 
 
 def _wrong_arguments(fault: Fault) -> Words:

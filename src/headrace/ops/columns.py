@@ -76,9 +76,7 @@ def unknown(node: Node, name: str, *, meant_as_text: bool = False) -> PlanError:
     return PlanError("UNKNOWN_COLUMN", f"no column `{name}` in {label(node)}", hint=hint, site=here())
 
 
-def given(
-    node: Node, columns: Sequence[Any], named: dict[str, Any], alias: str | None, *, aliases: bool = True
-) -> tuple[Expression, ...]:
+def given(node: Node, columns: Sequence[Any], named: dict[str, Any], alias: str | None, *, aliases: bool = True) -> tuple[Expression, ...]:
     """What a verb was given as expressions over a node's columns, `"*"` spread out, the stream's alias taken off, names checked.
 
     `aliases`: a text may name its column with AS. Where a name means nothing, the text stays whole, and Spark refuses it.

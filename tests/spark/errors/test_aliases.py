@@ -12,7 +12,9 @@ from pyspark.sql import SparkSession
 import headrace as hr
 from tests.unit.errors import check_error
 
-charges = hr.read.memory([("a", 1, None), ("b", 9, None)], "card string, amount int, ts timestamp", name="charges").watermark("ts", "0 seconds")
+charges = hr.read.memory([("a", 1, None), ("b", 9, None)], "card string, amount int, ts timestamp", name="charges").watermark(
+    "ts", "0 seconds"
+)
 rates = hr.read.memory([], "card string, rate int, since timestamp", name="rates").watermark("since", "0 seconds")
 cards = hr.lookup.files("cards.csv", format="csv", schema="id string, most int", name="cards")
 
@@ -126,7 +128,9 @@ def test_an_expression_of_python_may_keep_its_name(spark: SparkSession) -> None:
     assert hr.collect(charges.filter(price > 4).top(1, by=price.desc()).select("card")).rows() == [("b",)]
 
 
-@pytest.mark.parametrize("step", ["top: {n: 1, by: amount descending}", "select: [{n: amount descending}]", "select: [{n: amount AS descending}]"])
+@pytest.mark.parametrize(
+    "step", ["top: {n: 1, by: amount descending}", "select: [{n: amount descending}]", "select: [{n: amount AS descending}]"]
+)
 def test_yaml(spark: SparkSession, tmp_path: Path, step: str) -> None:
     file = tmp_path / "job.yaml"
     file.write_text(
@@ -140,5 +144,5 @@ def test_yaml(spark: SparkSession, tmp_path: Path, step: str) -> None:
 
 
 def test_programs(spark: SparkSession) -> None:
-    with pytest.raises(hr.HeadraceError, match="cannot read `e.amount descending` at 'descending'"):
+    with pytest.raises(hr.HeadraceError, match=r"cannot read `e\.amount descending` at 'descending'"):
         hr.job("made", charges.key_by("card").process(Last("e.amount descending")).write.memory())

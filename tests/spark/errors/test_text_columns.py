@@ -164,7 +164,9 @@ def test_queries_warn_in_all_places(spark: SparkSession, query: str) -> None:
 
 def test_frames_do_not_where_the_cast_is_a_function(spark: SparkSession) -> None:
     def made(orders: Any) -> Any:
-        return orders.select(F.to_date("customer").alias("day"), F.hour(F.to_timestamp("customer")).alias("hour"), F.col("n").cast("string"))
+        return orders.select(
+            F.to_date("customer").alias("day"), F.hour(F.to_timestamp("customer")).alias("hour"), F.col("n").cast("string")
+        )
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -54,7 +54,15 @@ def test_alias(text: str, parts: tuple[str, str | None]) -> None:
 
 @pytest.mark.parametrize(
     ("text", "name"),
-    [("x y", "y"), ("x + 1 `two words`", "two words"), ("x AS y", None), ("x", None), ("x desc", "desc"), ("cast(x as int)", None), ("x.y", None)],
+    [
+        ("x y", "y"),
+        ("x + 1 `two words`", "two words"),
+        ("x AS y", None),
+        ("x", None),
+        ("x desc", "desc"),
+        ("cast(x as int)", None),
+        ("x.y", None),
+    ],
 )
 def test_names_without_as(text: str, name: str | None) -> None:
     assert loose_alias(text) == name
