@@ -181,8 +181,9 @@ def _unnamed(text: str, keywords: bool) -> PlanError:
     named = re.search(r"(?is)^(.*\S)\s+as\s+(\w+)\s*$", text)
     bare, name = named.groups() if named else (text, "name")
     said = "is not understood as an expression and its name" if named else "has no name"
-    written = f'{name}="{bare}" as a keyword' if keywords else f'"{bare} AS {name}"'
-    hint = windows_cure(text) or f'name it: {written}, or hr.expr(...).alias("{name}")'
+    aliased = f'hr.expr("{bare}").alias("{name}")' if named and not keywords else f'hr.expr(...).alias("{name}")'
+    written = f'{name}="{bare}" as a keyword, or ' if keywords else "" if named else f'"{bare} AS {name}", or '
+    hint = windows_cure(text) or f"name it: {written}{aliased}"
     return PlanError("UNNAMED_COLUMN", f"`{text}` {said}", hint=hint, site=here())
 
 
