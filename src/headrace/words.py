@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -73,6 +74,88 @@ FUNCTIONS = frozenset(
     )
 )
 """Functions of Spark that `pyspark.sql.functions` makes a habit of."""
+
+
+_PYTHON = "no Python function is called for a row: write an expression or a program, or register a function of Java or Scala on the session"
+
+_OF_FUNCTIONS: dict[str, str] = {
+    word: cure
+    for cure, words in {
+        'write hr.col("amount")': "col column",
+        'write hr.lit("large")': "lit",
+        'write hr.expr("amount * 2")': "expr",
+        "write hr.case((condition, value), otherwise=value), in SQL CASE WHEN condition THEN value ELSE value END": "when otherwise",
+        'write hr.f.count("card").distinct(), in SQL count(DISTINCT card)': "count_distinct countdistinct",
+        'write hr.f.sum("amount").distinct(), in SQL sum(DISTINCT amount)': "sum_distinct sumdistinct",
+        'write hr.f.listagg("card").distinct(), in SQL listagg(DISTINCT card)': "listagg_distinct string_agg_distinct",
+        'write hr.col("amount").asc(), where an order is asked for by="amount asc"': "asc asc_nulls_first",
+        'where an order is asked for write by="amount asc nulls last"': "asc_nulls_last",
+        'write hr.col("amount").desc(), where an order is asked for by="amount desc"': "desc desc_nulls_last",
+        'where an order is asked for write by="amount desc nulls first"': "desc_nulls_first",
+        'write hr.expr("~flags")': "bitwise_not bitwisenot",
+        'write hr.f.map(hr.lit("key"), "value")': "create_map",
+        "write hr.f.negative(...)": "negate",
+        'of positive numbers write hr.expr("exp(sum(ln(amount)))")': "product",
+        "write hr.f and the name of the function, as in hr.f.upper(...)": "call_function call_udf",
+        'write hr.expr("timestampadd(HOUR, 1, ts)")': "timestamp_add",
+        'write hr.expr("timestampdiff(HOUR, since, until)")': "timestamp_diff",
+        "leave it out: a join of streams has no such hint": "broadcast",
+        "a length of time is written hr.hours(1) or hr.days(1)": "days hours",
+        "a length of time is written hr.expr(\"INTERVAL '1' MONTH\"), a part of a time hr.f.month(...), hr.f.year(...)": "months years",
+        _PYTHON: "udf udtf pandas_udf arrow_udf arrow_udtf",
+    }.items()
+    for word in words.split()
+}
+"""What is written for functions of `pyspark.sql.functions` that Spark SQL does not know, by their names in lower case."""
+
+_OF_COLUMNS: dict[str, str] = {
+    word: cure
+    for cure, words in {
+        "write .cast(...)": "astype",
+        'write hr.expr("try_cast(amount AS int)")': "try_cast",
+        "write .alias(...)": "name",
+        "write hr.f.equal_null(one, other)": "eqnullsafe",
+        'an item is written xs[0], the value of a key xs["key"]': "getitem",
+        'a field is written hr.col("place").city': "getfield",
+        'a struct is written anew: hr.struct(city="place.city", zip="upper(place.zip)")': "withfield dropfields",
+        'write it in SQL: hr.expr("flags & 4")': "bitwiseand bitwiseor bitwisexor",
+        "as_dataframe() gives a frame for it": "outer",
+    }.items()
+    for word in words.split()
+}
+"""What is written for methods of PySpark's columns, by their names in lower case."""
+
+
+def function_cure(name: str) -> str | None:
+    """What to write instead of a function of PySpark's that Spark SQL does not know."""
+    return _OF_FUNCTIONS.get(name.lower())
+
+
+def method_cure(name: str, has: Collection[str]) -> str:
+    """What to write instead of a method that columns do not have."""
+    cure = _OF_COLUMNS.get(name.lower()) or function_cure(name)
+    spelled = {method.replace("_", ""): method for method in has}
+    near = nearest(name.replace("_", ""), spelled)
+    if cure is not None or near is not None:
+        return cure or f"did you mean `.{spelled[str(near)]}()`?"
+    return (
+        f"a function of Spark is called as hr.f.{name}(...)"
+        if name in FUNCTIONS
+        else f"if it is a function of Spark, write hr.f.{name}(...)"
+    )
+
+
+_WINDOWS = {
+    "window": 'windows are made in front of it: .window(hr.tumble("ts", "1 minute")), which adds window_start and window_end',
+    "session_window": 'sessions are made in front of it: .window(hr.sessions("ts", "1 minute", per="card")), '
+    "which adds window_start and window_end",
+}
+
+
+def windows_cure(text: str) -> str | None:
+    """What to write instead of an expression that calls Spark's `window` or `session_window`; None for another one."""
+    called = re.search(r"(?i)(?<![\w.`])(session_window|window)\s*\(", text)
+    return _WINDOWS[called[1].lower()] if called else None
 
 
 def meant(word: str, known: Iterable[str]) -> str | None:

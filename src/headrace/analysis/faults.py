@@ -13,6 +13,7 @@ from headrace.jvm.messages import sentence
 from headrace.jvm.session import unregistered
 from headrace.schema import Struct
 from headrace.spelling import suggestion
+from headrace.words import windows_cure
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ def _bad_syntax(fault: Fault) -> Words:
     return (
         "BAD_SYNTAX",
         f"{fault.node}: Spark cannot read `{fault.text}`{where}",
-        "a text is one Spark SQL expression; hr.lit(...) is the text itself",
+        windows_cure(fault.text) or "a text is one Spark SQL expression; hr.lit(...) is the text itself",
     )
 
 
@@ -111,15 +112,30 @@ def _no_hash(fault: Fault) -> Words:
 def _cast(fault: Fault) -> str | None:
     """The cure for operands that do not fit, where it is known what was meant."""
     of = fault.parameters
-    types = " ".join(of.get(name, "") for name in ("left", "right", "inputType", "actualDataType", "requiredType"))
+    types = " ".join(of.get(name, "") for name in ("left", "right", "inputType", "dataType", "actualDataType", "requiredType"))
     written = of.get("sqlExpr", "")
     if "BOOLEAN" in types and re.search(r"\b(AND|OR)\b", written):
         return AROUND
-    if re.search(r"TIMESTAMP|INTERVAL DAY", types) and re.search(r'"(TINYINT|SMALLINT|INT|BIGINT|DOUBLE|FLOAT|DECIMAL\b.*?)"', types):
-        return "a length of time is hr.seconds(60), hr.minutes(5), hr.hours(1) or hr.days(1), in SQL INTERVAL '60' SECOND"
+    # Of operators alone: a function's text may have some inside.
+    number = written.startswith(("(", '"(')) and re.search(r'"(TINYINT|SMALLINT|INT|BIGINT|DOUBLE|FLOAT|DECIMAL\b.*?)"', types)
+    if number and re.search(_COMPARES, written):
+        return _TIMES.get(next((kind for kind in _TIMES if f'"{kind}' in types), ""))
+    if number and re.search(r"TIMESTAMP|INTERVAL DAY", types) and re.search(r" [-+] ", written):
+        return _LENGTH
     if '"STRING"' in types and re.search(r" \+ ", written):
         return "texts are put together by hr.f.concat(...), in SQL concat(a, b)"
     return None
+
+
+_COMPARES = r"(?i) ([<>]=?|=|<=>|IN|BETWEEN) "
+
+_LENGTH = "a length of time is hr.seconds(60), hr.minutes(5), hr.hours(1) or hr.days(1), in SQL INTERVAL '60' SECOND"
+
+_TIMES = {
+    "TIMESTAMP": "a time is datetime(2026, 1, 1), in SQL TIMESTAMP'2026-01-01 00:00:00', or timestamp_seconds(...) of seconds since 1970",
+    "DATE": "a date is date(2026, 1, 1), in SQL DATE'2026-01-01', or date_from_unix_date(...) of days since 1970",
+    "INTERVAL": _LENGTH,
+}
 
 
 def _wrong_arguments(fault: Fault) -> Words:
@@ -135,6 +151,10 @@ def _cell_type(fault: Fault) -> Words:
     if holds in _WHOLE and re.match("DECIMAL|DOUBLE|FLOAT", found):
         cure = f'.cast("{holds.lower()}") cuts off the digits behind the point; or give the cell this type'
     return "WRONG_TYPE", f"{fault.node}: {sentence(fault.message)}{_in(fault)}", cure + literal
+
+
+def _per_row(hint: str) -> Callable[[Fault], Words]:
+    return lambda fault: _says("NOT_PER_ROW", windows_cure(fault.text) or hint)(fault)
 
 
 def _says(code: str, hint: str | None = None) -> Callable[[Fault], Words]:
@@ -227,10 +247,10 @@ _WORDS: Mapping[str, Callable[[Fault], Words]] = {
     "WATERMARK_COLUMN_MISSING": _says("UNKNOWN_COLUMN"),
     "TIME_COLUMN_MISSING": _says("UNKNOWN_COLUMN", "time= names a column that the program emits"),
     "AGGREGATE_IN_ROW_EXPRESSION": _says("NOT_PER_ROW", _MANY_ROWS),
-    "WINDOW_IN_ROW_EXPRESSION": _says("NOT_PER_ROW", _WINDOW),
-    "GENERATOR_IN_ROW_EXPRESSION": _says("NOT_PER_ROW", _PER_ROW),
-    "SUBQUERY_IN_ROW_EXPRESSION": _says("NOT_PER_ROW", _PER_ROW),
-    "NOT_A_ROW_EXPRESSION": _says("NOT_PER_ROW", _PER_ROW),
+    "WINDOW_IN_ROW_EXPRESSION": _per_row(_WINDOW),
+    "GENERATOR_IN_ROW_EXPRESSION": _per_row(_PER_ROW),
+    "SUBQUERY_IN_ROW_EXPRESSION": _per_row(_PER_ROW),
+    "NOT_A_ROW_EXPRESSION": _per_row(_PER_ROW),
     "INTERNAL": _says("INTERNAL", "this is a fault of headrace; please report it."),
     "MISSING_GROUP_BY": _no_aggregate(_OUTSIDE),
     "NOT_AN_AGGREGATE": _no_aggregate(),

@@ -11,6 +11,10 @@ from typing import Any, NamedTuple
 from headrace.errors import ours
 
 _DECIDES = "in a program use `with hr.when(...)` instead of `if` and `while`; for a value use hr.case((condition, value), otherwise=value)"
+_ENTRIES = (
+    "the entries of a list or map: with hr.each(self.xs) as it: ...; of an array take items by [0], "
+    'or make rows of it in front of the program: .explode("xs").key_by(...)'
+)
 _SHORT = 100
 
 
@@ -48,7 +52,7 @@ def cure() -> str:
     return _DECIDES
 
 
-def loop_cure() -> str:
+def loop_cure(in_program: bool) -> str:
     """What to write instead of the call or loop that asks a column for its items right now."""
     text, around = _place()
     if around and isinstance(around[0], ast.Call) and isinstance(around[0].func, ast.Name) and len(around[0].args) == 1:
@@ -60,7 +64,7 @@ def loop_cure() -> str:
                 return f"use hr.f.array_{name}({of})"
             case "sorted":
                 return f"use hr.f.array_sort({of})"
-    return 'take items by col("xs")[0], or make rows of an array with .explode("xs")'
+    return _ENTRIES if in_program else 'take items by col("xs")[0], or make rows of an array with .explode("xs")'
 
 
 def _place() -> tuple[str, list[ast.AST]]:

@@ -15,8 +15,8 @@ from headrace.expr.expression import Expression, of
 from headrace.expr.literal import literal
 from headrace.expr.pyspark_column import refuse_mixing, refuse_pyspark
 from headrace.schema.ddl import type_text
-from headrace.spelling import nearest
 from headrace.syntax import quote
+from headrace.words import method_cure
 
 _CONSTANT = re.compile(r"\s*(?:[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|true|false)\s*", re.IGNORECASE)
 
@@ -253,7 +253,7 @@ class Column:
 
     def __iter__(self) -> Iterator[Any]:
         refuse_mixing(self._expression.text)
-        raise self._no_value("loop over it", loop_cure())
+        raise self._no_value("loop over it", loop_cure(in_handler.get()))
 
     def __len__(self) -> int:
         raise self._no_value("take its length", "use hr.f.size(...) for arrays and maps, hr.f.length(...) for text")
@@ -281,11 +281,7 @@ class Column:
     def __call__(self, *arguments: Any, **keywords: Any) -> NoReturn:
         name = self._expression.text.rpartition(".")[2].strip("`")
         public = [method for method in vars(Column) if not method.startswith("_")]
-        spelled = {method.replace("_", ""): method for method in public}
-        near = nearest(name.replace("_", ""), spelled)
-        function = f"a function of Spark is called as hr.f.{name}(...)"
-        hint = f"did you mean `.{spelled[near]}()`? {function[0].upper()}{function[1:]}" if near else function
-        raise PlanError("UNKNOWN_METHOD", f"columns have no method `{name}`", hint=hint, site=here())
+        raise PlanError("UNKNOWN_METHOD", f"columns have no method `{name}`", hint=method_cure(name, public), site=here())
 
     def _no_value(self, action: str, hint: str) -> PlanError:
         message = f"`{self._expression.text}` has a value only when rows flow, so Python cannot {action}"

@@ -20,6 +20,7 @@ from headrace.jvm.compile import CLASSES, KEY_ENTRY, kernel, kernel_jar, spark_v
 from headrace.jvm.java import find
 from headrace.masking import follow, hide, is_secret, masked_problem
 from headrace.spelling import suggestion
+from headrace.words import function_cure
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,7 +38,7 @@ _UNREGISTERED = (
 
 def unregistered(name: str) -> str:
     """What helps where the session does not have a function."""
-    return suggestion(name, [one.name for one in session().catalog.listFunctions()], _UNREGISTERED, least=0.75)
+    return function_cure(name) or suggestion(name, [one.name for one in session().catalog.listFunctions()], _UNREGISTERED, least=0.75)
 
 
 def session(

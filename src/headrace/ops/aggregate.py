@@ -155,7 +155,7 @@ def agg(groups: Groups, columns: Sequence[Any], named: Mapping[str, Any]) -> Agg
     for expression in found:
         if path_of(expression.text) is not None:
             raise _no_aggregate(groups, expression)
-    aggregates = tuple((name_of(expression), expression.text) for expression in found)
+    aggregates = tuple((name_of(expression, keywords=True), expression.text) for expression in found)
     if not aggregates and not groups.items:
         raise PlanError("NO_COLUMNS", "agg was given no aggregate", hint='.agg(total="sum(amount)")', site=here())
     once([*groups.names, *(name for name, _ in aggregates)], "agg")

@@ -12,7 +12,8 @@ from headrace.expr import Column, Expression, columns_of, literal, of_text, refu
 from headrace.ops.no_table import NoTable
 from headrace.plan import Node
 from headrace.spelling import nearest, suggestion
-from headrace.syntax import plain_name, quote, references, unqualified
+from headrace.syntax import loose_alias, plain_name, quote, references, unqualified
+from headrace.words import windows_cure
 
 _LONGEST = 48
 
@@ -76,8 +77,11 @@ def unknown(node: Node, name: str, *, meant_as_text: bool = False) -> PlanError:
     return PlanError("UNKNOWN_COLUMN", f"no column `{name}` in {label(node)}", hint=hint, site=here())
 
 
-def given(node: Node, columns: Sequence[Any], named: dict[str, Any], alias: str | None) -> tuple[Expression, ...]:
-    """What a verb was given as expressions over a node's columns, `"*"` spread out, the stream's alias taken off, names checked."""
+def given(node: Node, columns: Sequence[Any], named: dict[str, Any], alias: str | None, *, aliases: bool = True) -> tuple[Expression, ...]:
+    """What a verb was given as expressions over a node's columns, `"*"` spread out, the stream's alias taken off, names checked.
+
+    `aliases`: a text may name its column with AS. Where a name means nothing, the text stays whole, and Spark refuses it.
+    """
     found: list[Expression] = []
     for column in columns:
         if isinstance(column, str) and column.strip() == "*":
@@ -86,7 +90,7 @@ def given(node: Node, columns: Sequence[Any], named: dict[str, Any], alias: str 
             # Also where the name is a word of SQL's own, such as `user`: there is a column of that name.
             found.append(Expression(quote(column), (column,), here()))
         else:
-            found.extend(columns_of([checked(column)], {}))
+            found.extend(columns_of([checked(column)], {}) if aliases else [of_text(checked(column))._expression])
     found.extend(columns_of([], {name: checked(column, name) for name, column in named.items()}))
     plain = tuple(bare(expression, alias) for expression in found)
     known(node, plain)
@@ -94,10 +98,10 @@ def given(node: Node, columns: Sequence[Any], named: dict[str, Any], alias: str 
 
 
 def single(node: Node, column: Any, alias: str | None) -> Expression:
-    """One expression over a node's columns, where `*` says nothing."""
+    """One expression over a node's columns, where neither `*` nor a name says anything."""
     if isinstance(column, str) and column.strip() == "*":
         raise PlanError("BAD_COLUMN", "`*` stands for all columns where one is asked for", hint="name the column", site=here())
-    [found] = given(node, [column], {}, alias)
+    [found] = given(node, [column], {}, alias, aliases=False)
     return found
 
 
@@ -153,24 +157,37 @@ def _meant(value: Any, *, one: bool) -> tuple[str, str]:
     return repr(value), f"a constant is written hr.lit({value!r})"
 
 
-def name_of(expression: Expression) -> str:
-    """The name of an output column: the one it was given, or that of the column or field it is."""
+def name_of(expression: Expression, *, keywords: bool = False) -> str:
+    """The name of an output column: the one it was given, or that of the column or field it is. `keywords`: the verb takes names so."""
     if expression.alias is not None:
         return expression.alias
-    name = plain_name(expression.text)
+    text = expression.text
+    name = plain_name(text)
     if name is not None:
         return name
-    paths = references(expression.text) or ()
-    if len(paths) == 1 and expression.text.replace("`", "") == ".".join(paths[0]):
+    paths = references(text) or ()
+    if len(paths) == 1 and text.replace("`", "") == ".".join(paths[0]):
         return paths[0][-1]
-    named = re.search(r"(?is)^(.*\S)\s+as\s+(\w+)\s*$", expression.text)
-    text, name = named.groups() if named else (expression.text, "name")
-    raise PlanError(
-        "UNNAMED_COLUMN",
-        f"`{expression.text}` " + ("is not understood as an expression and its name" if named else "has no name"),
-        hint=f'name it: {name}="{text}" as a keyword, or hr.expr(...).alias("{name}")',
-        site=here(),
-    )
+    raise _loose(text) or _unnamed(text, keywords)
+
+
+def _loose(text: str) -> PlanError | None:
+    """The error for a word behind an expression, as the type check says it where no name is needed."""
+    word = loose_alias(text)
+    if word is None:
+        return None
+    hint = f'a text is one Spark SQL expression, and its name stands behind AS: "... AS {quote(word)}"; several columns are several texts'
+    return PlanError("BAD_SYNTAX", f"Spark cannot read `{text}` at '{word}'", hint=hint, site=here())
+
+
+def _unnamed(text: str, keywords: bool) -> PlanError:
+    named = re.search(r"(?is)^(.*\S)\s+as\s+(\w+)\s*$", text)
+    bare, name = named.groups() if named else (text, "name")
+    said = "is not understood as an expression and its name" if named else "has no name"
+    aliased = f'hr.expr("{bare}").alias("{name}")' if named and not keywords else f'hr.expr(...).alias("{name}")'
+    written = f'{name}="{bare}" as a keyword, or ' if keywords else "" if named else f'"{bare} AS {name}", or '
+    hint = windows_cure(text) or f"name it: {written}{aliased}"
+    return PlanError("UNNAMED_COLUMN", f"`{text}` {said}", hint=hint, site=here())
 
 
 def once(names: Iterable[str], verb: str) -> None:

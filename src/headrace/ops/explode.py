@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from headrace.errors import PlanError, here
 from headrace.expr import Column, of_text
-from headrace.ops.columns import bare, checked, known, name_of, once
+from headrace.ops.columns import bare, checked, known, once
 from headrace.ops.facts.carried import Columns
 from headrace.ops.facts.reading import Wanted, both, read
 from headrace.ops.handle import Handle, verb
@@ -83,7 +83,8 @@ def explode(input: Node, column: Any, as_: Any = None, outer: bool = False, alia
         return Explode(input, expression.text, names, None, outer, site=here())
     named = plain_name(expression.text)
     if named is None:
-        name_of(expression)  # raises: an expression has no name of its own
+        hint = 'name its items: as_="item", or as_=("key", "value") for a map'
+        raise PlanError("UNNAMED_COLUMN", f"`{expression.text}` is no column that its items could replace", hint=hint, site=here())
     replaced = next(name for name in input.columns if name.lower() == str(named).lower())
     # A name that no column has, so that the item and the array can stand side by side for a moment.
     item = "item"

@@ -246,7 +246,7 @@ def _keys(input: Node, table: Table, on: Any, alias: str | None) -> tuple[tuple[
     if not isinstance(on, Mapping):
         plain = [(column_name(input, mine), theirs) for mine, theirs in pairs]
         return tuple((quote(mine), theirs) for mine, theirs in plain), tuple(theirs for _, theirs in plain)
-    texts = given(input, [mine for mine, _ in pairs], {}, alias)
+    texts = given(input, [mine for mine, _ in pairs], {}, alias, aliases=False)
     return tuple((text.text, theirs) for text, (_, theirs) in zip(texts, pairs, strict=True)), ()
 
 

@@ -63,6 +63,14 @@ class Project(Stepwise):
             shown = [text for text in shown if " AS " in text]
         return f"{self.by} {', '.join(shown)}"
 
+    @property
+    def made_columns(self) -> Mapping[str, str]:
+        if self.by in ("select", "with_columns", "rename", "drop"):
+            return {}
+        # A verb of two streams moves columns of one name out of the way.
+        pairs = ((name, plain_name(text)) for name, text in self.items)
+        return {name: had for name, had in pairs if had is not None and name.rstrip("_") == f"{had}_right"}
+
     def steps(self) -> tuple[ProjectStep, ...]:
         return (ProjectStep(project=self.items, place=self.place),)
 
@@ -107,12 +115,12 @@ class Project(Stepwise):
 
 
 def select(input: Node, columns: Sequence[Any], by_name: dict[str, Any], alias: str | None = None) -> Project:
-    items = tuple((name_of(expression), expression.text) for expression in given(input, columns, by_name, alias))
+    items = tuple((name_of(expression, keywords=True), expression.text) for expression in given(input, columns, by_name, alias))
     return _made(*windowed(input, items), "select")
 
 
 def with_columns(input: Node, columns: Sequence[Any], by_name: dict[str, Any], alias: str | None = None) -> Project:
-    new = [(name_of(expression), expression.text) for expression in given(input, columns, by_name, alias)]
+    new = [(name_of(expression, keywords=True), expression.text) for expression in given(input, columns, by_name, alias)]
     once((name for name, _ in new), "with_columns")
     texts = {name.lower(): text for name, text in new}
     had = {name.lower() for name in input.columns}

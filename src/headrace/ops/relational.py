@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -332,6 +333,11 @@ class TwoSided(Relational):
     @property
     def key_pairs(self) -> tuple[tuple[str, str], ...]:
         return self.keys
+
+    def as_written(self, text: str) -> str:
+        for name, written in operator(self.right).made_columns.items():
+            text = re.sub(rf"\b{re.escape(name)}\b", written.replace("\\", "\\\\"), text)
+        return super().as_written(text)
 
     @property
     def sides(self) -> tuple[tuple[str, int, Node], ...]:

@@ -43,7 +43,7 @@ class SessionWindow(Windowing):
         if early is not None:
             raise not_early()
         time = single(input, self.time, alias)
-        per = given(input, self.per, {}, alias)
+        per = given(input, self.per, {}, alias, aliases=False)
         once([*input.columns, *COLUMNS], "window")
         return Sessions(input, tuple(one.text for one in per), time.text, self.gap_us, None, COLUMNS, emit, late, site=here())
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from headrace.errors import here
 from headrace.expr import Column
 from headrace.program.cell import Cell
@@ -10,6 +13,9 @@ from headrace.program.statement import Clear
 
 class Entries(Cell):
     """A cell of any number of entries, which are read in pages and which a loop goes over."""
+
+    def __iter__(self) -> Iterator[Any]:
+        raise self._refusal("loop over it", "loop over it: with hr.each({}) as it: ...")
 
     def __len__(self) -> int:
         raise self._refusal("take its length", "write {}.size()")

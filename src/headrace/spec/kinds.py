@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Self, Union
 
 from headrace.errors import Site
-from headrace.expr import Column, expr
+from headrace.expr import Column, of_text
 from headrace.ops.stream import Stream
 from headrace.ops.tables import Table as Outside
 from headrace.spec.value import Items, Scalar, Table, Value, items, table, text, wanted
@@ -166,7 +166,7 @@ def _columns(value: Value, what: str) -> list[Column | str]:
     found: list[Column | str] = []
     for item in value.items if isinstance(value, Items) else (value,):
         if isinstance(item, Table):
-            found += [expr(text(one, f"`{name}` of {what}")).alias(name) for name, one in item.values.items()]
+            found += [of_text(text(one, f"`{name}` of {what}")).alias(name) for name, one in item.values.items()]
         else:
             found.append(text(item, f"each column of {what}"))
     return found

@@ -146,22 +146,39 @@ def split_alias(text: str) -> tuple[str, str | None]:
 
     >>> split_alias("amount * 2 AS twice")
     ('amount * 2', 'twice')
-    >>> split_alias("cast(amount as int)")
-    ('cast(amount as int)', None)
+    >>> split_alias("cast(amount as int)"), split_alias("amount descending")
+    (('cast(amount as int)', None), ('amount descending', None))
     """
-    if plain_name(text) is not None:
+    name = _alias(text)
+    if name is None:
         return text, None
-    tree = parsed(text)
+    *before, word, last = tokens(text)
+    return (written(text, before), name) if _is_as(word) and last.text == name else (text, None)
+
+
+def loose_alias(text: str) -> str | None:
+    """A name at the end of a text that SQL would take for one without AS: a slip, or a comma that is missing.
+
+    >>> loose_alias("amount descending"), loose_alias("amount AS spent")
+    ('descending', None)
+    """
+    name = _alias(text)
+    return None if name is None or any(_is_as(word) for word in tokens(text)[-2:-1]) else name
+
+
+def _alias(text: str) -> str | None:
+    """The name that an expression is given, with AS or without."""
+    tree = parsed(text) if plain_name(text) is None else None
     if tree is None:
-        return text, None
+        return None
     from sqlglot import exp
 
     alias = tree.expressions[0]
-    if not isinstance(alias, exp.Alias):
-        return text, None
-    *before, name = tokens(text)
-    before = before[:-1] if before and before[-1].token_type.name == "ALIAS" else before
-    return (written(text, before), alias.alias) if before and name.text == alias.alias else (text, None)
+    return str(alias.alias) if isinstance(alias, exp.Alias) and len(tokens(text)) > 1 else None
+
+
+def _is_as(token: Any) -> bool:
+    return str(token.token_type.name) == "ALIAS"
 
 
 def unqualified(text: str, alias: str, renamed: Mapping[str, str] | None = None) -> str:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 import headrace as hr
 
@@ -47,6 +50,10 @@ def warned(stream: hr.Stream) -> list[str]:
         ("n BETWEEN customer AND 7", "BIGINT"),
         ("customer * 2 > n", "BIGINT"),
         ("customer < current_timestamp()", "TIMESTAMP"),
+        ("coalesce(customer, n) > 5", "BIGINT"),
+        ("CASE WHEN n > 1 THEN customer ELSE n END > 5", "BIGINT"),
+        ("sqrt(customer) > n", "DOUBLE"),
+        ("hour(customer) > n", "TIMESTAMP"),
     ],
 )
 def test_a_text_column_warns_at_its_line(spark: SparkSession, text: str, to: str) -> None:
@@ -77,6 +84,9 @@ def test_columns_of_python_programs_and_queries_warn_too(spark: SparkSession) ->
         "to_date(customer) > date'2026-01-01'",
         "customer > 'b'",
         "n > '5'",
+        "coalesce(int(customer), to_number(customer, '9')) > n",
+        "hour(to_timestamp(customer)) > n AND hour(customer::timestamp) > n",
+        "n + 1 > 5 AND concat(customer, n) > 'b' AND md5(customer) > 'b' AND coalesce(customer, 'x') > 'b'",
     ],
 )
 def test_a_cast_that_is_written_does_not(spark: SparkSession, text: str) -> None:
@@ -84,6 +94,83 @@ def test_a_cast_that_is_written_does_not(spark: SparkSession, text: str) -> None
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         hr.sql(f"SELECT n FROM orders WHERE {text}", orders=orders)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda: orders.group_by("n").agg(total="sum(customer)"),
+        lambda: orders.group_by("n").agg(rows="count(*) FILTER (WHERE customer > 1.5D)"),
+        lambda: orders.with_columns(total=hr.f.sum("customer").over(per="n")),
+        lambda: orders.expect("customer < 5.5D", on_violation="drop"),
+    ],
+)
+def test_aggregates_windows_and_expectations_warn(spark: SparkSession, made: Callable[[], hr.Stream]) -> None:
+    [message] = warned(made())
+    assert message.partition(": ")[2] == WARNED.format("DOUBLE", "DOUBLE")
+
+
+numbers = hr.read.memory([(5, 1), (7, 2)], "customer int, rank int", name="numbers")
+MEETS = (
+    "the text `customer` is read as BIGINT, as it meets INT; a row with any other text is a dead letter. "
+    'If that is meant, cast it in front: .with_columns("CAST(customer AS BIGINT) AS customer")'
+)
+same = orders.select("customer")
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda cast: cast(orders).join(numbers, on="customer"),
+        lambda cast: cast(orders).join(numbers, on="customer", how="left"),
+        lambda cast: numbers.join(cast(orders), on="customer", how="semi"),
+        lambda cast: numbers.join(cast(orders), on="customer", how="right"),
+        lambda cast: cast(orders).join(numbers.rename({"customer": "number"}), on="customer = number"),
+        lambda cast: cast(orders).alias("o").join(numbers.alias("n"), on="o.customer = n.customer", how="anti"),
+        lambda cast: cast(same).union(numbers.select("customer")),
+        lambda cast: numbers.select("customer").union(cast(same)),
+        lambda cast: cast(same).intersect(numbers.select("customer")),
+        lambda cast: numbers.select("customer").subtract(cast(same)),
+        lambda cast: numbers.select("customer").intersect(cast(same), all=True),
+    ],
+)
+def test_a_text_that_meets_numbers_warns(spark: SparkSession, made: Callable[[Callable[[hr.Stream], hr.Stream]], hr.Stream]) -> None:
+    [message] = warned(made(lambda stream: stream))
+    assert message.partition(": ")[2] == MEETS
+    assert warned(made(lambda stream: stream.with_columns("CAST(customer AS BIGINT) AS customer"))) == []
+
+
+def test_texts_that_meet_texts_do_not(spark: SparkSession) -> None:
+    others = orders.with_columns(n="n * 1.5")
+    assert warned(orders.join(others.rename({"n": "m"}), on="customer")) == []
+    assert warned(orders.union(others)) == warned(orders.subtract(others)) == []
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT coalesce(customer, n) FROM orders",
+        "SELECT sum(customer) FROM orders",
+        "SELECT o.n FROM orders o JOIN numbers USING (customer)",
+        "SELECT customer FROM orders UNION ALL SELECT customer FROM numbers",
+        "SELECT customer FROM orders EXCEPT SELECT customer FROM numbers",
+        "SELECT n FROM orders WHERE customer IN (SELECT customer FROM numbers)",
+    ],
+)
+def test_queries_warn_in_all_places(spark: SparkSession, query: str) -> None:
+    with pytest.warns(UserWarning, match="^hr.sql: the text `customer` is read as (BIGINT|DOUBLE)"):
+        hr.sql(query, orders=orders, numbers=numbers)
+
+
+def test_frames_do_not_where_the_cast_is_a_function(spark: SparkSession) -> None:
+    def made(orders: Any) -> Any:
+        return orders.select(
+            F.to_date("customer").alias("day"), F.hour(F.to_timestamp("customer")).alias("hour"), F.col("n").cast("string")
+        )
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        hr.from_dataframe(made(orders.as_dataframe()))
 
 
 def test_digits_are_numbers_and_all_else_is_a_dead_letter(spark: SparkSession) -> None:

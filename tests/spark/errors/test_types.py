@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
@@ -231,6 +232,46 @@ def test_value_that_a_cell_does_not_hold() -> None:
         """,
         lambda: job(charges.key_by("card").process(Typed)),
     )
+
+
+class Starting(hr.Program):
+    n = hr.Value("int", default="none")
+    at = hr.Value("timestamp", default=0)
+
+    def on_event(self, e: hr.Row) -> None:
+        hr.emit(card=e.card)
+
+
+def test_default_that_a_cell_does_not_hold() -> None:
+    check_error(
+        """
+        WRONG_TYPE: charges.Starting: n holds INT, this is STRING, in `'none'`
+          at test_types.py:*: n = hr.Value("int", default="none")
+          hint: cast it, or give the cell this type; a text is a literal here, hr.expr(...) makes SQL of it
+          more: headrace error WRONG_TYPE
+
+        WRONG_TYPE: charges.Starting: at holds TIMESTAMP, this is INT, in `0`
+          at test_types.py:*: at = hr.Value("timestamp", default=0)
+          hint: cast it, or give the cell this type
+          more: headrace error WRONG_TYPE
+        """,
+        lambda: job(charges.key_by("card").process(Starting)),
+    )
+
+
+class Begun(hr.Program):
+    half = hr.Value("double", default=1)
+    paid = hr.Value("decimal(10,2)", default=0)
+    since = hr.Value("timestamp", default=datetime(2026, 1, 1, tzinfo=UTC))
+    seen = hr.Value("array<string>", default=["a"])
+    tier = hr.Value("int", default=hr.expr("CAST('5' AS int)"))
+
+    def on_event(self, e: hr.Row) -> None:
+        hr.emit(half=self.half.get(), paid=self.paid.get(), since=self.since.get(), seen=self.seen.get(), tier=self.tier.get())
+
+
+def test_defaults_that_cells_hold() -> None:
+    assert job(charges.key_by("card").process(Begun)).name == "fraud"
 
 
 def test_digits_that_a_cell_would_cut() -> None:

@@ -54,6 +54,8 @@ def when(condition: hr.Column) -> None:
 
 VALUE = "give a value of that type, such as 5, "
 LENGTH = "a length of time is hr.seconds(60), hr.minutes(5), hr.hours(1) or hr.days(1), in SQL INTERVAL '60' SECOND"
+TIME = "a time is datetime(2026, 1, 1), in SQL TIMESTAMP'2026-01-01 00:00:00', or timestamp_seconds(...) of seconds since 1970"
+DATE = "a date is date(2026, 1, 1), in SQL DATE'2026-01-01', or date_from_unix_date(...) of days since 1970"
 AROUND = "in Python & and | bind tighter than comparisons: put these in parentheses, (x == 1) & (y > 5)"
 CUTS = '.cast("int") cuts off the digits behind the point; or give the cell this type'
 JOINED = "texts are put together by hr.f.concat(...), in SQL concat(a, b)"
@@ -71,6 +73,10 @@ REFUSED: dict[str, tuple[Callable[[Cells, hr.Row], object], str]] = {
     "number and time": (lambda self, e: self.wake.set(60 + e.ts), LENGTH),
     "time less a number": (lambda self, e: self.wake.set(e.ts - 60), LENGTH),
     "difference of times and a number": (lambda self, e: when(e.ts - e.ts > 60), LENGTH),
+    "time beside a number": (lambda self, e: when(e.ts > 20260101), TIME),
+    "time among numbers": (lambda self, e: when(e.ts.is_in(20260101, 20260102)), TIME),
+    "number that equals a time": (lambda self, e: when(e.amount == e.ts), TIME),
+    "date beside a number": (lambda self, e: when(e.ts.cast("date") >= 20260101), DATE),
     "precedence": (lambda self, e: when(self.n.exists() & e.amount > 5), AROUND),
     "precedence of or": (lambda self, e: when(self.n.exists() | e.amount == 5), AROUND),
     "sum of texts": (lambda self, e: self.text.set(e.card + e.card), JOINED),

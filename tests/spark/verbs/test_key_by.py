@@ -38,7 +38,7 @@ def test_no_name() -> None:
         """
         UNNAMED_COLUMN: `amount + 1` has no name
           at test_key_by.py:*: lambda: streams().sales.key_by("amount + 1"),
-          hint: name it: name="amount + 1" as a keyword, or hr.expr(...).alias("name")
+          hint: name it: "amount + 1 AS name", or hr.expr(...).alias("name")
           more: headrace error UNNAMED_COLUMN
         """,
         lambda: streams().sales.key_by("amount + 1"),

@@ -158,7 +158,7 @@ def test_unknown_method() -> None:
         """
         UNKNOWN_METHOD: columns have no method `isin`
           at test_expr.py:*: lambda: x.isin(1, 2),
-          hint: did you mean `.is_in()`? A function of Spark is called as hr.f.isin(...)
+          hint: did you mean `.is_in()`?
           more: headrace error UNKNOWN_METHOD
         """,
         lambda: x.isin(1, 2),

@@ -175,6 +175,31 @@ def test_unnamed_column() -> None:
         """,
         lambda: charges.select("upper(card, 1) AS d"),
     )
+    check_error(
+        """
+        UNNAMED_COLUMN: `amount * 100` has no name
+          at test_ops.py:*: lambda: charges.group_by("amount * 100"),
+          hint: name it: "amount * 100 AS name", or hr.expr(...).alias("name")
+          more: headrace error UNNAMED_COLUMN
+        """,
+        lambda: charges.group_by("amount * 100"),
+    )
+    check_error(
+        """
+        UNNAMED_COLUMN: `upper(card, 1) AS d` is not understood as an expression and its name
+          at test_ops.py:*: lambda: charges.group_by("upper(card, 1) AS d"),
+          hint: name it: hr.expr("upper(card, 1)").alias("d")
+          more: headrace error UNNAMED_COLUMN
+        """,
+        lambda: charges.group_by("upper(card, 1) AS d"),
+    )
+
+
+def test_items_without_a_name() -> None:
+    for text in ("split(card, ',')", "card.parts"):
+        with pytest.raises(hr.PlanError) as caught:
+            charges.explode(text)
+        assert (caught.value.code, caught.value.hint) == ("UNNAMED_COLUMN", 'name its items: as_="item", or as_=("key", "value") for a map')
 
 
 def test_duplicate_column() -> None:

@@ -101,7 +101,7 @@ def test_a_loop_over_a_value() -> None:
         """
         TRACED_VALUE: `e.card` has a value only when rows flow, so Python cannot loop over it
           at test_refusals.py:*: for _ in e.card:
-          hint: take items by col("xs")[0], or make rows of an array with .explode("xs")
+          hint: the entries of a list or map: with hr.each(self.xs) as it: ...; of an array take items by [0], or make rows of it in front of the program: .explode("xs").key_by(...)
           more: headrace error TRACED_VALUE
         """,
         tracing(on_event),
@@ -123,6 +123,25 @@ def test_an_operator_on_a_cell() -> None:
           more: headrace error CELL_OPERATOR
         """,
         tracing(on_event),
+    )
+
+
+def test_a_loop_over_entries() -> None:
+    class Seen(hr.Program):
+        seen = hr.List("int")
+
+        def on_event(self, e):
+            for _ in self.seen:
+                hr.emit(n=1)
+
+    check_error(
+        """
+        CELL_OPERATOR: `seen` is a cell, not its value, so Python cannot loop over it
+          at test_refusals.py:*: for _ in self.seen:
+          hint: loop over it: with hr.each(self.seen) as it: ...
+          more: headrace error CELL_OPERATOR
+        """,
+        lambda: trace(Seen, name="p", key=("card",), inputs={"event": ("card",)}),
     )
 
 

@@ -593,7 +593,11 @@ ASKED = {
     "min(e.card)": ("TRACED_VALUE", "use hr.f.array_min(e.card)"),
     "sorted(e.card)": ("TRACED_VALUE", "use hr.f.array_sort(e.card)"),
     "sum(e.card)": ("TRACED_VALUE", 'use hr.expr("aggregate(e.card, 0, (total, x) -> total + x)"), or keep a total in a cell'),
-    "list(e.card)": ("TRACED_VALUE", 'take items by col("xs")[0], or make rows of an array with .explode("xs")'),
+    "list(e.card)": (
+        "TRACED_VALUE",
+        "the entries of a list or map: with hr.each(self.xs) as it: ...; of an array take items by [0], "
+        'or make rows of it in front of the program: .explode("xs").key_by(...)',
+    ),
     "sorted([e.card, e.amount])": (
         "TRACED_BOOL",
         "instead of `sorted` use hr.f.array_sort(hr.f.array(...)), whose items are taken by [0], [1]",

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from headrace.syntax import plain_name, quote, references, split_alias, unqualified
+from headrace.syntax import loose_alias, plain_name, quote, references, split_alias, unqualified
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,8 @@ def test_what_is_left_to_spark(text: str) -> None:
     ("text", "parts"),
     [
         ("x AS y", ("x", "y")),
-        ("x y", ("x", "y")),
+        ("x y", ("x y", None)),
+        ("count(*) FILTER (WHERE x > 1) y", ("count(*) FILTER (WHERE x > 1) y", None)),
         ("x + 1 as `two words`", ("x + 1", "two words")),
         ("cast(x as int)", ("cast(x as int)", None)),
         ("cast(x as int) AS y", ("cast(x as int)", "y")),
@@ -49,6 +50,22 @@ def test_what_is_left_to_spark(text: str) -> None:
 )
 def test_alias(text: str, parts: tuple[str, str | None]) -> None:
     assert split_alias(text) == parts
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("x y", "y"),
+        ("x + 1 `two words`", "two words"),
+        ("x AS y", None),
+        ("x", None),
+        ("x desc", "desc"),
+        ("cast(x as int)", None),
+        ("x.y", None),
+    ],
+)
+def test_names_without_as(text: str, name: str | None) -> None:
+    assert loose_alias(text) == name
 
 
 def test_names_are_quoted_where_they_have_to_be() -> None:

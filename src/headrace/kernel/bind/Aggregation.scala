@@ -96,7 +96,7 @@ object Aggregation {
     else {
       val sql = new SessionSql(session)
       val columns = Bind.nullable(schema).map(f => AttributeReference(f.name, f.dataType, nullable = true)())
-      val named = texts.zipWithIndex.map { case (text, i) => Alias(parsed(sql.expression(text), text), s"result$i")() }
+      val named = texts.zipWithIndex.map { case (text, i) => Alias(withoutQueries(Bind.parsed(sql, text), text), s"result$i")() }
       val names = sql.currentNames
       val plan = sql.analysed(Aggregate(Nil, named, LocalRelation(columns)))
       last(new Finish(names, fold = false).execute(plan)) match {
@@ -109,7 +109,7 @@ object Aggregation {
       }
     }
 
-  private def parsed(expression: Expression, text: String): Expression = expression.transform {
+  private def withoutQueries(expression: Expression, text: String): Expression = expression.transform {
     case _: SubqueryExpression => throw Refusal("SUBQUERY_IN_AGGREGATE", "a query inside an aggregate", "expression" -> text)
   }
 

@@ -42,6 +42,17 @@ object Bind {
         parsed.map(p => p.flatMap(_ => results.next()))
       }
 
+  /** The expression that a text is. Without AS, Spark's parser takes any word at its end for a name: `amount descending`, `amount > 500 and`. */
+  def parsed(sql: SessionSql, text: String): Expression = sql.expression(text) match {
+    case named @ (_: Alias | _: MultiAlias) =>
+      val names = named match {
+        case Alias(_, name) => Seq(name)
+        case many: MultiAlias => many.names
+      }
+      throw Refusal("PARSE_SYNTAX_ERROR", s"`${names.mkString(", ")}` at the end is not part of an expression", "error" -> s"'${names.head}'")
+    case expression => expression
+  }
+
   /** What is wrong with the syntax of a text whose columns are not known yet. */
   def syntax(session: SparkSession, text: String): Option[AnalysisException] =
     Settings.inForce(session)(attempt(new Scope(session, new StructType()).parse(text)).left.toOption)
@@ -84,12 +95,7 @@ private final class Scope(session: SparkSession, schema: StructType) {
   private val relation = LocalRelation(attributes)
 
   def parse(text: String): Expression = {
-    val expression = sql.expression(text)
-    // "amount > 500 and" is, to Spark's parser, a condition that is given the name `and`.
-    expression match {
-      case Alias(_, name) => throw Refusal("PARSE_SYNTAX_ERROR", s"`$name` at the end is not part of an expression", "error" -> s"'$name'")
-      case _ =>
-    }
+    val expression = Bind.parsed(sql, text)
     expression.foreach {
       case _: SubqueryExpression => throw Refusal("SUBQUERY_IN_ROW_EXPRESSION", "a query inside a row expression", "expression" -> text)
       case _ =>

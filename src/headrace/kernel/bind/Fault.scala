@@ -41,6 +41,9 @@ private[headrace] object Fault {
   def ofText(column: String, to: DataType): What =
     What("TEXT_COLUMN", TextColumns.said(column, to.sql), "column" -> column, "type" -> to.sql)
 
+  def ofInputText(sql: String, to: DataType, other: DataType): What =
+    What("TEXT_COLUMN", TextColumns.saidOfInput(sql, to.sql, other.sql), "column" -> sql, "type" -> to.sql)
+
   def notBoolean(dataType: DataType): What =
     What("NOT_BOOLEAN", s"a condition is true or false, this is ${dataType.sql}", "type" -> dataType.sql)
 

@@ -10,9 +10,10 @@ import headrace.operator.OperatorSchema
 import headrace.operator.program.Program
 import headrace.route.Unweigh
 import org.apache.spark.sql.{AnalysisException, SparkSession}
-import org.apache.spark.sql.catalyst.expressions.{BoundReference, Expression, RowOrdering}
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, BoundReference, Expression, RowOrdering}
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, Union}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
+import org.apache.spark.sql.catalyst.util.quoteIfNeeded
 import org.apache.spark.sql.headrace.{Outside, SessionSql, Settings}
 import org.apache.spark.sql.types._
 import org.json4s._
@@ -125,6 +126,19 @@ private final class Check(val session: SparkSession) {
     if (names.nonEmpty) called(node) = called.getOrElse(node, Nil) ++ names
   }
 
+  /** Warns of the text columns of a scope that Spark casts. */
+  def casts(node: String, site: String, scope: StructType, all: Iterable[Expression]): Unit = {
+    val name: PartialFunction[Expression, String] = {
+      case BoundReference(i, _, _) => scope(i).name
+      case a: AttributeReference if scope.exists(_.name == a.name) => a.name
+    }
+    all.flatMap(TextColumns.cast(_)(name)).foreach { case (column, to) => warnings += Fault(node, site, "", "", Fault.ofText(column, to)) }
+  }
+
+  /** Warns of a text of an input that meets columns of other inputs. */
+  def meets(node: String, site: String, sql: String, to: DataType, other: DataType): Unit =
+    warnings += Fault(node, site, "", "", Fault.ofInputText(sql, to, other))
+
   /** Notes for the parts of an aggregate, or for the aggregates among the cells of a program, how much is kept of a group. */
   def keeps(node: String, parts: Seq[(String, String)]): Unit = storage(node) = parts
 
@@ -134,9 +148,7 @@ private final class Check(val session: SparkSession) {
       case (Right(e), t) =>
         if (!e.deterministic) notRepeatable(node, t, e)
         outside(node, Seq(e))
-        TextColumns.cast(e) { case BoundReference(i, _, _) => scope(i).name }.foreach { case (column, to) =>
-          warnings += Fault(node, t.site, t.at, t.sql, Fault.ofText(column, to))
-        }
+        casts(node, t.site, scope, Seq(e))
         Some(e)
       case (Left(e), t) =>
         fault(node, t.site, t.at, t.sql, Fault.of(e))
@@ -207,10 +219,18 @@ private final class Check(val session: SparkSession) {
         val plan =
           if (relations.size == 1) relations.head
           else new SessionSql(session).analysed(Union(relations, byName = true, allowMissingCol = false))
-        schemas(id) = Bind.nullable(plan.schema)
+        val whole = Bind.nullable(plan.schema)
+        whole.foreach(united(id, site, known, _))
+        schemas(id) = whole
       } catch {
         case e: AnalysisException => fault(id, site, "union", "", Fault.of(e))
       }
+  }
+
+  private def united(id: String, site: String, inputs: Seq[StructType], column: StructField): Unit = {
+    val types = inputs.flatMap(_.find(f => same(f.name, column.name))).map(_.dataType)
+    for (to <- types.flatMap(TextColumns.met(_, column.dataType)).headOption; other <- types.find(TextColumns.met(_, to).isEmpty))
+      meets(id, site, quoteIfNeeded(column.name), to, other)
   }
 
   private def relation(id: String, site: String, asked: AskedRelationText): Unit =

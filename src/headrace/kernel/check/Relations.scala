@@ -43,7 +43,12 @@ private[check] final class Relations(check: Check, id: String, site: String) ext
 
   override def widest(a: DataType, b: DataType): Option[DataType] = check.widest(a, b)
 
-  override def outside(all: Iterable[Expression]): Unit = check.outside(id, all)
+  override def notes(columns: StructType, all: Iterable[Expression]): Unit = {
+    check.outside(id, all)
+    check.casts(id, site, columns, all)
+  }
+
+  override def meets(sql: String, to: DataType, other: DataType): Unit = check.meets(id, site, sql, to, other)
 
   override def keeps(parts: Seq[(String, String)]): Unit = check.keeps(id, parts)
 }

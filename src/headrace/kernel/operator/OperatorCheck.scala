@@ -1,6 +1,6 @@
 package headrace.operator
 
-import headrace.bind.{Bind, Fault}
+import headrace.bind.{Bind, Fault, TextColumns}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{Expression, RowOrdering}
 import org.apache.spark.sql.types._
@@ -22,8 +22,11 @@ trait OperatorCheck {
   /** The type to which Spark casts both. */
   def widest(a: DataType, b: DataType): Option[DataType]
 
-  /** Notes the functions that are not Spark's own. */
-  def outside(all: Iterable[Expression]): Unit
+  /** Notes of expressions over these columns the functions that are not Spark's own, and the texts that Spark casts. */
+  def notes(columns: StructType, all: Iterable[Expression]): Unit
+
+  /** Notes that a text of one side is read as another type, as it meets one of the other side. */
+  def meets(sql: String, to: DataType, other: DataType): Unit
 
   /** Notes of texts how much is kept of a group. */
   def keeps(parts: Seq[(String, String)]): Unit
@@ -43,6 +46,8 @@ trait OperatorCheck {
       val types = Seq(l, r).map(e => Bind.loosen(e.dataType))
       val wide = widest(types.head, types(1))
       if (wide.isEmpty) fault(s"keys/$i", "", Fault.keyTypes(s"key ${i + 1}", types))
+      for (both <- wide; ((sql, one), other) <- Seq(texts(i)._1, texts(i)._2).zip(types).zip(types.reverse); to <- TextColumns.met(one, both))
+        meets(sql, to, other)
       wide.filterNot(OperatorCheck.isKey).foreach(t => fault(s"keys/$i", "", Fault.keyType(s"key ${i + 1}", t)))
       OperatorCheck.keyColumn(i, wide.getOrElse(types.head))
     })

@@ -32,7 +32,7 @@ object Aggregate extends RelationalKind[AggregateText] {
     check.keeps(outcomes.collect { case (Right(one), (_, sql)) => sql -> storage(one) } ++ ofKeys)
     val columns = outcomes.zipWithIndex.flatMap {
       case ((Right(one), (name, _)), _) =>
-        check.outside(one.parts)
+        check.notes(from.head, one.parts)
         Some(StructField(name, one.dataType))
       case ((Left(e), (_, sql)), i) =>
         check.fault(s"aggregates/$i", sql, Fault.of(e))

@@ -29,7 +29,8 @@ object Partition extends RelationalKind[PartitionText] {
     val rows =
       try {
         val plan = WindowPlan.of(check.session, from.head, text.functions)
-        check.outside(plan.before ++ plan.functions ++ plan.after)
+        check.notes(from.head, plan.before ++ plan.functions)
+        check.notes(plan.schema, plan.after)
         plan.schema
       } catch {
         case e: AnalysisException =>

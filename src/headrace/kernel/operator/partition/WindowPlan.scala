@@ -24,7 +24,7 @@ object WindowPlan {
   def of(session: SparkSession, schema: StructType, functions: Seq[(String, String)]): WindowPlan = {
     val sql = new SessionSql(session)
     val columns = Bind.nullable(schema).map(f => AttributeReference(f.name, f.dataType, nullable = true)())
-    val asked = functions.map { case (name, text) => Alias(sql.expression(text), name)() }
+    val asked = functions.map { case (name, text) => Alias(Bind.parsed(sql, text), name)() }
     val plan = sql.analysed(Project(UnresolvedStar(None) +: asked, LocalRelation(columns)))
     // Constants stay as they are: one that fails must fail for the row. Some rules look at the top of a plan alone.
     val finish = new Finish(sql.currentNames, fold = false)
