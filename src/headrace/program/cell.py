@@ -82,9 +82,7 @@ class Cell(Opaque):
 
     def traced(self, name: str) -> TracedCell:
         """The cell as data."""
-        return TracedCell(
-            name, self.kind, self.type, self.key, self.sql, self.expires_ms, self.clock, self.was, self.computed, site=self._site
-        )
+        return TracedCell(name, self.kind, self.type, self.key, self.sql, self.expires_ms, self.clock, self.was, self.computed, self._site)
 
     def _computed(self, was: object) -> str:
         """The text of an expression given as `was`."""

@@ -19,8 +19,7 @@ class TracedCell(Part):
 
     `type` is that of its value or of each of its values, `key` that of a map's keys; an aggregate has the columns that are added as its
     type, and `sql`. `clock` is set for timers and for cells that expire, `expires_ms` after they were set; `was` is the cell's name in an
-    older version of the job, `computed` what its first value is over the cells of the version before; `default` is the text of the constant
-    that reads give where there is no value.
+    older version of the job, `computed` what its first value is over the cells of the version before.
     """
 
     name: str
@@ -32,7 +31,6 @@ class TracedCell(Part):
     clock: str | None = None
     was: str | None = None
     computed: str | None = None
-    default: str | None = None
     site: Site | None = field(default=None, compare=False, metadata=ALWAYS)
 
     @property
@@ -49,7 +47,7 @@ class TracedCell(Part):
     @staticmethod
     def from_json(value: object) -> TracedCell:
         fields = Fields(value, "a cell")
-        optional = ("key", "sql", "clock", "was", "computed", "default")
+        optional = ("key", "sql", "clock", "was", "computed")
         fields.only("name", "kind", "type", *optional, "expires_ms", "site")
         texts = {name: fields.optional_text(name) for name in optional}
         return TracedCell(

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import replace
 from typing import Any
 
 from headrace.errors import here
 from headrace.expr import Column, f, of_value
 from headrace.program.cell import Cell
 from headrace.program.statement import Clear, Set
-from headrace.program.traced import TracedCell
-from headrace.program.whole import refuse_fraction
+from headrace.program.whole import refuse_fraction, refuse_other_kind
 from headrace.schema.ddl import type_text
 
 
@@ -61,18 +59,15 @@ class Value(Cell):
         was: str | Column | None = None,
     ) -> None:
         super().__init__(type_text(type), expires=expires, clock=clock, was=was)
+        refuse_other_kind("the cell", self.type, default)
         refuse_fraction("the cell", self.type, default)
-        self._default = None if default is None else of_value(default)
-
-    def traced(self, name: str) -> TracedCell:
-        default = None if self._default is None else self._default._expression.text
-        return replace(super().traced(name), default=default)
+        self._default = None if default is None else of_value(default).cast(self.type)
 
     def get(self) -> Column:
         """The value at this place of the handler; `default`, or null, if there is none. A later `set` does not change what was read."""
         recording, name = self._recording()
         found = recording.read(name)
-        return found if self._default is None else f.coalesce(found, self._default.cast(self.type))
+        return found if self._default is None else f.coalesce(found, self._default)
 
     def exists(self) -> Column:
         """True if the cell has a value at this place of the handler."""

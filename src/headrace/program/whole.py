@@ -1,13 +1,21 @@
-"""Numbers of Python that a declared type would cut."""
+"""Values of Python that a declared type does not hold, or would cut."""
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from decimal import Decimal
 from typing import Any
 
 from headrace.errors import PlanError, here
 
+_NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
+_KINDS: tuple[tuple[type | tuple[type, ...], str, tuple[str, ...]], ...] = (
+    (bool, "a truth value", ("boolean",)),
+    ((int, float, Decimal), "a number", _NUMBERS),
+    (str, "a text", ("string", "char", "varchar")),
+    ((dt.date, dt.time, dt.timedelta), "a time", ("date", "timestamp", "time", "interval")),
+)
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
 
 
@@ -22,5 +30,21 @@ def refuse_fraction(what: str, type: str, value: Any) -> None:
             "WRONG_TYPE",
             f"{what} holds {type}, and {value} would be cut to {math.trunc(value)}",
             hint=f"give a whole number, or the type that holds it: double, or decimal(10,2) instead of {type}",
+            site=here(),
+        )
+
+
+def refuse_other_kind(what: str, type: str, value: Any) -> None:
+    """Refuse a Python value of another kind than a type holds, which would fail with each row. Columns are for Spark to look at.
+
+    >>> refuse_other_kind("the cell", "decimal(10,2)", 0), refuse_other_kind("the cell", "array<int>", [1])
+    (None, None)
+    """
+    kind, holders = next(((kind, holders) for python, kind, holders in _KINDS if isinstance(value, python)), ("", ()))
+    if kind and not type.startswith(holders):
+        raise PlanError(
+            "WRONG_TYPE",
+            f"{what} holds {type}, and {value!r} is {kind}",
+            hint=f"give a value of the type {type}, or the cell another type; hr.expr(...) makes SQL of a text",
             site=here(),
         )

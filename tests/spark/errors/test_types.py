@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import headrace as hr
+from headrace.errors import HeadraceError
 from tests.unit.errors import check_error
 
 if TYPE_CHECKING:
@@ -234,29 +235,24 @@ def test_value_that_a_cell_does_not_hold() -> None:
     )
 
 
-class Starting(hr.Program):
-    n = hr.Value("int", default="none")
-    at = hr.Value("timestamp", default=0)
-
-    def on_event(self, e: hr.Row) -> None:
-        hr.emit(card=e.card)
-
-
 def test_default_that_a_cell_does_not_hold() -> None:
     check_error(
         """
-        WRONG_TYPE: charges.Starting: n holds INT, this is STRING, in `'none'`
-          at test_types.py:*: n = hr.Value("int", default="none")
-          hint: cast it, or give the cell this type; a text is a literal here, hr.expr(...) makes SQL of it
-          more: headrace error WRONG_TYPE
-
-        WRONG_TYPE: charges.Starting: at holds TIMESTAMP, this is INT, in `0`
-          at test_types.py:*: at = hr.Value("timestamp", default=0)
-          hint: cast it, or give the cell this type
+        WRONG_TYPE: the cell holds int, and 'none' is a text
+          at test_types.py:*: lambda: hr.Value("int", default="none"),
+          hint: give a value of the type int, or the cell another type; hr.expr(...) makes SQL of a text
           more: headrace error WRONG_TYPE
         """,
-        lambda: job(charges.key_by("card").process(Starting)),
+        lambda: hr.Value("int", default="none"),
     )
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"), [("TIMESTAMP", 0), ("string", 1), ("decimal(10,2)", "1"), ("int", True), ("double", date(2026, 1, 1))]
+)
+def test_defaults_of_another_kind(kind: str, value: Any) -> None:
+    with pytest.raises(HeadraceError, match=r"^WRONG_TYPE: the cell holds \S+, and .+ is a "):
+        hr.Value(kind, default=value)
 
 
 class Begun(hr.Program):

@@ -45,7 +45,7 @@ def test_cells_as_data() -> None:
     assert bare(traced(on_event).to_json()["cells"]) == [
         {"name": "spent", "kind": "map", "type": "decimal(10,2)", "key": "string"},
         {"name": "last", "kind": "list", "type": "decimal(10,2)"},
-        {"name": "n", "kind": "value", "type": "int", "default": "3"},
+        {"name": "n", "kind": "value", "type": "int"},
     ]
 
 

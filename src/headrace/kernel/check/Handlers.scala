@@ -32,8 +32,6 @@ private final class Handlers(check: Check, id: String, site: String, key: Struct
     program.handlers.foreach(handler)
     check.keeps(id, for (c <- program.cells; a <- c.aggregation) yield c.name -> (if (a.isOpen) "values" else "constant"))
     program.cells.flatMap(_.computed).foreach(check.syntax(id, _))
-    for (cell <- program.cells; text <- cell.default; e <- check.bind(id, new StructType, Seq(text)).flatten)
-      check.fits(id, cell.name, cell.dataType, text, e)
     val rows = emitted.map { case (output, (names, types)) =>
       output -> StructType(names.zip(types).map { case (n, t) => StructField(n, t.getOrElse(NullType)) })
     }

@@ -91,8 +91,7 @@ object AskedInputText {
   *
   * `type` is that of its value or of each of its values, `key` that of a map's keys; an aggregate has the columns that are added as its
   * type, and `sql`. `clock` is set for timers and for cells that expire, `expiresMs` after they were set; `was` is the cell's name in an
-  * older version of the job, `computed` what its first value is over the cells of the version before; `default` is the text of the constant
-  * that reads give where there is no value.
+  * older version of the job, `computed` what its first value is over the cells of the version before.
   */
 final case class TracedCellText(
     name: String,
@@ -104,7 +103,6 @@ final case class TracedCellText(
     clock: Option[String],
     was: Option[String],
     computed: Option[String],
-    default: Option[String],
     site: Option[String])
 
 object TracedCellText {
@@ -118,7 +116,6 @@ object TracedCellText {
     f.maybe[String]("clock"),
     f.maybe[String]("was"),
     f.maybe[String]("computed"),
-    f.maybe[String]("default"),
     f[Option[String]]("site"))
   implicit val reader: Reader[TracedCellText] = Reader.of("TracedCellText")(of)
 }

@@ -76,7 +76,7 @@ object Program {
 
   /** `dataType` is that of the value, or of each value of a list or map; `key` that of a map's keys. `aggregate` is what is added and its
     * text, `aggregation` the same bound. `expires` is a duration in micros, `computed` the text of its first value over the cells of the
-    * layout before, `default` the text of the value in its place, which a check looks at.
+    * layout before.
     */
   final case class Cell(
       id: Int,
@@ -87,8 +87,7 @@ object Program {
       aggregate: Option[(StructType, Text)] = None,
       aggregation: Option[Aggregation] = None,
       expires: Option[Long] = None,
-      computed: Option[Text] = None,
-      default: Option[Text] = None) {
+      computed: Option[Text] = None) {
     def timer: Boolean = kind == "timer"
 
     /** Has it entries, which lie in pages of their own? */
@@ -247,7 +246,6 @@ object Program {
       text.inputs.map(i => Input(i.name, i.side, new StructType, judged = false, i.broadcast)),
       text.cells.zipWithIndex.map { case (c, n) =>
         cell(CellText(n + 1, c.name, c.kind, c.`type`, c.key, c.sql, c.expiresMs, c.computed, c.site), s"cells/$n")
-          .copy(default = c.default.map(Text(_, s"cells/$n/default", c.site.getOrElse(site))))
       },
       Layout(1, Nil),
       handlers(text.handlers, site),
