@@ -179,9 +179,7 @@ class Operator(Rewritable):
 
     def as_written(self, text: str) -> str:
         """A text about it, with what the user wrote in the place of names that stand for it."""
-        for name, written in {} if self.texts_over is None else operator(self.texts_over).made_columns.items():
-            text = re.sub(rf"\b{name}\b", written.replace("\\", "\\\\"), text)
-        return text
+        return text if self.texts_over is None else spelled(text, self.texts_over)
 
     @property
     def time_cure(self) -> str:
@@ -219,6 +217,13 @@ def operator(node: Node) -> Operator:
     """A node of a plan as an operator; all of them are."""
     assert isinstance(node, Operator)
     return node
+
+
+def spelled(text: str, node: Node) -> str:
+    """A message about a node's columns, with what the user wrote in the place of those that a verb has named."""
+    for name, written in operator(node).made_columns.items():
+        text = re.sub(rf"\b{re.escape(name)}\b", written.replace("\\", "\\\\"), text)
+    return text
 
 
 def stepwise(node: Node) -> Stepwise:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from headrace.ops.facts.outputs import DEAD_LETTER, DEAD_SCHEMA, LATE, LATE_RIGH
 from headrace.ops.facts.reading import Wanted
 from headrace.ops.facts.state import Basis
 from headrace.ops.inlet import Checked, Inlet, Json, inlet, numbered
-from headrace.ops.operator import Consumer, Unary, Ungrouped, all_append, operator
+from headrace.ops.operator import Consumer, Unary, Ungrouped, all_append, operator, spelled
 from headrace.ops.parts import (
     AskedRelation,
     ClosesText,
@@ -335,9 +334,7 @@ class TwoSided(Relational):
         return self.keys
 
     def as_written(self, text: str) -> str:
-        for name, written in operator(self.right).made_columns.items():
-            text = re.sub(rf"\b{re.escape(name)}\b", written.replace("\\", "\\\\"), text)
-        return super().as_written(text)
+        return super().as_written(spelled(text, self.right))
 
     @property
     def sides(self) -> tuple[tuple[str, int, Node], ...]:
