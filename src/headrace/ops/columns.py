@@ -12,7 +12,7 @@ from headrace.expr import Column, Expression, columns_of, literal, of_text, refu
 from headrace.ops.no_table import NoTable
 from headrace.plan import Node
 from headrace.spelling import nearest, suggestion
-from headrace.syntax import loose_alias, plain_name, quote, references, unqualified
+from headrace.syntax import around_as, loose_alias, plain_name, quote, references, unqualified
 from headrace.words import windows_cure
 
 _LONGEST = 48
@@ -181,8 +181,8 @@ def _loose(text: str) -> PlanError | None:
 
 
 def _unnamed(text: str, keywords: bool) -> PlanError:
-    named = re.search(r"(?is)^(.*\S)\s+as\s+(\w+)\s*$", text)
-    bare, name = named.groups() if named else (text, "name")
+    named = around_as(text)
+    bare, name = named or (text, "name")
     said = "is not understood as an expression and its name" if named else "has no name"
     aliased = f'hr.expr("{bare}").alias("{name}")' if named and not keywords else f'hr.expr(...).alias("{name}")'
     written = f'{name}="{bare}" as a keyword, or ' if keywords else "" if named else f'"{bare} AS {name}", or '

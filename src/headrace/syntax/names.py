@@ -166,6 +166,18 @@ def loose_alias(text: str) -> str | None:
     return None if name is None or any(_is_as(word) for word in tokens(text)[-2:-1]) else name
 
 
+def around_as(text: str) -> tuple[str, str] | None:
+    """What stands in front of the last AS and behind it, by tokens alone, for a text that is no expression and its name.
+
+    >>> around_as("sum(amount AS spent"), around_as("amount")
+    (('sum(amount', 'spent'), None)
+    """
+    words = tokens(text)
+    if len(words) < 3 or not _is_as(words[-2]):
+        return None
+    return written(text, words[:-2]), str(words[-1].text)
+
+
 def _alias(text: str) -> str | None:
     """The name that an expression is given, with AS or without."""
     tree = parsed(text) if plain_name(text) is None else None
