@@ -32,12 +32,12 @@ def children(place: Place) -> Iterator[list[Child]]:
 
 KINDS = ("kafka", "postgresql", "mariadb", "delta", "iceberg")
 SLEEPS = ("in a task@added#3", "after staging@added#3", "before sink commit@summed#2", "in sink commit@summed#2")
-QUICK = ("kafka", "in a task@added#3")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("kind", "point"),
-    [pytest.param(kind, point, marks=() if (kind, point) == QUICK else pytest.mark.full) for kind in KINDS for point in SLEEPS],
+    [(kind, point) for kind in KINDS for point in SLEEPS],
 )
 def test_one_that_sleeps_is_replaced(place: Place, children: list[Child], point: str) -> None:
     rows = lay_out(place.folder)

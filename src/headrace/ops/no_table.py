@@ -31,9 +31,9 @@ class NoTable(Verbs):
         def __contains__(self, item: object) -> NoReturn:
             raise _no_table("Python cannot look into it with `in`", f"the names of its columns are {self._called}.columns")
 
-    def __bool__(self) -> NoReturn:
-        cure = f"whether there is one: `is not None`; whether it has rows at the end of its input: len(hr.collect({self._called})) > 0"
-        raise _no_table("it is neither empty nor not, and Python cannot decide on it", cure)
+    def __bool__(self) -> bool:
+        # Python would ask for the length, and `stream or default` is written where there may be no stream.
+        return True
 
 
 def _no_table(why: str, cure: str) -> PlanError:

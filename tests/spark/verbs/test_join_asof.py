@@ -139,7 +139,7 @@ def on_the_way(rng: random.Random, epoch: int, mark: dt.datetime | None, live: l
     return found
 
 
-@pytest.mark.parametrize(("partitions", "seed"), [(1, 1), (2, 2), (3, 3)])
+@pytest.mark.parametrize(("partitions", "seed"), [pytest.param(1, 1, marks=pytest.mark.full), (2, 2), (3, 3)])
 def test_in_event_time(spark: SparkSession, partitions: int, seed: int) -> None:
     """Late rows are told of and left out; closed rows come once; restarts anywhere; nothing is left when all time has passed."""
     rng = random.Random(seed)

@@ -96,8 +96,14 @@ def run(h: Harness, cut: list[list[Row]], inputs: list[Input], restart: int, che
     h.finish()
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("lateness", [0, 7])
+@pytest.mark.parametrize(
+    ("kind", "lateness"),
+    [
+        pytest.param(kind, lateness, marks=() if number % 2 == bool(lateness) else pytest.mark.full)
+        for number, kind in enumerate(KINDS)
+        for lateness in (0, 7)
+    ],
+)
 def test_groups_of_windows(spark: SparkSession, kind: str, lateness: int) -> None:
     rng = random.Random(f"{kind} {lateness}")
     asked, model = KINDS[kind]
