@@ -11,7 +11,7 @@ from tests.spark.kernel.conftest import Trials
 
 def test_the_lineage_of_a_store_stays_short(trials: Trials, tmp_path: Path) -> None:
     """Its header would overflow after 864 epochs."""
-    said = trials("org.apache.spark.sql.execution.streaming.state.headrace.LineageTrial", "bounded", tmp_path, 20_000 if FULL else 1_200)
+    said = trials("org.apache.spark.sql.execution.streaming.state.headrace.LineageTrial", "bounded", tmp_path, 20_000 if FULL else 900)
     longest, files = map(int, re.findall(r"lineage (\d+) files (\d+)", said)[0])
     assert longest <= 400
     assert files <= 1_500
