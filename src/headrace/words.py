@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from headrace.spelling import nearest
 
-WORDS: dict[str, str] = {
-    word: verb
-    for verb, words in {
+T = TypeVar("T")
+
+
+def _by_word(table: Mapping[T, str]) -> dict[str, T]:
+    """A table from what is written here to words of theirs, the other way round."""
+    return {word: ours for ours, words in table.items() for word in words.split()}
+
+
+WORDS = _by_word(
+    {
         "filter(...)": "where query",
         "select(...)": "selectexpr transform",
         "with_columns(...)": "withcolumn withcolumns assign",
@@ -31,38 +38,33 @@ WORDS: dict[str, str] = {
         "write.foreach_batch(...)": "foreachbatch foreach",
         "schema": "dtypes printschema",
         "as_dataframe()": "todf",
-    }.items()
-    for word in words.split()
-}
+    }
+)
 """What is written here for a word of theirs, which stands without upper case."""
 
 
-CALLS: dict[str, str] = {
-    word: call
-    for call, words in {
+CALLS = _by_word(
+    {
         "hr.show(stream)": "show display print",
         "hr.collect(stream)": "collect tolist tolocaliterator iterrows itertuples rows",
         "hr.collect(stream).to_pandas()": "topandas to_pandas",
         "hr.collect(stream).to_arrow()": "toarrow to_arrow",
         'hr.job("name", stream.write...).run()': "run start execute",
-    }.items()
-    for word in words.split()
-}
+    }
+)
 """What is called with a stream here, and is a method of theirs."""
 
 
-CONNECTORS: dict[str, tuple[str, ...]] = {
-    word: calls
-    for calls, words in {
+CONNECTORS = _by_word(
+    {
         ('files(..., format="csv", options={"sep": "\\u0001", "quote": "", "header": "false"})',): "text",
         ("delta(...)", "iceberg(...)", "jdbc(...)"): "table saveastable totable insertinto",
         ("foreach_batch(...)",): "foreachbatch foreach",
         ('files("folder", format="parquet")',): (
             "load stream format option options schema save start mode outputmode partitionby bucketby sortby trigger queryname clusterby"
         ),
-    }.items()
-    for word in words.split()
-}
+    }
+)
 """The calls of connectors that stand here for a method of PySpark's readers and writers, which have no methods of formats here."""
 
 
@@ -78,9 +80,8 @@ FUNCTIONS = frozenset(
 
 _PYTHON = "no Python function is called for a row: write an expression or a program, or register a function of Java or Scala on the session"
 
-_OF_FUNCTIONS: dict[str, str] = {
-    word: cure
-    for cure, words in {
+_OF_FUNCTIONS = _by_word(
+    {
         'write hr.col("amount")': "col column",
         'write hr.lit("large")': "lit",
         'write hr.expr("amount * 2")': "expr",
@@ -103,14 +104,12 @@ _OF_FUNCTIONS: dict[str, str] = {
         "a length of time is written hr.hours(1) or hr.days(1)": "days hours",
         "a length of time is written hr.expr(\"INTERVAL '1' MONTH\"), a part of a time hr.f.month(...), hr.f.year(...)": "months years",
         _PYTHON: "udf udtf pandas_udf arrow_udf arrow_udtf",
-    }.items()
-    for word in words.split()
-}
+    }
+)
 """What is written for functions of `pyspark.sql.functions` that Spark SQL does not know, by their names in lower case."""
 
-_OF_COLUMNS: dict[str, str] = {
-    word: cure
-    for cure, words in {
+_OF_COLUMNS = _by_word(
+    {
         "write .cast(...)": "astype",
         'write hr.expr("try_cast(amount AS int)")': "try_cast",
         "write .alias(...)": "name",
@@ -120,9 +119,8 @@ _OF_COLUMNS: dict[str, str] = {
         'a struct is written anew: hr.struct(city="place.city", zip="upper(place.zip)")': "withfield dropfields",
         'write it in SQL: hr.expr("flags & 4")': "bitwiseand bitwiseor bitwisexor",
         "as_dataframe() gives a frame for it": "outer",
-    }.items()
-    for word in words.split()
-}
+    }
+)
 """What is written for methods of PySpark's columns, by their names in lower case."""
 
 

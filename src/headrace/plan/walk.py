@@ -32,7 +32,7 @@ def depths(nodes: Iterable[Node]) -> dict[Node, int]:
 
 
 def reached(nodes: Iterable[Node], start: Node, without: Collection[Node]) -> tuple[Node, ...]:
-    """Those of some nodes, each of which comes after its inputs, to which there is a way from `start` that avoids others."""
+    """The nodes that rows of `start` reach without passing those of `without`. `nodes` come in order, inputs first."""
     found = {start: None} if start not in without else {}
     for node in nodes:
         if node not in without and any(before in found for before in node.inputs):

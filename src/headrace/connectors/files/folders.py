@@ -130,6 +130,7 @@ def reader_options(format: str, options: dict[str, str]) -> dict[str, str]:
     return {"header": "true", **lower} if format == "csv" else lower
 
 
+# As `letter/Moments.scala` has them for dead letters: the SSSSSSXXX of Spark's patterns are microseconds and the offset of the zone.
 _TIMES = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"}
 _BLANKS = {"ignoreLeadingWhiteSpace": "false", "ignoreTrailingWhiteSpace": "false"}
 _WHOLE = {"json": _TIMES, "csv": {**_TIMES, **_BLANKS}}
