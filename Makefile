@@ -9,7 +9,7 @@ help:
 	@echo "make demo         a year of flights as a stream, and its delays (sets everything up first)"
 	@echo "make test         checks and tests, at most 30 minutes on two cores"
 	@echo "make test-all     every test; can be stopped and goes on where it was; results in docs/results/"
-	@echo "make certify      kills jobs of every connector at every point; can be stopped and goes on where it was; docs/faults.md"
+	@echo "make certify      kills jobs of every connector at every point; can be stopped and goes on where it was; docs/concepts/faults.md"
 	@echo "make lint         ruff and mypy"
 	@echo "make parts        the case classes by which the kernel reads what Python sends, from its dataclasses"
 	@echo "make generated    that and all else that is written by a tool and needs no look: stubs, schema, tables of the documentation"

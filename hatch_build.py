@@ -22,14 +22,15 @@ class KernelHook(BuildHookInterface[Any]):
             return  # works on the sources; the jar comes from the cache
         docs = Path(self.root, "docs")
         build_data["force_include"][str(docs / "errors")] = "headrace/error_pages"
-        for page in (*docs.glob("*.md"), *docs.glob("connectors/*.md"), *docs.glob("cookbook/*.md")):
-            build_data["force_include"][str(page)] = f"headrace/pages/{page.relative_to(docs)}"
         sys.path.insert(0, str(Path(self.root, "src")))
         try:
+            from headrace.cli.pages import SECTIONS
             from headrace.errors import HeadraceError
             from headrace.jvm import compile as kernel
         finally:
             sys.path.pop(0)
+        for page in (page for section in SECTIONS for page in docs.glob(f"{section}/*.md")):
+            build_data["force_include"][str(page)] = f"headrace/pages/{page.relative_to(docs)}"
         try:
             built = kernel.kernel_jar()
         except ImportError as problem:

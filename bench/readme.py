@@ -1,4 +1,4 @@
-"""The README's tables of speed and that of docs/nexmark.md, made of the numbers in bench/results.
+"""The README's tables of speed and that of docs/compare/nexmark.md, made of the numbers in bench/results.
 
 python -m bench.readme
 """
@@ -144,7 +144,7 @@ def nexmark(found: Mapping[str, Any]) -> str:
         f"\nNexmark (`make bench-nexmark`), {how['events']:,} events on {on['cores']} cores ({on['processor']}), seconds; headrace in "
         f"{how['epochs']} epochs, Flink {on['flink']} with mini-batches and its state on the heap. headrace is "
         f"{multiple(found['geometric_mean'])} as fast, geometric mean of the {len(both)} queries that both run; "
-        f"{multiple(others)} without its best, {best['title'].partition(',')[0]}. [Nexmark](docs/nexmark.md) has the plan of each "
+        f"{multiple(others)} without its best, {best['title'].partition(',')[0]}. [Nexmark](docs/compare/nexmark.md) has the plan of each "
         "query.\n\n",
     ]
     heads = ["", *(one["title"].partition(",")[0] for one in both)]

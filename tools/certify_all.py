@@ -2,7 +2,7 @@
 only; servers that are restarted or hang in the middle of an epoch; checkpoints that are put back from backups. What sinks hold is read by
 others: tests/faults/readers.py.
 
-What came of it is kept in docs/results/faults.json, cell by cell with date and commit, and shown in docs/faults.md. Stopped, the next call
+What came of it is kept in docs/results/faults.json, cell by cell with date and commit, and shown in docs/concepts/faults.md. Stopped, the next call
 goes on with the rounds that are left; `--again` begins anew. What was lost or doubled is told by each call until then. `--page` only writes
 the table.
 """
@@ -31,7 +31,7 @@ sys.path.insert(0, str(ROOT))
 
 JOBS = ROOT / "tests" / "faults" / "jobs"
 RESULTS = ROOT / "docs" / "results" / "faults.json"
-PAGE = ROOT / "docs" / "faults.md"
+PAGE = ROOT / "docs" / "concepts" / "faults.md"
 BEGIN, END = "<!-- the matrix -->", "<!-- its end -->"
 
 DRIVER, EXECUTOR = 20, 4

@@ -27,7 +27,7 @@ Every error is a `headrace.HeadraceError`; its kind is the class to catch.
 _REASONS = """
 ## Reasons of dead letters
 
-The [reason of a dead letter](../outputs.md#dead-letters) begins with one of these codes, with [NULL_KEY](NULL_KEY.md),
+The [reason of a dead letter](../guides/outputs.md#dead-letters) begins with one of these codes, with [NULL_KEY](NULL_KEY.md),
 [FILE_BROKEN](FILE_BROKEN.md) or [FILE_CHANGED](FILE_CHANGED.md), with a condition of Spark in brackets
 ([Spark's list][spark], `[DIVIDE_BY_ZERO]` for instance), or says what
 cannot be read. `headrace error CODE` prints these pages, too.

@@ -1,4 +1,4 @@
-"""Writes the tables of options in docs/connectors/*.md and docs/files.md from what the connectors declare.
+"""Writes the tables of options in docs/connectors/*.md and docs/connectors/files.md from what the connectors declare.
 
 A table stands between `<!-- options of write.http -->` and `<!-- end -->`.
 """

@@ -20,7 +20,7 @@ Each row of these tables is a test with a real server (a Kafka broker, PostgreSQ
 go wrong, compares the text of the error or of the dead letter, mends it, starts the job again, and looks with a reader that knows nothing
 of headrace whether each row is there once. The page is made of those tests. An error's cure stands in its `hint`, and on the page of its
 code; no Java trace is part of it (it goes to `errors.log` in the checkpoint). Dead letters are shown by
-[`headrace letters`](../contracts.md#repair), which feeds back those of sources.
+[`headrace letters`](../guides/contracts.md#repair), which feeds back those of sources.
 
 A test whose server cannot be had is not run, and the run says so at its end; with `HEADRACE_SERVERS=required` it fails.
 """

@@ -1,4 +1,4 @@
-"""Writes docs/refused.md from the refusals that the tests know."""
+"""Writes docs/reference/refused.md from the refusals that the tests know."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.spark.lift.functions import Refusal, refusals
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "refused.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "refused.md"
 
 _HEAD = """\
 # What is refused

@@ -1,4 +1,4 @@
-"""Writes what the documentation of jobs in YAML takes from verbs and connectors: docs/job.schema.json and a list in docs/yaml.md."""
+"""Writes what the documentation of jobs in YAML takes from verbs and connectors: docs/job.schema.json and a list in docs/reference/yaml.md."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headrace import spec
 from headrace.spec.verbs import verbs
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-PAGE, SCHEMA = DOCS / "yaml.md", DOCS / "job.schema.json"
+PAGE, SCHEMA = DOCS / "reference" / "yaml.md", DOCS / "job.schema.json"
 _VERBS = re.compile(r"(?<=^The verbs are ).*?(?=\. State programs)", re.M | re.S)
 
 

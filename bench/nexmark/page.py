@@ -1,4 +1,4 @@
-"""The queries and their plans in docs/nexmark.md, as they are. `python -m bench.readme` writes the page's numbers.
+"""The queries and their plans in docs/compare/nexmark.md, as they are. `python -m bench.readme` writes the page's numbers.
 
 python -m bench.nexmark.page
 """
@@ -15,7 +15,7 @@ from bench.nexmark.events import Events
 from bench.nexmark.queries import QUERIES, Query
 from bench.nexmark.tables import KINDS, streams
 
-PAGE = Path(__file__).parents[2] / "docs" / "nexmark.md"
+PAGE = Path(__file__).parents[2] / "docs" / "compare" / "nexmark.md"
 SINK = "out"
 _BLOCK = re.compile(r"^<!-- ([\w ]+) -->\n(.*?)^<!-- end -->\n", re.M | re.S)
 _SITE = re.compile(r" {4}\[[^\]]*:\d+\]$", re.M)

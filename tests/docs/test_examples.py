@@ -36,19 +36,16 @@ def blocks(page: Path) -> list[tuple[str, str, int]]:
 
 
 COOKBOOK = sorted((ROOT / "docs" / "cookbook").glob("*.md"))
-CONNECTORS = sorted((ROOT / "docs" / "connectors").glob("*.md"))
 # run by tests/servers/test_pages.py, which has the servers
 SERVED = ("kafka.md",)
 PAGES = [
     page
-    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *COOKBOOK, *CONNECTORS)
-    if page.name not in SERVED and any(kind == "python" for kind, _, _ in blocks(page))
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+    if page.parent.name != "errors" and page.name not in SERVED and any(kind == "python" for kind, _, _ in blocks(page))
 ]
 
 
-@pytest.mark.parametrize(
-    "page", PAGES, ids=lambda page: page.name if page.parent.name in ("docs", ROOT.name) else f"{page.parent.name}/{page.name}"
-)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)).removeprefix("docs/"))
 def test_page(page: Path, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     run(page)

@@ -63,7 +63,7 @@ def test_what_is_in_it(wheel: Path) -> None:
         "headrace/py.typed",
         "headrace/ops/read.pyi",
         *(f"headrace/error_pages/{code}.md" for code in CODES),
-        *(f"headrace/pages/{name}.md" for name in ("settings", "cli", "connectors/kafka", "cookbook/top-k")),
+        *(f"headrace/pages/{name}.md" for name in ("reference/settings", "reference/cli", "connectors/kafka", "cookbook/top-k")),
         "headrace/jvm/log4j2.properties",
         "headrace/samples/charges/1.json",
         f"headrace/jvm/jar/{kernel().jar_name}",

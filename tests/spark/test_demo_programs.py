@@ -194,7 +194,7 @@ def test_the_whole_year(year: Path, tmp_path: Path) -> None:
     summary = compare(year, tmp_path)
     assert summary.rows == 336_776 + 26_115
     found = findings.find(hr.session(), tmp_path / "results")
-    # what docs/demo.md says
+    # what docs/start/demo.md says
     assert (found.handed["inherited"], found.handed["recovered"]) == (440_193, 405_741)
     assert (round(found.handed["late_after_late"], 2), round(found.handed["late_after_punctual"], 2)) == (0.58, 0.20)
     assert (found.handed["chains"], found.handed["longest"], found.away["alarms"]) == (7598, 7, 5947)

@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 KERNEL = ROOT / "src" / "headrace" / "kernel"
-PAGE = ROOT / "docs" / "kernel.md"
+PAGE = ROOT / "docs" / "contribute" / "kernel.md"
 
 # Lowest first; "" is the kernel's root. Folders of one floor never import each other.
 FLOORS: tuple[tuple[str, ...], ...] = (

@@ -98,6 +98,6 @@ def test_hang_until_somebody_ends_it(tmp_path: Path) -> None:
 
 
 def test_the_page_has_all_points() -> None:
-    page = (ROOT / "docs" / "faults.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "concepts" / "faults.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (.+) \| (.+) \|$", page.partition("At a point")[0], re.MULTILINE)
     assert rows[1:] == list(POINTS.items())

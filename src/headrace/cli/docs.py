@@ -27,9 +27,9 @@ def run(asked: argparse.Namespace) -> int:
             print(f"{name:{width}}  {title}")
         return 0
     name = asked.page.removeprefix("docs/").removesuffix(".md").lower()
-    folders = {page.removesuffix("/index"): page for page in known if page.endswith("/index")}
-    name = folders.get(name.rstrip("/"), name)
+    shortcuts = pages.shortcuts()
+    name = shortcuts.get(name.rstrip("/"), name)
     if name not in known:
-        asked.complain(f"there is no page {asked.page}: {suggestion(name, [*known, *folders], '`headrace docs` lists all pages')}")
+        asked.complain(f"there is no page {asked.page}: {suggestion(name, [*shortcuts, *known], '`headrace docs` lists all pages')}")
     pages.show(pages.text(name), name.rpartition("/")[0])
     return 0

@@ -9,13 +9,21 @@ from pathlib import Path
 _PACKAGE = Path(__file__).resolve().parents[1]
 ERRORS = (_PACKAGE / "error_pages", _PACKAGE.parents[1] / "docs" / "errors")
 DOCS = (_PACKAGE / "pages", _PACKAGE.parents[1] / "docs")
+SECTIONS = (".", "start", "guides", "concepts", "reference", "connectors", "cookbook", "compare")
 
 
 def names() -> dict[str, str]:
     """The pages, by name, with what each is called: `settings`, `connectors/kafka`."""
     folder = next(place for place in DOCS if place.is_dir())
-    found = (file for part in (".", "connectors", "cookbook") for file in sorted((folder / part).glob("*.md")))
-    return {str(file.relative_to(folder).with_suffix("")): _title(file) for file in found}
+    files = (file for part in SECTIONS for file in sorted((folder / part).glob("*.md")))
+    return {str(file.relative_to(folder).with_suffix("")): _title(file) for file in files}
+
+
+def shortcuts() -> dict[str, str]:
+    """What a page may be called for short, with its name: `settings` is `reference/settings`, `connectors` is `connectors/index`."""
+    known = names()
+    last = {name.rpartition("/")[2]: name for name in known if not name.endswith("index")}
+    return last | {name.removesuffix("/index"): name for name in known if name.endswith("/index")}
 
 
 def text(name: str) -> str:

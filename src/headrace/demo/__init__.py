@@ -1,4 +1,4 @@
-"""The demo: New York's flights of 2013 as a stream, and how a delay travels through it (docs/demo.md)."""
+"""The demo: New York's flights of 2013 as a stream, and how a delay travels through it (docs/start/demo.md)."""
 
 from __future__ import annotations
 

@@ -188,7 +188,7 @@ def schema(line: str, **said: Unpack[Said]) -> Any:
 def without_marks(line: str) -> str:
     """A line of Markdown as plain text.
 
-    >>> without_marks("what becomes of it: `fail`, or a [dead letter](../outputs.md#dead-letters)")
+    >>> without_marks("what becomes of it: `fail`, or a [dead letter](../guides/outputs.md#dead-letters)")
     'what becomes of it: fail, or a dead letter'
     """
     return re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", line).replace("`", "")

@@ -74,16 +74,16 @@ def test_the_page_of_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     text = capsys.readouterr().out
     assert text.startswith("# NO_WATERMARK\n") and "## Cure" in text
     assert cli.main(["error", "STATE_CHANGED"]) == 0
-    assert "wider types; key columns by other names (headrace docs checkpoints)." in " ".join(capsys.readouterr().out.split())
+    assert "wider types; key columns by other names (headrace docs guides/checkpoints)." in " ".join(capsys.readouterr().out.split())
     assert cli.main(["error", "CHECKPOINT_UNREADABLE"]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "(CHECKPOINT_BEHIND)" in text and "Damage (headrace docs checkpoints) lists what each file is." in text and "](" not in text
+    assert "(CHECKPOINT_BEHIND)" in text and "Damage (headrace docs guides/checkpoints) lists what each file is." in text and "](" not in text
 
 
 def test_a_page_of_the_documentation(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["docs", "settings"]) == 0
     text = capsys.readouterr().out
-    assert text.startswith("# Settings\n") and "a script of SQL (headrace docs sql)" in text and "](" not in text
+    assert text.startswith("# Settings\n") and "a script of SQL (headrace docs reference/sql)" in text and "](" not in text
     assert cli.main(["docs", "docs/connectors/kafka.md"]) == 0
     assert "](" not in capsys.readouterr().out
     with pytest.raises(SystemExit):
@@ -93,6 +93,9 @@ def test_a_page_of_the_documentation(capsys: pytest.CaptureFixture[str]) -> None
     with pytest.raises(SystemExit):
         cli.main(["docs", "connector"])
     assert "did you mean `connectors`?" in capsys.readouterr().err
+    assert cli.main(["docs", "kafka"]) == cli.main(["docs", "connectors/kafka"]) == 0
+    one, _, other = capsys.readouterr().out.partition("# Kafka\n")[2].partition("# Kafka\n")
+    assert one == other != ""
     assert cli.main(["docs", "connectors"]) == cli.main(["docs", "connectors/"]) == 0
     one, _, other = capsys.readouterr().out.partition("# Connectors\n")[2].partition("# Connectors\n")
     assert one == other != ""
@@ -101,7 +104,7 @@ def test_a_page_of_the_documentation(capsys: pytest.CaptureFixture[str]) -> None
 def test_all_pages_a_line_each(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["docs"]) == 0
     names = {line.split()[0] for line in capsys.readouterr().out.splitlines()}
-    assert {"settings", "cli", "connectors/kafka", "cookbook/top-k"} <= names
+    assert {"reference/settings", "reference/cli", "connectors/kafka", "cookbook/top-k"} <= names
 
 
 def test_what_is_printed_names_no_file_that_the_package_does_not_have(capsys: pytest.CaptureFixture[str]) -> None:
@@ -111,9 +114,9 @@ def test_what_is_printed_names_no_file_that_the_package_does_not_have(capsys: py
     said = {
         str(file.relative_to(source)): found for file, text in texts.items() if (found := re.findall(r"docs/(?!errors/)[a-z]\S*\.md", text))
     }
-    assert said == {"demo/__init__.py": ["docs/demo.md"]}
+    assert said == {"demo/__init__.py": ["docs/start/demo.md"]}
     named = {name for text in texts.values() for name in re.findall(r"headrace docs ([a-z][a-z/-]*)", text)}
-    assert named and named <= pages.names().keys()
+    assert named and named <= pages.shortcuts().keys()
 
 
 def test_all_codes_a_line_each(capsys: pytest.CaptureFixture[str]) -> None:

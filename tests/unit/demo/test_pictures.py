@@ -199,6 +199,6 @@ def test_files_to_open(tmp_path: Path) -> None:
 
 
 def test_the_documentation_shows_the_programs_as_they_are() -> None:
-    text = (Path(__file__).resolve().parents[3] / "docs" / "demo.md").read_text(encoding="utf-8")
+    text = (Path(__file__).resolve().parents[3] / "docs" / "start" / "demo.md").read_text(encoding="utf-8")
     for shown in (pipeline.delays, programs.HourOfWeather, programs.DelayChain):
-        assert inspect.getsource(shown).strip() in text, f"docs/demo.md has another {shown.__name__}"
+        assert inspect.getsource(shown).strip() in text, f"docs/start/demo.md has another {shown.__name__}"

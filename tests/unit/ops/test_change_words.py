@@ -7,7 +7,7 @@ from pathlib import Path
 
 from headrace.ops import change_words
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "queries.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "guides" / "queries.md"
 
 
 def test_the_page_has_all_words() -> None:

@@ -16,7 +16,7 @@ from tests.unit.spec.conftest import Write
 from tests.unit.spec.test_build import plan
 from tests.unit.spec.test_schema import SCHEMA, fits
 
-PAGE = (Path(__file__).resolve().parents[3] / "docs" / "yaml.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[3] / "docs" / "reference" / "yaml.md").read_text(encoding="utf-8")
 FIRST, WINDOWS, CHECKS, _ = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.M | re.S)
 
 

@@ -55,7 +55,7 @@ class Sink(ports.Options, TableSink):
     )
     partition_by: tuple[str, ...] = option.columns(
         "the columns whose values name the folders; a row with a value that no folder can be named after is a "
-        "[dead letter](../outputs.md#rows-that-a-sink-cannot-write)",
+        "[dead letter](../guides/outputs.md#rows-that-a-sink-cannot-write)",
         default=(),
     )
     schema: str = option.choice(

@@ -53,7 +53,7 @@ class Sink(ports.Options, TableSink):
     )
     partition_by: tuple[str, ...] = option.columns(
         "columns whose values part the files (identity; not `float`, `double` and `binary`); a row with a value that no folder can be "
-        "named after is a [dead letter](../outputs.md#rows-that-a-sink-cannot-write)",
+        "named after is a [dead letter](../guides/outputs.md#rows-that-a-sink-cannot-write)",
         default=(),
     )
     schema: str = option.choice("with `add` columns that the table lacks are added to it", ("keep", "add"), default="keep")
