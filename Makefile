@@ -55,6 +55,7 @@ generated: parts
 	$(PYTHON) -m tools.error_index
 	$(PYTHON) -m tools.problems_table
 	$(PYTHON) -m tools.refused_table
+	$(PYTHON) -m tools.api_pages
 
 docs: setup
 	$(PYTHON) -m pytest -q tests/docs

@@ -1,4 +1,4 @@
-"""The README's tables of speed and that of docs/compare/nexmark.md, made of the numbers in bench/results.
+"""The tables of speed in the README and in docs/compare, made of the numbers in bench/results.
 
 python -m bench.readme
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from bench.state import contenders as who
 from bench.state.show import text
 
 ROOT = Path(__file__).parents[1]
-README, RESULTS = ROOT / "README.md", ROOT / "bench" / "results"
+README, RESULTS, COMPARE = ROOT / "README.md", ROOT / "bench" / "results", ROOT / "docs" / "compare"
 BEGIN, END = "<!-- python -m bench.readme -->\n", "<!-- end -->\n"
 HEADS = {
     who.HEADRACE: "headrace",
@@ -34,7 +34,9 @@ MANY = 8
 
 def main() -> None:
     README.write_text(with_table(README.read_text(encoding="utf-8")), encoding="utf-8")
-    page.PAGE.write_text(page.filled(page.PAGE.read_text(encoding="utf-8"), measured()), encoding="utf-8")
+    for name, made in {"nexmark": measured(), **compared()}.items():
+        file = COMPARE / f"{name}.md"
+        file.write_text(page.filled(file.read_text(encoding="utf-8"), made), encoding="utf-8")
 
 
 def measured() -> dict[str, str]:
@@ -48,16 +50,34 @@ def measured() -> dict[str, str]:
         for one, spent in zip(results, seconds, strict=True)
     ]
     lines = [
-        f"{how['events']:,} events on {on['cores']} cores ({on['processor']}), heaps of {how['heap']}, Spark {on['spark']} and "
-        f"Flink {on['flink']}, median seconds. headrace in {how['epochs']} epochs with a checkpoint in each; Flink with mini-batches, "
-        f"its state on the heap and without checkpoints. ×: how many times as fast headrace is, {found['geometric_mean']:.2f} in the "
-        "geometric mean.",
+        f"Seconds (medians) for {how['events']:,} events on {on['cores']} cores ({on['processor']}), with Spark {on['spark']}, Flink "
+        f"{on['flink']} and heaps of {how['heap']}. headrace runs {how['epochs']} epochs, with a checkpoint in each. Flink runs with "
+        "mini-batches, state on the heap and no checkpoints. The column × is Flink's time divided by headrace's; its geometric mean is "
+        f"{found['geometric_mean']:.2f}.",
         "",
         *cells(["", *names, "×", "rows of the result"], ["---", *["--:"] * 4], *rows),
         "",
         *(f"* {one['title'].partition(',')[0]}: {name} takes no part: {why}" for one in results for name, why in one["absent"].items()),
     ]
     return {"measured": "\n".join(lines) + "\n"}
+
+
+def compared() -> dict[str, dict[str, str]]:
+    """The blocks of measurements in the pages that compare headrace with another system."""
+    state = _read("state")
+    return {
+        "flink": {"measured": nexmark(_read("nexmark"), "nexmark.md").lstrip()},
+        "spark": {"programs": rates(state, (who.HEADRACE, who.SCALA, who.ROW, who.PANDAS)), "queries and sinks": against_spark()},
+        "bytewax": {"measured": rates(state, (who.HEADRACE, who.BYTEWAX))},
+    }
+
+
+def against_spark() -> str:
+    """Queries and sinks with a contender of Spark's, in a list."""
+    of = [_read(name) for name in ("tpch", "queries", "connectors")]
+    results = [result for one in of for result in one["results"] if result["goals"]]
+    spark = [result for result in results if any(mark in name for name in result["contenders"] for mark in ("Spark", "df."))]
+    return f"Measured on {processors(of)}:\n\n" + "".join(map(line, spark))
 
 
 def with_table(readme: str) -> str:
@@ -74,19 +94,27 @@ def _read(name: str) -> Any:
 
 
 def table(found: Mapping[str, Any]) -> str:
+    others = [result for result in found["results"] if result["unit"] not in (RATE, SPEED)]
+    return "\n".join([rates(found, tuple(HEADS)), *map(item, others)]) + "\n"
+
+
+def rates(found: Mapping[str, Any], names: Sequence[str]) -> str:
+    """State programs by these contenders, in a table."""
     on, results = found["machine"], found["results"]
-    rates = [result for result in results if result["unit"] == RATE]
-    others = [result for result in results if result["unit"] not in (RATE, SPEED)]
     means = {goal["name"]: multiple(goal["value"]) for result in results if result["unit"] == SPEED for goal in result["goals"]}
     lines = [
-        f"Thousands of events per second on {on['cores']} cores ({on['processor']}) with {on['memory_gib']:.0f} GiB, Spark {on['spark']}, "
-        f"Python {on['python']}, and how many times as fast headrace is:",
+        f"Thousands of events per second on {on['cores']} cores ({on['processor']}) with {on['memory_gib']:.0f} GiB, Spark {on['spark']} "
+        f"and Python {on['python']}. In brackets: headrace's rate divided by the contender's.",
         "",
-        *cells(["", *HEADS.values()], ["---", *["--:"] * len(HEADS)]),
-        *cells(*([result["title"], *(rate(result["contenders"].get(who.TITLES[name])) for name in HEADS)] for result in rates)),
-        *cells(["geometric mean", *(means.get(f"as fast as {who.TITLES[name]}, geometric mean", "") for name in HEADS)]),
-        "",
-        *map(item, others),
+        *cells(["", *(HEADS[name] for name in names)], ["---", *["--:"] * len(names)]),
+        *cells(
+            *(
+                [result["title"], *(rate(result["contenders"].get(who.TITLES[name])) for name in names)]
+                for result in results
+                if result["unit"] == RATE
+            )
+        ),
+        *cells(["geometric mean", *(means.get(f"as fast as {who.TITLES[name]}, geometric mean", "") for name in names)]),
     ]
     return "\n".join(lines) + "\n"
 
@@ -104,8 +132,8 @@ def multiple(ratio: float) -> str:
 
 def item(result: Mapping[str, Any]) -> str:
     """What else was measured, as an item of a list."""
-    values = [f"{name} {text(one['median'], result['unit'])} {result['unit']}" for name, one in result["contenders"].items()]
-    return f"* {result['title']}: {', '.join(values)}"
+    values = [f"{name}: {text(one['median'], result['unit'])} {result['unit']}" for name, one in result["contenders"].items()]
+    return f"* {result['title']}: {'; '.join(values)}"
 
 
 def large(results: Iterable[Mapping[str, Any]]) -> str:
@@ -114,38 +142,42 @@ def large(results: Iterable[Mapping[str, Any]]) -> str:
     for result in results:
         values = {name: one["median"] for name, one in result["contenders"].items()}
         if result["unit"] == RATE:
-            told = ", ".join(f"{name} {value / 1000:,.0f} thousand events/s" for name, value in values.items())
+            shown = "; ".join(f"{name}: {value / 1000:,.0f} thousand events/s" for name, value in values.items())
         else:
             settled = list(values.values())[len(values) // 3 :]
-            told = f"{min(settled):,.0f} to {max(settled):,.0f} {result['unit']} from epoch {len(values) - len(settled) + 1} on"
-        lines.append(f"* {result['title']}: {told}\n")
+            shown = f"{min(settled):,.0f} to {max(settled):,.0f} {result['unit']} from epoch {len(values) - len(settled) + 1} on"
+        lines.append(f"* {result['title']}: {shown}\n")
     return "".join(lines)
 
 
 def queries() -> str:
     """Queries kept up to date: what was measured, and how it stands to its goals."""
     of = [_read(name) for name in ("tpch", "queries")]
-    on = " and ".join(dict.fromkeys(one["machine"]["processor"] for one in of))
-    lines = [f"\nQueries kept up to date ({on}):\n\n"]
-    for result in (result for one in of for result in one["results"]):
-        goals = "; ".join(f"{text(goal['value'], goal['unit'])} {goal['unit']} {goal['name']}" for goal in result["goals"])
-        if goals:
-            lines.append(f"{item(result) if len(result['contenders']) < MANY else ends(result)}: {goals}\n")
-    return "".join(lines)
+    results = [result for one in of for result in one["results"] if result["goals"]]
+    return f"\nIncremental queries ({processors(of)}):\n\n" + "".join(map(line, results))
 
 
-def nexmark(found: Mapping[str, Any]) -> str:
-    """Each query of Nexmark against Flink SQL: seconds of both, and how many times as fast headrace is."""
+def line(result: Mapping[str, Any]) -> str:
+    """A result and its goals, as an item of a list."""
+    goals = "; ".join(f"{text(goal['value'], goal['unit'])} {goal['unit']} {goal['name']}" for goal in result["goals"])
+    return f"{item(result) if len(result['contenders']) < MANY else ends(result)} ({goals})\n"
+
+
+def processors(found: Iterable[Mapping[str, Any]]) -> str:
+    return " and ".join(dict.fromkeys(one["machine"]["processor"] for one in found))
+
+
+def nexmark(found: Mapping[str, Any], plans: str = "docs/compare/nexmark.md") -> str:
+    """Each query of Nexmark against Flink SQL: seconds of both, and how many times as fast headrace is. `plans`: the page that has them."""
     on, how = found["machine"], found["how"]
     both = [one for one in found["results"] if one["ratio"] is not None]
     best = max(both, key=lambda one: float(one["ratio"]))
     others = math.exp(sum(math.log(one["ratio"]) for one in both if one is not best) / (len(both) - 1))
     lines = [
-        f"\nNexmark (`make bench-nexmark`), {how['events']:,} events on {on['cores']} cores ({on['processor']}), seconds; headrace in "
-        f"{how['epochs']} epochs, Flink {on['flink']} with mini-batches and its state on the heap. headrace is "
-        f"{multiple(found['geometric_mean'])} as fast, geometric mean of the {len(both)} queries that both run; "
-        f"{multiple(others)} without its best, {best['title'].partition(',')[0]}. [Nexmark](docs/compare/nexmark.md) has the plan of each "
-        "query.\n\n",
+        f"\nNexmark (`make bench-nexmark`): seconds for {how['events']:,} events on {on['cores']} cores ({on['processor']}). headrace runs "
+        f"{how['epochs']} epochs, with a checkpoint in each; Flink {on['flink']} runs with mini-batches, state on the heap and no "
+        f"checkpoints. In the geometric mean of the {len(both)} queries that both run, headrace is {multiple(found['geometric_mean'])} "
+        f"as fast; without its best, {best['title'].partition(',')[0]}, {multiple(others)}. [Nexmark]({plans}) has each query's plan.\n\n",
     ]
     heads = ["", *(one["title"].partition(",")[0] for one in both)]
     values = [[name, *(f"{one['contenders'][name]['median']:.1f}" for one in both)] for name in ("headrace", "Flink SQL")]
@@ -156,7 +188,7 @@ def nexmark(found: Mapping[str, Any]) -> str:
 def ends(result: Mapping[str, Any]) -> str:
     """The first and the last of many values, as an item of a list."""
     (first, least), *_, (last, most) = ((name, text(one["median"], result["unit"])) for name, one in result["contenders"].items())
-    return f"* {result['title']}: {first} {least} {result['unit']}, {last} {most} {result['unit']}"
+    return f"* {result['title']}: {first}: {least} {result['unit']}; {last}: {most} {result['unit']}"
 
 
 def cells(*rows: Iterable[str]) -> list[str]:

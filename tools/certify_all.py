@@ -150,18 +150,18 @@ def table(cells: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
 
     names = sorted(cells)
     if not names:
-        return "Nothing was measured yet."
+        return "No results yet."
     restored = {name: [cell for cell in cells[name].values() if cell["point"].startswith(RESTORED)] for name in names}
     killed = {name: [cell for cell in cells[name].values() if not cell["point"].startswith(RESTORED)] for name in names}
-    lines = [("killed", *names), ("---", *["---"] * len(names))]
+    lines = [("fault", *names), ("---", *["---"] * len(names))]
     for kind in (*POINTS, *map(_on_executor, ON_EXECUTORS), "at random", _on_executor("at random"), FAILED, RESTARTED, HUNG):
         row = [_cell([cell for cell in killed[name] if _kind(cell) == kind]) for name in names]
         if any(row):
             lines.append((kind, *row))
     all_of_them = [cell for name in names for cell in killed[name]]
     out = sum(cell["kills"] for cell in all_of_them if _kind(cell) in (RESTARTED, HUNG))
-    servers = f", in {out:,} of them a server" if out else ""
-    where = "By `make certify`; each cell with its commit is in `docs/results/faults.json`."
+    servers = f", {out:,} of them of a server" if out else ""
+    where = "Measured by `make certify`; `docs/results/faults.json` has each cell with its commit."
     text = f"{_summed(all_of_them, f'faults{servers}')} {where}\n\n{_lines(lines)}"
     return text + (f"\n\n{_restored(restored)}" if any(restored.values()) else "")
 
@@ -180,9 +180,9 @@ def _restored(cells: Mapping[str, list[Mapping[str, Any]]]) -> str:
     for cell in all_of_them:
         codes.update(cell["outcomes"])
     said = ", ".join(f"{what} {count:,}" for what, count in codes.most_common())
-    why = f" Of the starts that were {UNNOTICED} the rows are not counted: the sink holds no mark, and got some again."
+    why = f" Rows of the starts that were {UNNOTICED} are not counted: the sink stores no identity of its epochs, and received some rows again."
     unnoticed = why if codes[UNNOTICED] else ""
-    return f"{_summed(all_of_them, 'starts on checkpoints that were put back')} {said}.{unnoticed}\n\n{_lines(lines)}"
+    return f"{_summed(all_of_them, 'starts on restored checkpoints')} Outcomes: {said}.{unnoticed}\n\n{_lines(lines)}"
 
 
 def _outcomes(cells: list[Mapping[str, Any]]) -> str:

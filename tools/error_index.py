@@ -14,27 +14,40 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "errors" / "index.md"
 _HEAD = """\
 # Error codes
 
-An error's text has its code, what happened, where in your code and a hint. `headrace error CODE` prints its page. Codes never change their
-meaning. `fault` says whose turn it is: the *user* changes the job, the *input* does not fit, the *environment* (machine, installation)
-lacks something, or it is a fault of *headrace*, which is to be reported. `headrace run` ends with {exits}.
+Find the page of an error or dead letter by its code. `headrace error CODE` prints the page in the terminal.
 
-Every error is a `headrace.HeadraceError`; its kind is the class to catch.
+Every error is a `headrace.HeadraceError`. Its text has the code, the problem, the line of your code and a hint. The kind is the class to
+catch. A code never changes its meaning. The fault shows who can cure the error, and sets the exit code of `headrace run`:
 
-| code | what happened | kind | fault |
+| fault | cure | exit code |
+|---|---|---|
+{faults}
+## Errors
+
+| code | problem | kind | fault |
 |---|---|---|---|
 """
+
+_FAULTS = {
+    "user": "change the job or the command",
+    "input": "correct the input",
+    "environment": "correct the machine, the installation or a server",
+    "headrace": "report the bug",
+}
 
 _REASONS = """
 ## Reasons of dead letters
 
-The [reason of a dead letter](../guides/outputs.md#dead-letters) begins with one of these codes, with [NULL_KEY](NULL_KEY.md),
-[FILE_BROKEN](FILE_BROKEN.md) or [FILE_CHANGED](FILE_CHANGED.md), with a condition of Spark in brackets
-([Spark's list][spark], `[DIVIDE_BY_ZERO]` for instance), or says what
-cannot be read. `headrace error CODE` prints these pages, too.
+The [reason of a dead letter](../guides/outputs.md#dead-letters) begins with one of these:
+
+* a code of this table
+* [NULL_KEY](NULL_KEY.md), [FILE_BROKEN](FILE_BROKEN.md) or [FILE_CHANGED](FILE_CHANGED.md)
+* an error condition of Spark in brackets, such as `[DIVIDE_BY_ZERO]` ([Spark's list][spark])
+* the text of `hr.reject`, or a description of the value that cannot be read or written
 
 [spark]: https://spark.apache.org/docs/latest/sql-error-conditions.html
 
-| code | why a row is a dead letter |
+| code | problem |
 |---|---|
 """
 
@@ -42,10 +55,10 @@ cannot be read. `headrace error CODE` prints these pages, too.
 def text() -> str:
     """The page as it should be."""
     load_all()
-    *first, last = (f"{code} for *{fault}*" for fault, code in EXIT_CODES.items())
+    faults = "".join(f"| {fault} | {_FAULTS[fault]} | {code} |\n" for fault, code in EXIT_CODES.items())
     rows = (f"| [{name}]({name}.md) | {code.title} | `{code.kind}` | {code.fault} |\n" for name, code in sorted(CODES.items()))
     reasons = (f"| [{name}]({name}.md) | {title} |\n" for name, title in sorted(REASONS.items()))
-    return _HEAD.format(exits=f"{', '.join(first)} and {last}") + "".join(rows) + _REASONS + "".join(reasons)
+    return _HEAD.format(faults=faults) + "".join(rows) + _REASONS + "".join(reasons)
 
 
 if __name__ == "__main__":

@@ -38,12 +38,12 @@ def written(page: Path) -> str:
 def table(verb: str, connector: str) -> str:
     declared: dict[str, Option] = _CLASSES[verb](connector).declared  # type: ignore[attr-defined]  # those in pages are declared
     rows = "".join(f"| `{one.name}` | {one.line} | {default(one)} |\n" for one in declared.values())
-    return f"| option | what it says | default |\n|---|---|---|\n{rows}"
+    return f"| option | description | default |\n|---|---|---|\n{rows}"
 
 
 def default(one: Option) -> str:
     if one.needed:
-        return "needed"
+        return "required"
     return "" if one.default is None or one.default == () else f'`"{one.default}"`' if isinstance(one.default, str) else f"`{one.default}`"
 
 

@@ -14,15 +14,17 @@ PAGE = ROOT / "docs" / "connectors" / "problems.md"
 TESTS = ROOT / "tests" / "servers"
 
 _HEAD = """\
-# What goes wrong, and what you are told
+# Problems and errors
 
-Each row of these tables is a test with a real server (a Kafka broker, PostgreSQL, MariaDB, Redis) or a real full disk: it makes the thing
-go wrong, compares the text of the error or of the dead letter, mends it, starts the job again, and looks with a reader that knows nothing
-of headrace whether each row is there once. The page is made of those tests. An error's cure stands in its `hint`, and on the page of its
-code; no Java trace is part of it (it goes to `errors.log` in the checkpoint). Dead letters are shown by
-[`headrace letters`](../guides/contracts.md#repair), which feeds back those of sources.
+Find what a job reports when input, credentials, servers or disks fail, and what happens to the rows.
 
-A test whose server cannot be had is not run, and the run says so at its end; with `HEADRACE_SERVERS=required` it fails.
+Each row of these tables is a test with a real server (a Kafka broker, PostgreSQL, MariaDB or Redis) or a full disk. The test causes the
+problem, compares the text of the error or dead letter, fixes the cause and starts the job again. Then a reader independent of headrace
+checks that each row exists once.
+
+* An error has a `hint` with the cure, and its code has a page. Java stack traces go to `errors.log` in the checkpoint.
+* A dead letter is one row. That of a Kafka record has its topic, partition, offset and text, or its bytes for binary formats.
+  [`headrace letters`](../guides/contracts.md#repair) shows dead letters, and replays repaired rows of sources.
 """
 
 
@@ -74,14 +76,14 @@ def text() -> str:
     found = cases()
     parts = [_HEAD]
     for where in sorted({case.where for case in found}):
-        parts.append(f"\n## {where}\n\n| what goes wrong | what you are told | and the rows |\n|---|---|---|\n")
+        parts.append(f"\n## {where}\n\n| problem | error or dead letter | effect |\n|---|---|---|\n")
         parts.extend(f"| {_cell(case.what)} | {_told(case.says)} | {_cell(case.then)} |\n" for case in found if case.where == where)
     return "".join(parts)
 
 
 def _told(says: str) -> str:
     if not says:
-        return "nothing"
+        return "none"
     first = says.splitlines()[0]
     found = re.match(r"([A-Z_]+): (.*)", first)
     if found and len(says.splitlines()) > 1:

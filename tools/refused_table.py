@@ -1,4 +1,4 @@
-"""Writes docs/reference/refused.md from the refusals that the tests know."""
+"""Writes docs/reference/refused.md from the refusals of the tests."""
 
 from __future__ import annotations
 
@@ -10,39 +10,72 @@ from tests.spark.lift.functions import Refusal, refusals
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "refused.md"
 
 _HEAD = """\
-# What is refused
+# Refused queries
 
-A query that cannot be kept up to date is refused when it is built, never later: the error says what, at which line and column of the
-query, and what to write instead. What is not in this table is kept up to date, or Spark itself refuses it: an unknown column, a wrong
-type, a syntax error come in Spark's words, with their place. So do {modules}, which are in modules of Spark or behind its settings.
+Look up here why a [query](../guides/queries.md) is refused ([BAD_QUERY](../errors/BAD_QUERY.md)), and what to write instead.
+headrace refuses a query when it is built, never while it runs. The error has the line and column and a hint:
 
-| refused | for example | write instead |
+```py
+hr.sql("{query}", t=rows)
+```
+
+```text
+BAD_QUERY: {message}
+  hint: {hint}
+```
+
+* Queries that are not listed are kept up to date, or Spark refuses them: unknown columns, wrong types and syntax errors have Spark's own
+  message and their place.
+* Spark also refuses {by_spark}.
+  They are part of other Spark modules or need a Spark setting.
+"""
+
+_EXAMPLE = "uuid"
+"""The function whose refusal the page shows whole."""
+
+_TITLES = {"constructs": "SQL", "DataFrames": "DataFrames", "functions": "Functions"}
+"""The headings of the page, by the sections of the refusals."""
+
+_TABLE = """
+## {title}
+
+| refused | example | write instead |
 |---|---|---|
 """
 
 
 def text() -> str:
-    """The page as it should be: one row for each thing refused, with the first example of it."""
-    first: dict[str, Refusal] = {}
+    """The page: a table for each section, a row for each subject, with its first example."""
+    shown: set[str] = set()
     by_spark: list[str] = []
-    for section in ("constructs", "DataFrames", "functions"):
+    tables = ""
+    for section, title in _TITLES.items():
+        tables += _TABLE.format(title=title)
         for refusal in refusals()[section]:
+            subject = _subject(refusal)
             if refusal.message.startswith("Spark refuses"):
                 by_spark.append(f"`{refusal.name}`")
-            else:
-                first.setdefault(_what(refusal), refusal)
+            elif subject not in shown:
+                shown.add(subject)
+                tables += f"| {_words(subject)} | {_code(refusal)} | {_words(refusal.hint)} |\n"
     *names, last = dict.fromkeys(by_spark)
-    rows = (f"| {_cell(what)} | {_code(refusal)} | {_cell(refusal.hint)} |\n" for what, refusal in first.items())
-    return _HEAD.format(modules=f"{', '.join(names)} and {last}") + "".join(rows)
+    example = next(refusal for refusal in refusals()["functions"] if refusal.name == _EXAMPLE)
+    head = _HEAD.format(query=example.query, message=example.message, hint=example.hint, by_spark=f"{', '.join(names)} and {last}")
+    return head + tables
 
 
-def _what(refusal: Refusal) -> str:
+def _subject(refusal: Refusal) -> str:
     """The subject of the message."""
     return re.sub(r" at line \d+, column \d+: .*", "", refusal.message).partition(" cannot be kept up to date")[0].removesuffix(",")
 
 
 def _code(refusal: Refusal) -> str:
     return f"`{_cell(refusal.text.replace(chr(92) + 'n', ' '))}`"
+
+
+def _words(text: str) -> str:
+    """A cell that is not code: Markdown leaves its signs as they are."""
+    return _cell(text).replace("<", "&lt;").replace("*", "\\*")
 
 
 def _cell(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The queries and their plans in docs/compare/nexmark.md, as they are. `python -m bench.readme` writes the page's numbers.
+"""Writes the queries and their plans into docs/compare/nexmark.md. `python -m bench.readme` writes the page's numbers.
 
 python -m bench.nexmark.page
 """
@@ -26,19 +26,19 @@ def main() -> None:
 
 
 def filled(page: str, made: Mapping[str, str]) -> str:
-    """The page with these texts between the marks `<!-- NAME -->` and `<!-- end -->`; other blocks stay as they are."""
+    """The page with these texts between the marks `<!-- NAME -->` and `<!-- end -->`. Other blocks are unchanged."""
     if missing := set(made) - {found[1] for found in _BLOCK.finditer(page)}:
         raise ValueError(f"the page has no place for {', '.join(sorted(missing))}")
     return _BLOCK.sub(lambda found: f"<!-- {found[1]} -->\n{made.get(found[1], found[2])}<!-- end -->\n", page)
 
 
 def texts() -> dict[str, str]:
-    """What each query says."""
+    """The SQL of each query."""
     return {f"{name} text": f"```sql\n{query.text}\n```\n" for name, query in QUERIES.items()}
 
 
 def plans() -> dict[str, str]:
-    """What `explain` says of each query. Starts the session."""
+    """The output of `explain` for each query. Starts the session."""
     return {f"{name} plan": plan(query) for name, query in QUERIES.items()}
 
 

@@ -30,20 +30,20 @@ OWNER = "HEADRACE_POINT_OWNER"
 ACTIONS = ("kill", "hang", "pause", "fail")
 
 POINTS: Mapping[str, str] = {
-    "before offsets are logged": "Spark has chosen what the epoch reads, and has not written it down.",
-    "after offsets are logged": "What the epoch reads is written down, so a restart does this very epoch again.",
-    "in a task": "A task has given its first row to the sink's writer.",
-    "before state commit": "A task has worked on its state and has not written what changed.",
-    "after state commit": "A task has written what changed in its state; others of the epoch may not have.",
-    "after staging": "A task has given all its rows to the sink's writer, and what it wrote lies ready, seen by nobody.",
-    "before sink commit": "All tasks are done, and the driver turns to the sink; sinks before it have committed the epoch.",
-    "at a call in sink commit": "Before a call by which the sink's commit changes something outside: a file, a server, a wait.",
-    "in sink commit": "Between two steps of the sink's commit, where it has two.",
-    "after sink commit": "The sink has committed the epoch, and the next one has not begun to.",
-    "before the record": "All sinks have committed; the record of counts does not know the epoch.",
-    "after the record": "The record knows the epoch; Spark does not know yet that it has been written.",
-    "before the commit log": "Spark has been told that the epoch is written, and has not noted it.",
-    "after the commit log": "The epoch is over, and the next has not begun.",
+    "before offsets are logged": "Spark has chosen the epoch's input and has not logged it.",
+    "after offsets are logged": "The epoch's input is logged: a restart repeats this epoch on the same input.",
+    "in a task": "A task has passed its first row to the sink's writer.",
+    "before state commit": "A task has worked on its state and has not committed the changes.",
+    "after state commit": "A task has committed the changes of its state; other tasks of the epoch may not have.",
+    "after staging": "A task has passed all its rows to the sink's writer. They are staged, and no reader sees them.",
+    "before sink commit": "All tasks are done and the sink is about to commit. The sinks before it have committed the epoch.",
+    "at a call in sink commit": "The sink's commit is about to make a call that changes something outside: a file, a server, a wait.",
+    "in sink commit": "The sink's commit is between two of its steps, if it has two.",
+    "after sink commit": "The sink has committed the epoch, and the next sink has not begun to.",
+    "before the record": "All sinks have committed; the record of counts does not have the epoch yet.",
+    "after the record": "The record has the epoch; the call of the driver has not returned to Spark.",
+    "before the commit log": "Spark has the result of the commit and has not logged the epoch as committed.",
+    "after the commit log": "The epoch is committed, and the next has not begun.",
 }
 """All points, in the order in which an epoch passes them. A point of sinks is passed for each."""
 

@@ -26,13 +26,18 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).resolve().parents[2]
-_BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
+_BLOCK = re.compile(r"^```(\w*)(?: title=\"([^\"]*)\")?\n(.*?)^```$", re.M | re.S)
 
 
 def blocks(page: Path) -> list[tuple[str, str, int]]:
-    """Kind, text and first line of each block."""
+    """Kind, text and first line of each block; one with a title is a file that tests/docs/test_start.py writes."""
     text = page.read_text(encoding="utf-8")
-    return [(found[1], found[2], text.count("\n", 0, found.start(2)) + 1) for found in _BLOCK.finditer(text)]
+    return [("file" if block[2] else block[1], block[3], text.count("\n", 0, block.start(3)) + 1) for block in _BLOCK.finditer(text)]
+
+
+def titled(page: Path) -> list[tuple[str, str, str]]:
+    """Kind, title and text of each block."""
+    return [(block[1], block[2] or "", block[3]) for block in _BLOCK.finditer(page.read_text(encoding="utf-8"))]
 
 
 COOKBOOK = sorted((ROOT / "docs" / "cookbook").glob("*.md"))

@@ -17,10 +17,10 @@ from tests.unit.errors import check_error
 
 pytestmark = pytest.mark.usefixtures("spark", "here")
 
-WHERE = "Databases, writing"
+WHERE = "Database sinks"
 FULL = pytest.mark.full
-DEAD = "the row is a dead letter, and all others are written; where rows replace each other the older one goes"
-STOPS = "nothing of the epoch was written; the next start writes it, each row once"
+DEAD = "all other rows are written; an upsert sink deletes the older row of the key"
+STOPS = "nothing of the epoch was written; the next start writes it exactly once"
 
 
 def run(
@@ -39,7 +39,7 @@ def run(
 
 @problem(
     WHERE,
-    "a text with the character 0, which PostgreSQL does not have",
+    "a string with a NUL character (PostgreSQL)",
     "x has a text with the character 0, which this database cannot hold",
     DEAD,
 )
@@ -53,7 +53,12 @@ def test_a_text_with_a_zero(pg: Served, says: str) -> None:
     assert letters(Path("ck")) == [("out", says, None, None, '{"n":1,"x":"b\\u0000"}'), ("out", says, None, None, '{"n":4,"x":"\\u0000"}')]
 
 
-@problem(WHERE, "the same in a part of a nested value", "x has a text with the character 0, which this database cannot hold", DEAD)
+@problem(
+    WHERE,
+    "a string with a NUL character inside a nested value (PostgreSQL)",
+    "x has a text with the character 0, which this database cannot hold",
+    DEAD,
+)
 @FULL
 def test_a_nested_text_with_a_zero(pg: Served, says: str) -> None:
     run(pg, [(0, ["a"]), (1, ["a", "b\0"]), (2, ["\\u0000"])], "n int, x array<string>")
@@ -75,7 +80,7 @@ def test_a_row_that_would_replace_another(pg: Served) -> None:
         assert rows(pg, "t") == [("a", "2"), ("b", "1")]
 
 
-@problem(WHERE, "a number that is none (NaN), in MariaDB and SQLite", "x has the value NaN, which this database cannot hold", DEAD)
+@problem(WHERE, "NaN (MariaDB, SQLite)", "x has the value NaN, which this database cannot hold", DEAD)
 @pytest.mark.parametrize("kind", ["sqlite", pytest.param("maria", marks=FULL)])
 def test_a_number_that_is_none(kind: str, says: str, request: pytest.FixtureRequest) -> None:
     place: Place = request.getfixturevalue(kind)
@@ -85,7 +90,7 @@ def test_a_number_that_is_none(kind: str, says: str, request: pytest.FixtureRequ
     assert [letter[:2] for letter in letters(Path("ck"))] == [("out", says)]
 
 
-@problem(WHERE, "a number without an end, in MariaDB", "x has the value Infinity, which this database cannot hold", DEAD)
+@problem(WHERE, "an infinite number (MariaDB)", "x has the value Infinity, which this database cannot hold", DEAD)
 @FULL
 def test_a_number_without_an_end(maria: Served, says: str) -> None:
     run(maria, [(0, 0.5), (1, float("inf"))], "n int, x double")
@@ -93,9 +98,7 @@ def test_a_number_without_an_end(maria: Served, says: str) -> None:
     assert [letter[:2] for letter in letters(Path("ck"))] == [("out", says)]
 
 
-@problem(
-    WHERE, "a row without a value for its key", "NULL_KEY: a key column is null", "the row is a dead letter, and all others are written"
-)
+@problem(WHERE, "a row with a null in its key", "NULL_KEY: a key column is null", "all other rows are written")
 @FULL
 def test_no_key(pg: Served, says: str) -> None:
     run(pg, [(None, 1), ("a", 2)], "k string, n int", key="k")
@@ -103,9 +106,7 @@ def test_no_key(pg: Served, says: str) -> None:
     assert [letter[1] for letter in letters(Path("ck"))] == [says]
 
 
-@problem(
-    WHERE, "a group of a result whose key is null", "NULL_KEY: a key column is null", "the row is a dead letter, and all others are written"
-)
+@problem(WHERE, "a group of an aggregate with a null key", "NULL_KEY: a key column is null", "all other rows are written")
 def test_a_group_of_nulls(pg: Served, says: str) -> None:
     for number, given in enumerate([[(None, 1), ("a", 2)], [(None, 3), ("b", 4)]], 1):
         run(pg, given, "k string, n int", key="k", made=lambda read: read.group_by("k").agg(n="sum(n)"))
@@ -115,7 +116,7 @@ def test_a_group_of_nulls(pg: Served, says: str) -> None:
 
 @problem(
     WHERE,
-    "a table of MariaDB without transactions",
+    "a table of an engine without transactions (MariaDB)",
     """
     TABLE_SCHEMA: the table t is kept by Aria, which has no transactions: a part of an epoch could stay there
       at test_bad_input_databases.py:*: job = hr.job("bad", made(read).write.jdbc(place.url, "t", name="out", **{**place.options, **options}))
@@ -134,7 +135,7 @@ def test_a_table_without_transactions(maria: Served, says: str) -> None:
 
 @problem(
     WHERE,
-    "a second unique index in MariaDB, by which it would replace rows too",
+    "a second unique index, by which MariaDB would also replace rows",
     """
     TABLE_SCHEMA: the table t has the unique index mail too, and MariaDB replaces the row that it finds by any of them
       at test_bad_input_databases.py:*: job = hr.job("bad", made(read).write.jdbc(place.url, "t", name="out", **{**place.options, **options}))
@@ -153,14 +154,14 @@ def test_a_second_unique_index(maria: Served, says: str) -> None:
 
 @problem(
     WHERE,
-    "a column that does not hold every number of the stream's",
+    "a column type that cannot hold every value of the stream",
     """
     TABLE_SCHEMA: the column x of the table t is int4, which does not hold every bigint
       at test_bad_input_databases.py:*: job = hr.job("bad", made(read).write.jdbc(place.url, "t", name="out", **{**place.options, **options}))
       hint: bigint does; or cast the stream's column to a type that fits
       more: headrace error TABLE_SCHEMA
     """,
-    "found before anything is read: no number can overflow later",
+    "found before anything is read, so no value can overflow later",
 )
 def test_a_number_that_may_overflow(pg: Served, says: str) -> None:
     pg.run("CREATE TABLE t (n int, x int)")
@@ -172,7 +173,7 @@ def test_a_number_that_may_overflow(pg: Served, says: str) -> None:
 
 @problem(
     WHERE,
-    "a text that is too long for its column, or a row that breaks a constraint",
+    "a string that is too long for its column, or a row that violates a constraint",
     "value too long for type character varying(3)",
     DEAD,
 )
@@ -186,7 +187,7 @@ def test_a_text_that_the_column_does_not_take(pg: Served, says: str) -> None:
 
 @problem(
     WHERE,
-    'the same with `on_refused="fail"`',
+    'a string that is too long for its column, with `on_refused="fail"`',
     """
     ROW_REFUSED: out: <url> refuses a row: value too long for type character varying(3)
       hint: nothing of the epoch was written. Mend such rows in front of the sink, or let them go to the dead letters: on_refused="dead_letter".
@@ -208,7 +209,7 @@ def test_a_text_that_is_too_long(pg: Served, says: str) -> None:
 
 @problem(
     WHERE,
-    "the same in MariaDB",
+    "a string that is too long for its column (MariaDB)",
     "Data too long for column 'x' at row 1",
     DEAD,
 )
@@ -221,10 +222,10 @@ def test_a_text_that_is_too_long_in_mariadb(maria: Served, says: str) -> None:
 
 
 @problem(
-    "Databases, looking up",
+    "Database lookups",
     "a key that the database cannot compare with its column",
     'ERROR: invalid byte sequence for encoding "UTF8": 0x00; Where: unnamed portal parameter $1',
-    "the row is a dead letter; the rows of the same request find theirs",
+    "other rows of the same request get their result",
 )
 def test_a_key_that_the_column_cannot_have(pg: Served, says: str) -> None:
     pg.run("CREATE TABLE t (k text, v int); INSERT INTO t VALUES ('a', 1)")

@@ -18,19 +18,19 @@ from tests.unit.errors import check_error
 
 pytestmark = pytest.mark.usefixtures("spark")
 
-READ, WRITE = "Kafka, reading", "Kafka, writing"
-DEAD = "the record is a dead letter with its topic, partition, offset and text, and is counted; all others go on"
+READ, WRITE = "Kafka sources", "Kafka sinks"
+DEAD = "all other records are read"
 FULL = pytest.mark.full
 
 # The kind of values, the record, and what the dead letter shows of it.
 BAD = [
     pytest.param(
         "json", b"{", "{", id="json",
-        marks=problem(READ, "a record that is no JSON", "not JSON: Unexpected end-of-input: expected close marker for Object", DEAD),
+        marks=problem(READ, "a record that is not JSON", "not JSON: Unexpected end-of-input: expected close marker for Object", DEAD),
     ),
     pytest.param(
         "json", b'{"id": "x"}', '{"id": "x"}', id="field",
-        marks=[FULL, problem(READ, "a value of another type", "field id: cannot read 'x' as INT", DEAD)],
+        marks=[FULL, problem(READ, "a value of the wrong type", "field id: cannot read 'x' as INT", DEAD)],
     ),
     pytest.param(
         "json", b'{"id": 7, "name": "\xff\xfe"}', '{"id": 7, "name": "\ufffd\ufffd"}', id="json-bytes",
@@ -42,7 +42,7 @@ BAD = [
     ),
     pytest.param(
         "csv", b"x,a", "x,a", id="csv-field",
-        marks=[FULL, problem(READ, "a value of another type in CSV", "field id: cannot read 'x' as INT", DEAD)],
+        marks=[FULL, problem(READ, "a CSV value of the wrong type", "field id: cannot read 'x' as INT", DEAD)],
     ),
     pytest.param(
         "text", b"\xff\xfe", "\ufffd\ufffd", id="text-bytes",
@@ -50,19 +50,19 @@ BAD = [
     ),
     pytest.param(
         "json", b"", "", id="json-empty",
-        marks=[FULL, problem(READ, "an empty record of JSON or CSV", "no row: the value is empty", DEAD)],
+        marks=[FULL, problem(READ, "an empty JSON or CSV record", "no row: the value is empty", DEAD)],
     ),
     pytest.param(
         "csv", b" \t", " \t", id="csv-blank",
-        marks=[FULL, problem(READ, "a blank record of JSON or CSV", "no row: the value is blank", DEAD)],
+        marks=[FULL, problem(READ, "a blank JSON or CSV record", "no row: the value is blank", DEAD)],
     ),
     pytest.param(
         "csv", b"7,a\n8,b", "7,a\n8,b", id="csv-two",
-        marks=[FULL, problem(READ, "a second CSV record in the value", "not CSV: text behind the record", DEAD)],
+        marks=[FULL, problem(READ, "a second CSV record in one value", "not CSV: text behind the record", DEAD)],
     ),
     pytest.param(
         "json", b'{"id": 7, "name": "\\ud83d"}', '{"id": 7, "name": "\\ud83d"}', id="json-half",
-        marks=[FULL, problem(READ, "JSON with half of a character", "not JSON: \\ud83d is half of a character", DEAD)],
+        marks=[FULL, problem(READ, "JSON with half of a surrogate pair", "not JSON: \\ud83d is half of a character", DEAD)],
     ),
     pytest.param(
         "json", None, "", id="null",
@@ -124,7 +124,7 @@ def test_a_key_that_is_no_text(broker: Broker, tmp_path: Path, says: str) -> Non
       hint: mend the input, or let such rows go to the dead letters: malformed="dead_letter".
       more: headrace error MALFORMED_ROW
     """,
-    "nothing of the epoch is written; the next start goes on with it",
+    "nothing of the epoch was written; the next start tries it again",
 )
 @FULL
 def test_a_record_that_stops_the_job(broker: Broker, tmp_path: Path, says: str) -> None:
@@ -169,10 +169,9 @@ def again(broker: Broker, topic: str, place: Path, **options: Any) -> hr.Summary
 
 @problem(
     WRITE,
-    "a record that is larger than the producer sends",
+    "a record larger than the producer's limit",
     "a record of 2000145 bytes is larger than the 1048576 that the producer sends (max.request.size)",
-    'the row is a dead letter with its text, and all others are written; `options={"max.request.size": ...}` and '
-    "`max.message.bytes` of the topic raise the limits",
+    'all other rows are written; raise the limits with `options={"max.request.size": ...}` and `max.message.bytes` of the topic',
 )
 def test_a_record_that_is_too_large(broker: Broker, tmp_path: Path, says: str) -> None:
     topic = broker.create_topic("bad-large", 2)
@@ -186,9 +185,9 @@ def test_a_record_that_is_too_large(broker: Broker, tmp_path: Path, says: str) -
 
 @problem(
     WRITE,
-    "a record that is larger than the topic takes",
+    "a record larger than the topic's limit",
     "a record of 5142 bytes is larger than the 2000 that the topic takes (max.message.bytes)",
-    "the same; what counts is its size when it is compressed",
+    "all other rows are written; the compressed size counts",
 )
 @FULL
 def test_a_record_that_the_topic_does_not_take(broker: Broker, tmp_path: Path, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,9 +210,9 @@ def test_a_record_that_the_topic_does_not_take(broker: Broker, tmp_path: Path, s
 
 @problem(
     WRITE,
-    "a record that is too large, where rows replace each other",
+    "a record that is too large, in an upsert sink",
     "a record of 2000153 bytes is larger than the 1048576 that the producer sends (max.request.size)",
-    "the row is a dead letter, and the older one of its key gets a tombstone",
+    "the older row of its key gets a tombstone; all other rows are written",
 )
 def test_a_record_that_is_too_large_to_replace_another(broker: Broker, tmp_path: Path, says: str) -> None:
     topic = broker.create_topic("bad-upsert", 1, max_message_bytes=5_000_000)
@@ -228,13 +227,13 @@ def test_a_record_that_is_too_large_to_replace_another(broker: Broker, tmp_path:
 
 @problem(
     WRITE,
-    'the same with `on_refused="fail"`',
+    'a record that is too large, in an upsert sink with `on_refused="fail"`',
     """
     KAFKA_TOO_LARGE: out: bad-upsert-fail: a record of 2000153 bytes is larger than the 1048576 that the producer sends (max.request.size)
       hint: raise what the topic takes (max.message.bytes) and what the producer sends (options={"max.request.size": "5242880"}), or leave such rows out: .filter("length(body) < 1000000").
       more: headrace error KAFKA_TOO_LARGE
     """,
-    "the job stops; the next start writes the epoch, each row once",
+    "the run ends; the next start writes the epoch exactly once",
 )
 @FULL
 def test_a_record_that_is_too_large_and_ends_the_job(broker: Broker, tmp_path: Path, says: str) -> None:
@@ -252,7 +251,7 @@ def test_a_record_that_is_too_large_and_ends_the_job(broker: Broker, tmp_path: P
     WRITE,
     "a timestamp before 1970",
     "at is before 1970, and a record of Kafka has no such timestamp",
-    "the row is a dead letter, and all others are written",
+    "all other rows are written",
 )
 @FULL
 def test_a_time_before_1970(broker: Broker, tmp_path: Path, says: str) -> None:
@@ -272,7 +271,7 @@ def test_a_time_before_1970(broker: Broker, tmp_path: Path, says: str) -> None:
       hint: change it in front of the sink: greatest(at, timestamp'1970-01-01').
       more: headrace error KAFKA_RECORD
     """,
-    "the job stops; the next start writes the epoch, each row once",
+    "the run ends; the next start writes the epoch exactly once",
 )
 @FULL
 def test_a_time_before_1970_that_would_replace_another(broker: Broker, tmp_path: Path, says: str) -> None:

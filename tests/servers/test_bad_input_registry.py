@@ -17,8 +17,8 @@ from tests.unit.errors import check_error
 
 pytestmark = pytest.mark.usefixtures("spark")
 
-WHERE = "A schema registry"
-DEAD = "the record is a dead letter with its topic, partition, offset and bytes, and is counted; all others go on"
+WHERE = "Schema registry"
+DEAD = "all other records are read"
 FULL = pytest.mark.full
 SCHEMA = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "int"}, {"name": "name", "type": "string"}]}
 WIDER = {**SCHEMA, "fields": [*SCHEMA["fields"], {"name": "more", "type": "int"}]}
@@ -28,26 +28,26 @@ GOOD = avro(1, SCHEMA, {"id": 7, "name": "seven"})
 BAD = [
     pytest.param(
         GOOD[:9], id="short",
-        marks=problem(WHERE, "Avro that ends too early", "schema 1: it ends too early", DEAD),
+        marks=problem(WHERE, "a truncated Avro record", "schema 1: it ends too early", DEAD),
     ),
     pytest.param(
         GOOD + b"x", id="long",
-        marks=[FULL, problem(WHERE, "Avro with bytes behind it", "schema 1: bytes behind the record", DEAD)],
+        marks=[FULL, problem(WHERE, "an Avro record with trailing bytes", "schema 1: bytes behind the record", DEAD)],
     ),
     pytest.param(
         b'{"id": 7}', id="none",
         marks=[FULL, problem(
-            WHERE, "a record without the number of a schema",
+            WHERE, "a record without a schema id",
             "no record of a schema registry: it does not begin with a zero and the number of a schema", DEAD,
         )],
     ),
     pytest.param(
         b"\0\0\0\0\x4d" + GOOD[5:], id="unknown",
-        marks=problem(WHERE, "the number of a schema that there is not", "the registry has no schema with the number 77", DEAD),
+        marks=problem(WHERE, "an unknown schema id", "the registry has no schema with the number 77", DEAD),
     ),
     pytest.param(
         b"\0\0\0\0\x02{}", id="kind",
-        marks=[FULL, problem(WHERE, "the number of a schema of another kind", "schema 2 is JSON, and not AVRO", DEAD)],
+        marks=[FULL, problem(WHERE, "a schema id of another format", "schema 2 is JSON, and not AVRO", DEAD)],
     ),
 ]  # fmt: skip
 
@@ -106,7 +106,7 @@ def stopped(broker: Broker, registry: Registry, topic: str, place: Path, given: 
       hint: the next start goes on from the last epoch, when the registry answers again.
       more: headrace error REGISTRY_UNREACHABLE
     """,
-    "the job stops, as the records may be good; the next start reads them",
+    "the run ends, because the records may be valid; the next start reads them",
 )
 def test_a_registry_that_fails(broker: Broker, registry: Registry, tmp_path: Path, says: str) -> None:
     def broken(is_so: bool) -> None:
@@ -118,13 +118,13 @@ def test_a_registry_that_fails(broker: Broker, registry: Registry, tmp_path: Pat
 
 @problem(
     WHERE,
-    "a proxy answers in its place while a job runs",
+    "a proxy answers instead of the registry while a job runs",
     """
     REGISTRY_UNREACHABLE: the registry <registry> does not answer: what it answers is no JSON
       hint: the next start goes on from the last epoch, when the registry answers again.
       more: headrace error REGISTRY_UNREACHABLE
     """,
-    "the job stops, as the records may be good; the next start reads them",
+    "the run ends, because the records may be valid; the next start reads them",
 )
 def test_a_proxy_in_its_place(broker: Broker, registry: Registry, tmp_path: Path, says: str) -> None:
     def answers(what: bytes | None) -> None:
@@ -137,13 +137,13 @@ def test_a_proxy_in_its_place(broker: Broker, registry: Registry, tmp_path: Path
 
 @problem(
     WHERE,
-    "its password is changed while a job runs",
+    "the registry's password is changed while a job runs",
     """
     REGISTRY_UNREACHABLE: the registry <registry> does not answer: it answers 401
       hint: the next start goes on from the last epoch, when the registry answers again.
       more: headrace error REGISTRY_UNREACHABLE
     """,
-    "the same: the password is read anew at each start",
+    "the run ends; the next start reads the password again, then the records",
 )
 @FULL
 def test_a_password_that_is_changed(broker: Broker, registry: Registry, tmp_path: Path, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,7 +166,7 @@ def test_a_password_that_is_changed(broker: Broker, registry: Registry, tmp_path
       hint: look whether it runs, whether its address is right, and whether it wants a user and a password
       more: headrace error REGISTRY_UNREACHABLE
     """,
-    "nothing has started; the password is read anew at each start",
+    "nothing was read or written; each start reads the password again",
 )
 @FULL
 def test_a_wrong_password(broker: Broker, registry: Registry, tmp_path: Path, says: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,10 +20,10 @@ from tests.unit.errors import check_error
 
 pytestmark = pytest.mark.usefixtures("spark", "here")
 
-READ, WRITE, LOOK = "Databases, reading", "Databases, writing", "Databases, looking up"
+READ, WRITE, LOOK = "Database sources", "Database sinks", "Database lookups"
 FULL = pytest.mark.full
-NOTHING = "nothing was read or written; the next start goes on where the last one was"
-WAITS = "the job waits for as long as `retry` says and goes on: each row is there once"
+NOTHING = "nothing was read or written; the next start resumes"
+WAITS = "the job waits up to `retry` and continues: each row is written once"
 
 
 def write(place: Place, count: int, *, url: str | None = None, fresh: bool = False, **options: Any) -> None:
@@ -75,7 +75,7 @@ def test_a_wrong_password(pg: Served, says: str, monkeypatch: pytest.MonkeyPatch
 
 @problem(
     WRITE,
-    "a wrong password for MariaDB",
+    "a wrong password (MariaDB)",
     """
     DATABASE_REFUSED: <url> refuses: (conn=N) Access denied for user 'app'@'127.0.0.1' (using password: YES)
       hint: user= and password=hr.secret("DB_PASSWORD") say who connects
@@ -124,7 +124,7 @@ def test_a_wrong_password_for_reading(pg: Served, says: str, monkeypatch: pytest
       hint: no row of the epoch is lost: the next start looks its rows up again.
       more: headrace error LOOKUP_FAILED
     """,
-    "the job stops before the epoch is written; the next start looks its rows up",
+    "the run ends before the epoch is written; the next start runs it again",
 )
 @FULL
 def test_a_wrong_password_for_looking_up(pg: Served, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,7 +148,7 @@ def test_a_wrong_password_for_looking_up(pg: Served, says: str, monkeypatch: pyt
 
 @problem(
     WRITE,
-    "a certificate of another authority",
+    "a server certificate of an untrusted authority",
     """
     DATABASE_UNREACHABLE: <url> cannot be reached: SSL error: PKIX path validation failed: Path does not chain with any of the trust anchors
       at test_bad_servers_databases.py:*: job = hr.job("bad", read.write.jdbc(url or place.url, "t", name="out", **{**place.options, **options}))
@@ -170,7 +170,7 @@ def test_a_certificate_of_another_authority(pg: Served, says: str, tmp_path: Pat
 
 @problem(
     WRITE,
-    "a certificate of another host",
+    "a server certificate for another host",
     """
     DATABASE_UNREACHABLE: postgresql://localhost:PORT/DB cannot be reached: The hostname localhost could not be verified by hostnameverifier PgjdbcHostnameVerifier.
       hint: options={"sslmode": "verify-full", "sslrootcert": "root.crt"} say what certificate is right
@@ -190,7 +190,7 @@ def test_a_certificate_of_another_host(pg: Served, says: str) -> None:
 
 @problem(
     WRITE,
-    "a certificate of another authority, of MariaDB",
+    "a server certificate of an untrusted authority (MariaDB)",
     """
     DATABASE_UNREACHABLE: <url> cannot be reached: <what its driver says>
       hint: options={"sslMode": "verify-full", "serverSslCert": "root.crt"} say what certificate is right; "disable" asks for none
@@ -226,7 +226,7 @@ def guest(pg: Served, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any
 
 @problem(
     WRITE,
-    "a user who may not write the table",
+    "a user without the right to write the table",
     """
     DATABASE_REFUSED: <url> refuses: permission denied for table t
       at test_bad_servers_databases.py:*: job = hr.job("bad", read.write.jdbc(url or place.url, "t", name="out", **{**place.options, **options}))
@@ -245,7 +245,7 @@ def test_no_right_to_write(pg: Served, guest: dict[str, Any], says: str) -> None
 
 @problem(
     READ,
-    "a user who may not read the table",
+    "a user without the right to read the table",
     """
     DATABASE_REFUSED: <url> refuses: permission denied for table t
       at test_bad_servers_databases.py:*: told = hr.read.jdbc(place.url, "t", by="id", schema="id bigint", name="told", **{**place.options, **options})
@@ -274,7 +274,7 @@ def test_no_right_to_read(pg: Served, guest: dict[str, Any], says: str) -> None:
       hint: restore it as it was; or start over with fresh=True, which writes all of it again
       more: headrace error TABLE_MISSING
     """,
-    "nothing of the epoch was written; the next start does not make the table anew, as earlier rows would be missing",
+    "nothing of the epoch was written; the next start does not create the table, because earlier rows would be missing",
 )
 def test_a_table_that_is_dropped(pg: Served, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
     write(pg, 1)
@@ -314,7 +314,7 @@ def test_a_table_that_is_dropped(pg: Served, says: str, monkeypatch: pytest.Monk
       hint: restore it as it was; then the next start goes on from the last epoch.
       more: headrace error TABLE_MISSING
     """,
-    "what was read counts",
+    "rows read before count once",
 )
 @FULL
 def test_a_table_that_is_dropped_while_it_is_read(pg: Served, says: str) -> None:
@@ -350,7 +350,7 @@ def following(pg: Served, spoil: Any, says: str) -> None:
       hint: see that the server runs; then the next start goes on from the last epoch.
       more: headrace error DATABASE_UNREACHABLE
     """,
-    "what was read counts; the next start goes on behind it",
+    "rows read before count once; the next start resumes after them",
 )
 @FULL
 def test_a_server_that_stops_while_it_is_read(other_postgres: Any, says: str) -> None:

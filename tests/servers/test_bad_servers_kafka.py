@@ -17,9 +17,9 @@ from tests.unit.errors import check_error
 
 pytestmark = pytest.mark.usefixtures("spark")
 
-READ, WRITE = "Kafka, reading", "Kafka, writing"
+READ, WRITE = "Kafka sources", "Kafka sinks"
 FULL = pytest.mark.full
-NOTHING = "nothing was read or written; the next start goes on where the last one was"
+NOTHING = "nothing was read or written; the next start resumes"
 
 # Kafka's producer is patient; a test is not.
 HASTY = {"max.block.ms": "3000", "request.timeout.ms": "2000", "delivery.timeout.ms": "4000"}
@@ -69,7 +69,7 @@ def written(broker: Broker, topic: str) -> list[int]:
       hint: start over with fresh=True when there is one again; with a pattern, on_gap="skip" goes on without it.
       more: headrace error TOPIC_GONE
     """,
-    "what was read counts; a topic made anew is another one",
+    "records read before count once; a topic that is created again is another topic",
 )
 @FULL
 def test_a_topic_that_is_deleted(broker: Broker, tmp_path: Path, says: str) -> None:
@@ -104,7 +104,7 @@ def test_a_topic_that_is_deleted(broker: Broker, tmp_path: Path, says: str) -> N
       hint: make it first, or look for its name: `kafka-topics.sh --list` names all that this user may see
       more: headrace error TOPIC_MISSING
     """,
-    "what was read counts; a topic made anew is another one, read from its beginning with `fresh=True`",
+    "records read before count once; a topic that is created again is another topic: read it with `fresh=True`",
 )
 def test_a_topic_that_was_deleted(broker: Broker, tmp_path: Path, says: str) -> None:
     topic = broker.create_topic("bad-missing")
@@ -117,14 +117,14 @@ def test_a_topic_that_was_deleted(broker: Broker, tmp_path: Path, says: str) -> 
 
 @problem(
     READ,
-    "the topic was deleted and made anew between two runs",
+    "the topic is deleted and created again between two runs",
     """
     OFFSETS_GONE: told: the topic bad-anew was deleted and made anew since it was read
       at test_bad_servers_kafka.py:*: read = hr.read.kafka(topic, servers=servers, value="text", end=end, name="told", **options)
       hint: start over with fresh=True, which reads the new one from where `start` says.
       more: headrace error OFFSETS_GONE
     """,
-    'what was read counts; with `on_gap="skip"` the job goes on with a shorter one, and a dead letter tells of it',
+    'records read before count once; with `on_gap="skip"` the job resumes in the new, shorter topic, with a dead letter for the gap',
 )
 @FULL
 def test_a_topic_that_is_made_anew(broker: Broker, tmp_path: Path, says: str) -> None:
@@ -157,7 +157,7 @@ def test_a_topic_that_is_made_anew(broker: Broker, tmp_path: Path, says: str) ->
       hint: the rows written before are gone with it: create the topic, and fresh=True writes all of them again. The page says how to go on without them.
       more: headrace error TOPIC_MISSING
     """,
-    "the epoch is not written; a topic of the same name is another one, and the next start says so",
+    "the epoch was not written; the next start refuses a new topic of the same name",
 )
 @FULL
 def test_a_topic_that_is_deleted_while_it_is_written(broker: Broker, tmp_path: Path, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,14 +188,14 @@ def test_a_topic_that_is_deleted_while_it_is_written(broker: Broker, tmp_path: P
 
 @problem(
     WRITE,
-    "the topic was deleted before a start",
+    "the topic is deleted before a start",
     """
     TOPIC_MISSING: out: there is no topic bad-sink-missing at <server> any more
       at test_bad_servers_kafka.py:*: return hr.job("bad", rows.write.kafka(topic, servers=servers, name="out", **options))
       hint: the rows written before are gone with it. fresh=True writes all of them again; to go on without them, remove <note>
       more: headrace error TOPIC_MISSING
     """,
-    "nothing was written; with `create=` the sink makes a topic for its first start only",
+    "nothing was written; `create=` creates a topic only at the first start",
 )
 @FULL
 def test_a_topic_that_was_deleted_before_it_is_written(broker: Broker, tmp_path: Path, says: str) -> None:
@@ -273,7 +273,7 @@ def test_a_wrong_password_for_writing(broker: Broker, tmp_path: Path, says: str,
 
 @problem(
     READ,
-    "a user who may not see the topic",
+    "a user without the right to see the topic",
     """
     KAFKA_DENIED: Kafka at <server> does not let the user guest in: Topic authorization failed
       at test_bad_servers_kafka.py:*: read = hr.read.kafka(topic, servers=servers, value="text", end=end, name="told", **options)
@@ -292,13 +292,13 @@ def test_no_right_to_see(broker: Broker, tmp_path: Path, says: str, monkeypatch:
 
 @problem(
     READ,
-    "a user who may see the topic and not read it",
+    "a user who may see the topic but not read it",
     """
     KAFKA_DENIED: told: Not authorized to access topics: [bad-unread]
       hint: mend that, and the next start goes on from the last epoch.
       more: headrace error KAFKA_DENIED
     """,
-    "nothing of the epoch was written; the next start reads it, when the user has the right to",
+    "nothing of the epoch was written; once the user may read it, the next start resumes",
 )
 def test_no_right_to_read(broker: Broker, tmp_path: Path, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
     topic = broker.create_topic("bad-unread")
@@ -315,13 +315,13 @@ def test_no_right_to_read(broker: Broker, tmp_path: Path, says: str, monkeypatch
 
 @problem(
     WRITE,
-    "a user who may not write the topic",
+    "a user without the right to write the topic",
     """
     KAFKA_DENIED: out: bad-unwritten: Not authorized to access topics: [bad-unwritten]
       hint: the user needs the rights to write the topic, its transactional ids and groups (prefix=); with them the next start writes the epoch again, and no row is lost or doubled.
       more: headrace error KAFKA_DENIED
     """,
-    "nothing of the epoch was written; the next start writes it, when the user has the right to",
+    "nothing of the epoch was written; once the user may write it, the next start writes the epoch",
 )
 def test_no_right_to_write(broker: Broker, tmp_path: Path, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
     topic = broker.create_topic("bad-unwritten")
@@ -341,7 +341,7 @@ def test_no_right_to_write(broker: Broker, tmp_path: Path, says: str, monkeypatc
 
 @problem(
     READ,
-    "a certificate of another authority",
+    "a server certificate of an untrusted authority",
     """
     KAFKA_TLS: no connection by TLS to <server>: Path does not chain with any of the trust anchors
       at test_bad_servers_kafka.py:*: read = hr.read.kafka(topic, servers=servers, value="text", end=end, name="told", **options)
@@ -362,7 +362,7 @@ def test_a_certificate_of_another_authority(broker: Broker, tmp_path: Path, says
 
 @problem(
     READ,
-    "a certificate of another host",
+    "a server certificate for another host",
     """
     KAFKA_TLS: no connection by TLS to localhost:PORT: No name matching localhost found
       at test_bad_servers_kafka.py:*: read = hr.read.kafka(topic, servers=servers, value="text", end=end, name="told", **options)
@@ -384,7 +384,7 @@ def test_a_certificate_of_another_host(broker: Broker, tmp_path: Path, says: str
 
 @problem(
     WRITE,
-    "a certificate of another authority",
+    "a server certificate of an untrusted authority",
     """
     KAFKA_TLS: no connection by TLS to <server>: Path does not chain with any of the trust anchors
       at test_bad_servers_kafka.py:*: writing(servers, topic, place, **options).run(checkpoint=place / "ck", progress=False, flush=False, fresh=fresh)

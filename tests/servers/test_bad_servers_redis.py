@@ -20,10 +20,10 @@ from tests.unit.errors import check_error
 
 pytestmark = pytest.mark.usefixtures("spark", "here")
 
-WRITE, LOOK = "Redis, writing", "Redis, looking up"
+WRITE, LOOK = "Redis sinks", "Redis lookups"
 FULL = pytest.mark.full
-NOTHING = "nothing was written; the next start goes on where the last one was"
-AGAIN = "the job stops before the epoch is written; the next start looks its rows up"
+NOTHING = "nothing was written; the next start resumes"
+AGAIN = "the run ends before the epoch is written; the next start runs it again"
 
 
 def write(redis: Redis, count: int, url: str = "", **options: Any) -> None:
@@ -71,7 +71,7 @@ def test_a_wrong_password(redis: Redis, says: str, monkeypatch: pytest.MonkeyPat
 
 @problem(
     WRITE,
-    "a certificate of another authority",
+    "a server certificate of an untrusted authority",
     """
     DATABASE_UNREACHABLE: <url> cannot be reached: Error 1 connecting to 127.0.0.1:PORT. [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self-signed certificate.
       at test_bad_servers_redis.py:*: sink = read.write.redis(url or redis.url, prefix="t:", key="k", password=hr.secret(VARIABLE), name="out", **options)
@@ -93,7 +93,7 @@ def test_a_certificate_of_another_authority(redis: Redis, says: str, tmp_path: P
 
 @problem(
     WRITE,
-    "a certificate of another host",
+    "a server certificate for another host",
     """
     DATABASE_UNREACHABLE: <url> cannot be reached: Error 1 connecting to localhost:PORT. [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: Hostname mismatch, certificate is not valid for 'localhost'.
       at test_bad_servers_redis.py:*: sink = read.write.redis(url or redis.url, prefix="t:", key="k", password=hr.secret(VARIABLE), name="out", **options)
@@ -111,13 +111,13 @@ def test_a_certificate_of_another_host(redis: Redis, says: str) -> None:
 
 @problem(
     WRITE,
-    "the server stays away",
+    "the server stays unavailable",
     """
     DATABASE_UNREACHABLE: <url> cannot be reached: <what its client says>
       hint: see that the server runs and that its port can be reached from here
       more: headrace error DATABASE_UNREACHABLE
     """,
-    "the server is waited for as long as `retry` says; the next start writes the epoch, each key once",
+    "the run ends after `retry`; the next start writes the epoch, each key once",
 )
 @FULL
 def test_a_server_that_stays_away(redis: Redis, says: str) -> None:
@@ -183,7 +183,7 @@ def test_a_wrong_password_for_looking_up(redis: Redis, says: str, monkeypatch: p
 
 @problem(
     LOOK,
-    "a certificate of another authority",
+    "a server certificate of an untrusted authority",
     """
     LOOKUP_FAILED: told.lookup_c: the table does not answer: the certificate of 127.0.0.1:PORT does not do: unable to find valid certification path to requested target; ca= names the authority that signed it
       hint: no row of the epoch is lost: the next start looks its rows up again.
@@ -208,7 +208,7 @@ def test_a_certificate_of_another_authority_for_looking_up(redis: Redis, says: s
 
 @problem(
     LOOK,
-    "a certificate of another host",
+    "a server certificate for another host",
     """
     LOOKUP_FAILED: told.lookup_c: the table does not answer: the certificate of localhost:PORT does not do: No name matching localhost found
       hint: no row of the epoch is lost: the next start looks its rows up again.

@@ -19,7 +19,7 @@ from tests.unit.errors import check_error
 
 pytestmark = pytest.mark.usefixtures("spark")
 
-READ, WRITE = "Kafka, reading", "Kafka, writing"
+READ, WRITE = "Kafka sources", "Kafka sinks"
 FULL = pytest.mark.full
 
 # Kafka's clients are patient; a test is not.
@@ -33,9 +33,9 @@ def ids(broker: Broker, topic: str) -> Counter[int]:
 
 @problem(
     READ,
-    "the brokers stop, and start again within a minute",
+    "the brokers restart within a minute",
     "",
-    "the job waits and goes on: each record counts once",
+    "the job waits and continues: each record counts once",
 )
 @FULL
 def test_a_broker_that_is_restarted(other_broker: Broker, tmp_path: Path) -> None:
@@ -58,13 +58,13 @@ def test_a_broker_that_is_restarted(other_broker: Broker, tmp_path: Path) -> Non
 
 @problem(
     READ,
-    "the brokers stay away",
+    "the brokers stay unavailable",
     """
     KAFKA_UNREACHABLE: away: Timed out waiting for a node assignment
       hint: when the brokers answer again, the next start goes on from the last epoch.
       more: headrace error KAFKA_UNREACHABLE
     """,
-    "after a minute the job stops; the next start goes on with the records that were not read",
+    "the run ends after a minute; the next start reads the records that were not read",
 )
 @FULL
 def test_a_broker_that_stays_away(other_broker: Broker, tmp_path: Path, says: str) -> None:
@@ -94,9 +94,9 @@ def test_a_broker_that_stays_away(other_broker: Broker, tmp_path: Path, says: st
 
 @problem(
     WRITE,
-    "the brokers stop in the middle of an epoch, and start again within two minutes",
+    "the brokers restart within two minutes, in the middle of an epoch",
     "",
-    "the job waits and goes on: each row is there once",
+    "the job waits and continues: each row is written once",
 )
 def test_a_broker_that_goes_and_comes_back(other_broker: Broker, tmp_path: Path) -> None:
     topic = other_broker.create_topic("away", 2, flush_messages=1)
@@ -113,13 +113,13 @@ def test_a_broker_that_goes_and_comes_back(other_broker: Broker, tmp_path: Path)
 
 @problem(
     WRITE,
-    "the brokers stay away",
+    "the brokers stay unavailable",
     """
     KAFKA_UNREACHABLE: out: away: <what Kafka's client waited for>
       hint: when the brokers answer again, the next start writes the epoch again; no row is lost or doubled.
       more: headrace error KAFKA_UNREACHABLE
     """,
-    "after two minutes the job stops; the next start writes the epoch, each row once",
+    "the run ends after two minutes; the next start writes the epoch exactly once",
 )
 @FULL
 def test_a_broker_that_stays_away_from_a_writer(other_broker: Broker, tmp_path: Path, says: str, monkeypatch: pytest.MonkeyPatch) -> None:

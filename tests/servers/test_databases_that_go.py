@@ -23,12 +23,12 @@ from tests.unit.errors import check_error
 
 pytestmark = pytest.mark.usefixtures("spark", "here")
 
-WRITE = "Databases, writing"
+WRITE = "Database sinks"
 FULL = pytest.mark.full
-WAITS = "the job waits for as long as `retry` says and goes on: each row is there once"
+WAITS = "the job waits up to `retry` and continues: each row is written once"
 
 
-@problem(WRITE, "the server is restarted between staging and commit", "", WAITS)
+@problem(WRITE, "the server restarts between staging and commit", "", WAITS)
 def test_server_restarted_before_the_commit(other_postgres: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     place = Served("postgresql", other_postgres)
     slept: list[float] = []
@@ -58,13 +58,13 @@ def test_server_restarted_before_the_commit(other_postgres: Any, monkeypatch: py
 
 @problem(
     WRITE,
-    "the server stays away",
+    "the server stays unavailable",
     """
     DATABASE_UNREACHABLE: postgresql://127.0.0.1:PORT/db1 cannot be reached: Connection to 127.0.0.1:PORT refused. Check that the hostname and port are correct and that the postmaster is accepting TCP/IP connections. (Connection refused)
       hint: see that the server runs and that its port can be reached from here
       more: headrace error DATABASE_UNREACHABLE
     """,
-    "after as long as `retry` says the job stops; the next start writes the epoch, each row once",
+    "the run ends after `retry`; the next start writes the epoch exactly once",
 )
 @FULL
 def test_server_that_does_not_come_back(other_postgres: Any, says: str) -> None:
@@ -97,7 +97,7 @@ def test_server_that_does_not_come_back(other_postgres: Any, says: str) -> None:
       hint: the next start writes the epoch again.
       more: headrace error SINK_FAILED
     """,
-    "the next start writes the epoch, each row once",
+    "the next start writes the epoch exactly once",
 )
 @FULL
 def test_server_that_crashed_has_lost_what_was_staged(other_postgres: Any, says: str) -> None:
@@ -124,13 +124,13 @@ def test_server_that_crashed_has_lost_what_was_staged(other_postgres: Any, says:
 
 @problem(
     WRITE,
-    "the server is away while tasks stage rows",
+    "the server is unavailable while tasks stage rows",
     """
     DATABASE_UNREACHABLE: out: postgresql://127.0.0.1:PORT/db1 cannot be reached: Connection to 127.0.0.1:PORT refused. Check that the hostname and port are correct and that the postmaster is accepting TCP/IP connections. (Connection refused)
       hint: see that the server runs and that its port can be reached from here; the next start writes the epoch again.
       more: headrace error DATABASE_UNREACHABLE
     """,
-    "after as long as `retry` says the job stops; the next start writes the epoch, each row once",
+    "the run ends after `retry`; the next start writes the epoch exactly once",
 )
 @FULL
 def test_server_that_is_away_while_rows_are_staged(other_postgres: Any, says: str) -> None:
@@ -205,7 +205,7 @@ class Cable:
         self._server.close()
 
 
-@problem(WRITE, "the connection breaks in the middle of a COPY", "", WAITS)
+@problem(WRITE, "the connection breaks during a `COPY`", "", WAITS)
 def test_a_cable_that_is_cut(pg: Served) -> None:
     """Two megabytes into what a task sends; it sends its rows again on a new connection."""
     hr.session().range(60_000).selectExpr("id", "repeat('x', 100) AS pad").coalesce(1).write.parquet(str(Path("in").absolute()))
@@ -242,7 +242,7 @@ def dropping(pg: Served, stage: str) -> Iterator[list[int]]:
     thread.join(60)
 
 
-@problem(WRITE, "an administrator ends the session that COPYs", "", WAITS)
+@problem(WRITE, "an administrator terminates the session during a `COPY`", "", WAITS)
 def test_a_session_that_is_ended(pg: Served) -> None:
     """A lock keeps the COPY waiting until its session is ended; the task sends the rows again."""
     with Harness() as h:
@@ -262,7 +262,7 @@ def shut(url: str, says: str, hide: dict[str, str], **options: Any) -> None:
 
 @problem(
     WRITE,
-    "nobody listens at the address",
+    "no server at the address",
     """
     DATABASE_UNREACHABLE: postgresql://127.0.0.1:PORT/db cannot be reached: Connection to 127.0.0.1:PORT refused. Check that the hostname and port are correct and that the postmaster is accepting TCP/IP connections. (Connection refused)
       at test_databases_that_go.py:*: job = hr.job("shut", hr.read.memory([(1,)], "a int", name="s").write.jdbc(url, "t", **options))
@@ -278,7 +278,7 @@ def test_nobody_listens(pg: Served, says: str) -> None:
 
 @problem(
     WRITE,
-    "a file of SQLite in a folder that there is not",
+    "an SQLite file in a missing folder",
     """
     DATABASE_UNREACHABLE: sqlite:<folder>/nowhere/out.db cannot be reached: [SQLITE_CANTOPEN] Unable to open the database file (unable to open database file)
       at test_databases_that_go.py:*: job = hr.job("shut", hr.read.memory([(1,)], "a int", name="s").write.jdbc(url, "t", **options))

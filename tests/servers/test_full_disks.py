@@ -18,9 +18,9 @@ from tests.unit.errors import check_error
 
 pytestmark = pytest.mark.usefixtures("spark", "here")
 
-WHERE = "A disk without room"
+WHERE = "Full disks"
 FULL = pytest.mark.full
-THEN = "the epochs before are there; the next start writes this one, each row once"
+THEN = "earlier epochs are complete; the next start writes this one exactly once"
 ROWS = 40_000
 
 
@@ -39,7 +39,7 @@ def run(sink: Any, checkpoint: str | Path = "ck") -> None:
 
 @problem(
     WHERE,
-    "the folder of a files sink",
+    "the disk of a files sink",
     """
     DISK_FULL: out: sink out cannot write <file>: No space left on device
       hint: make room (the checkpoint, the output and Spark's temporary folder need it) and start again: no row is lost or doubled.
@@ -63,7 +63,7 @@ def test_files(disk: Disk, says: str) -> None:
 
 @problem(
     WHERE,
-    "the folder of the checkpoint",
+    "the disk of the checkpoint",
     """
     DISK_FULL: No space left on device
       hint: make room (the checkpoint, the output and Spark's temporary folder need it) and start again: no row is lost or doubled.
@@ -86,7 +86,7 @@ def test_a_checkpoint(disk: Disk, says: str) -> None:
 
 @problem(
     WHERE,
-    "the folder of a Delta table",
+    "the disk of a Delta table",
     """
     DISK_FULL: out: No space left on device
       hint: make room (the checkpoint, the output and Spark's temporary folder need it) and start again: no row is lost or doubled.
@@ -113,7 +113,7 @@ def test_delta(disk: Disk, says: str) -> None:
 
 @problem(
     WHERE,
-    "a disk of PostgreSQL",
+    "the disk of PostgreSQL",
     """
     DISK_FULL: out: rows could not be staged: ERROR: could not extend file "<file>": No space left on device; Hint: Check free disk space.; Where: COPY <stage>, line N
       hint: make room (the checkpoint, the output and Spark's temporary folder need it) and start again: no row is lost or doubled.
@@ -160,7 +160,7 @@ def test_postgresql(postgres: Any, disk: Disk, says: str) -> None:
 
 @problem(
     WHERE,
-    "a file of SQLite that may not grow",
+    "an SQLite file at its maximum size",
     """
     DISK_FULL: out: rows could not be staged: [SQLITE_FULL] Insertion failed because database is full (database or disk is full)
       hint: make room (the checkpoint, the output and Spark's temporary folder need it) and start again: no row is lost or doubled.
@@ -177,7 +177,7 @@ def test_sqlite(tmp_path: Path, says: str) -> None:
 
 @problem(
     WHERE,
-    "the memory of Redis",
+    "the memory of Redis (`maxmemory`)",
     """
     DISK_FULL: out: <url> says: command not allowed when used memory > 'maxmemory'.
       hint: give the server more memory (maxmemory) and start again: no row is lost or doubled.

@@ -70,10 +70,10 @@ def test_all_that_postgresql_has(pg: Served) -> None:
 
 
 @problem(
-    "Databases, looking up",
-    "the server is restarted",
+    "Database lookups",
+    "the server restarts",
     "",
-    "the job asks again for as long as `retry` of the lookup says, and goes on",
+    "the job repeats the request up to `retry` of the lookup, and continues",
 )
 def test_the_server_is_started_anew(other_postgres: Any) -> None:
     pg = Served("postgresql", other_postgres)

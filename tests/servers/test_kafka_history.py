@@ -84,15 +84,15 @@ def test_a_checkpoint_that_was_put_back_in_mid_epoch(broker: Broker, tmp_path: P
 
 
 @problem(
-    "Kafka, writing",
-    "the topic was deleted and created again",
+    "Kafka sinks",
+    "the topic is deleted and created again",
     """
     TABLE_REPLACED: out: the topic history-replaced at <server> was deleted and created again since this job opened it
       at test_kafka_history.py:*: return Drill(folder, lambda stream: stream.write.kafka(topic, servers=broker.servers, name="out", **options), contents)
       hint: the rows written before are gone with it. fresh=True writes all of them again; to go on without them, remove <note>
       more: headrace error TABLE_REPLACED
     """,
-    "nothing was written; without the file that the hint names the job goes on with new rows",
+    "nothing was written; to continue with new rows only, delete the file that the hint names",
 )
 def test_a_topic_that_is_gone_and_one_in_its_place(broker: Broker, tmp_path: Path, says: str) -> None:
     topic = "history-replaced"

@@ -76,10 +76,10 @@ def test_what_cannot_be_read_is_a_dead_letter_of_its_own(spark: SparkSession, re
 
 
 @problem(
-    "Redis, looking up",
-    "the server is restarted",
+    "Redis lookups",
+    "the server restarts",
     "",
-    "the job asks again for as long as `retry` of the lookup says, and goes on",
+    "the job repeats the request up to `retry` of the lookup, and continues",
 )
 def test_the_server_goes_away_and_comes_back(spark: SparkSession, redis: Redis) -> None:
     """Within the time in which a request is made again nothing is seen of it; behind that the epoch fails, and nothing is lost."""

@@ -204,10 +204,10 @@ def test_another_checkpoint_of_the_job(redis: Redis, tmp_path: Path) -> None:
 
 
 @problem(
-    "Redis, writing",
-    "the server is restarted in the middle of an epoch",
+    "Redis sinks",
+    "the server restarts in the middle of an epoch",
     "",
-    "the job waits for as long as `retry` says and goes on: each key is there once",
+    "the job waits up to `retry` and continues: each key is written once",
 )
 def test_server_restarted_before_the_commit(redis: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []

@@ -12,7 +12,7 @@ PORTS = 1
 
 
 class Sink(ports.Options, ports.Sink):
-    """A table of the newest rows in the terminal, at most `rows` of each epoch.
+    """A table in the terminal with the last rows of each epoch, at most `rows`.
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
@@ -23,7 +23,7 @@ class Sink(ports.Options, ports.Sink):
     connector: ClassVar[str] = "console"
     on_refused = None
 
-    rows: int = option.number("rows that are shown of each epoch, its newest", default=20, kw_only=False, stored="always")
+    rows: int = option.number("how many rows to show of each epoch, its last ones", default=20, kw_only=False, stored="always")
 
     def __post_init__(self) -> None:
         self._context: ports.SinkContext | None = None

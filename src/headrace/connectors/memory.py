@@ -36,7 +36,7 @@ _filling = threading.Lock()
 
 
 class Source(ports.Source):
-    """Rows given as tuples or dicts. Timestamps without a zone, and those given as text, are in the job's time zone.
+    """Rows given as tuples or dicts. Timestamps without a zone, and timestamps given as text, are in the job's time zone.
 
     >>> import headrace as hr
     >>> hr.read.memory([("a", 1, "2026-01-01 00:00:00")], "card string, amount int, ts timestamp", name="charges")
@@ -108,7 +108,7 @@ class Source(ports.Source):
 
 
 class Sink(ports.Options, ports.Sink):
-    """Rows kept in this process, in `.rows()` of the sink; a run in another process has only what it reads itself.
+    """Rows kept in this process, in `.rows()` of the sink; a run in another process has only the rows that it reads itself.
 
     Its checkpoint goes on there, and rows that were read before do not come again.
 
@@ -126,7 +126,7 @@ class Sink(ports.Options, ports.Sink):
     on_refused = None
     shows: ClassVar[tuple[str, ...]] = ("rows", "epochs", "changes")
 
-    key: tuple[str, ...] = option.columns("each row takes the place of the one with the same key", default=None)
+    key: tuple[str, ...] = option.columns("a unique key: a row replaces the row with the same key", default=None)
 
     def __post_init__(self) -> None:
         self._epochs: dict[int, list[tuple[tuple[Any, ...], int]]] = {}
@@ -180,7 +180,7 @@ class Sink(ports.Options, ports.Sink):
 
 
 class Lookup(ports.Lookup):
-    """Rows given as tuples or dicts, to be looked up in. Times without a zone, and those given as text, are in the zone of the job.
+    """Rows given as tuples or dicts, to look up in. Timestamps without a zone, and timestamps given as text, are in the job's time zone.
 
     >>> import headrace as hr
     >>> orders = hr.read.memory([("a", 7), ("x", 1)], "customer string, amount int", name="orders")

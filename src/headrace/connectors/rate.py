@@ -15,7 +15,7 @@ PORTS = 1
 
 
 class Source(ports.Options, ports.Source):
-    """So many rows a second, without end: `timestamp` and `value`, which counts from 0.
+    """Rows generated at a fixed rate, without end: `timestamp` and `value`, which counts from 0.
 
     >>> import headrace as hr
     >>> hr.read.rate(100)
@@ -25,7 +25,7 @@ class Source(ports.Options, ports.Source):
     connector: ClassVar[str] = "rate"
     schema = parse_schema("timestamp timestamp, value bigint")
 
-    rows_per_second: int = option.number("rows that come each second", kw_only=False)
+    rows_per_second: int = option.number("rows per second", kw_only=False)
 
     @property
     def traits(self) -> ports.SourceTraits:

@@ -4,7 +4,7 @@ from headrace.codes import Code, register
 
 register(
     {
-        "DATABASE_REFUSED": Code("ConnectorError", "environment", "a database that does not let the user in, or do what is needed"),
+        "DATABASE_REFUSED": Code("ConnectorError", "environment", "a database that refuses the login or a statement"),
         "DATABASE_UNREACHABLE": Code("ConnectorError", "environment", "a database that does not answer"),
     }
 )

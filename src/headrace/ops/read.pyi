@@ -20,7 +20,7 @@ class Read:
         storage_options: Mapping[str, Any] | None = None,
         name: str | None = None,
     ) -> Stream:
-        """The rows of a Delta table, and with `follow=True` those of the versions that come later."""
+        """The rows of a Delta table, and with `follow=True` those of later versions."""
 
     def files(
         self,
@@ -40,7 +40,7 @@ class Read:
         trusted: bool | None = None,
         name: str | None = None,
     ) -> Stream:
-        """Rows of files: a path is a file, folder or pattern, `format` "json" (an object a line), "csv", "parquet", "orc" or "avro"."""
+        """Rows of files: a path is a file, folder or pattern, `format` "json" (one object per line), "csv", "parquet", "orc" or "avro"."""
 
     def iceberg(
         self,
@@ -53,7 +53,7 @@ class Read:
         files_per_epoch: int | None = None,
         name: str | None = None,
     ) -> Stream:
-        """The rows of an Iceberg table, and with `follow=True` those of the snapshots that come later."""
+        """The rows of an Iceberg table, and with `follow=True` those of later snapshots."""
 
     def jdbc(
         self,
@@ -103,7 +103,7 @@ class Read:
         trusted: bool | None = None,
         name: str | None = None,
     ) -> Stream:
-        """Records of one topic, of several, or of those that fit a `pattern`, which may come while the job runs, as may partitions."""
+        """Records of one topic, of several, or of those that match a `pattern`; topics and partitions may be added while the job runs."""
 
     def memory(
         self,
@@ -116,7 +116,7 @@ class Read:
         trusted: bool | None = None,
         name: str | None = None,
     ) -> Stream:
-        """Rows given as tuples or dicts. Timestamps without a zone, and those given as text, are in the job's time zone."""
+        """Rows given as tuples or dicts. Timestamps without a zone, and timestamps given as text, are in the job's time zone."""
 
     def rate(
         self,
@@ -124,7 +124,7 @@ class Read:
         *,
         name: str | None = None,
     ) -> Stream:
-        """So many rows a second, without end: `timestamp` and `value`, which counts from 0."""
+        """Rows generated at a fixed rate, without end: `timestamp` and `value`, which counts from 0."""
 
     def values(
         self,

@@ -84,7 +84,7 @@ class Tables:
         in_flight: int | None = None,
         retry: str | timedelta | None = None,
     ) -> Table:
-        """Rows that a service has, as JSON: an object, or a list of them."""
+        """Rows that an HTTP service returns as JSON: one object, or a list of objects."""
 
     def jdbc(
         self,
@@ -118,7 +118,7 @@ class Tables:
         in_flight: int | None = None,
         retry: str | timedelta | None = None,
     ) -> Table:
-        """Rows given as tuples or dicts, to be looked up in. Times without a zone, and those given as text, are in the zone of the job."""
+        """Rows given as tuples or dicts, to look up in. Timestamps without a zone, and timestamps given as text, are in the job's time zone."""
 
     def redis(
         self,
@@ -139,7 +139,7 @@ class Tables:
         in_flight: int | None = None,
         retry: str | timedelta | None = None,
     ) -> Table:
-        """Rows that lie under keys of Redis: `prefix` and the texts of the `key` columns, as `.write.redis` puts them there."""
+        """Rows stored under keys of Redis: `prefix` and the values of the `key` columns, as `.write.redis` writes them."""
 
     # A connector of another package.
     def __getattr__(self, connector: str) -> Callable[..., Table]: ...

@@ -30,7 +30,7 @@ class Write:
         name: str | None = None,
         mode: str | None = None,
     ) -> Sink:
-        """A table of the newest rows in the terminal, at most `rows` of each epoch."""
+        """A table in the terminal with the last rows of each epoch, at most `rows`."""
 
     def delta(
         self,
@@ -47,7 +47,7 @@ class Write:
         mode: str | None = None,
         on_refused: str = "dead_letter",
     ) -> Sink:
-        """A Delta table that holds each row once, also after crashes: an epoch is one transaction of the table."""
+        """A Delta table, written exactly once: each epoch is one transaction of the table."""
 
     def files(
         self,
@@ -60,7 +60,7 @@ class Write:
         mode: str | None = None,
         on_refused: str = "dead_letter",
     ) -> Sink:
-        """A folder of JSON, CSV, Parquet, ORC or Avro files that holds each row once, also after crashes."""
+        """A folder of JSON, CSV, Parquet, ORC or Avro files, written exactly once."""
 
     def foreach_batch(
         self,
@@ -88,7 +88,7 @@ class Write:
         mode: str | None = None,
         on_refused: str = "dead_letter",
     ) -> Sink:
-        """Posts the rows of each epoch to a server, `batch` of them at a time, as lines of JSON or as one array (`format="json"`)."""
+        """Posts the rows of each epoch to a server in batches, as lines of JSON or as one array (`format="json"`)."""
 
     def iceberg(
         self,
@@ -103,7 +103,7 @@ class Write:
         mode: str | None = None,
         on_refused: str = "dead_letter",
     ) -> Sink:
-        """An Iceberg table that holds each row once, also after crashes: an epoch is one commit to the table."""
+        """An Iceberg table, written exactly once: each epoch is one commit to the table."""
 
     def jdbc(
         self,
@@ -120,7 +120,7 @@ class Write:
         mode: str | None = None,
         on_refused: str = "dead_letter",
     ) -> Sink:
-        """A table of PostgreSQL, MariaDB or SQLite, which has each epoch whole and once."""
+        """A table of PostgreSQL, MariaDB or SQLite, written exactly once, an epoch per transaction."""
 
     def kafka(
         self,
@@ -148,7 +148,7 @@ class Write:
         mode: str | None = None,
         on_refused: str = "dead_letter",
     ) -> Sink:
-        """Records of a topic, each row once for readers with `isolation.level=read_committed`, also after crashes."""
+        """Records of a topic, exactly once for readers with `isolation.level=read_committed`."""
 
     def memory(
         self,
@@ -157,7 +157,7 @@ class Write:
         name: str | None = None,
         mode: str | None = None,
     ) -> Sink:
-        """Rows kept in this process, in `.rows()` of the sink; a run in another process has only what it reads itself."""
+        """Rows kept in this process, in `.rows()` of the sink; a run in another process has only the rows that it reads itself."""
 
     def redis(
         self,
@@ -174,7 +174,7 @@ class Write:
         mode: str | None = None,
         on_refused: str = "dead_letter",
     ) -> Sink:
-        """Keys of Redis, one per row: a row takes the place of the last one with its key, and goes when it is taken away."""
+        """Keys of Redis, one per row: a row replaces the row with the same key, and a retraction deletes the key."""
 
     # A connector of another package.
     def __getattr__(self, connector: str) -> Callable[..., Sink]: ...

@@ -86,8 +86,8 @@ def test_stopped_it_goes_on_with_what_is_left(asked: list[dict[str, Any]]) -> No
     assert "| at random, an executor | 4 |" in page
     assert "| in a task, an executor | 1 |" in page
     assert (
-        "30 starts on checkpoints that were put back, 2026-01-02: 0 rows lost, 0 rows doubled. "
-        "CHECKPOINT_BEHIND 12, exact 8, not noticed 2. Of the starts" in page
+        "30 starts on restored checkpoints, 2026-01-02: 0 rows lost, 0 rows doubled. "
+        "Outcomes: CHECKPOINT_BEHIND 12, exact 8, not noticed 2. Rows of the starts" in page
     )
     assert "| put back after 1 epochs | 4 refused, 2 exact, 2 not noticed |" in page
     assert "| put back after 4 epochs | 4 refused, 2 exact |" in page
@@ -134,7 +134,7 @@ def test_servers_are_restarted_where_there_are_some(asked: list[dict[str, Any]])
     page = certify_all.PAGE.read_text()
     assert "| server restarted | 3 |" in page
     assert "| server hung | 3 |" in page
-    assert f"{len(POINTS) - 1 + len(POINTS) + 20 + 4 + 4 + 6} faults, in 6 of them a server, 2026-01-02: 2 rows lost" in page
+    assert f"{len(POINTS) - 1 + len(POINTS) + 20 + 4 + 4 + 6} faults, 6 of them of a server, 2026-01-02: 2 rows lost" in page
     before = len(asked)
     certify_all.run("kafka", certify_all.kept())
     assert len(asked) == before
@@ -146,7 +146,7 @@ def test_the_page_is_current_when_it_is_written_again(asked: list[dict[str, Any]
     certify_all.keep(cells := certify_all.kept())
     page = certify_all.PAGE.read_text()
     assert certify_all.with_table(page, cells) == page
-    assert "Nothing was measured yet." in page
+    assert "No results yet." in page
 
 
 def test_every_job_is_found() -> None:

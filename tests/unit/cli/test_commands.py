@@ -77,7 +77,7 @@ def test_the_page_of_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert "wider types; key columns by other names (headrace docs guides/checkpoints)." in " ".join(capsys.readouterr().out.split())
     assert cli.main(["error", "CHECKPOINT_UNREADABLE"]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "(CHECKPOINT_BEHIND)" in text and "Damage (headrace docs guides/checkpoints) lists what each file is." in text and "](" not in text
+    assert "(CHECKPOINT_BEHIND)" in text and "Damage (headrace docs guides/checkpoints) describes each file." in text and "](" not in text
 
 
 def test_a_page_of_the_documentation(capsys: pytest.CaptureFixture[str]) -> None:

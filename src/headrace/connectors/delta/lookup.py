@@ -41,25 +41,24 @@ class Lookup(ports.Options, ports.Lookup):
 
     path: str = option.path("the folder or address of the table", example="out/charges", kw_only=False)
     schema: Any = option.schema(
-        "the columns that are wanted, with the types that the table gives them; without it all of them, for which the table is opened when "
-        "the job is built",
+        "the columns to return, with the types of the table; without it, all of them, and the table is opened when the job is built",
         default=None,
     )
     version: int | None = option.number(
-        "that version for good: it stays as it is, so sinks behind it keep their guarantee, and rows that may be taken away can be looked "
-        "up too",
+        "read only this version: it never changes, so sinks downstream keep their guarantee, and streams with retractions can look up "
+        "in it",
         least=0,
         default=None,
     )
     refresh_ms: int | None = option.duration(
-        "how old the table may get; without it it is read once",
+        "the maximum age of the table; without it, it is read once",
         called="how old the table may get",
         alias="refresh",
         key="refresh_ms",
         default=None,
     )
     storage_options: Options = option.option(
-        'how deltalake reaches a store; secrets by name: `{"AWS_SECRET_ACCESS_KEY": hr.secret("AWS_SECRET_ACCESS_KEY")}`',
+        'how deltalake accesses a store; secrets by name: `{"AWS_SECRET_ACCESS_KEY": hr.secret("AWS_SECRET_ACCESS_KEY")}`',
         storage_of,
         takes=Mapping[str, Any],
         default=None,

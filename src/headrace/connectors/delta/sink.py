@@ -30,7 +30,7 @@ _HOUR = 3_600_000
 
 
 class Sink(ports.Options, TableSink):
-    """A Delta table that holds each row once, also after crashes: an epoch is one transaction of the table.
+    """A Delta table, written exactly once: each epoch is one transaction of the table.
 
     With a `key` each row takes the place of the one with the same key, and rows that are taken away are deleted. `partition_by` makes a
     folder per value. `schema="add"` adds the columns that the table lacks. `compact_every` puts small files together after so many
@@ -51,21 +51,21 @@ class Sink(ports.Options, TableSink):
 
     path: str = option.path("the folder or address of the table", example="out/charges", kw_only=False)
     key: tuple[str, ...] = option.columns(
-        "rows take the place of those with the same key, and rows that are taken away are deleted", default=None
+        "a unique key: a row replaces the row with the same key, and a retraction deletes it", default=None
     )
     partition_by: tuple[str, ...] = option.columns(
-        "the columns whose values name the folders; a row with a value that no folder can be named after is a "
+        "columns whose values name the folders; a row whose value cannot be a folder name is a "
         "[dead letter](../guides/outputs.md#rows-that-a-sink-cannot-write)",
         default=(),
     )
     schema: str = option.choice(
-        "with `add` columns that the table lacks are added to it; else they are an error ([TABLE_SCHEMA](../errors/TABLE_SCHEMA.md))",
+        "`add` adds columns that the table lacks; with `keep` they are an error ([TABLE_SCHEMA](../errors/TABLE_SCHEMA.md))",
         ("keep", "add"),
         default="keep",
     )
-    compact_every: int | None = option.number("after so many epochs small files are put together", default=None)
+    compact_every: int | None = option.number("compact small files after this many epochs", default=None)
     vacuum: int | None = option.duration(
-        'files that no version of the last `"7 days"` (an hour at least) needs are removed, at the start and after each compaction',
+        'delete files that no version of the last `"7 days"` needs (at least 1 hour), at the start and after each compaction',
         called="vacuum of a Delta sink",
         least=_HOUR,
         why="it is an hour at least: files that a reader has just begun with must stay",
@@ -73,10 +73,10 @@ class Sink(ports.Options, TableSink):
         default=None,
     )
     properties: dict[str, str] = option.texts(
-        'what a new table gets: `{"delta.enableChangeDataFeed": "true"}`', takes=Mapping[str, str], default=None
+        'the properties of a new table: `{"delta.enableChangeDataFeed": "true"}`', takes=Mapping[str, str], default=None
     )
     storage_options: Options = option.option(
-        'how deltalake reaches a store; secrets by name: `{"AWS_SECRET_ACCESS_KEY": hr.secret("AWS_SECRET_ACCESS_KEY")}`',
+        'how deltalake accesses a store; secrets by name: `{"AWS_SECRET_ACCESS_KEY": hr.secret("AWS_SECRET_ACCESS_KEY")}`',
         storage_of,
         takes=Mapping[str, Any],
         default=None,

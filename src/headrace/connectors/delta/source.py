@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Source(ports.Options, TableSource):
-    """The rows of a Delta table, and with `follow=True` those of the versions that come later.
+    """The rows of a Delta table, and with `follow=True` those of later versions.
 
     `start` is where reading begins: a version, a time ("2026-01-31 12:00:00", in UTC if it has no zone) or "latest"; without it all
     rows that are there are read first. With `changes=True` rows are also taken away: what a version deletes and updates is read from
@@ -41,17 +41,17 @@ class Source(ports.Options, TableSource):
     stored: ClassVar[str] = "always"
 
     path: str = option.path("the folder or address of the table", example="out/charges", kw_only=False)
-    follow: bool = option.flag("also the versions that come later", default=False)
+    follow: bool = option.flag("also read later versions", default=False)
     start: int | str | None = option.option(
-        'a version, a time (in UTC if it has no zone) or `"latest"`; without it all rows that are there are read first',
+        'where to begin: a version, a time (UTC unless it has a zone) or `"latest"`; without it, all existing rows are read first',
         lambda verb, name, start: start_of(verb, start, "a version (3)"),
         takes=int | str,
         default=None,
     )
-    changes: bool = option.flag("rows are also taken away", default=False)
-    files_per_epoch: int | None = option.number("so many files an epoch at the most", default=None)
+    changes: bool = option.flag("also read deletions and updates", default=False)
+    files_per_epoch: int | None = option.number("the maximum number of files per epoch", default=None)
     storage_options: Options = option.option(
-        'how deltalake reaches a store; secrets by name: `{"AWS_SECRET_ACCESS_KEY": hr.secret("AWS_SECRET_ACCESS_KEY")}`',
+        'how deltalake accesses a store; secrets by name: `{"AWS_SECRET_ACCESS_KEY": hr.secret("AWS_SECRET_ACCESS_KEY")}`',
         storage_of,
         takes=Mapping[str, Any],
         default=None,

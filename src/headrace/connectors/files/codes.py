@@ -7,17 +7,17 @@ register(
         "FILE_BROKEN": Code(
             "RunError",
             "input",
-            "an input file that is cut off, damaged or gone",
+            "an input file that is truncated, damaged or missing",
             'put a whole copy of it in its place; with broken_files="skip" read.files goes on without such files, a dead letter for each.',
         ),
         "FILE_CHANGED": Code(
             "CheckpointError",
             "input",
-            "an input file that is not as it was when it was read",
+            "an input file that changed after it was read",
             "put the file back as it was, and start again; new rows go into files of other names. fresh=True starts over.",
         ),
-        "NOT_A_FOLDER": Code("ConnectorError", "user", "a file where a folder is expected"),
-        "PARTITION_FOLDERS": Code("ConnectorError", "user", "columns in folder names, which text formats are read without"),
+        "NOT_A_FOLDER": Code("ConnectorError", "user", "a file where a folder is required"),
+        "PARTITION_FOLDERS": Code("ConnectorError", "user", "partition columns in folder names of JSON or CSV files"),
         "PATH_EMPTY": Code("ConnectorError", "input", "a path with nothing to read"),
         "PATH_MISSING": Code("ConnectorError", "input", "a path that does not exist"),
     }

@@ -35,10 +35,10 @@ class Lookup(ports.Options, ports.Lookup):
     connector: ClassVar[str] = "files"
 
     path: str = option.path("a file, a folder or a pattern", example="customers.csv", kw_only=False)
-    format: str = option.choice('`"json"` (an object a line), `"csv"`, `"parquet"` or `"orc"`', FORMATS)
+    format: str = option.choice('`"json"` (one object per line), `"csv"`, `"parquet"` or `"orc"`', FORMATS)
     schema: Struct = option.schema("the columns of a row")
     refresh_ms: int | None = option.duration(
-        "how old the table may get before an epoch reads it again; without it it is read once",
+        "the maximum age of the table before an epoch reads it again; without it, it is read once",
         called="how old the table may get",
         alias="refresh",
         key="refresh_ms",

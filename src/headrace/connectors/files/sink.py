@@ -33,7 +33,7 @@ _CLEANS = "staged files of an epoch that was not committed, until the next start
 
 
 class Sink(ports.Options, ports.Sink):
-    """A folder of JSON, CSV, Parquet, ORC or Avro files that holds each row once, also after crashes.
+    """A folder of JSON, CSV, Parquet, ORC or Avro files, written exactly once.
 
     The rows of an epoch become visible together: a manifest in the folder's `_headrace` says which files belong to the result, and
     `headrace.committed_files(path)` lists them for readers. `partition_by` makes a folder per value: `day=2026-01-01/`.
@@ -48,9 +48,9 @@ class Sink(ports.Options, ports.Sink):
 
     stored: ClassVar[str] = "always"
 
-    path: str = option.path("a folder that is this sink's alone", example="charges/", kw_only=False)
-    format: str = option.choice('`"json"` (an object a line), `"csv"`, `"parquet"`, `"orc"` or `"avro"`', FORMATS)
-    partition_by: tuple[str, ...] = option.columns("the columns whose values name the folders: `day=2026-01-01/`", default=())
+    path: str = option.path("a folder that only this sink writes", example="charges/", kw_only=False)
+    format: str = option.choice('`"json"` (one object per line), `"csv"`, `"parquet"`, `"orc"` or `"avro"`', FORMATS)
+    partition_by: tuple[str, ...] = option.columns("columns whose values name the folders: `day=2026-01-01/`", default=())
     writer_options: dict[str, str] = option.texts("options of Spark's writer for the format", alias="options", default=None)
 
     def __post_init__(self) -> None:

@@ -57,7 +57,7 @@ _OF_FINDING = (
 
 
 class Source(ports.Options, ports.Source):
-    """Rows of files: a path is a file, folder or pattern, `format` "json" (an object a line), "csv", "parquet", "orc" or "avro".
+    """Rows of files: a path is a file, folder or pattern, `format` "json" (one object per line), "csv", "parquet", "orc" or "avro".
 
     `follow=True` also takes files that come later, else what is there at the start is all. `by` is the order in which files are taken,
     "name" or "time" (when they were written); it matters where `files_per_epoch` limits how many are taken at once. Without `schema` it is
@@ -83,18 +83,18 @@ class Source(ports.Options, ports.Source):
     stored: ClassVar[str] = "always"
 
     path: str = option.path("a file, a folder or a pattern", example="charges/", kw_only=False)
-    format: str = option.choice('`"json"` (an object a line), `"csv"`, `"parquet"`, `"orc"` or `"avro"`', FORMATS)
-    schema: Struct | None = option.schema("the columns; without it they are found by reading the files, once", default=None)
-    follow: bool = option.flag("also files that come later", default=False)
-    by: str = option.choice("the order in which files are taken: by `name`, or by the `time` they were written", _ORDERS, default="name")
-    files_per_epoch: int | None = option.number("so many files an epoch at the most", default=None)
+    format: str = option.choice('`"json"` (one object per line), `"csv"`, `"parquet"`, `"orc"` or `"avro"`', FORMATS)
+    schema: Struct | None = option.schema("the columns; without it, they are inferred once by reading the files", default=None)
+    follow: bool = option.flag("also read files that are added later", default=False)
+    by: str = option.choice("the order in which files are read: by `name`, or by modification `time`", _ORDERS, default="name")
+    files_per_epoch: int | None = option.number("the maximum number of files per epoch", default=None)
     malformed: str = option.choice(
-        "what becomes of a line that cannot be read: `dead_letter`, `fail`, or `skip`, which only counts it",
+        "for a line that cannot be read: `dead_letter`, `fail` the run, or `skip` it, which only counts it",
         ports.MALFORMED,
         default="dead_letter",
     )
     broken_files: str = option.choice(
-        "what becomes of a file that is cut off or damaged: `fail`, or `skip`, one dead letter for it",
+        "for a truncated or damaged file: `fail` the run, or `skip` it with one dead letter",
         ("fail", "skip"),
         default="fail",
         stored="given",

@@ -4,7 +4,7 @@ from headrace.codes import Code, register
 
 register(
     {
-        "HTTP_FAILED": Code("RunError", "environment", "a server that does not answer, or cannot take what is sent for now"),
-        "HTTP_REFUSED": Code("RunError", "input", "a server that refuses what is sent"),
+        "HTTP_FAILED": Code("RunError", "environment", "an HTTP server that is unreachable or temporarily fails"),
+        "HTTP_REFUSED": Code("RunError", "input", "an HTTP server that rejects a request"),
     }
 )

@@ -21,7 +21,7 @@ _EXAMPLE = '"https://example.org/customers/{id}", where {id} is a column of the 
 
 
 class Lookup(ports.Options, ports.Lookup):
-    """Rows that a service has, as JSON: an object, or a list of them.
+    """Rows that an HTTP service returns as JSON: one object, or a list of objects.
 
     With GET a key is asked for by its address, in which `{id}` stands for the column `id`; 404 says that it is not there. With
     `method="POST"` many keys are asked for in one request: a list of objects with the columns of `key`, and the answer has those that are
@@ -37,21 +37,21 @@ class Lookup(ports.Options, ports.Lookup):
     connector: ClassVar[str] = "http"
 
     url: str = option.option(
-        "`http://` or `https://`, with a place `{column}` for each column of the key, in the path or behind the `?`. It stands in the "
-        "plan: secrets belong into headers",
+        "`http://` or `https://`; for GET with a placeholder `{column}` for each key column, in the path or the query string. The plan "
+        "stores it: put secrets in headers",
         lambda verb, _, url: address_of(verb, url, f"it is {_EXAMPLE}"),
         takes=str,
         kw_only=False,
     )
-    schema: Struct = option.schema("the columns of a row, those of the key among them", kw_only=False)
+    schema: Struct = option.schema("the columns of a row, including the key columns", kw_only=False)
     method: str = option.choice(
-        '`"GET"`: one key in a request; `"POST"`: [many](#many-keys-at-once)', ("GET", "POST"), default="GET", stored="always"
+        '`"GET"`: one key per request; `"POST"`: [many](#many-keys-per-request)', ("GET", "POST"), default="GET", stored="always"
     )
     key: tuple[str, ...] = option.option(
-        'with `method="POST"` the columns that are sent', lambda verb, name, key: key, takes=str | Sequence[str], default=None
+        'with `method="POST"`: the columns to send', lambda verb, name, key: key, takes=str | Sequence[str], default=None
     )
     at: tuple[str, ...] = option.option(
-        'the field of the answer in which the rows lie, as `"result.items"`',
+        'the field of the response that contains the rows, such as `"result.items"`',
         lambda verb, name, at: _path(at),
         takes=str,
         default=None,
@@ -61,10 +61,15 @@ class Lookup(ports.Options, ports.Lookup):
     headers: Mapping[str, str | Secret] = headers_option()
     token: Secret | None = option.secret("sent as `Authorization: Bearer`", takes=HEADER, default=None)
     timeout_ms: int = option.duration(
-        "for a whole answer", least=1, why="it is how long an answer may take", alias="timeout", default="10 seconds", stored="always"
+        "the timeout of a whole response",
+        least=1,
+        why="it is how long an answer may take",
+        alias="timeout",
+        default="10 seconds",
+        stored="always",
     )
     ca: str | None = option.certificates(
-        "a PEM file of certificates to trust in the place of Java's; it is read where the job is started, and executors need none",
+        "a PEM file of certificates to trust instead of Java's; it is read where the job starts, and executors do not need it",
         default=None,
     )
 

@@ -38,7 +38,7 @@ def _headers_of(verb: str, option: str, given: Any) -> dict[str, str | Secret]:
 def headers_option() -> Any:
     """The option of the sink and of lookups."""
     return option.option(
-        'more headers, each one line of ASCII: texts, or `hr.secret("NAME")`; one whose name speaks of a token, key or cookie has to be a '
+        'additional headers, each one line of ASCII: text, or `hr.secret("NAME")`; a header named like a token, key or cookie must be a '
         "secret",
         _headers_of,
         takes=Mapping[str, str | Secret],

@@ -29,7 +29,7 @@ _URL = 'it is the address that is posted to: "https://example.org/charges"'
 
 
 class Sink(ports.Options, ports.Sink):
-    """Posts the rows of each epoch to a server, `batch` of them at a time, as lines of JSON or as one array (`format="json"`).
+    """Posts the rows of each epoch to a server in batches, as lines of JSON or as one array (`format="json"`).
 
     A batch that was not answered, or with 408, 425, 429 or 5xx, is sent again up to `retries` times, first after `backoff`, each time after
     twice as long, or when `Retry-After` says. It always carries the same `Idempotency-Key`, also when its epoch is done again after a
@@ -48,25 +48,27 @@ class Sink(ports.Options, ports.Sink):
     stored: ClassVar[str] = "always"
 
     url: str = option.option(
-        "`http://` or `https://`; a user or password in it is refused",
+        "`http://` or `https://`; a user name or password in it is refused",
         lambda verb, _, url: address_of(verb, url, _URL),
         takes=str,
         kw_only=False,
     )
     format: str = option.choice(
-        '`"json_lines"` (an object a line, `application/x-ndjson`) or `"json"` (an array, `application/json`)',
+        '`"json_lines"` (one object per line, `application/x-ndjson`) or `"json"` (an array, `application/json`)',
         tuple(FORMATS),
         default="json_lines",
     )
-    batch: int = option.number("rows in a request", default=500)
+    batch: int = option.number("rows per request", default=500)
     headers: Mapping[str, str | Secret] = headers_option()
     token: Secret | None = option.secret("sent as `Authorization: Bearer`", takes=HEADER, default=None)
-    timeout_ms: int = option.duration("for an answer", alias="timeout", default="30 seconds")
-    retries: int = option.number("how often a batch is sent again", least=0, default=5)
-    backoff_ms: int = option.duration("the first pause, which doubles up to 30 seconds", alias="backoff", default="200 milliseconds")
-    idempotent: bool = option.flag("the server takes an `Idempotency-Key` once", default=False)
+    timeout_ms: int = option.duration("the timeout of a response", alias="timeout", default="30 seconds")
+    retries: int = option.number("how often a failed batch is sent again", least=0, default=5)
+    backoff_ms: int = option.duration(
+        "the first pause between attempts; it doubles up to 30 seconds", alias="backoff", default="200 milliseconds"
+    )
+    idempotent: bool = option.flag("the server accepts each `Idempotency-Key` once", default=False)
     ca: str | None = option.certificates(
-        "a PEM file of certificates to trust in the place of the machine's; it has to be there when the sink is made", default=None
+        "a PEM file of certificates to trust instead of the machine's; it must exist when the sink is created", default=None
     )
 
     def __post_init__(self) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Sink(ports.Options, TableSink):
-    """An Iceberg table that holds each row once, also after crashes: an epoch is one commit to the table.
+    """An Iceberg table, written exactly once: each epoch is one commit to the table.
 
     `catalog` has the properties of the catalog as pyiceberg takes them. With a `key` each row takes the place of the one with the same
     key, and rows that are taken away are deleted. `partition_by` names columns whose values part the files. `schema="add"` adds the
@@ -46,18 +46,18 @@ class Sink(ports.Options, TableSink):
 
     table: str = option.option("the full name of the table: `db.charges`", name_of, takes=str, kw_only=False)
     catalog: Options = option.option(
-        "the properties of the catalog as pyiceberg takes them, secrets by name", catalog_of, takes=Mapping[str, Any]
+        "the properties of the catalog, as pyiceberg expects them; secrets by name", catalog_of, takes=Mapping[str, Any]
     )
     key: tuple[str, ...] = option.columns(
-        "rows take the place of those with the same key, and rows that are taken away are deleted", default=None
+        "a unique key: a row replaces the row with the same key, and a retraction deletes it", default=None
     )
     partition_by: tuple[str, ...] = option.columns(
-        "columns whose values part the files (identity; not `float`, `double` and `binary`); a row with a value that no folder can be "
-        "named after is a [dead letter](../guides/outputs.md#rows-that-a-sink-cannot-write)",
+        "columns to partition by (identity; not `float`, `double` or `binary`); a row whose value cannot be a folder name is a "
+        "[dead letter](../guides/outputs.md#rows-that-a-sink-cannot-write)",
         default=(),
     )
-    schema: str = option.choice("with `add` columns that the table lacks are added to it", ("keep", "add"), default="keep")
-    properties: dict[str, str] = option.texts("what a new table gets", takes=Mapping[str, str], default=None)
+    schema: str = option.choice("`add` adds columns that the table lacks; with `keep` they are an error", ("keep", "add"), default="keep")
+    properties: dict[str, str] = option.texts("the properties of a new table", takes=Mapping[str, str], default=None)
 
     def __post_init__(self) -> None:
         self.place: Place = Place(self.table, self.catalog)

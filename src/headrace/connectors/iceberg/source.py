@@ -22,7 +22,7 @@ _VERB = "read.iceberg"
 
 
 class Source(ports.Options, TableSource):
-    """The rows of an Iceberg table, and with `follow=True` those of the snapshots that come later.
+    """The rows of an Iceberg table, and with `follow=True` those of later snapshots.
 
     `catalog` has the properties of the catalog as pyiceberg takes them. `start` is where reading begins: the id of a snapshot, a time
     ("2026-01-31 12:00:00", in UTC if it has no zone) or "latest"; without it all rows that are there are read first. With `changes=True`
@@ -44,17 +44,17 @@ class Source(ports.Options, TableSource):
 
     table: str = option.option("the full name of the table: `db.charges`", name_of, takes=str, kw_only=False)
     catalog: Options = option.option(
-        "the properties of the catalog as pyiceberg takes them, secrets by name", catalog_of, takes=Mapping[str, Any]
+        "the properties of the catalog, as pyiceberg expects them; secrets by name", catalog_of, takes=Mapping[str, Any]
     )
-    follow: bool = option.flag("also the snapshots that come later", default=False)
+    follow: bool = option.flag("also read later snapshots", default=False)
     start: int | str | None = option.option(
-        'the id of a snapshot, a time (in UTC if it has no zone) or `"latest"`; without it all rows that are there are read first',
+        'where to begin: a snapshot id, a time (UTC unless it has a zone) or `"latest"`; without it, all existing rows are read first',
         lambda verb, name, start: start_of(verb, start, "the id of a snapshot"),
         takes=int | str,
         default=None,
     )
-    changes: bool = option.flag("rows are also taken away", default=False)
-    files_per_epoch: int | None = option.number("so many files an epoch at the most", default=None)
+    changes: bool = option.flag("also read deletions and updates", default=False)
+    files_per_epoch: int | None = option.number("the maximum number of files per epoch", default=None)
 
     def __post_init__(self) -> None:
         self.place: Place = Place(self.table, self.catalog)

@@ -27,13 +27,13 @@ class Lookup(ports.Options, ports.Lookup):
 
     connector: ClassVar[str] = "jdbc"
 
-    url: str = option.option("an address of a database, without a password in it", connect.url_of, takes=str, kw_only=False)
+    url: str = option.option("the address of the database, without a password", connect.url_of, takes=str, kw_only=False)
     table: str = option.option("a table, or a query that begins with `SELECT` or `WITH`", connect.rows_of, takes=str, kw_only=False)
-    schema: Struct = option.schema("the columns that are wanted, and the types that rows are given them in", kw_only=False)
-    user: str | None = option.plain("who connects, where the address does not say it", default=None)
-    password: Secret | None = option.secret('by its name: `hr.secret("DB_PASSWORD")`', default=None)
+    schema: Struct = option.schema("the columns to return, with the types to return them in", kw_only=False)
+    user: str | None = option.plain("the user name, unless the address contains it", default=None)
+    password: Secret | None = option.secret('a secret, given by name: `hr.secret("DB_PASSWORD")`', default=None)
     driver_options: dict[str, str] = option.option(
-        "options of the database's driver", connect.driver_options, takes=Mapping[str, Any], alias="options", default=None, empty=dict
+        "options of the JDBC driver", connect.driver_options, takes=Mapping[str, Any], alias="options", default=None, empty=dict
     )
 
     def __post_init__(self) -> None:

@@ -34,7 +34,7 @@ _OF_TABLE = 1
 
 
 class Sink(ports.Options, ports.Sink):
-    """A table of PostgreSQL, MariaDB or SQLite, which has each epoch whole and once.
+    """A table of PostgreSQL, MariaDB or SQLite, written exactly once, an epoch per transaction.
 
     Rows are added, or with a `key` take the place of the row with the same key, and go when they are taken away. Tasks put the rows of an
     epoch into a table beside it; the driver brings them over in one transaction, with the number of the epoch. A missing table is made
@@ -49,20 +49,22 @@ class Sink(ports.Options, ports.Sink):
 
     connector: ClassVar[str] = "jdbc"
 
-    url: str = option.option("an address of a database, without a password in it", connect.url_of, takes=str, kw_only=False)
+    url: str = option.option("the address of the database, without a password", connect.url_of, takes=str, kw_only=False)
     table: str = option.option(
-        "the name of a table, with its schema if need be: `public.spend`",
+        "the name of the table, with its schema if needed: `public.spend`",
         lambda verb, _, table: _table(verb, table),
         takes=str,
         kw_only=False,
     )
-    key: tuple[str, ...] = option.columns("the columns by which rows are replaced, and taken away", default=None)
-    user: str | None = option.plain("who connects, where the address does not say it", default=None)
-    password: Secret | None = option.secret('by its name: `hr.secret("DB_PASSWORD")`', default=None)
-    create: bool = option.flag("a missing table is made; else it is refused", default=True, stored="always")
-    retry: str = option.span("how long a server that is away is waited for", called="the retry", default="30 seconds", stored="always")
+    key: tuple[str, ...] = option.columns(
+        "a unique key: a row replaces the row with the same key, and a retraction deletes it", default=None
+    )
+    user: str | None = option.plain("the user name, unless the address contains it", default=None)
+    password: Secret | None = option.secret('a secret, given by name: `hr.secret("DB_PASSWORD")`', default=None)
+    create: bool = option.flag("create a missing table; `False` refuses to start without it", default=True, stored="always")
+    retry: str = option.span("how long to wait for a server that is unavailable", called="the retry", default="30 seconds", stored="always")
     driver_options: dict[str, str] = option.option(
-        "options of the database's driver", connect.driver_options, takes=Mapping[str, Any], alias="options", default=None, empty=dict
+        "options of the JDBC driver", connect.driver_options, takes=Mapping[str, Any], alias="options", default=None, empty=dict
     )
 
     def __post_init__(self) -> None:

@@ -45,22 +45,22 @@ class Source(ports.Options, ports.Source):
     connector: ClassVar[str] = "jdbc"
     feeds: ClassVar[bool] = True
 
-    url: str = option.option("an address of a database, without a password in it", connect.url_of, takes=str, kw_only=False)
+    url: str = option.option("the address of the database, without a password", connect.url_of, takes=str, kw_only=False)
     table: str = option.option("a table, or a query that begins with `SELECT` or `WITH`", connect.rows_of, takes=str, kw_only=False)
-    by: str | None = option.plain("a column that grows with each row; without it all rows are read once", default=None)
-    follow: bool = option.flag("goes on with the rows that come", default=False, stored="always")
-    updated: bool = option.flag("rows are also updated in place, and `by` grows then too", default=False, stored="always")
+    by: str | None = option.plain("a column whose value grows with each row; without it, the rows are read once", default=None)
+    follow: bool = option.flag("keep reading rows that are added later", default=False, stored="always")
+    updated: bool = option.flag("rows are also updated in place, and each update increases `by`", default=False, stored="always")
     settle: str = option.span(
-        "how long a value of `by` has to be there before rows are read up to it",
+        "how long a value of `by` must have been visible before rows are read up to it",
         called="the time to settle",
         default="1 second",
         stored="always",
     )
-    schema: Struct | None = option.schema("the columns that are wanted; without it all of them", default=None)
-    user: str | None = option.plain("who connects, where the address does not say it", default=None)
-    password: Secret | None = option.secret('by its name: `hr.secret("DB_PASSWORD")`', default=None)
+    schema: Struct | None = option.schema("the columns to read; without it, all of them", default=None)
+    user: str | None = option.plain("the user name, unless the address contains it", default=None)
+    password: Secret | None = option.secret('a secret, given by name: `hr.secret("DB_PASSWORD")`', default=None)
     driver_options: dict[str, str] = option.option(
-        "options of the database's driver", connect.driver_options, takes=Mapping[str, Any], alias="options", default=None, empty=dict
+        "options of the JDBC driver", connect.driver_options, takes=Mapping[str, Any], alias="options", default=None, empty=dict
     )
 
     def __post_init__(self) -> None:

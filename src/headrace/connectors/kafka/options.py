@@ -62,33 +62,32 @@ class SourceOptions(ports.Options):
         stored="never",
     )
     servers: Any = option.plain(
-        '`"host:9092"`, or several. Sources of one job may be of different clusters',
+        'the brokers: `"host:9092"`, or several. Sources of one job may read different clusters',
         takes=str | Sequence[str],
         stored="never",
     )
     pattern: str | None = option.plain(
-        "in the place of topics: a regular expression that a name has to fit as a whole. Topics that fit and come later are "
-        "read too, and so are partitions that are added: an epoch keeps where they begin, and the next one reads their records",
+        "instead of topics: a regular expression that must match the whole name. Matching topics that are created later are read too",
         default=None,
         stored="never",
     )
     value: str = option.choice(
-        '`"json"` or `"csv"`: each record a row with the columns of `schema`; `"text"` or `"raw"`: the one column `value`, a '
-        'string or bytes; `"avro"`, `"json_schema"` or `"protobuf"`: [with a schema registry](#schemas-in-a-registry); '
-        '`"protobuf"` also [with a file](#protobuf)',
+        '`"json"` or `"csv"`: a row per record with the columns of `schema`; `"text"` or `"raw"`: one column `value`, a string or '
+        'bytes; `"avro"`, `"json_schema"` or `"protobuf"`: [with a schema registry](#read-with-a-schema-registry), `"avro"` and '
+        '`"protobuf"` also [with a schema file](#read-with-a-schema-file)',
         tuple(VALUES),
         default="json",
     )
     _schema: Any = option.plain(
-        "the columns of a row; a registry has them where they are left out",
+        "the columns of a row; without it, they come from the registry or the schema file",
         takes=Any,
         alias="schema",
         default=None,
         stored="never",
     )
     _metadata: Any = option.plain(
-        "columns beside the value: `key` (as text), `key_bytes`, `topic`, `partition`, `offset`, `timestamp`, `headers`; "
-        '`{"written": "timestamp"}` gives another name',
+        "more columns: `key` (as text), `key_bytes`, `topic`, `partition`, `offset`, `timestamp`, `headers`; "
+        '`{"written": "timestamp"}` renames one',
         takes=str | Sequence[str] | Mapping[str, str],
         alias="metadata",
         default=(),
@@ -96,76 +95,75 @@ class SourceOptions(ports.Options):
     )
     _start: Any = option.plain(
         'where the first run of a checkpoint begins: `"earliest"`, `"latest"`, a time (`"2026-01-01 00:00:00"`, in the job\'s '
-        'zone unless it names one; the first record of that time or a later one), or offsets: `{"orders": {0: 5}}`, `{0: 5}` '
-        "with one topic. Partitions that are not named begin with what they have",
+        'zone unless it has one: the first record at or after it), or offsets, `{"orders": {0: 5}}` or with one topic `{0: 5}`; '
+        "partitions without an offset begin with their earliest record",
         takes=Any,
         alias="start",
         default="earliest",
         stored="never",
     )
     _end: Any = option.plain(
-        '`"latest"`: what is there when a run starts is all, and the source is bounded; or offsets, `{"orders": {0: 100}}`, at '
-        "the most what is there then; else it has no end",
+        '`"latest"`: a run reads the records that exist when it starts, so the source is bounded; or offsets, `{"orders": {0: 100}}`, '
+        "limited to the records that exist then; without it, the source is unbounded",
         takes=Any,
         alias="end",
         default=None,
         stored="never",
     )
     rows_per_epoch: int | None = option.number(
-        "how many records are read at once, at the most: each partition gets its share of what waits, so none starves",
+        "the maximum number of records per epoch, shared in proportion to the backlog of each partition, at least one for each",
         default=None,
     )
     on_gap: str = option.choice(
-        'records that the topic no longer keeps: `"fail"` stops the job and says which '
-        '([OFFSETS_GONE](../errors/OFFSETS_GONE.md)), `"skip"` goes on behind them, with one dead letter per gap that says how '
-        "many",
+        'for records that the topic no longer retains: `"fail"` ends the run ([OFFSETS_GONE](../errors/OFFSETS_GONE.md)), `"skip"` '
+        "continues after them, with one dead letter per gap that has their number",
         ("fail", "skip"),
         default="fail",
     )
     tombstones: str = option.choice(
-        'records without a value: `"dead_letter"`, or `"skip"`, which only [counts](#what-becomes-of-each-record) them',
+        'for records without a value: `"dead_letter"`, or `"skip"`, which only [counts](#outcome-of-each-record) them',
         ("dead_letter", "skip"),
         default="dead_letter",
     )
     group: str | None = option.text(
-        "commits how far each epoch has come as the offsets of this group, for tools that show a lag",
+        "a consumer group to which each epoch commits its offsets, for tools that show lag",
         example="fraud",
         default=None,
     )
     security: Any = option.plain(
-        "[who may read](#security)",
+        "[TLS, user and password](#security)",
         takes=Mapping[str, Any],
         default=None,
         stored="never",
     )
     _registry: Any = option.plain(
-        "[where the schemas are](#schemas-in-a-registry)",
+        "[the schema registry](#read-with-a-schema-registry)",
         takes=str | Mapping[str, Any],
         alias="registry",
         default=None,
         stored="never",
     )
     _descriptor: Any = option.plain(
-        "a file that describes the records: [Protobuf](#protobuf), or the schema of Avro",
+        "[a file with the schema](#read-with-a-schema-file) of Avro or Protobuf",
         alias="descriptor",
         default=None,
         stored="never",
     )
     _message: Any = option.plain(
-        "[which message of Protobuf records are](#protobuf)",
+        "[the Protobuf message](#protobuf) of the records",
         alias="message",
         default=None,
         stored="never",
     )
     malformed: str = option.choice(
-        '`"dead_letter"`: a record that cannot be read goes there, with `topic-partition` as its file, the offset as its '
-        'position and its text; `"fail"` stops the job',
+        'for a record that cannot be read: `"dead_letter"`, with `topic-partition` as its file, the offset as its position, and its '
+        'text; `"fail"` ends the run; `"skip"` only counts it',
         ports.MALFORMED,
         default="dead_letter",
     )
     clients: Any = option.plain(
-        'settings of Kafka\'s consumers: `{"fetch.min.bytes": "100000"}`. Records of transactions that were given up are not '
-        'read, unless `{"isolation.level": "read_uncommitted"}`',
+        'settings of Kafka\'s consumers: `{"fetch.min.bytes": "100000"}`. Records of aborted transactions are not read, unless with '
+        '`{"isolation.level": "read_uncommitted"}`',
         takes=Mapping[str, str],
         alias="options",
         default=None,
@@ -207,108 +205,110 @@ class SinkOptions(ports.Options):
         kw_only=False,
     )
     servers: Any = option.plain(
-        'where the cluster is: `"broker1:9092,broker2:9092"`, or a list',
+        'the brokers: `"broker1:9092,broker2:9092"`, or a list',
         takes=str | Sequence[str],
         stored="never",
     )
     _key: Any = option.plain(
-        'the columns of the key: one of text or bytes as it is, others as JSON, `{"id":1}`',
+        'the columns of the record key: a single string or binary column is written as it is, any other key as JSON, `{"id":1}`',
         takes=str | Sequence[str],
         alias="key",
         default=None,
         stored="never",
     )
     _key_format: Any = option.plain(
-        '`"json"` makes JSON of any key, `"avro"`, `"json_schema"` or `"protobuf"` a record of a registry',
+        '`"json"` writes any key as JSON, `"raw"` requires a single string or binary column, `"avro"`, `"json_schema"` and '
+        '`"protobuf"` use the registry',
         alias="key_format",
         default=None,
         stored="never",
     )
     _value: Any = option.plain(
-        '`"json"` (all columns, or those named in `columns`), `"csv"`, `"raw"` (one column of text or bytes as it is), '
-        '`"debezium"`; `"avro"`, `"json_schema"`, `"protobuf"`: [by a schema in a registry](#by-a-schema-in-a-registry)',
+        '`"json"`, `"csv"`, `"raw"` (a single string or binary column as it is), `"debezium"` '
+        '([changes](#retractions-and-changes)), or `"avro"`, `"json_schema"`, `"protobuf"` with a '
+        "[schema registry](#write-with-a-schema-registry)",
         alias="value",
         default="json",
         stored="never",
     )
     _columns: Any = option.plain(
-        "the columns of the value; the default is all of them",
+        "the columns of the value; by default, all",
         takes=str | Sequence[str],
         alias="columns",
         default=None,
         stored="never",
     )
     _headers: Any = option.plain(
-        'headers from columns of text or bytes: `{"trace": "trace_id"}`',
+        'headers and the string or binary columns that they come from: `{"trace": "trace_id"}`',
         takes=Mapping[str, str],
         alias="headers",
         default=None,
         stored="never",
     )
     _timestamp: Any = option.plain(
-        "the column with the record's timestamp; the default is the clock of the brokers or the producer",
+        "the column with the record's timestamp; by default, the clock of the broker or producer",
         alias="timestamp",
         default=None,
         stored="never",
     )
     _partition_by: Any = option.plain(
-        "columns that say which partition; else Kafka deals records out by their keys, as its own producer does (murmur2)",
+        "columns that determine the partition; by default, the key does, hashed as in Kafka's producer (murmur2)",
         takes=str | Sequence[str],
         alias="partition_by",
         default=None,
         stored="never",
     )
     epoch_headers: bool = option.flag(
-        "each record has the headers `headrace.sink` and `headrace.epoch`; `False` leaves them out",
+        "add the headers `headrace.sink` and `headrace.epoch` to each record",
         default=True,
     )
     end_markers: bool = option.flag(
-        "a record without key and value ends each epoch in each partition, with the header `headrace.end`",
+        "end each epoch in each partition with a record that has no key and value, and the header `headrace.end`",
         default=False,
     )
     create: dict[str, Any] | None = option.option(
-        'how the topic is made if it is not there: `{"partitions": 4, "replication": 3, "config": {...}}`',
+        'create a missing topic: `{"partitions": 4, "replication": 3, "config": {...}}`',
         _create,
         takes=Mapping[str, Any],
         default=None,
         stored="given",
     )
     transaction_timeout: str = option.span(
-        "how long an epoch may take; the default is what brokers allow by default",
+        "how long an epoch may take; the default is the maximum that brokers allow by default",
         called=f"{WRITE}: transaction_timeout",
         default="15 minutes",
     )
     prefix: str = option.text(
-        "what transactional ids and groups begin with, for the cluster's access rules",
+        "the prefix of transactional ids and consumer groups, for the cluster's access rules",
         example="headrace",
         default="headrace",
     )
     security: Any = option.plain(
-        '`protocol`, `mechanism`, `user`, `password=hr.secret("NAME")`, `ca`, `certificate`, `key`, `key_password=hr.secret("NAME")`',
+        "[TLS, user and password](#security)",
         takes=Mapping[str, Any],
         default=None,
         stored="never",
     )
     _registry: Any = option.plain(
-        "[where the schemas are](#by-a-schema-in-a-registry)",
+        "[the schema registry](#write-with-a-schema-registry)",
         takes=str | Mapping[str, Any],
         alias="registry",
         default=None,
         stored="never",
     )
     register: bool = option.flag(
-        "whether the sink may register a schema",
+        "whether the sink registers its schema",
         default=True,
         stored="never",
     )
     record: str | None = option.plain(
-        "the name of the records in the registry",
+        "the full name of the record in the registry",
         default=None,
         stored="never",
     )
     clients: Any = option.plain(
-        'settings of Kafka\'s producer, such as `{"compression.type": "zstd"}`; compression is lz4, `batch.size` 256 KB and '
-        "`linger.ms` 20 unless you say otherwise",
+        'settings of Kafka\'s producer, such as `{"compression.type": "zstd"}`; defaults: compression lz4, `batch.size` 256 KB, '
+        "`linger.ms` 20",
         takes=Mapping[str, Any],
         alias="options",
         default=None,

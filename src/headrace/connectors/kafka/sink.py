@@ -52,7 +52,7 @@ _OF_REGISTRY = ("registry", "register", "record")
 
 
 class Sink(SinkOptions, ports.Sink):
-    """Records of a topic, each row once for readers with `isolation.level=read_committed`, also after crashes.
+    """Records of a topic, exactly once for readers with `isolation.level=read_committed`.
 
     Each task of an epoch writes in one transaction. `key` names the columns of the record's key: rows that are only added keep coming as
     they are; where rows are also taken away, or with `mode="upsert"`, a key's newest row is its record and a key that goes gets a

@@ -49,7 +49,7 @@ _ALONE = {"avro": "headrace.kafka.AvroFileLines", "protobuf": "headrace.kafka.Me
 
 
 class Source(SourceOptions, ports.Source):
-    """Records of one topic, of several, or of those that fit a `pattern`, which may come while the job runs, as may partitions.
+    """Records of one topic, of several, or of those that match a `pattern`; topics and partitions may be added while the job runs.
 
     `value`: "json" or "csv", a row per record with the columns of `schema`; "text" or "raw", the one column `value`; "avro", "json_schema"
     or "protobuf", written with the schemas of a `registry`, which has the columns where `schema` does not say them; or alone, described in

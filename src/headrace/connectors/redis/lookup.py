@@ -19,7 +19,7 @@ VALUES = ("json", "hash", "text")
 
 
 class Lookup(ports.Options, ports.Lookup):
-    """Rows that lie under keys of Redis: `prefix` and the texts of the `key` columns, as `.write.redis` puts them there.
+    """Rows stored under keys of Redis: `prefix` and the values of the `key` columns, as `.write.redis` writes them.
 
     What lies there is with `value="json"` the text of a JSON object with the other columns, with `value="hash"` a hash whose fields they
     are, with `value="text"` the text of the one other column. A field that is not there is null. What cannot be read as the column's
@@ -34,31 +34,27 @@ class Lookup(ports.Options, ports.Lookup):
     connector: ClassVar[str] = "redis"
 
     address: Address = option.option(
-        "`redis://host:6379/0`, with TLS `rediss://…`",
+        "`redis://host:6379/0`, or `rediss://…` for TLS",
         lambda verb, _, url: address_of(verb, url),
         takes=str,
         alias="url",
         kw_only=False,
         dump=str,
     )
-    schema: Struct = option.schema("the columns of a row, those of the key among them", kw_only=False)
-    key: tuple[str, ...] = option.option(
-        "the columns that a key of Redis is made of, behind the prefix", columns_named, takes=str | Sequence[str]
-    )
+    schema: Struct = option.schema("the columns of a row, including the key columns", kw_only=False)
+    key: tuple[str, ...] = option.option("the columns that follow the prefix in a Redis key", columns_named, takes=str | Sequence[str])
     prefix: str = option.option(
-        "what all keys begin with", lambda verb, _, prefix: _prefix(verb, prefix), takes=str, default="", stored="always"
+        "the prefix of all Redis keys", lambda verb, _, prefix: _prefix(verb, prefix), takes=str, default="", stored="always"
     )
     value: str = option.choice(
-        '`"json"`: an object with the other columns. `"hash"`: a hash whose fields they are. `"text"`: the one other column',
+        '`"json"`: an object with the other columns. `"hash"`: a hash with a field for each. `"text"`: the only other column',
         VALUES,
         default="json",
         stored="always",
     )
-    user: str | None = option.plain("who connects", default=None)
-    password: Secret | None = option.secret("by its name, `hr.secret(...)`", default=None)
-    ca: str | None = option.certificates(
-        "with `rediss://`: a PEM file with the authority that signed the server's certificate", default=None
-    )
+    user: str | None = option.plain("the user name", default=None)
+    password: Secret | None = option.secret('a secret, given by name: `hr.secret("REDIS_PASSWORD")`', default=None)
+    ca: str | None = option.certificates("with `rediss://`: a PEM file with the certificate authority of the server", default=None)
 
     def __post_init__(self) -> None:
         self.key = key_of(VERB, self.key, self.schema)

@@ -40,7 +40,7 @@ _LONGEST = 512 << 20
 
 
 class Sink(ports.Options, ports.Sink):
-    """Keys of Redis, one per row: a row takes the place of the last one with its key, and goes when it is taken away.
+    """Keys of Redis, one per row: a row replaces the row with the same key, and a retraction deletes the key.
 
     A key is `prefix` and the values of the columns in `key`, with `:` between them. The value is the row as JSON, or with `value="hash"` a
     hash with a field per column, in which nulls are left out. The password, if there is one, is given by its name. `ca` is a file with the
@@ -56,32 +56,31 @@ class Sink(ports.Options, ports.Sink):
     connector: ClassVar[str] = "redis"
 
     url: str = option.option(
-        "`redis://host:6379/0`, with TLS `rediss://…`, `unix:///run/redis.sock`; one with a password in it, of whatever kind, is refused",
+        "`redis://host:6379/0`, `rediss://…` for TLS, or `unix:///run/redis.sock`; an address with a password anywhere in it is refused",
         lambda verb, _, url: _server(verb, url),
         takes=str,
         kw_only=False,
     )
     prefix: str = option.option(
-        "what all keys of the sink begin with, and no others", lambda verb, _, prefix: _prefix(verb, prefix), takes=str
+        "the prefix of all Redis keys of this sink, and of no other keys", lambda verb, _, prefix: _prefix(verb, prefix), takes=str
     )
     key: tuple[str, ...] = option.columns(
-        "the columns by which rows are replaced. A key is the prefix and their values, of several columns with `:` between them (and `%3A` "
-        "for a `:` in a value)"
+        "the unique key. A Redis key is the prefix and the values of these columns; several values are joined by `:`, and `:` and `%` in "
+        "them are written `%3A` and `%25`"
     )
     value: str = option.choice(
-        '`"json"`: the row as JSON. `"hash"`: a hash with a field per column; nulls have no field',
+        '`"json"`: the row as JSON. `"hash"`: a hash with a field per column that is not null',
         ("json", "hash"),
         default="json",
         stored="always",
     )
-    user: str | None = option.plain("who connects", default=None)
-    password: Secret | None = option.secret("by its name, `hr.secret(...)`", default=None)
+    user: str | None = option.plain("the user name", default=None)
+    password: Secret | None = option.secret('a secret, given by name: `hr.secret("REDIS_PASSWORD")`', default=None)
     ca: str | None = option.certificates(
-        "with `rediss://`: a PEM file with the authority that signed the server's certificate, which is trusted beside those that the "
-        "machine trusts",
+        "with `rediss://`: a PEM file with the certificate authority of the server, trusted in addition to those of the machine",
         default=None,
     )
-    retry: str = option.span("how long a server that is away is waited for", called="the retry", default="30 seconds", stored="always")
+    retry: str = option.span("how long to wait for a server that is unavailable", called="the retry", default="30 seconds", stored="always")
 
     def __post_init__(self) -> None:
         self._spelled = server_of(self.url)

@@ -1,0 +1,251 @@
+"""Writes docs/reference/api/ from the docstrings of all public names: `make generated`.
+
+A docstring has sections as Google's style has them (Args, Returns, Raises, Examples); griffe reads them.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import griffe
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from tests import installed  # noqa: E402, F401  # the connectors of this tree, whatever was installed before they were made
+
+import headrace as hr  # noqa: E402
+from headrace import testing  # noqa: E402
+from headrace.ops.signatures import parameters  # noqa: E402
+from tools.option_tables import table  # noqa: E402
+from tools.stubs import annotation, built_in  # noqa: E402
+
+FOLDER = ROOT / "docs" / "reference" / "api"
+NOTE = "<!-- Written by tools/api_pages.py from docstrings. -->\n\n"
+
+# Page -> its title, a line about it, and the names on it in order.
+PAGES = {
+    "streams": ("Streams", "The verbs of a stream: each gives a new stream and runs nothing.", "Stream Grouped Keyed"),
+    "windows": ("Windows of time", "The windows that `Stream.window` takes.", "tumble hop cumulate sessions"),
+    "queries": ("Queries", "Spark SQL and PySpark DataFrames over streams.", "sql from_dataframe"),
+    "expressions": ("Expressions", "Columns and the functions of Spark SQL.", "Column col lit expr case struct f"),
+    "sources": ("Sources", "`hr.read.<connector>(…)` gives a stream.", "read"),
+    "sinks": ("Sinks", "`stream.write.<connector>(…)` gives a sink for `hr.job`.", "Sink write"),
+    "lookups": ("Lookups", "`hr.lookup.<connector>(…)` gives a table outside, for `Stream.lookup`.", "lookup"),
+    "programs": (
+        "State programs",
+        "The parts of a program: cells, timers, and the statements of its handlers.",
+        "Program Value List Map Aggregate Broadcast Timer Output Local Row"
+        " broadcast emit reject let when elsewhen otherwise each now watermark",
+    ),
+    "jobs": ("Jobs", "From sinks to a run.", "job Job load Run Summary Plan Migration Rewinding session secret"),
+    "results": (
+        "Results and state",
+        "Results of bounded input, committed files, the state of a job and its dead letters.",
+        "collect show Table committed_files committed_paths state State letters Letters",
+    ),
+    "durations": (
+        "Durations",
+        'Each is a `datetime.timedelta`; every duration may also be a text such as `"5 minutes"`.',
+        "seconds minutes hours days",
+    ),
+    "errors": (
+        "Errors",
+        "Every error has a stable code with [a page](../../errors/index.md).",
+        "HeadraceError PlanError SchemaError ProgramError ConfigError CheckpointError ConnectorError RunError",
+    ),
+    "testing": ("Tests", "`headrace.testing` runs plans epoch by epoch.", "Harness Collected"),
+}
+_CONNECTORS = {"read": "Source", "write": "Sink", "lookup": "Lookup"}
+_MODULES = re.compile(r"\b(?:collections\.abc|typing|datetime|headrace[\w.]*|pyspark[\w.]*)\.")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A public name and all that its page has of it; `example` is empty where its docstring has none."""
+
+    name: str
+    signature: str
+    docstring: str
+    parameters: tuple[inspect.Parameter, ...] = ()
+    options: str = ""
+    depth: int = 2
+
+    @property
+    def sections(self) -> list[Any]:
+        return griffe.Docstring(self.docstring, parser_options={"warnings": False}).parse("google")
+
+    @property
+    def examples(self) -> str:
+        return "\n\n".join(_example(one) for one in self.sections if one.kind is griffe.DocstringSectionKind.examples)
+
+    @property
+    def described(self) -> dict[str, str]:
+        """The parameters that the docstring describes."""
+        kinds = griffe.DocstringSectionKind
+        return {
+            one.name.lstrip("*"): _line(one.description) for part in self.sections if part.kind is kinds.parameters for one in part.value
+        }
+
+    def page(self) -> str:
+        parts = [f"{'#' * self.depth} {self.name} {{ #{anchor(self.name)} }}"]
+        if self.signature:
+            parts.append(f"```py\n{self.signature}\n```")
+        for section in self.sections:
+            parts.append(_section(section, self))
+        if self.options:
+            parts.append(self.options)
+        return "\n\n".join(part for part in parts if part)
+
+
+def anchor(name: str) -> str:
+    return name.lower().replace("hr.", "")
+
+
+def entries(name: str) -> Iterator[Entry]:
+    """A public name with its public attributes, as they stand on its page."""
+    if name in _CONNECTORS:
+        yield from _connectors(name)
+        return
+    where = "" if name in testing.__all__ else "hr."
+    value = getattr(testing if name in testing.__all__ else hr, name)
+    if not inspect.isclass(value):
+        yield _entry(f"{where}{name}", value)
+        return
+    yield Entry(f"{where}{name}", _signature(name, value.__init__) if _constructed(value) else "", _doc(value), _taken(value))
+    for attribute in sorted(dir(value)):
+        member = inspect.getattr_static(value, attribute)
+        if not attribute.startswith("_") and _ours(member) and _home(value, attribute) is not None:
+            yield _entry(f"{name}.{attribute}", member, depth=3)
+
+
+def _home(value: type[Any], attribute: str) -> type[Any] | None:
+    """The class of headrace's that has it; None for what Python's own classes bring."""
+    return next((base for base in value.__mro__ if attribute in vars(base) and base.__module__.startswith("headrace")), None)
+
+
+def _ours(member: Any) -> bool:
+    return isinstance(member, property | classmethod | staticmethod) or inspect.isfunction(member) or hasattr(member, "attrname")
+
+
+def _constructed(value: type[Any]) -> bool:
+    """Whether users call the class: cells, timers, the harness."""
+    return "Args" in (value.__doc__ or "")
+
+
+def _taken(value: type[Any]) -> tuple[inspect.Parameter, ...]:
+    return tuple(inspect.signature(value.__init__).parameters.values())[1:] if _constructed(value) else ()
+
+
+def _entry(name: str, value: Any, depth: int = 2) -> Entry:
+    function = getattr(value, "__func__", value)
+    if not inspect.isfunction(function):
+        return Entry(name, "", _doc(getattr(value, "func", value)), depth=depth)
+    own = [one for one in inspect.signature(function).parameters.values() if one.name not in ("self", "cls")]
+    return Entry(name, _signature(name, function), _doc(function), tuple(own), depth=depth)
+
+
+def _connectors(verb: str) -> Iterator[Entry]:
+    kind = _CONNECTORS[verb]
+    if verb != "write":
+        yield Entry(f"hr.{verb}", "", _doc(type(getattr(hr, verb))))
+    where = "Stream.write" if verb == "write" else f"hr.{verb}"
+    for name, module in built_in():
+        cls = getattr(module, kind, None)
+        if cls is not None:
+            found = parameters(cls, kind)
+            options = table(verb, name) if getattr(cls, "declared", None) else ""
+            yield Entry(f"{where}.{name}", _spelled(f"{where.lower()}.{name}", found, ""), _doc(cls), options=options, depth=3)
+
+
+def _doc(value: Any) -> str:
+    return inspect.cleandoc(value.__doc__ or "")
+
+
+def _signature(name: str, function: Any) -> str:
+    found = [one for one in inspect.signature(function).parameters.values() if one.name not in ("self", "cls")]
+    returns = inspect.signature(function).return_annotation
+    result = "" if returns in (inspect.Signature.empty, None, "None") or function.__name__ == "__init__" else f" -> {_type(returns)}"
+    result = result.replace("Self", name.rpartition(".")[0])
+    return _spelled(name[0].lower() + name[1:] if "." in name and not name.startswith("hr.") else name, found, result)
+
+
+def _spelled(name: str, taken: Any, returns: str) -> str:
+    """A call in one line, or with a parameter a line where that is too long."""
+    parts: list[str] = []
+    for one in taken:
+        if one.kind is one.KEYWORD_ONLY and "*" not in parts and not any(part.startswith("*") and part != "**" for part in parts):
+            parts.append("*")
+        star = {one.VAR_POSITIONAL: "*", one.VAR_KEYWORD: "**"}.get(one.kind, "")
+        parts.append(f"{star}{one.name}" + ("" if one.default is one.empty else f"={one.default!r}"))
+    short = f"{name}({', '.join(parts)}){returns}"
+    return short if len(short) <= 100 else f"{name}(\n" + "".join(f"    {part},\n" for part in parts) + f"){returns}"
+
+
+def _type(value: Any) -> str:
+    return re.sub(_MODULES, "", value if isinstance(value, str) else annotation(value))
+
+
+def _section(section: Any, entry: Entry) -> str:
+    kinds = griffe.DocstringSectionKind
+    if section.kind is kinds.text:
+        return str(section.value)
+    if section.kind is kinds.parameters:
+        rows = "".join(_row(one, entry) for one in section.value)
+        return f"| parameter | type | default | |\n|---|---|---|---|\n{rows}".rstrip()
+    if section.kind is kinds.returns:
+        return "**Returns** " + " ".join(_line(one.description) for one in section.value)
+    if section.kind is kinds.raises:
+        return "**Raises**\n\n" + "\n".join(f"* `{one.annotation}`: {_line(one.description)}" for one in section.value)
+    if section.kind is kinds.examples:
+        return _example(section)
+    raise SystemExit(f"{entry.name}: no place on the page for {section.kind}")
+
+
+def _row(one: Any, entry: Entry) -> str:
+    own = {parameter.name: parameter for parameter in entry.parameters}
+    parameter = own.get(one.name.lstrip("*"))
+    if parameter is None:
+        raise SystemExit(f"{entry.name} has no parameter {one.name}")
+    shown = "" if parameter.default is parameter.empty else f"`{parameter.default!r}`"
+    kind = "" if parameter.annotation is parameter.empty else f"`{_type(parameter.annotation)}`".replace("|", "\\|")
+    return f"| `{one.name}` | {kind} | {shown} | {_line(one.description)} |\n"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def _example(section: Any) -> str:
+    parts = [f"```pycon\n{text}\n```" if kind is griffe.DocstringSectionKind.examples else text for kind, text in section.value]
+    return "\n\n".join(parts)
+
+
+def page(name: str) -> str:
+    title, line, names = PAGES[name]
+    return f"# {title}\n\n{NOTE}{line}\n\n" + "\n\n".join(entry.page() for one in names.split() for entry in entries(one)) + "\n"
+
+
+def index() -> str:
+    rows = []
+    for name, (title, line, names) in PAGES.items():
+        links = [f"[`{entry.name}`]({name}.md#{anchor(entry.name)})" for one in names.split() for entry in entries(one)]
+        rows.append(f"## [{title}]({name}.md)\n\n{line}\n\n" + ",\n".join(links))
+    head = "# Python API\n\n" + NOTE + "`import headrace as hr`; tests use `headrace.testing`. Every public name, by page.\n\n"
+    return head + "\n\n".join(rows) + "\n"
+
+
+def texts() -> dict[Path, str]:
+    return {FOLDER / "index.md": index(), **{FOLDER / f"{name}.md": page(name) for name in PAGES}}
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    for place, text in texts().items():
+        place.write_text(text, encoding="utf-8")
