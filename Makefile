@@ -10,7 +10,7 @@ help:
 	@echo "make test         checks and tests, at most 30 minutes on two cores"
 	@echo "make test-all     every test; can be stopped and goes on where it was; results in docs/results/"
 	@echo "make certify      kills jobs of every connector at every point; can be stopped and goes on where it was; docs/concepts/faults.md"
-	@echo "make lint         ruff and mypy"
+	@echo "make lint         ruff, mypy, codespell and a check of the prose"
 	@echo "make parts        the case classes by which the kernel reads what Python sends, from its dataclasses"
 	@echo "make generated    that and all else that is written by a tool and needs no look: stubs, schema, tables of the documentation"
 	@echo "make docs         the documentation as HTML in site/"
@@ -34,6 +34,8 @@ lint: setup
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) -m mypy
+	.venv/bin/codespell src docs tools bench examples hatch_build.py Makefile *.md
+	$(PYTHON) tools/prose.py
 
 # File by file, in two processes if there is memory for them; the many short files of unit tests come last and fill what is left.
 test: lint
@@ -59,7 +61,7 @@ generated: parts
 
 docs: setup
 	$(PYTHON) -m pytest -q tests/docs
-	$(PYTHON) -m mkdocs build --strict --quiet --site-dir site
+	NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --strict --quiet --site-dir site
 	@echo "open site/index.html"
 
 bench-state: setup

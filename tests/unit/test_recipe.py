@@ -1,4 +1,4 @@
-"""What it takes to add a verb or an operator: the files that name two of them. docs/contribute/kernel.md ("Adding an operator") says the same."""
+"""What it takes to add a verb or an operator: the files that name two of them. docs/contribute/adding.md ("An operator") says the same."""
 
 from __future__ import annotations
 

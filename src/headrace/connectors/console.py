@@ -12,7 +12,7 @@ PORTS = 1
 
 
 class Sink(ports.Options, ports.Sink):
-    """A table in the terminal with the last rows of each epoch, at most `rows`.
+    """A table in the terminal with the newest rows of each epoch, at most `rows`.
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")

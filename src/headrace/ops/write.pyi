@@ -30,7 +30,7 @@ class Write:
         name: str | None = None,
         mode: str | None = None,
     ) -> Sink:
-        """A table in the terminal with the last rows of each epoch, at most `rows`."""
+        """A table in the terminal with the newest rows of each epoch, at most `rows`."""
 
     def delta(
         self,
