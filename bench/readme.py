@@ -16,7 +16,7 @@ from bench.state import contenders as who
 from bench.state.show import text
 
 ROOT = Path(__file__).parents[1]
-README, RESULTS, COMPARE = ROOT / "README.md", ROOT / "bench" / "results", ROOT / "docs" / "compare"
+README, RESULTS = ROOT / "README.md", ROOT / "bench" / "results"
 BEGIN, END = "<!-- python -m bench.readme -->\n", "<!-- end -->\n"
 HEADS = {
     who.HEADRACE: "headrace",
@@ -34,9 +34,14 @@ MANY = 8
 
 def main() -> None:
     README.write_text(with_table(README.read_text(encoding="utf-8")), encoding="utf-8")
-    for name, made in {"nexmark": measured(), **compared()}.items():
-        file = COMPARE / f"{name}.md"
-        file.write_text(page.filled(file.read_text(encoding="utf-8"), made), encoding="utf-8")
+    for name, blocks in {"nexmark": measured(), **compared()}.items():
+        file = compare(name)
+        file.write_text(page.filled(file.read_text(encoding="utf-8"), blocks), encoding="utf-8")
+
+
+def compare(name: str) -> Path:
+    """A page of docs/compare."""
+    return ROOT / "docs" / "compare" / f"{name}.md"
 
 
 def measured() -> dict[str, str]:
@@ -63,9 +68,14 @@ def measured() -> dict[str, str]:
 
 
 def compared() -> dict[str, dict[str, str]]:
-    """The blocks of measurements in the pages that compare headrace with another system."""
+    """The blocks of measurements in docs/compare: all of them, and those against another system on its page."""
     state = _read("state")
     return {
+        "figures": {
+            "programs": table(state) + large(_read("large")["results"]),
+            "queries": queries().lstrip(),
+            "nexmark": nexmark(_read("nexmark"), "nexmark.md").lstrip(),
+        },
         "flink": {"measured": nexmark(_read("nexmark"), "nexmark.md").lstrip()},
         "spark": {"programs": rates(state, (who.HEADRACE, who.SCALA, who.ROW, who.PANDAS)), "queries and sinks": against_spark()},
         "bytewax": {"measured": rates(state, (who.HEADRACE, who.BYTEWAX))},
@@ -81,12 +91,12 @@ def against_spark() -> str:
 
 
 def with_table(readme: str) -> str:
-    """The README with the table between its two marks."""
+    """The README with the one table of figures between its two marks; docs/compare/figures.md has all."""
     before, begin, rest = readme.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
         raise ValueError("the README has no place for the table")
-    return f"{before}{begin}{table(_read('state'))}{large(_read('large')['results'])}{queries()}{nexmark(_read('nexmark'))}{end}{after}"
+    return f"{before}{begin}{rates(_read('state'), tuple(HEADS))}{end}{after}"
 
 
 def _read(name: str) -> Any:
@@ -167,7 +177,7 @@ def processors(found: Iterable[Mapping[str, Any]]) -> str:
     return " and ".join(dict.fromkeys(one["machine"]["processor"] for one in found))
 
 
-def nexmark(found: Mapping[str, Any], plans: str = "docs/compare/nexmark.md") -> str:
+def nexmark(found: Mapping[str, Any], plans: str) -> str:
     """Each query of Nexmark against Flink SQL: seconds of both, and how many times as fast headrace is. `plans`: the page that has them."""
     on, how = found["machine"], found["how"]
     both = [one for one in found["results"] if one["ratio"] is not None]

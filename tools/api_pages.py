@@ -6,6 +6,7 @@ A docstring has sections as Google's style has them (Args, Returns, Raises, Exam
 from __future__ import annotations
 
 import inspect
+import os
 import re
 import sys
 from collections.abc import Iterator
@@ -23,7 +24,7 @@ from tests import installed  # noqa: E402, F401  # the connectors of this tree, 
 import headrace as hr  # noqa: E402
 from headrace import testing  # noqa: E402
 from headrace.ops.signatures import parameters  # noqa: E402
-from tools.option_tables import table  # noqa: E402
+from tools.option_tables import pages, table  # noqa: E402
 from tools.stubs import annotation, built_in  # noqa: E402
 
 FOLDER = ROOT / "docs" / "reference" / "api"
@@ -160,8 +161,21 @@ def _connectors(verb: str) -> Iterator[Entry]:
         cls = getattr(module, kind, None)
         if cls is not None:
             found = parameters(cls, kind)
-            options = table(verb, name) if getattr(cls, "declared", None) else ""
+            options = _linked_from_here(table(verb, name), verb, name) if getattr(cls, "declared", None) else ""
             yield Entry(f"{where}.{name}", _spelled(f"{where.lower()}.{name}", found, ""), _doc(cls), options=options, depth=3)
+
+
+def _linked_from_here(options: str, verb: str, connector: str) -> str:
+    """A table of options whose links are relative to the connector's page, with links relative to the reference."""
+    mark = f"<!-- options of {verb}.{connector} -->"
+    home = next((page for page in pages() if mark in page.read_text(encoding="utf-8")), FOLDER / "index.md")
+
+    def link(target: re.Match[str]) -> str:
+        page, _, place = target[1].partition("#")
+        path = Path(os.path.relpath(home.parent / page if page else home, FOLDER)).as_posix()
+        return f"]({path}#{place})" if place else f"]({path})"
+
+    return re.sub(r"\]\((?!https?:)([^)]+)\)", link, options)
 
 
 def _doc(value: Any) -> str:

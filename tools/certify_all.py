@@ -1,10 +1,10 @@
-"""The fault matrix: every job of tests/faults/jobs, killed at every point, made to fail there, and killed at random, whole or one executor
-only; servers that are restarted or hang in the middle of an epoch; checkpoints that are put back from backups. What sinks hold is read by
-others: tests/faults/readers.py.
+"""The fault matrix: every job of tests/faults/jobs is killed at every point, made to fail there, and killed at random, whole or in one
+executor. Servers are restarted or hang in the middle of an epoch. Checkpoints are restored from backups. Independent readers compare what
+sinks hold: tests/faults/readers.py.
 
-What came of it is kept in docs/results/faults.json, cell by cell with date and commit, and shown in docs/concepts/faults.md. Stopped, the next call
-goes on with the rounds that are left; `--again` begins anew. What was lost or doubled is told by each call until then. `--page` only writes
-the table.
+Results are stored in docs/results/faults.json, cell by cell with date and commit, and shown in docs/concepts/faults.md. A call that was
+stopped is continued by the next one; `--again` starts over. Each call reports lost and doubled rows until then. `--page` only writes the
+table.
 """
 
 from __future__ import annotations
@@ -180,8 +180,8 @@ def _restored(cells: Mapping[str, list[Mapping[str, Any]]]) -> str:
     for cell in all_of_them:
         codes.update(cell["outcomes"])
     said = ", ".join(f"{what} {count:,}" for what, count in codes.most_common())
-    why = f" Rows of the starts that were {UNNOTICED} are not counted: the sink stores no identity of its epochs, and received some rows again."
-    unnoticed = why if codes[UNNOTICED] else ""
+    why = "the sink stores no identity of its epochs, and received some rows again"
+    unnoticed = f" Rows of the starts that were {UNNOTICED} are not counted: {why}." if codes[UNNOTICED] else ""
     return f"{_summed(all_of_them, 'starts on restored checkpoints')} Outcomes: {said}.{unnoticed}\n\n{_lines(lines)}"
 
 

@@ -45,6 +45,13 @@ def test_the_page_of_nexmark_has_its_queries_and_what_was_measured() -> None:
     assert page.filled(written, page.texts()) == written, "run: .venv/bin/python -m bench.nexmark.page"
 
 
+def test_the_comparisons_have_what_was_measured() -> None:
+    stale = [
+        name for name, blocks in readme.compared().items() if page.filled(text := readme.compare(name).read_text("utf-8"), blocks) != text
+    ]
+    assert stale == [], "run: .venv/bin/python -m bench.readme"
+
+
 def test_the_matrix_of_faults_is_what_was_found() -> None:
     written = certify_all.PAGE.read_text(encoding="utf-8")
     assert certify_all.with_table(written, certify_all.kept()) == written, "run: .venv/bin/python tools/certify_all.py --page"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from tools import api_pages
 
 import headrace as hr
 from headrace import testing
-from tools import api_pages
 
 ENTRIES = {name: list(api_pages.entries(name)) for _, _, names in api_pages.PAGES.values() for name in names.split()}
 
