@@ -189,5 +189,23 @@ class DistinctVerb(Handle):
 
     @verb("distinct")
     def distinct(self, *, expires: str | timedelta | None = None) -> Self:
-        """Each row once; with `expires="7 days"` once more if it comes again after it has not come for that long, in event time."""
+        """Keeps each distinct row once.
+
+        A row appears with its first copy and is retracted with its last one. Over append-only input the result is append-only.
+
+        Args:
+            expires: A duration such as `"7 days"` in event time: a row that has not come for that long is forgotten, and passes again when
+                it returns. Default: never.
+
+        Raises:
+            PlanError: `BAD_EXPIRY` if `expires` is zero, or, when the job is built, if the rows close by themselves, and `NO_WATERMARK` if
+                no source has event time.
+            SchemaError: `BAD_DURATION` if `expires` is not a duration.
+
+        Examples:
+            >>> import headrace as hr
+            >>> charges = hr.read.memory([("a", 7), ("b", 5), ("a", 7)], "card string, amount int", name="charges")
+            >>> sorted(hr.collect(charges.distinct()).rows())
+            [('a', 7), ('b', 5)]
+        """
         return self._then(distinct(self._node, expires))

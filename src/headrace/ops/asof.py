@@ -285,11 +285,36 @@ class AsOfVerb(Handle):
         within: str | timedelta | None = None,
         emit: str = "changes",
     ) -> Self:
-        """Each row with the version of its time: `orders.join_asof(rates, on="pair", time=("ts", "at"))`.
+        """Joins each row with the version that is valid at its time.
 
-        `time` is that of a row and of a version; `direction` is backward (the last version at or before the row), forward or nearest, at
-        the most `within` away. `how` is left (nulls where there is none) or inner. With `emit="close"` a row waits until the watermark has
-        passed it, and is sent once; else a version that comes later revises the answer.
+        After every epoch the result is the batch answer over all rows so far. If both times are the event time of their streams, the
+        watermark releases state, and rows and versions behind it go to the outputs `late` and `late_versions`. Of several versions with one
+        time the last by all columns counts. A null in the time or the key matches nothing.
+
+        Args:
+            versions: The stream of versions. Besides the columns of `on`, the sides need different names.
+            on: Columns that both streams have, or a condition of equalities: `"o.pair = r.code"`.
+            time: The times of a row and of a version: two names, SQL texts or columns of type timestamp.
+            how: `"left"` gives nulls to a row without a version; `"inner"` drops it.
+            direction: `"backward"` takes the last version at or before the row, `"forward"` the first at or after it, `"nearest"` the
+                closer one, backward on a tie.
+            within: The greatest distance of a version, a duration such as `"1 hour"`. Default: no limit.
+            emit: `"changes"` sends a result at once and revises it; `"close"` sends each row once, when no other version can become valid
+                for it.
+
+        Raises:
+            PlanError: `BAD_JOIN` if an option has an unknown value or `on` has more than equalities; `UNKNOWN_COLUMN` if a column does not
+                exist; `DUPLICATE_COLUMN` if both sides have another column of one name; `BAD_INPUT` if `versions` is no stream;
+                `NO_WATERMARK` if `emit="close"` and a time is not event time.
+            SchemaError: `BAD_DURATION` if `within` is not a duration.
+
+        Examples:
+            >>> import headrace as hr
+            >>> orders = hr.read.memory([("EURUSD", "2026-01-01 10:30:00")], "pair string, ts timestamp", name="orders")
+            >>> rows = [("EURUSD", "2026-01-01 10:00:00", 1.1), ("EURUSD", "2026-01-01 11:00:00", 1.2)]
+            >>> rates = hr.read.memory(rows, "pair string, at timestamp, rate double", name="rates")
+            >>> hr.collect(orders.join_asof(rates, on="pair", time=("ts", "at")).select("pair", "rate")).rows()
+            [('EURUSD', 1.1)]
         """
         stream = other_stream(versions, "join_asof", 'orders.join_asof(rates, on="pair", time=("ts", "at"))')
         aliases, times = (self._alias, stream._alias), (event_time(self._node), event_time(stream._node))

@@ -115,9 +115,29 @@ class ExpectVerb(Handle):
 
     @verb("expect")
     def expect(self, *conditions: Column | str, on_violation: str = "dead_letter", name: str | None = None, **named: Column | str) -> Self:
-        """The rows that are as expected: `charges.expect("amount >= 0", known="country IS NOT NULL", on_violation="drop")`.
+        """Checks conditions on each row and counts the rows that pass and that violate them.
 
-        Each condition is counted by its name, its alias or its text; one that is null is not met. A row that does not meet all of them
-        goes to the dead letters, or is dropped, ends the run ("fail"), or is kept and only counted ("keep").
+        A condition that is null or fails is violated. Every condition is evaluated for every row. A retraction is judged like its row and
+        retracts its count. `Summary` and `Run.metrics` show the counts.
+
+        Args:
+            *conditions: Conditions, named by their alias or their text.
+            on_violation: What becomes of a row that violates a condition: `"dead_letter"`; `"drop"`; `"fail"` ends the run, and nothing of
+                the epoch is written; `"keep"` passes the row on and only counts it.
+            name: The name of the condition, if there is one only.
+            **named: Conditions by name: `known="country IS NOT NULL"`.
+
+        Raises:
+            PlanError: `BAD_EXPECTATION` without a condition, with two of one name, or on a stream of dead letters with
+                `on_violation="dead_letter"`; `BAD_NAME` if `name` is not one line of text; `UNKNOWN_COLUMN` if a column does not exist;
+                `BAD_COLUMN` if an argument is no column.
+            ConnectorError: `BAD_OPTION` if `on_violation` is unknown.
+            RunError: `EXPECTATION_FAILED` in a run, with `on_violation="fail"`.
+
+        Examples:
+            >>> import headrace as hr
+            >>> charges = hr.read.memory([("a", 5), ("b", -1)], "card string, amount int", name="charges")
+            >>> hr.collect(charges.expect(positive="amount > 0", on_violation="drop")).rows()
+            [('a', 5)]
         """
         return self._then(expect(self._node, conditions, on_violation, name, named, self._alias), self._alias)

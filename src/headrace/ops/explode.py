@@ -98,5 +98,24 @@ class ExplodeVerb(Handle):
 
     @verb("explode")
     def explode(self, column: Column | str, as_: str | tuple[str, ...] | None = None, outer: bool = False) -> Self:
-        """A row for each item of an array or map: `baskets.explode("goods", as_="good")`."""
+        """Returns one row for each item of an array or entry of a map; the other columns are repeated.
+
+        Args:
+            column: The array or map.
+            as_: The name of a new column for the items; for a map two names, of key and value. Default: items replace the array column.
+            outer: Keeps a row without items, with a null as its item.
+
+        Raises:
+            PlanError: `BAD_COLUMN` if `as_` is no name; `UNNAMED_COLUMN` if `as_` is missing and `column` is an expression;
+                `UNKNOWN_COLUMN` if the column does not exist; `DUPLICATE_COLUMN` if a name of `as_` is taken.
+            ConnectorError: `BAD_OPTION` if `outer` is not a boolean.
+
+        Examples:
+            >>> import headrace as hr
+            >>> baskets = hr.read.memory([("a", ["tea", "jam"])], "card string, goods array<string>", name="baskets")
+            >>> baskets.explode("goods")           # ('a', ['tea', 'jam'])  ->  ('a', 'tea'), ('a', 'jam')
+            <Stream baskets.explode: card, goods>
+            >>> baskets.explode("goods", as_="good")
+            <Stream baskets.explode: card, goods, good>
+        """
         return self._then(explode(self._node, column, as_, outer, self._alias), self._alias)

@@ -161,9 +161,27 @@ class WatermarkVerb(Handle):
 
     @verb("watermark")
     def watermark(self, column: str, delay: str | timedelta, *, idle: str | timedelta | None = None) -> Self:
-        """Event time: which column it is, and how much later than the newest one a row may come.
+        """Declares the event time of a source and how late its rows may come.
 
-        `idle` is how long a silent source may hold back the others: `charges.watermark("ts", "5 minutes", idle="1 hour")`.
+        The watermark is the newest event time so far, minus the delay; that of a query is the least of its sources. It moves at the end of
+        an epoch. Windows close and held rows are handled when it passes them; a row at or before it is late.
+
+        Args:
+            column: The name of a column of type timestamp.
+            delay: How much older than the newest row a row may be and still be in time: a duration such as `"5 minutes"`.
+            idle: How long, by the machine's clock, a source without new rows holds back the other sources: a duration. Default: without
+                limit.
+
+        Raises:
+            PlanError: `WATERMARK_PLACE` if the stream is not a source or has a watermark already; `WATERMARK_TYPE` if the column is not a
+                timestamp; `UNKNOWN_COLUMN` if it does not exist.
+            SchemaError: `BAD_DURATION` if `delay` or `idle` is not a duration.
+
+        Examples:
+            >>> import headrace as hr
+            >>> charges = hr.read.memory([("a", "2026-01-01 12:00:00")], "card string, ts timestamp", name="charges")
+            >>> charges.watermark("ts", "5 minutes", idle="1 hour")
+            <Stream charges: card, ts>
         """
         source = fed(self._node)
         if source is not None:

@@ -68,5 +68,18 @@ class FilterVerb(Handle):
 
     @verb("filter")
     def filter(self, *conditions: Column | str) -> Self:
-        """The rows for which every condition is true: `charges.filter("amount > 500", hr.col("country") == "SE")`."""
+        """Keeps the rows for which every condition is true. A condition that is null is not true, as in SQL's `WHERE`.
+
+        Args:
+            *conditions: SQL texts or columns, all of which must be true.
+
+        Raises:
+            PlanError: `UNKNOWN_COLUMN` if a column does not exist; `BAD_COLUMN` if an argument is neither a column nor a text.
+
+        Examples:
+            >>> import headrace as hr
+            >>> charges = hr.read.memory([("a", 900), ("b", 20)], "card string, amount int", name="charges")
+            >>> charges.filter("amount > 500", hr.col("card") != "x")          # ('a', 900), ('b', 20)  ->  ('a', 900)
+            <Stream charges.filter: card, amount>
+        """
         return self._then(filter(self._node, conditions, self._alias), self._alias)

@@ -146,10 +146,29 @@ class HeavyHittersVerb(Handle):
 
     @verb("heavy_hitters")
     def heavy_hitters(self, k: int, by: Column | str | Iterable[Column | str], error: float) -> Self:
-        """The `k` most frequent values of columns: `charges.heavy_hitters(10, by="card", error=0.001)`.
+        """Estimates the `k` most frequent values of columns in bounded state.
 
-        Rows have the columns, `count` and `overestimate`. The frequency of a value lies between `count - overestimate` and `count`;
-        `overestimate` is at most `error` times the number of rows. State has `1 / error` counters, `k` at least, however many values there
-        are. Rows may only be added to the stream. With no more values than counters, all counts are exact.
+        The true frequency of a value lies between `count - overestimate` and `count`. `overestimate` is at most `error` times the number of
+        rows so far. All counts are exact while there are no more values than counters. The algorithm is Space-Saving (Metwally, Agrawal and
+        El Abbadi, 2005); one task holds its counters.
+
+        Args:
+            k: The number of values to return, from 1 to 1,000,000.
+            by: The columns whose values are counted.
+            error: The bound of the error as a part of all rows, from 0.000001 to 1. State has `1 / error` counters, at least `k`.
+
+        Returns:
+            The columns of `by`, `count` and `overestimate`: a stream of changes.
+
+        Raises:
+            PlanError: `BAD_INPUT` if `k` or `error` is out of range or `by` is empty; `CHANGES_NOT_YET` if rows of the stream are
+                retracted; `UNKNOWN_COLUMN` if a column does not exist; `UNNAMED_COLUMN` or `DUPLICATE_COLUMN` if the columns do not have
+                names of their own.
+
+        Examples:
+            >>> import headrace as hr
+            >>> charges = hr.read.memory([("a",), ("b",), ("a",), ("c",)], "card string", name="charges")
+            >>> hr.collect(charges.heavy_hitters(1, by="card", error=0.001)).rows()
+            [('a', 2, 0)]
         """
         return self._then(heavy_hitters(self._node, k, by, error, self._alias))

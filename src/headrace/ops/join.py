@@ -40,8 +40,6 @@ EMITS = (CHANGES, CLOSE)
 WAITING: Mapping[str, tuple[int, ...]] = {"left": (0,), "anti": (0,), "existence": (0,), "full": (0, 1)}
 """The sides, left 0 and right 1, of whose rows a kind of join says that they meet none."""
 
-"""Keys of both sides, which of them also meet where both are null, and the other parts of a condition."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class JoinText(RelationText):
@@ -57,11 +55,11 @@ class JoinText(RelationText):
 class Join(TwoSided):
     """Rows of two inputs whose keys are equal and for which the condition is true.
 
-    `how`: inner; left and full also give rows that meet none, with nulls; semi and anti give the left rows that meet some, or none;
-    existence gives each left row with whether it does, in the column `mark`. A key is a text over the left columns and one over the
-    right; keys in `null_safe` (by number) also meet where both are null. The inputs have no column name in common. `expires_ms`: after how
-    long without rows of either side a key is forgotten. `emit`: that a row meets none is said at once and taken back when it does
-    ("changes"), or once, when it can meet none any more ("close").
+    `how`: inner; left and full also give unmatched rows, with nulls; semi and anti give the left rows with or without a match; existence
+    gives each left row and, in the column `mark`, whether it has one. A key is a text over the left columns and one over the right; nulls
+    match in the keys `null_safe` (by number). The inputs have no column name in common. `expires_ms`: after how long without rows of either
+    side a key is forgotten. `emit`: an unmatched row is sent at once and retracted ("changes"), or sent once, when none can match
+    ("close").
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([("a", 7)], "card string, amount int", name="charges")
@@ -384,15 +382,31 @@ class JoinVerb(Handle):
         expires: str | timedelta | None = None,
         emit: str = "changes",
     ) -> Self:
-        """Rows of this stream with those of another that they meet: `charges.join(cards, on="card")`.
+        """Joins this stream with another one, by columns or a condition.
 
-        `on` names columns that both have, or is a condition over columns of different names. `how` is inner, left, right, full, semi (the
-        rows that meet some) or anti (the rows that meet none). `expires` is how long the rows of a key are kept after the last one came, in
-        event time: `orders.join(payments, on="order", expires="7 days")`.
+        Both sides keep their rows, since a match may still come. If the condition bounds the distance of two event times, as in `ts BETWEEN
+        opened AND opened + INTERVAL 1 HOUR`, a row is forgotten when it can match no other. Rows that come later than that are in the
+        outputs `late` and `late_right`.
 
-        Where the condition bounds how far the event times of both sides are apart, `ts BETWEEN opened AND opened + INTERVAL 1 HOUR`, and
-        there is no `expires`, a row is forgotten when it can meet no other. With `emit="close"` only then is it said that a row meets
-        none, once; else at once, to be taken back when it does.
+        Args:
+            other: The right stream. Columns outside `on` need different names on both sides, except in semi and anti joins.
+            on: Columns that both streams have, or a condition over both: `"card = number"`. Nulls match only by `<=>`.
+            how: `"inner"`, `"left"`, `"right"`, `"full"`, `"semi"` (left rows with a match) or `"anti"` (left rows without one).
+            expires: A duration in event time: rows of a key without new rows on either side for that long are forgotten. Default: never.
+            emit: `"changes"` sends an unmatched row at once and retracts it when a match comes; `"close"` sends it once no match can come.
+
+        Raises:
+            PlanError: `BAD_JOIN`, `BAD_INPUT`, `UNKNOWN_COLUMN`, `DUPLICATE_COLUMN` or `BAD_EXPIRY` for an unsuitable argument. When the
+                job is built, `NEVER_CLOSES` or `NO_WATERMARK` if `emit="close"` lacks a bound or event time, and `BAD_EXPIRY` as in
+                `group_by`.
+            SchemaError: `BAD_DURATION` if `expires` is not a duration.
+
+        Examples:
+            >>> import headrace as hr
+            >>> charges = hr.read.memory([("a", 7), ("b", 5)], "card string, amount int", name="charges")
+            >>> cards = hr.read.memory([("a", "SE")], "card string, country string", name="cards")
+            >>> sorted(hr.collect(charges.join(cards, on="card", how="left")).rows())
+            [('a', 7, 'SE'), ('b', 5, None)]
         """
         stream = other_stream(other, "join", 'charges.join(cards, on="card")')
         return self._then(join(self._node, stream._node, on, how, expires, emit, (self._alias, stream._alias)))

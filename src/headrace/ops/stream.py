@@ -66,9 +66,9 @@ class Stream(
 ):
     """A description of rows that arrive over time.
 
-    A stream is immutable: each verb returns a new stream and runs nothing. `hr.collect`, `hr.show` and `hr.job` run it.
-    Verbs take columns as names, SQL texts or `Column` objects, and compare names without case. They check names at once. Spark checks
-    syntax, functions and types in `schema`, `explain` and `hr.job` (`BAD_SYNTAX`, `UNKNOWN_FUNCTION`, `WRONG_TYPE`).
+    A stream is immutable: each verb returns a new stream and runs nothing. `hr.collect`, `hr.show` and `hr.job` run it. Verbs take columns
+    as names, SQL texts or `Column` objects, and compare names without case. They check names at once. Spark checks syntax, functions and
+    types in `schema`, `explain` and `hr.job` (`BAD_SYNTAX`, `UNKNOWN_FUNCTION`, `WRONG_TYPE`).
 
     A stream has no rows to index, count or loop over: Python's `[…]`, `len` and `for` raise `NOT_A_TABLE`.
 
@@ -137,7 +137,11 @@ class Stream(
         Examples:
             >>> import headrace as hr
             >>> charges = hr.read.memory([("a", 900), ("b", 20)], "card string, amount int", name="charges")
-            >>> print(charges.filter("amount > 500").explain())
+            >>> charges.group_by("card").agg(rows="count(*)").explain()
+            plan  (fingerprint ...)
+              source  charges: memory (2 rows), bounded, append only
+              state   without bound: aggregate(charges) grows with groups
+            ...
         """
         return explain(self._alone(), verbose=verbose)
 
@@ -151,18 +155,18 @@ class Stream(
         """Groups the rows by columns, for aggregates that are kept up to date.
 
         Args:
-            *columns: The keys of the groups: names, named SQL texts such as `"upper(card) AS card"`, or columns. None: one group of all rows.
-                A null is a key like any other.
-            expires: A duration such as `"7 days"` in event time: a group without new rows for that long is forgotten. Earlier output stands;
-                a later row begins the group anew. Default: never.
+            *columns: The keys of the groups: names, SQL texts with a name such as `"upper(card) AS card"`, or columns. Without keys all
+                rows are one group. A null is a key like any other.
+            expires: A duration such as `"7 days"` in event time: a group without new rows for that long is forgotten. Earlier output
+                stands; a later row begins the group anew. Default: never.
 
         Returns:
             Groups, on which `agg` is called.
 
         Raises:
-            PlanError: `UNKNOWN_COLUMN` if a column does not exist; `BAD_COLUMN` if an argument is no column; `UNNAMED_COLUMN` if a key has no
-                name; `DUPLICATE_COLUMN` if two keys have one name; `BAD_EXPIRY` if `expires` is zero. When the job is built, `BAD_EXPIRY` if
-                there are no keys or the groups close by themselves, and `NO_WATERMARK` if no source has event time.
+            PlanError: `UNKNOWN_COLUMN` if a column does not exist; `BAD_COLUMN` if an argument is no column; `UNNAMED_COLUMN` if a key has
+                no name; `DUPLICATE_COLUMN` if two keys have one name; `BAD_EXPIRY` if `expires` is zero. When the job is built,
+                `BAD_EXPIRY` if there are no keys or the groups close by themselves, and `NO_WATERMARK` if no source has event time.
             SchemaError: `BAD_DURATION` if `expires` is not a duration.
 
         Examples:
@@ -220,7 +224,7 @@ class Stream(
     def alias(self, name: str) -> Stream:
         """Gives the columns a qualifier, for SQL texts and conditions of joins.
 
-        The qualifier holds for the next verb, and further as long as verbs keep the columns of the stream.
+        `filter`, `with_columns`, `drop`, `rename`, `expect`, `explode` and `sample` keep the qualifier; most other verbs end it.
 
         Args:
             name: The qualifier.
@@ -273,7 +277,7 @@ class Stream(
         Raises:
             PlanError: `CHANGES_NOT_YET` if rows of the stream are retracted; `BAD_ORDER` or `ORDER_CLOCK` for an unsuitable `order`;
                 `NO_WATERMARK` if event time is needed and missing; `UNKNOWN_COLUMN` if the program does not emit `time`; `BAD_INPUT` or
-                `BAD_KEY` for further inputs.
+                `BAD_KEY` for any other input.
             ProgramError: `NOT_A_PROGRAM` for another object; other codes for errors in the program, with their line.
 
         Examples:
@@ -321,12 +325,12 @@ class Grouped(NoTable):
             **named: Aggregates by the name of their column: `spent="sum(amount)"`, `n=hr.f.count()`.
 
         Returns:
-            The keys and the aggregates, in this order. The stream is one of changes; its keys are a unique key.
+            The keys and the aggregates, in this order. The keys are a unique key of the result.
 
         Raises:
             PlanError: `NOT_AN_AGGREGATE` if a value is a plain column; `NO_COLUMNS` if there are neither keys nor aggregates;
-                `UNKNOWN_COLUMN` if a column does not exist; `BAD_COLUMN` if an argument is no column; `UNNAMED_COLUMN` if an aggregate has no
-                name; `DUPLICATE_COLUMN` if two columns have one name.
+                `UNKNOWN_COLUMN` if a column does not exist; `BAD_COLUMN` if an argument is no column; `UNNAMED_COLUMN` if an aggregate has
+                no name; `DUPLICATE_COLUMN` if two columns have one name.
 
         Examples:
             >>> import headrace as hr
