@@ -12,12 +12,15 @@ PORTS = 1
 
 
 class Sink(ports.Options, ports.Sink):
-    """A table in the terminal with the newest rows of each epoch, at most `rows`.
+    """Prints a table of the newest rows of each epoch in the terminal, at most `rows`.
 
-    >>> import headrace as hr
-    >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
-    >>> hr.job("copy", charges.write.console(rows=5))
-    <Job copy: charges.console>
+    The sink is at least once: a repeated epoch is printed again. It takes append-only streams, or others with `mode="changes"`.
+
+    Examples:
+        >>> import headrace as hr
+        >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
+        >>> hr.job("copy", charges.write.console(rows=5))
+        <Job copy: charges.console>
     """
 
     connector: ClassVar[str] = "console"

@@ -31,17 +31,19 @@ Function = Callable[["DataFrame", int], object]
 
 
 class Sink(ports.Sink):
-    """Calls `function(frame, epoch)` with the rows of each epoch that has some, as a Spark DataFrame.
+    """Calls a Python function with the rows of each epoch that has some, as a Spark DataFrame.
 
-    An epoch may come again after a crash, with the same number and the same rows: a function that forgets what it did with that number
-    writes it twice. After a backup of the checkpoint was put back the same number comes with other rows, and nothing notices that.
+    `function(frame, epoch)` gets the rows and the number of the epoch. The sink is at least once: after a crash an epoch may come again,
+    with the same number and the same rows. After a checkpoint was restored from a backup, the same number comes with other rows, which
+    nothing detects. An exception ends the run (`FUNCTION_FAILED`), and the next start calls the function with that epoch again.
 
-    >>> import headrace as hr
-    >>> def send(frame, epoch):
-    ...     frame.write.mode("overwrite").parquet(f"out/epoch={epoch}")
-    >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
-    >>> hr.job("copy", charges.write.foreach_batch(send))
-    <Job copy: charges.foreach_batch>
+    Examples:
+        >>> import headrace as hr
+        >>> def send(frame, epoch):
+        ...     frame.write.mode("overwrite").parquet(f"out/epoch={epoch}")
+        >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
+        >>> hr.job("copy", charges.write.foreach_batch(send))
+        <Job copy: charges.foreach_batch>
     """
 
     connector: ClassVar[str] = "foreach_batch"

@@ -36,11 +36,17 @@ _filling = threading.Lock()
 
 
 class Source(ports.Source):
-    """Rows given as tuples or dicts. Timestamps without a zone, and timestamps given as text, are in the job's time zone.
+    """Reads rows of this Python process, given as tuples or dicts.
 
-    >>> import headrace as hr
-    >>> hr.read.memory([("a", 1, "2026-01-01 00:00:00")], "card string, amount int, ts timestamp", name="charges")
-    <Stream charges: card, amount, ts>
+    `rows` is a list of them, `schema` the columns in Spark's DDL. Rows that do not fit are refused at once. Timestamps without a zone, also
+    those given as text, are in the job's time zone. The source is bounded and replayable: a script that runs again with the same rows
+    resumes its checkpoint. A stored plan that runs in another process has no rows (`ROWS_GONE`). `change_column` and the other options of
+    changes are those of `hr.read.files`.
+
+    Examples:
+        >>> import headrace as hr
+        >>> hr.read.memory([("a", 1, "2026-01-01 00:00:00")], "card string, amount int, ts timestamp", name="charges")
+        <Stream charges: card, amount, ts>
     """
 
     connector: ClassVar[str] = "memory"
@@ -108,18 +114,19 @@ class Source(ports.Source):
 
 
 class Sink(ports.Options, ports.Sink):
-    """Rows kept in this process, in `.rows()` of the sink; a run in another process has only the rows that it reads itself.
+    """Keeps rows in this Python process, for tests and notebooks.
 
-    Its checkpoint goes on there, and rows that were read before do not come again.
+    `.rows()` of the sink has the rows present, `.changes()` the changes, `.epochs()` the added rows by epoch. The sink is exactly once as
+    long as the process lives. The checkpoint outlives it: a later process has only the rows that it reads itself. With a `key`, `.rows()`
+    has the newest row of each key.
 
-    With a `key` each row takes the place of the one with the same key.
-
-    >>> import headrace as hr
-    >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
-    >>> kept = charges.write.memory()
-    >>> summary = hr.job("copy", kept).run(progress=False)
-    >>> kept.rows()
-    [('a', 1)]
+    Examples:
+        >>> import headrace as hr
+        >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
+        >>> kept = charges.write.memory()
+        >>> summary = hr.job("copy", kept).run(progress=False)
+        >>> kept.rows()
+        [('a', 1)]
     """
 
     connector: ClassVar[str] = "memory"
@@ -180,13 +187,17 @@ class Sink(ports.Options, ports.Sink):
 
 
 class Lookup(ports.Lookup):
-    """Rows given as tuples or dicts, to look up in. Timestamps without a zone, and timestamps given as text, are in the job's time zone.
+    """Looks up rows of this Python process, given as tuples or dicts, which each executor keeps in memory.
 
-    >>> import headrace as hr
-    >>> orders = hr.read.memory([("a", 7), ("x", 1)], "customer string, amount int", name="orders")
-    >>> customers = hr.lookup.memory([("a", "SE"), ("b", "DK")], "customer string, country string", name="customers")
-    >>> sorted(hr.collect(orders.lookup(customers, on="customer")).rows())
-    [('a', 7, 'SE'), ('x', 1, None)]
+    `rows` is a list of them, `schema` the columns in Spark's DDL. Timestamps without a zone, also those given as text, are in the job's
+    time zone. The rows do not change, so guarantees are not weakened. A stored plan that runs in another process has no rows (`ROWS_GONE`).
+
+    Examples:
+        >>> import headrace as hr
+        >>> orders = hr.read.memory([("a", 7), ("x", 1)], "customer string, amount int", name="orders")
+        >>> customers = hr.lookup.memory([("a", "SE"), ("b", "DK")], "customer string, country string", name="customers")
+        >>> sorted(hr.collect(orders.lookup(customers, on="customer")).rows())
+        [('a', 7, 'SE'), ('x', 1, None)]
     """
 
     connector: ClassVar[str] = "memory"

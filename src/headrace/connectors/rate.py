@@ -15,11 +15,14 @@ PORTS = 1
 
 
 class Source(ports.Options, ports.Source):
-    """Rows generated at a fixed rate, without end: `timestamp` and `value`, which counts from 0.
+    """Generates rows at a fixed rate by the clock, without end, to try things out.
 
-    >>> import headrace as hr
-    >>> hr.read.rate(100)
-    <Stream rate: timestamp, value>
+    A row has the columns `timestamp` and `value`, which counts from 0. The source is replayable: a second always has the same rows.
+
+    Examples:
+        >>> import headrace as hr
+        >>> hr.read.rate(100)
+        <Stream rate: timestamp, value>
     """
 
     connector: ClassVar[str] = "rate"

@@ -20,11 +20,15 @@ PORTS = 1
 
 
 class Source(ports.Source):
-    """Constant rows: columns as pairs of name and type, and the rows' values as texts of Spark SQL.
+    """Reads constant rows that are part of the plan.
 
-    >>> import headrace as hr
-    >>> hr.read.values([("card", "string"), ("limit", "int")], [["'a'", "100"], ["'b'", "2 * 100"]], name="limits")
-    <Stream limits: card, limit>
+    `columns` are pairs of a name and a type, `rows` lists of Spark SQL texts, one for each column. The source is bounded and replayable. A
+    stored plan has the rows, so it runs in any process.
+
+    Examples:
+        >>> import headrace as hr
+        >>> hr.read.values([("card", "string"), ("limit", "int")], [["'a'", "100"], ["'b'", "2 * 100"]], name="limits")
+        <Stream limits: card, limit>
     """
 
     connector: ClassVar[str] = "values"

@@ -51,10 +51,10 @@ class AggregateText(RelationText):
 
 @node("aggregate")
 class Aggregate(Grouped):
-    """A row for each group of rows with equal keys, its aggregates kept up to date; without keys one row, also for no rows at all.
+    """One row for each group of rows with equal keys, its aggregates kept up to date; without keys always one row.
 
-    `seed` is a source of one row, which wakes the one group of an aggregate without keys. `expires_ms`: after how long without rows a group
-    is forgotten.
+    `seed` is a source of one row, which makes the only group of an aggregate without keys emit its row. `expires_ms`: a group without rows
+    for that long is forgotten.
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([("a", 1), ("b", 5), ("a", 2)], "card string, amount int", name="charges")
@@ -205,7 +205,7 @@ class DistinctVerb(Handle):
         Examples:
             >>> import headrace as hr
             >>> charges = hr.read.memory([("a", 7), ("b", 5), ("a", 7)], "card string, amount int", name="charges")
-            >>> sorted(hr.collect(charges.distinct()).rows())
-            [('a', 7), ('b', 5)]
+            >>> charges.distinct()                             # ('a', 7), ('b', 5)
+            <Stream aggregate(charges): card, amount>
         """
         return self._then(distinct(self._node, expires))

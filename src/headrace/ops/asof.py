@@ -55,13 +55,13 @@ class AsOfText(RelationText):
 class AsOf(Ungrouped, TwoSided):
     """Each left row with the one right row, its version, whose time is next to its own among those of equal keys.
 
-    Law: the version is that of the greatest time at or before the row's (backward), the least at or behind it (forward) or the nearest
-    (backward where two are), at the most `within_us` away. Of versions of one time it is the last one by all columns, ascending, nulls
-    first. `how`: where there is none, left gives nulls and inner nothing. A null as time or in a key meets nothing. `shared` are the key
-    columns of the right side that its rows are given without.
+    Law: the version is that of the greatest time at or before the row's (backward), the least at or after it (forward) or the nearest
+    (backward on a tie), at most `within_us` away. Of versions of one time it is the last one by all columns, ascending, nulls first.
+    `how`: without a version, left gives nulls and inner nothing. A null as time or in a key matches nothing. `shared` are the key columns
+    of the right side that the result leaves out.
 
-    `clock` is "event" where both times are event time: a row that the watermark has passed stays as it is. `emit`: its answer is sent at
-    once and revised ("changes"), or once, when it is final ("close").
+    `clock` is "event" if both times are event time: a row that the watermark has passed is final. `emit`: a result is sent at once and
+    revised ("changes"), or once, when it is final ("close").
 
     >>> import headrace as hr
     >>> orders = hr.read.memory([], "pair string, ts timestamp", name="orders")
@@ -288,8 +288,8 @@ class AsOfVerb(Handle):
         """Joins each row with the version that is valid at its time.
 
         After every epoch the result is the batch answer over all rows so far. If both times are the event time of their streams, the
-        watermark releases state, and rows and versions behind it go to the outputs `late` and `late_versions`. Of several versions with one
-        time the last by all columns counts. A null in the time or the key matches nothing.
+        watermark releases state; rows and versions that come after it has passed them are in the outputs `late` and `late_versions`. Of
+        several versions with one time, the last by all columns counts. A null in the time or the key matches nothing.
 
         Args:
             versions: The stream of versions. Besides the columns of `on`, the sides need different names.

@@ -18,7 +18,7 @@ class ConsolidateText(RelationText):
 
 @node("consolidate")
 class Consolidate(NetRows):
-    """What an epoch changes in all: a row that is added and taken away in it does not appear. It keeps nothing.
+    """The net changes of each epoch: a row that is added and retracted in it does not appear. It keeps nothing.
 
     epoch 1: +(a, 1) +(b, 2) -(a, 1)   ->   +(b, 2)
     """

@@ -24,7 +24,7 @@ _TURNED = {"asc": "desc", "desc": "asc", "first": "last", "last": "first"}
 
 
 class Dedupe(Program):
-    """The first row of a key; for a time from that row on no other."""
+    """The first row of a key, and no other for a span of time after it."""
 
     def __init__(self, within: str | timedelta) -> None:
         self.seen = Value("boolean", expires=within)
@@ -36,7 +36,7 @@ class Dedupe(Program):
 
 
 def dedupe(input: Node, on: Any, keep: str, by: Any, expires: Duration, alias: str | None) -> Top:
-    """The first row of each key, or the last: by event time, where no order is given."""
+    """The first or last row of each key: by event time, unless an order is given."""
     _known(keep)
     time = event_time(input)
     if by is None and time is None and keep == "last":
@@ -67,7 +67,7 @@ def for_a_while(input: Node, keep: str, by: Any, within: str | timedelta, expire
 
 
 def forgets_keys_after(node: Stateful) -> int | None:
-    """Of what `dedupe` makes with `within=`, that time in milliseconds; None for all else."""
+    """The `within=` of `dedupe`, in milliseconds; None for any other node."""
     if node.program_class != Dedupe.__name__ or [cell.name for cell in node.cells] != ["seen"]:
         return None
     return node.cells[0].expires_ms if node.columns == node.inputs[0].columns else None
@@ -100,9 +100,9 @@ class DedupeVerb(Handle):
     ) -> Self:
         """Keeps one row for each key: the first or the last in an order.
 
-        Without `within`, a row that comes first in the order replaces the earlier result, so all keys are kept. Ties are settled by all
-        columns, nulls first. With `within`, the first row of a key passes when the watermark reaches it and is final. Later rows of the key
-        in that time are dropped; the input must be append-only, and a row with a null key becomes a dead letter.
+        Without `within`, a row that precedes the result in the order replaces it, so every key is kept. Ties are settled by all columns,
+        nulls first. With `within`, the first row of a key passes when the watermark reaches it and is final. Later rows of the key in that
+        time are dropped; the input must be append-only, and a row with a null key becomes a dead letter.
 
         Args:
             on: The columns of the key.

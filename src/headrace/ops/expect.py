@@ -1,4 +1,4 @@
-"""What the rows of a stream are expected to meet."""
+"""Expectations: conditions on the rows of a stream."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _BECOMES = {DEAD_LETTER: "else a dead letter", "drop": "else dropped", "fail": "
 
 @node("expect")
 class Expect(Selective):
-    """The rows that meet all conditions; `expectations` are their names and texts. What becomes of a row that does not is `on_violation`:
-    it goes to the dead letters, is dropped, ends the run, or is kept.
+    """The rows that meet all conditions; `expectations` are their names and texts. `on_violation`: a row that violates one becomes a dead
+    letter, is dropped, ends the run, or is kept.
 
-    Law: a condition that is null or fails is not met. Every condition is looked at for every row; of the rows that are there, so many
-    passed and so many violated it, and a row that is taken away is counted away, as its dead letter is taken away.
+    Law: a condition that is null or fails is violated. Every condition is evaluated for every row. The counts are those of the rows
+    present: a retraction retracts the row's count and its dead letter.
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([("a", 5), ("b", -1)], "card string, amount int", name="charges")
@@ -124,7 +124,7 @@ class ExpectVerb(Handle):
             *conditions: Conditions, named by their alias or their text.
             on_violation: What becomes of a row that violates a condition: `"dead_letter"`; `"drop"`; `"fail"` ends the run, and nothing of
                 the epoch is written; `"keep"` passes the row on and only counts it.
-            name: The name of the condition, if there is one only.
+            name: The name of the condition, if there is only one.
             **named: Conditions by name: `known="country IS NOT NULL"`.
 
         Raises:
@@ -137,7 +137,7 @@ class ExpectVerb(Handle):
         Examples:
             >>> import headrace as hr
             >>> charges = hr.read.memory([("a", 5), ("b", -1)], "card string, amount int", name="charges")
-            >>> hr.collect(charges.expect(positive="amount > 0", on_violation="drop")).rows()
-            [('a', 5)]
+            >>> charges.expect(positive="amount > 0", on_violation="drop")     # ('a', 5), ('b', -1)  ->  ('a', 5)
+            <Stream charges.expect: card, amount>
         """
         return self._then(expect(self._node, conditions, on_violation, name, named, self._alias), self._alias)

@@ -22,8 +22,8 @@ from headrace.syntax import plain_name, quote
 class Explode(Repeating):
     """A row for each item of an array (or key and value of a map), the other columns repeated.
 
-    Without `as_` the item takes the place of the array. With `as_` it is a new column after the others; a map needs two names.
-    With `outer` a row without items is kept, its item null.
+    Without `as_` the item replaces the array. With `as_` it is a new column after the others; a map needs two names.
+    With `outer` a row without items is kept, with a null as its item.
 
     >>> import headrace as hr
     >>> baskets = hr.read.memory([("a", ["tea", "jam"])], "card string, goods array<string>", name="baskets")

@@ -31,10 +31,10 @@ OPTIONS = tuple(one.name for one in CHANGES)
 
 @dataclass(frozen=True)
 class Feeding:
-    """How the rows of a source are changes; as `verb` was asked for.
+    """How the rows of a source are changes; `verb` is the call in errors.
 
     `format` "debezium": envelopes; "upsert": each row takes the place of the one with the same `key`. `column` has a word that says what a
-    row does. `trusted`: nobody judges whether a row that is taken away was there.
+    row does. `trusted`: no ledger checks whether a retracted row was present.
     """
 
     verb: str
@@ -164,7 +164,8 @@ class WatermarkVerb(Handle):
         """Declares the event time of a source and how late its rows may come.
 
         The watermark is the newest event time so far, minus the delay; that of a query is the least of its sources. It moves at the end of
-        an epoch. Windows close and held rows are handled when it passes them; a row at or before it is late.
+        an epoch. When the watermark passes them, windows close, and programs with `order="time"` handle the rows that they hold. A row that
+        comes after that is late.
 
         Args:
             column: The name of a column of type timestamp.

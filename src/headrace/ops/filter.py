@@ -20,7 +20,7 @@ from headrace.plan import Node, Where, node
 
 @node("filter")
 class Filter(Selective):
-    """The rows for which every condition is true; rows for which one is false or null go nowhere. `by` is the verb that the user wrote.
+    """The rows for which every condition is true; rows for which one is false or null are dropped. `by` is the verb that the user wrote.
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([("a", 1), ("b", 900)], "card string, amount int", name="charges")

@@ -1,4 +1,4 @@
-"""What the verbs of streams have in common: the node behind a stream, and the name of a verb in files."""
+"""The base of the verbs of streams: the node of a stream, and the name of a verb in files."""
 
 from __future__ import annotations
 

@@ -28,10 +28,10 @@ from headrace.ops.relational import Relational
 from headrace.plan import Fact, Node, node
 
 ADDED = ("count", "overestimate")
-"""The columns of numbers in its rows, behind those of the values."""
+"""The columns of numbers in its rows, after those of the values."""
 
 _MOST = 1_000_000
-"""So many counters are a state of some hundred megabytes under one key."""
+"""That many counters are a state of some hundred megabytes under one key."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,8 +46,8 @@ class HeavyHittersText(RelationText):
 class HeavyHitters(Relational, Unary, Ungrouped):
     """The `k` most frequent rows of its input, by the Space-Saving algorithm: `count` is an estimate, `overestimate` bounds its error.
 
-    A row that has a counter adds to it. Once all `counters` are in use, a row without one takes that of the rarest value: its count goes
-    on from that value's count, which is its `overestimate`.
+    A row whose value has a counter adds to it. Once all `counters` are in use, another value takes the counter of the rarest one: its count
+    continues from that value's count, which is its `overestimate`.
 
     Law: after every epoch, of n rows so far, `count - overestimate <= frequency <= count` for each row, and `overestimate <= n / counters`.
     Each value more frequent than n / counters has a counter. If no more values came than there are counters, all counts are exact. Of
@@ -155,7 +155,7 @@ class HeavyHittersVerb(Handle):
         Args:
             k: The number of values to return, from 1 to 1,000,000.
             by: The columns whose values are counted.
-            error: The bound of the error as a part of all rows, from 0.000001 to 1. State has `1 / error` counters, at least `k`.
+            error: The bound of the error as a fraction of all rows, from 0.000001 to 1. State has `1 / error` counters, at least `k`.
 
         Returns:
             The columns of `by`, `count` and `overestimate`: a stream of changes.

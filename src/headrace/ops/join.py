@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 from headrace.errors import PlanError, here
-from headrace.expr import Column, of_text
+from headrace.expr import of_text
 from headrace.ops.columns import checked, column_name, duplicate, label
 from headrace.ops.expires import Duration, expiring, expiry
 from headrace.ops.facts.carried import CHANGES, CLOSE, SELF, Closes, Columns, carried
@@ -23,7 +22,6 @@ from headrace.ops.facts.reading import Wanted, both, read
 from headrace.ops.facts.state import GIVEN, GROWS, Basis
 from headrace.ops.filter import Filter
 from headrace.ops.generate import Generated
-from headrace.ops.handle import Handle, other_stream, verb
 from headrace.ops.inlet import Checked, Inlet, inlet
 from headrace.ops.on import Aliases, apart, free, names_of, over_both, set_apart, shared
 from headrace.ops.parts import RelationText
@@ -367,46 +365,3 @@ def _join(tree: Tree) -> Node:
 def nulls_meet(tree: Tree) -> tuple[int, ...]:
     """The numbers of the keys of a tree in which nulls meet."""
     return tuple(i for i, each in enumerate(tree["null_safe"]) if each)
-
-
-class JoinVerb(Handle):
-    __slots__ = ()
-
-    @verb("join")
-    def join(
-        self,
-        other: Self,
-        *,
-        on: Column | str | Iterable[str],
-        how: str = "inner",
-        expires: str | timedelta | None = None,
-        emit: str = "changes",
-    ) -> Self:
-        """Joins this stream with another one, by columns or a condition.
-
-        Both sides keep their rows, since a match may still come. If the condition bounds the distance of two event times, as in `ts BETWEEN
-        opened AND opened + INTERVAL 1 HOUR`, a row is forgotten when it can match no other. Rows that come later than that are in the
-        outputs `late` and `late_right`.
-
-        Args:
-            other: The right stream. Columns outside `on` need different names on both sides, except in semi and anti joins.
-            on: Columns that both streams have, or a condition over both: `"card = number"`. Nulls match only by `<=>`.
-            how: `"inner"`, `"left"`, `"right"`, `"full"`, `"semi"` (left rows with a match) or `"anti"` (left rows without one).
-            expires: A duration in event time: rows of a key without new rows on either side for that long are forgotten. Default: never.
-            emit: `"changes"` sends an unmatched row at once and retracts it when a match comes; `"close"` sends it once no match can come.
-
-        Raises:
-            PlanError: `BAD_JOIN`, `BAD_INPUT`, `UNKNOWN_COLUMN`, `DUPLICATE_COLUMN` or `BAD_EXPIRY` for an unsuitable argument. When the
-                job is built, `NEVER_CLOSES` or `NO_WATERMARK` if `emit="close"` lacks a bound or event time, and `BAD_EXPIRY` as in
-                `group_by`.
-            SchemaError: `BAD_DURATION` if `expires` is not a duration.
-
-        Examples:
-            >>> import headrace as hr
-            >>> charges = hr.read.memory([("a", 7), ("b", 5)], "card string, amount int", name="charges")
-            >>> cards = hr.read.memory([("a", "SE")], "card string, country string", name="cards")
-            >>> sorted(hr.collect(charges.join(cards, on="card", how="left")).rows())
-            [('a', 7, 'SE'), ('b', 5, None)]
-        """
-        stream = other_stream(other, "join", 'charges.join(cards, on="card")')
-        return self._then(join(self._node, stream._node, on, how, expires, emit, (self._alias, stream._alias)))

@@ -18,7 +18,7 @@ class LedgerText(RelationText):
 
 @node("ledger")
 class Ledger(NetRows):
-    """The changes of a source, each row that is taken away more often than it was there left out: that is a dead letter.
+    """The changes of a source without retractions of rows that are not present: those become dead letters.
 
     Only the net of an epoch is judged. It keeps how often each row is there.
 

@@ -39,14 +39,14 @@ _DEFAULT = Asking(cache_ms=0, cache_keys=100_000, batch=200, in_flight=4, retry_
 
 @node("lookup")
 class Lookup(RowWise, Consumer, Connected):
-    """Each row with the rows of its key in a table outside.
+    """Each row with the rows of its key in an external table.
 
-    Law: a row gets what the table answers once for it, in the epoch in which it arrives; of what changes there later it is not told.
-    `keys` are a text over the row and a column of the table; a null in it meets nothing. `how`: a row that meets nothing has nulls (left),
-    or goes nowhere (inner); the output `missed` has it as it came. `given` are the columns that the rows get, by their new names.
+    Law: a row gets the table's answer once, in the epoch in which it arrives; later changes of the table do not reach it. `keys` are a text
+    over the row and a column of the table; a null in it matches nothing. `how`: a row without a match gets nulls (left) or is dropped
+    (inner); the output `missed` has it as it came. `given` are the columns that the rows get, by their new names.
 
-    An answer is kept for `cache_ms`, of at most `cache_keys` keys; the others are asked for in requests of at most `batch` keys,
-    `in_flight` of them at once on each executor. A request that fails is made again for `retry_ms`. `constant`: the user says that the
+    An answer is kept for `cache_ms`, for at most `cache_keys` keys; the others are asked for in requests of at most `batch` keys,
+    `in_flight` of them at once on each executor. A request that fails is repeated for `retry_ms`. `constant`: the user declares that the
     table never changes.
 
     >>> import headrace as hr
@@ -310,10 +310,34 @@ class LookupVerb(Handle):
         in_flight: int | None = None,
         retry: str | timedelta | None = None,
     ) -> Self:
-        """Each row with those of its key in a table outside, as they are when the row arrives: `orders.lookup(customers, on="customer")`.
+        """Adds to each row the columns of an external table, as they are when the row arrives.
 
-        `on` names columns of both, or texts over the row and columns of the table, `{"upper(name)": "id"}`; `how` is left or inner. An
-        answer is kept for `cache`, of `cache_keys` keys; others are sought `batch` at a time, `in_flight` at once, or as the table says.
+        Later changes of the table do not change the result. A key with several rows in the table gives one output row for each; a null in
+        the key matches nothing. The output `missed` has the rows without a match. Options of requests apply to tables that are asked by
+        key.
+
+        Args:
+            table: A table of `hr.lookup`.
+            on: Columns that both have, `"customer"`, or values of the row with the table's columns, `{"upper(customer)": "id"}`.
+            how: `"left"` gives nulls to a row without a match; `"inner"` drops it.
+            cache: How long an executor keeps an answer, a duration. Default: that of the table, else no answer is kept.
+            cache_keys: The greatest number of keys with a kept answer. Default: that of the table, else 100,000.
+            batch: The greatest number of keys in a request. Default: that of the table, else 200.
+            in_flight: The greatest number of concurrent requests on an executor. Default: that of the table, else 4.
+            retry: How long a failing request is repeated before the epoch fails, a duration. Default: that of the table, else 1 minute.
+
+        Raises:
+            PlanError: `BAD_INPUT` if `table` is no table of `hr.lookup`; `BAD_LOOKUP` if `how`, `on` or an option does not fit the table;
+                `UNKNOWN_COLUMN` if a column does not exist; `DUPLICATE_COLUMN` if the table has another column of one name;
+                `LOOKUP_CHANGES` if rows of the stream are retracted and the table may change.
+            SchemaError: `BAD_DURATION` if `cache` or `retry` is not a duration.
+
+        Examples:
+            >>> import headrace as hr
+            >>> orders = hr.read.memory([("a", 7), ("x", 1)], "customer string, amount int", name="orders")
+            >>> customers = hr.lookup.memory([("a", "SE")], "customer string, country string", name="customers")
+            >>> orders.lookup(customers, on="customer")        # ('a', 7), ('x', 1)  ->  ('a', 7, 'SE'), ('x', 1, None)
+            <Stream orders.lookup_customers: customer, amount, country>
         """
         said = (cache, cache_keys, batch, in_flight, retry)
         return self._then(lookup(self._node, table, on, how, said, kind_of(self._node), self._alias), self._alias)

@@ -166,20 +166,81 @@ class ProjectVerbs(Handle):
 
     @verb("select")
     def select(self, *columns: Column | str, **named: Column | str) -> Self:
-        """These columns and no others: `charges.select("card", cents="amount * 100")`; `"*"` stands for all."""
+        """Keeps the given columns and no others.
+
+        Args:
+            *columns: Names, SQL texts with a name such as `"amount * 100 AS cents"`, or columns; `"*"` stands for all columns. Window
+                functions are allowed.
+            **named: Columns by their new name: `cents="amount * 100"`.
+
+        Raises:
+            PlanError: `NO_COLUMNS` without a column; `UNNAMED_COLUMN` if an expression has no name; `DUPLICATE_COLUMN` if two columns have
+                one name; `UNKNOWN_COLUMN` if a column does not exist; `BAD_COLUMN` if an argument is neither a column nor a text.
+
+        Examples:
+            >>> import headrace as hr
+            >>> charges = hr.read.memory([("a", 9)], "card string, amount int", name="charges")
+            >>> charges.select("card", cents=hr.col("amount") * 100)           # ('a', 9)  ->  ('a', 900)
+            <Stream charges.select: card, cents>
+        """
         return self._then(select(self._node, columns, named, self._alias))
 
     @verb("with_columns")
     def with_columns(self, *columns: Column | str, **named: Column | str) -> Self:
-        """More columns, or others in the place of those of the same name: `charges.with_columns(large="amount > 500")`."""
+        """Adds columns, or replaces columns of the same name.
+
+        All expressions see the columns as they were before.
+
+        Args:
+            *columns: SQL texts with a name such as `"amount * 100 AS cents"`, or columns. Window functions are allowed.
+            **named: Columns by their name: `large="amount > 500"`.
+
+        Raises:
+            PlanError: `UNNAMED_COLUMN` if an expression has no name; `DUPLICATE_COLUMN` if two new columns have one name; `UNKNOWN_COLUMN`
+                if a column does not exist; `BAD_COLUMN` if an argument is neither a column nor a text, such as the number `3` instead of
+                `hr.lit(3)`.
+
+        Examples:
+            >>> import headrace as hr
+            >>> sales = hr.read.memory([("a", 5), ("a", 7)], "shop string, amount int", name="sales")
+            >>> sales.with_columns(cents="amount * 100", place=hr.f.rank().over(per="shop", by="amount desc"))
+            <Stream partition(sales).with_columns: shop, amount, cents, place>
+        """
         return self._then(with_columns(self._node, columns, named, self._alias), self._alias)
 
     @verb("drop")
     def drop(self, *names: str) -> Self:
-        """Without these columns: `charges.drop("country")`."""
+        """Removes columns.
+
+        Args:
+            *names: The names of the columns.
+
+        Raises:
+            PlanError: `UNKNOWN_COLUMN` if a column does not exist; `NO_COLUMNS` if none is left.
+
+        Examples:
+            >>> import headrace as hr
+            >>> charges = hr.read.memory([("a", 9)], "card string, amount int", name="charges")
+            >>> charges.drop("amount")
+            <Stream charges.drop: card>
+        """
         return self._then(drop(self._node, names), self._alias)
 
     @verb("rename")
     def rename(self, names: Mapping[str, str]) -> Self:
-        """Other names for columns: `charges.rename({"amt": "amount"})`."""
+        """Renames columns. A renamed column of event time stays event time.
+
+        Args:
+            names: The new name of each column by its old one.
+
+        Raises:
+            PlanError: `UNKNOWN_COLUMN` if a column does not exist; `DUPLICATE_COLUMN` if a new name is taken; `BAD_COLUMN` if `names` is
+                not a mapping of names.
+
+        Examples:
+            >>> import headrace as hr
+            >>> charges = hr.read.memory([("a", 9)], "card string, amt int", name="charges")
+            >>> charges.rename({"amt": "amount"})
+            <Stream charges.rename: card, amount>
+        """
         return self._then(rename(self._node, names), self._alias)

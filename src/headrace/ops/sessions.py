@@ -1,4 +1,4 @@
-"""Sessions: rows that come close together in time, and end when none has come for a while."""
+"""Sessions: spans of rows that are close together in time."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ class SessionsText(RelationText):
 
 @node("sessions")
 class Sessions(Relational, Unary, Ungrouped):
-    """Each row with its session: the session's start, end and time behind the other columns.
+    """Each row with its session: the session's start, end and time after the other columns.
 
     Law: each row has a span, `gap_us` long from its time on, or until the time `until`. Spans of equal `per` that overlap or touch are one
     session, from the first start to the last end. Its time is the last millisecond before the end. A row without a time is a dead letter;
     one whose span has no length is in no session.
 
-    `emit`: a row is sent at once, and anew when the bounds of its session have changed, or once, when its session closes; that is
-    `lateness_ms` after its end.
+    `emit`: a row is sent at once, and again when the bounds of its session have changed, or once, when its session closes, `lateness_ms`
+    after its end.
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([], "card string, ts timestamp", name="charges").watermark("ts", "5 minutes")
@@ -215,15 +215,43 @@ class Sessions(Relational, Unary, Ungrouped):
         return TimingText(clock=EVENT, lateness_ms=end.lateness_ms, judged=end.straight)
 
 
-_UNSAID: Any = object()
+class _Required:
+    """The default of `per`, which has to be given; `()` is a value."""
+
+    def __repr__(self) -> str:
+        return "<required>"
 
 
-def sessions(time: Any, gap: str | timedelta, *, per: Column | str | Iterable[Column | str] = _UNSAID) -> SessionWindow:
-    """Sessions that end after a gap without rows: `charges.window(hr.sessions("ts", "10 minutes", per="card"))`.
+_REQUIRED: Any = _Required()
 
-    `per` is the column or columns whose rows have sessions of their own; `per=()` is one session at a time of the whole stream.
+
+def sessions(time: Any, gap: str | timedelta, *, per: Column | str | Iterable[Column | str] = _REQUIRED) -> SessionWindow:
+    """Makes windows of sessions: rows that are close together in time. A session ends when no row has come for the gap.
+
+    Each row spans the gap from its time on; spans that overlap or touch are one session, as in Spark's `session_window`.
+
+    Args:
+        time: The time of a row: a name, SQL text or column of type timestamp.
+        gap: The gap, a duration such as `"10 minutes"`, at least 1 millisecond.
+        per: The columns that have sessions of their own. `per=()` makes sessions of the whole stream. Required.
+
+    Returns:
+        Windows for `Stream.window`.
+
+    Raises:
+        PlanError: `BAD_KEY` without `per`; `BAD_COLUMN` if `per` has something else than columns.
+        SchemaError: `BAD_DURATION` if `gap` is not a duration, or zero.
+
+    Examples:
+        >>> import headrace as hr
+        >>> times = [("a", "2026-01-01 12:00:00"), ("a", "2026-01-01 12:08:00"), ("a", "2026-01-01 13:00:00")]
+        >>> charges = hr.read.memory(times, "card string, ts timestamp", name="charges")
+        >>> in_sessions = charges.window(hr.sessions("ts", "10 minutes", per="card")).group_by("card", "window_start", "window_end")
+        >>> spans = in_sessions.agg(n="count(*)").select("n", until="date_format(window_end, 'H:mm')")
+        >>> sorted(hr.collect(spans).rows())
+        [(1, '13:10'), (2, '12:18')]
     """
-    if per is _UNSAID:
+    if per is _REQUIRED:
         hint = f'name them, hr.sessions({time!r}, {gap!r}, per="card"), or give the whole stream one session at a time: per=()'
         raise PlanError("BAD_KEY", "sessions of what is not said: which columns have sessions of their own", hint=hint, site=here())
     return SessionWindow(time, micros(gap, "the gap"), tuple(listed(per, "per")))

@@ -19,15 +19,22 @@ from headrace.ports.registry import names_with, unnamed
 
 
 class Sink:
-    """The end of a stream, to be given to `hr.job(name, *sinks)`; one that never is, warns, unless an error kept it from there.
+    """The end of a stream, to pass to `hr.job(name, *sinks)`.
 
-    >>> import headrace as hr
-    >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
-    >>> sink = charges.write.console(rows=5)
-    >>> sink
-    <Sink charges to console (5 rows)>
-    >>> hr.job("copy", sink)
-    <Job copy: charges.console>
+    `stream.write.<connector>(…)` returns it. It writes only as a part of a job: a sink that no job takes warns. Every connector also takes
+    `name`, its name in plans, metrics and checkpoints, and `mode`: `"append"`, `"upsert"` or `"changes"`. By default the mode follows from
+    the stream and the connector's `key`. With `"changes"`, an append-only connector writes each change as a row with `insert` or `delete`
+    in the column `_change`. A stream that the connector cannot write in its mode raises `SINK_KIND`. `on_refused`, where a connector has
+    it, is `"dead_letter"`, the default, or `"fail"`: what becomes of a row that the sink cannot write.
+
+    Examples:
+        >>> import headrace as hr
+        >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
+        >>> sink = charges.write.console(rows=5)
+        >>> sink
+        <Sink charges to console (5 rows)>
+        >>> hr.job("copy", sink)
+        <Job copy: charges.console>
     """
 
     def __init__(self, node: Node, connected: Any, stream: Node | None = None) -> None:
@@ -52,7 +59,10 @@ class Sink:
 
 
 class Write:
-    """The sinks that a stream can be written to: `stream.write.<connector>(..., name=None, mode=None, on_refused="dead_letter")`."""
+    """The sinks, by connector: `stream.write.<connector>(…)` returns a sink. `dir(stream.write)` lists the connectors.
+
+    `Sink` describes the parameters that all have: `name`, `mode` and `on_refused`.
+    """
 
     __slots__ = ("_node",)
 

@@ -75,11 +75,22 @@ class Secret:
 
 
 def secret(env: str | None = None, *, file: str | os.PathLike[str] | None = None) -> Secret:
-    """A secret by the name of the environment variable, or of the file, that has it when the job runs.
+    """Names a secret by the environment variable or the file that has it when the job runs.
 
-    >>> import headrace as hr
-    >>> hr.secret("DB_PASSWORD"), hr.secret(file="/run/secrets/db")
-    (hr.secret('DB_PASSWORD'), hr.secret(file='/run/secrets/db'))
+    A plan stores the name only. The value is read when a run starts; from then on it is masked in every text that leaves the process.
+
+    Args:
+        env: The name of an environment variable.
+        file: The path of a file, instead of `env`. Line breaks at its end are removed.
+
+    Raises:
+        ConnectorError: `BAD_OPTION` without, or with both, `env` and `file`. The start of a run raises `SECRET_MISSING` if the variable or
+            file does not exist, and `SECRET_UNFIT` for characters that cannot be sent.
+
+    Examples:
+        >>> import headrace as hr
+        >>> hr.secret("DB_PASSWORD"), hr.secret(file="/run/secrets/db")
+        (hr.secret('DB_PASSWORD'), hr.secret(file='/run/secrets/db'))
     """
     if (env is None) == (file is None) or not (env or file):
         raise wrong("secret: it takes the name of a variable or of a file", 'hr.secret("DB_PASSWORD") or hr.secret(file="/run/secrets/db")')

@@ -30,17 +30,17 @@ _HOUR = 3_600_000
 
 
 class Sink(ports.Options, TableSink):
-    """A Delta table, written exactly once: each epoch is one transaction of the table.
+    """Writes a Delta table exactly once: each epoch is one transaction of the table.
 
-    With a `key` each row takes the place of the one with the same key, and rows that are taken away are deleted. `partition_by` makes a
-    folder per value. `schema="add"` adds the columns that the table lacks. `compact_every` puts small files together after so many
-    epochs, and `vacuum` ("7 days") removes files that no version younger than that needs, at the start and after each compaction.
-    `properties` are those that a new table gets. `storage_options` say to deltalake how a store is reached.
+    Readers see an epoch as a whole or not at all. A missing table is created when the job starts. A stream with retractions needs a `key`,
+    by which rows are replaced and deleted, or `mode="changes"`. The table stores its last epoch, so a start detects a restored checkpoint
+    or table (`CHECKPOINT_BEHIND`, `TABLE_REPLACED`). Needs `pip install "headrace[delta]"`.
 
-    >>> import headrace as hr
-    >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
-    >>> hr.job("copy", charges.write.delta("out/charges", partition_by="card"))
-    <Job copy: charges.delta>
+    Examples:
+        >>> import headrace as hr
+        >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
+        >>> hr.job("copy", charges.write.delta("out/charges", partition_by="card"))
+        <Job copy: charges.delta>
     """
 
     connector: ClassVar[str] = "delta"

@@ -21,15 +21,16 @@ FORMATS = ("json", "csv", "parquet", "orc")
 
 
 class Lookup(ports.Options, ports.Lookup):
-    """Rows of a file, a folder or a pattern, kept in the memory of each executor.
+    """Looks up rows of a file, a folder or a pattern, which each executor keeps in memory.
 
-    They are read by Spark when the job starts, and with `refresh="5 minutes"` by the first epoch that begins when they are older than that.
-    `options` are those of Spark's reader for the format; a line that cannot be read stops the job. CSV columns are matched by name, unless
-    `options` say that there is no header.
+    The files are read when the job starts; with `refresh`, the first epoch that begins when the rows are older than that reads them again.
+    A line that cannot be read ends the run (`LOOKUP_FAILED`). A repeated epoch may find other rows, so sinks downstream are at least once,
+    unless the table is `constant`.
 
-    >>> import headrace as hr
-    >>> hr.lookup.files("customers.csv", format="csv", schema="customer string, country string", refresh="5 minutes")
-    <Table customers: customer, country>
+    Examples:
+        >>> import headrace as hr
+        >>> hr.lookup.files("customers.csv", format="csv", schema="customer string, country string", refresh="5 minutes")
+        <Table customers: customer, country>
     """
 
     connector: ClassVar[str] = "files"

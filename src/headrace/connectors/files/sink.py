@@ -33,15 +33,17 @@ _CLEANS = "staged files of an epoch that was not committed, until the next start
 
 
 class Sink(ports.Options, ports.Sink):
-    """A folder of JSON, CSV, Parquet, ORC or Avro files, written exactly once.
+    """Writes a folder of JSON, CSV, Parquet, ORC or Avro files exactly once.
 
-    The rows of an epoch become visible together: a manifest in the folder's `_headrace` says which files belong to the result, and
-    `headrace.committed_files(path)` lists them for readers. `partition_by` makes a folder per value: `day=2026-01-01/`.
+    A manifest for each epoch, written in one atomic step, lists the files that count. `hr.committed_files(path)` lists those of complete
+    epochs, and `hr.read.files` reads them. Other readers of the folder may see a part of an epoch while it is committed. A folder belongs
+    to one sink of one checkpoint (`FOLDER_OWNED`). Files are append-only: a stream with retractions needs `mode="changes"`.
 
-    >>> import headrace as hr
-    >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
-    >>> hr.job("copy", charges.write.files("out/charges", format="parquet", partition_by="card"))
-    <Job copy: charges.files>
+    Examples:
+        >>> import headrace as hr
+        >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
+        >>> hr.job("copy", charges.write.files("out/charges", format="parquet", partition_by="card"))
+        <Job copy: charges.files>
     """
 
     connector: ClassVar[str] = "files"

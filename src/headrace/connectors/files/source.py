@@ -57,24 +57,22 @@ _OF_FINDING = (
 
 
 class Source(ports.Options, ports.Source):
-    """Rows of files: a path is a file, folder or pattern, `format` "json" (one object per line), "csv", "parquet", "orc" or "avro".
+    """Reads the rows of JSON, CSV, Parquet, ORC or Avro files.
 
-    `follow=True` also takes files that come later, else what is there at the start is all. `by` is the order in which files are taken,
-    "name" or "time" (when they were written); it matters where `files_per_epoch` limits how many are taken at once. Without `schema` it is
-    found by reading the files, once. Lines that cannot be read go to the stream's "dead_letter" output, stop the job with
-    `malformed="fail"`, or are only counted with `malformed="skip"`. A file that is cut off or damaged stops the job, or with
-    `broken_files="skip"` is one dead letter, and none of its rows are read. A file is read once: if its length changes later, that is one
-    dead letter (FILE_CHANGED), and no row of it is read again. `options` are those of Spark's reader for the format. CSV columns are
-    matched by name where there is a header.
+    The source is replayable: the checkpoint has the path and length of each file, and a repeated epoch reads the same files. A file is read
+    once. A line that cannot be read becomes a dead letter, unless `malformed` says otherwise. A truncated or damaged file ends the run
+    (`FILE_BROKEN`), unless `broken_files` says otherwise. A file whose length changes later is one dead letter (`FILE_CHANGED`) and is not
+    read again.
 
-    Rows can say what they change: `change_column` names a column with `insert` or `delete` (or i, d, +, -, ...), and with
-    `change_format="debezium"` each line is an envelope with `before`, `after` and `op`, and `schema` describes the rows in it. With
-    `change_format="upsert"` a row replaces the one before it with the same `key`. What is taken away has to be there, else it goes to
-    "dead_letter"; `trusted=True` spares the looking, and is the default for Debezium.
+    The rows can be changes. `change_column` names a column with `insert` or `delete`. With `change_format="debezium"` each row is an
+    envelope, and `schema` has the columns of the rows in it. With `change_format="upsert"` a row replaces the one with the same `key`. A
+    ledger makes a dead letter of a retraction whose row is not present (`NEVER_ADDED`); `trusted=True`, the default for Debezium, leaves
+    the ledger out. Upserts have none.
 
-    >>> import headrace as hr
-    >>> hr.read.files("charges/", format="json", schema="card string, amount decimal(10,2), ts timestamp")
-    <Stream charges: card, amount, ts>
+    Examples:
+        >>> import headrace as hr
+        >>> hr.read.files("charges/", format="json", schema="card string, amount decimal(10,2), ts timestamp")
+        <Stream charges: card, amount, ts>
     """
 
     connector: ClassVar[str] = "files"

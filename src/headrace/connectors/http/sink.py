@@ -29,18 +29,17 @@ _URL = 'it is the address that is posted to: "https://example.org/charges"'
 
 
 class Sink(ports.Options, ports.Sink):
-    """Posts the rows of each epoch to a server in batches, as lines of JSON or as one array (`format="json"`).
+    """Posts the rows of each epoch to an HTTP server in batches of JSON.
 
-    A batch that was not answered, or with 408, 425, 429 or 5xx, is sent again up to `retries` times, first after `backoff`, each time after
-    twice as long, or when `Retry-After` says. It always carries the same `Idempotency-Key`, also when its epoch is done again after a
-    crash: a server that keeps these keys takes each batch once, and `idempotent=True` says that this one does. A batch that is refused
-    for what is in it (400, 409, 413, 422) is sent by halves, and the rows that are refused alone go to the dead letters, or stop the job
-    with `on_refused="fail"`. `headers` may be secrets, and `token` is one that is sent as `Authorization: Bearer`.
+    The sink is at least once: a batch whose response was lost is sent again, and so are all batches of an interrupted epoch. A repeated
+    batch has the same `Idempotency-Key`; with `idempotent=True`, which promises that the server accepts each key once, the sink is exactly
+    once. Rows that the server rejects (400, 409, 413, 422) become dead letters. Needs `pip install "headrace[http]"`.
 
-    >>> import headrace as hr
-    >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
-    >>> hr.job("send", charges.write.http("https://example.org/charges", token=hr.secret("TOKEN")))
-    <Job send: charges.http>
+    Examples:
+        >>> import headrace as hr
+        >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
+        >>> hr.job("send", charges.write.http("https://example.org/charges", token=hr.secret("TOKEN")))
+        <Job send: charges.http>
     """
 
     connector: ClassVar[str] = "http"

@@ -23,17 +23,18 @@ if TYPE_CHECKING:
 
 
 class Sink(ports.Options, TableSink):
-    """An Iceberg table, written exactly once: each epoch is one commit to the table.
+    """Writes an Iceberg table exactly once: each epoch is one commit to the catalog.
 
-    `catalog` has the properties of the catalog as pyiceberg takes them. With a `key` each row takes the place of the one with the same
-    key, and rows that are taken away are deleted. `partition_by` names columns whose values part the files. `schema="add"` adds the
-    columns that the table lacks. `properties` are those that a new table gets.
+    Readers see an epoch as a whole or not at all. A missing table is created when the job starts. A stream with retractions needs a `key`,
+    by which rows are replaced and deleted, or `mode="changes"`. The table stores its last epoch, so a start detects a restored checkpoint
+    or table (`CHECKPOINT_BEHIND`, `TABLE_REPLACED`). Needs `pip install "headrace[iceberg]"`.
 
-    >>> import headrace as hr
-    >>> catalog = {"type": "sql", "uri": "sqlite:///catalog.db", "warehouse": "warehouse"}
-    >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
-    >>> hr.job("copy", charges.write.iceberg("db.charges", catalog=catalog, partition_by="card"))
-    <Job copy: charges.iceberg>
+    Examples:
+        >>> import headrace as hr
+        >>> catalog = {"type": "sql", "uri": "sqlite:///catalog.db", "warehouse": "warehouse"}
+        >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
+        >>> hr.job("copy", charges.write.iceberg("db.charges", catalog=catalog, partition_by="card"))
+        <Job copy: charges.iceberg>
     """
 
     connector: ClassVar[str] = "iceberg"

@@ -34,17 +34,19 @@ _OF_TABLE = 1
 
 
 class Sink(ports.Options, ports.Sink):
-    """A table of PostgreSQL, MariaDB or SQLite, written exactly once, an epoch per transaction.
+    """Writes a table of PostgreSQL, MariaDB or SQLite exactly once: each epoch is one transaction.
 
-    Rows are added, or with a `key` take the place of the row with the same key, and go when they are taken away. Tasks put the rows of an
-    epoch into a table beside it; the driver brings them over in one transaction, with the number of the epoch. A missing table is made
-    (`create=False`: refused). `options` are those of the database's driver. A server that goes away is waited for as long as `retry` says.
+    The transaction also records the epoch in the table `_headrace_epochs`, so readers see an epoch as a whole or not at all, and a start
+    detects a restored checkpoint or database (`CHECKPOINT_BEHIND`, `TABLE_REPLACED`). A stream with retractions needs a `key`, by which
+    rows are replaced and deleted, or `mode="changes"`. Rows that the table rejects become dead letters. The first job that needs a driver
+    downloads it.
 
-    >>> import headrace as hr
-    >>> spend = hr.read.memory([("de", 5)], "country string, spent int", name="spend")
-    >>> sink = spend.write.jdbc("postgresql://db/shop", "spend", key="country", user="app", password=hr.secret("DB_PASSWORD"), name="table")
-    >>> hr.job("spend", sink)
-    <Job spend: table>
+    Examples:
+        >>> import headrace as hr
+        >>> spend = hr.read.memory([("de", 5)], "country string, spent int", name="spend")
+        >>> sink = spend.write.jdbc("postgresql://db/shop", "spend", key="country", password=hr.secret("DB_PASSWORD"), name="table")
+        >>> hr.job("spend", sink)
+        <Job spend: table>
     """
 
     connector: ClassVar[str] = "jdbc"

@@ -30,16 +30,18 @@ T = TypeVar("T")
 
 
 class Source(ports.Options, ports.Source):
-    """Rows of a table of PostgreSQL, MariaDB or SQLite, or of a query that begins with SELECT or WITH.
+    """Reads a table or query of PostgreSQL, MariaDB or SQLite, and with `follow=True` rows that are added later.
 
-    `by` names a column that grows with each row: an epoch reads a range of it, and `follow=True` goes on with the rows that come. Without
-    it the whole table is read once. A transaction that takes its value early and commits late is waited for as long as `settle` says.
-    `updated=True`: rows are also updated in place, and `by` grows then too; with `change_format="upsert"` and a `key` each takes the place
-    of the one before it. Rows that are deleted there stay here.
+    With `by`, each epoch reads a range of that column. If rows are only added, each visible within `settle`, the source is replayable.
+    Otherwise it is at most once: a range that is read again may have changed. Without `by`, all rows are read once. Deletions in the
+    database are not detected. Rows that are updated in place need `updated=True`, with `change_format="upsert"` and a `key` to replace
+    their earlier version. `change_column` and the other options of changes are those of `hr.read.files`. The first job that needs a driver
+    downloads it.
 
-    >>> import headrace as hr
-    >>> hr.read.jdbc("postgresql://db/shop", "orders", by="id", follow=True, schema="id bigint, amount decimal(10,2)", user="app")
-    <Stream orders: id, amount>
+    Examples:
+        >>> import headrace as hr
+        >>> hr.read.jdbc("postgresql://db/shop", "orders", by="id", follow=True, schema="id bigint, amount decimal(10,2)", user="app")
+        <Stream orders: id, amount>
     """
 
     connector: ClassVar[str] = "jdbc"

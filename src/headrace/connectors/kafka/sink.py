@@ -52,19 +52,17 @@ _OF_REGISTRY = ("registry", "register", "record")
 
 
 class Sink(SinkOptions, ports.Sink):
-    """Records of a topic, exactly once for readers with `isolation.level=read_committed`.
+    """Writes records to a Kafka topic exactly once, for readers with `isolation.level=read_committed`.
 
-    Each task of an epoch writes in one transaction. `key` names the columns of the record's key: rows that are only added keep coming as
-    they are; where rows are also taken away, or with `mode="upsert"`, a key's newest row is its record and a key that goes gets a
-    tombstone. `value="debezium"` writes changes as envelopes with `before`, `after` and `op`.
+    Each task writes the rows of an epoch in one transaction with a marker, so the rows of a task become visible together, not those of an
+    epoch. A stream with retractions needs a `key`: the newest row of a key is its record, and a deleted key gets a tombstone. It can also
+    be written with `mode="changes"` or as `value="debezium"`. The first job that uses Kafka downloads its client.
 
-    `value` (and `key_format`) "avro", "json_schema" and "protobuf" write by a schema in a `registry`: that of the columns, which is
-    registered before the first row is read, or with `register=False` the newest one that is there. `record` is the record's name.
-
-    >>> import headrace as hr
-    >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
-    >>> hr.job("copy", charges.write.kafka("charges", servers="localhost:9092", key="card"))
-    <Job copy: charges.kafka>
+    Examples:
+        >>> import headrace as hr
+        >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
+        >>> hr.job("copy", charges.write.kafka("charges", servers="localhost:9092", key="card"))
+        <Job copy: charges.kafka>
     """
 
     connector: ClassVar[str] = "kafka"

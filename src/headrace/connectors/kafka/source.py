@@ -49,26 +49,20 @@ _ALONE = {"avro": "headrace.kafka.AvroFileLines", "protobuf": "headrace.kafka.Me
 
 
 class Source(SourceOptions, ports.Source):
-    """Records of one topic, of several, or of those that match a `pattern`; topics and partitions may be added while the job runs.
+    """Reads the records of one Kafka topic, of several, or of all that match a pattern.
 
-    `value`: "json" or "csv", a row per record with the columns of `schema`; "text" or "raw", the one column `value`; "avro", "json_schema"
-    or "protobuf", written with the schemas of a `registry`, which has the columns where `schema` does not say them; or alone, described in
-    a file, the `descriptor`: the schema of "avro", of "protobuf" descriptors with the `message` among them. A record that cannot be read
-    goes to "dead_letter" with its topic, partition, offset and text, or stops the job with `malformed="fail"`; so does one without a
-    value, unless `tombstones="skip"`. `metadata` adds columns: "key", "key_bytes", "topic", "partition", "offset", "timestamp", "headers",
-    under these names or, in a dict, under others.
+    The source is replayable as long as the topic retains the records: the offsets of an epoch are logged before it is read. A record that
+    cannot be read, or has no value, becomes a dead letter, unless `malformed` or `tombstones` says otherwise. Records that the topic no
+    longer retains end the run (`OFFSETS_GONE`), unless `on_gap="skip"`. Topics and partitions may be added while the job runs. Without
+    `end` the source is unbounded. The first job that uses Kafka downloads its client.
 
-    A job begins at `start`: "earliest", "latest", a time, or offsets, `{"orders": {0: 5}}`; later it goes on where it was. With
-    `end="latest"` what is there when it starts is all, or offsets say the end; else it runs on. `rows_per_epoch` limits how much is read at
-    once. Records that the topic no longer keeps stop the job, or with `on_gap="skip"` are one dead letter per gap. `group` commits how far
-    the job has come, for tools that show it.
+    The records can be changes, with the options of `hr.read.files`: `change_format="debezium"`, or `change_format="upsert"` with a `key`,
+    in which a record without a value deletes the row of its key.
 
-    Records can be changes: `change_format="debezium"`, or `change_format="upsert"` with a `key`, in which a record without a value takes
-    away the row of its key. `security` opens the cluster: protocol, mechanism, user, password, ca, certificate, key, key_password.
-
-    >>> import headrace as hr
-    >>> hr.read.kafka("orders", servers="localhost:9092", schema="id bigint, amount decimal(10,2), ts timestamp")
-    <Stream orders: id, amount, ts>
+    Examples:
+        >>> import headrace as hr
+        >>> hr.read.kafka("orders", servers="localhost:9092", schema="id bigint, amount decimal(10,2), ts timestamp")
+        <Stream orders: id, amount, ts>
     """
 
     connector: ClassVar[str] = "kafka"

@@ -40,17 +40,19 @@ _LONGEST = 512 << 20
 
 
 class Sink(ports.Options, ports.Sink):
-    """Keys of Redis, one per row: a row replaces the row with the same key, and a retraction deletes the key.
+    """Writes one Redis key for each row: a row replaces the row with the same key, and a retraction deletes the key.
 
-    A key is `prefix` and the values of the columns in `key`, with `:` between them. The value is the row as JSON, or with `value="hash"` a
-    hash with a field per column, in which nulls are left out. The password, if there is one, is given by its name. `ca` is a file with the
-    authority of a server that is spoken to over TLS. A server that is away is waited for as long as `retry` says.
+    The sink is exactly once: a key has the value of its newest row, and a repeated epoch writes the same values. Readers see each row
+    whole, but an epoch of more than 2,000 keys may be visible in part for a moment. The server stores the last epoch, so a start detects a
+    restored checkpoint or server (`CHECKPOINT_BEHIND`, `TABLE_REPLACED`). All rows of an epoch pass through the driver. Needs `pip install
+    "headrace[redis]"`.
 
-    >>> import headrace as hr
-    >>> spend = hr.read.memory([("de", 5)], "country string, spent int", name="spend")
-    >>> hr.job("spend", spend.write.redis("redis://cache:6379/0", prefix="spend:", key="country", name="cache"))
-    <Job spend: cache>
-    >>> # spend:de   {"country": "de", "spent": 5}
+    Examples:
+        >>> import headrace as hr
+        >>> spend = hr.read.memory([("de", 5)], "country string, spent int", name="spend")
+        >>> hr.job("spend", spend.write.redis("redis://cache:6379/0", prefix="spend:", key="country", name="cache"))
+        <Job spend: cache>
+        >>> # spend:de   {"country": "de", "spent": 5}
     """
 
     connector: ClassVar[str] = "redis"
