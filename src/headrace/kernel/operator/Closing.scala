@@ -69,7 +69,8 @@ object Closing {
 }
 
 /** Diverts late rows before the inner operator sees them, signals the end of the group, and sets the alarm. While the group has state, the
-  * alarm is set for the time that its key gives, so it is not stored. While output waits to be sent early, another alarm replaces it and is stored.
+  * alarm is set for the time that its key gives, so it is not stored. While output waits to be sent early, another alarm replaces it and is
+  * stored.
   */
 private final class ClosingRun(spec: Closing, inner: Closable) extends Operator {
   private val outputs = Relational.lateOutputs(spec.late, spec.inner)
