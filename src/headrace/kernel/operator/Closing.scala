@@ -12,7 +12,7 @@ import org.apache.spark.sql.types.StructType
 /** An operator whose groups can end. */
 trait Closable extends Operator {
 
-  /** Called before each `start`. In a group's last epoch the operator emits what it still holds, and keeps nothing. */
+  /** Called before each `start`. With `isLast`, the group ends in this epoch: the operator emits what it still holds, and keeps nothing. */
   def ending(isLast: Boolean): Unit
 }
 

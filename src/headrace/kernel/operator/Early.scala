@@ -4,11 +4,13 @@ import headrace.state.{Alarm, State}
 import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeRow}
 import org.apache.spark.unsafe.Platform
 
-/** Held changes of a group are sent when the clock passes a multiple of `every` (micros) or reaches `ends`, and at once from then on. */
+/** Held changes of a group are sent when the clock passes a multiple of `every` (micros) or reaches `ends`. After `ends`, changes are sent
+  * at once.
+  */
 final case class Early(every: Long, ends: Expression)
 
-/** The time at which a group sends what it holds. While it holds something, the alarm is set for that time, and is stored as a page of a
-  * bag of its own. Otherwise the alarm is set for the group's end.
+/** The alarm for a group's early output. While the group holds output, the alarm is stored as a page of a bag of its own. Otherwise the
+  * alarm is set for the group's end.
   */
 private final class EarlyAlarm(spec: Early) {
   private var state: State = _

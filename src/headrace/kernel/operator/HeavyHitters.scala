@@ -11,8 +11,9 @@ import org.apache.spark.sql.types.{LongType, StructField, StructType}
 
 /** The `k` most frequent rows, counted by the Space-Saving algorithm (Metwally, Agrawal, El Abbadi 2005) with a fixed number of `counters`.
   *
-  * Two bags: the counters by their values, and the values by their counts, the highest first. A row without a counter replaces the last
-  * value of the second bag. Rows arrive in order, and equal rows as one with a weight, so a replay yields the same counters.
+  * Two bags: the counters by their values, and the values by their counts, the highest first. Once all counters are in use, a new row takes
+  * that of the last value in the second bag. Rows arrive in order, and equal rows as one with a weight, so a replay yields the same
+  * counters.
   */
 final case class HeavyHitters(name: String, row: StructType, k: Long, counters: Long) extends OperatorSpec {
   override def outputs: Seq[String] = Relational.Outputs

@@ -66,8 +66,8 @@ private[operator] final class Known(spec: Expiring) extends Iterator[Input] {
     }
   }
 
-  /** Passes on the net change of equal rows; a retraction of rows that are not there is late. It sums `times` insertions and retractions,
-    * of which the operator counts those that it receives as handled.
+  /** Passes on the net change of equal rows; a retraction of rows that are not there is late. `times` counts the insertions and retractions
+    * in that net change; the operator counts those that it receives as handled.
     */
   private def settle(there: RowBag, times: Long): Unit = {
     val size = sum.row.getSizeInBytes

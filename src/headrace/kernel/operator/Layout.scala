@@ -8,8 +8,8 @@ import org.apache.spark.sql.catalyst.util.CollationFactory
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.Platform
 
-/** What an operator stores, defined once and beside the operator. By it state is shown as tables, and every entry of a store is accounted
-  * for.
+/** What an operator stores, defined once and beside the operator. It lets state be shown as tables, and accounts for every entry of a
+  * store.
   *
   * The operator owns the value of each key and the pages of each bag that a part names; there are no others. `waits`: the operator itself
   * holds the output of a group until it closes, so no bag beside it is needed.

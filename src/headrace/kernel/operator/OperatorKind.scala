@@ -14,8 +14,7 @@ trait OperatorKind[T] {
   def layout(session: SparkSession, read: T): Layout
 }
 
-/** A kind of relational operator. Its name identifies what it computes, so no other version of it finds its state, and no state is
-  * rewritten.
+/** A kind of relational operator. It is named after what it computes, so no other version of it finds its state, and no state is rewritten.
   */
 trait RelationalKind[T <: RelationText] extends OperatorKind[Relational[T]] {
 

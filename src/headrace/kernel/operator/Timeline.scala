@@ -8,8 +8,8 @@ import org.apache.spark.unsafe.Platform
 
 /** Rows of a key in the order of time, then of all columns; `kept` are the columns that are stored with them.
   *
-  * A bag under the order-preserving bytes of all columns. The first column is the time: one byte that it is not null, then 8 of it. With
-  * `ends`, the second column is the row's end, also a time.
+  * A bag keyed by the order-preserving bytes of all columns. The first column is the time: a byte for not null, then 8 bytes. With `ends`,
+  * the second column is the row's end, also a time.
   */
 private[operator] final class Timeline(schema: StructType, kept: Seq[Int], pages: Pages, ends: Boolean = false) {
   private val order = new OrderKey(schema)
@@ -136,7 +136,7 @@ private object Timeline {
   def endOf(key: Array[Byte], at: Int): Long = timeOf(key, at + 9)
 }
 
-/** A copy of a row of a `Timeline`, such as a version, or a note that there is none. */
+/** A copy of a row of a `Timeline`, such as a version, or of its absence. */
 final class Version(fields: Int) {
   private var bytes = new Array[Byte](64)
   var isThere = false

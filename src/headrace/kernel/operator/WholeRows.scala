@@ -13,7 +13,7 @@ private[operator] abstract class WholeRows extends Operator {
   protected var out: Out = _
   private var rows: Iterator[Input] = _
 
-  /** Handles the row's net change in the epoch; 0 only if an alarm may have woken the row. */
+  /** Handles the row's net change in the epoch; 0 only in an operator that sets alarms. */
   protected def settle(net: Long): Unit
 
   /** Does the operator set alarms? */

@@ -59,8 +59,8 @@ private[aggregate] object Arguments {
 
   private trait Tie { def write(row: SpecializedGetters, ordinal: Int, to: OrderBytes): Unit }
 
-  /** What a non-null value adds to the key; null if the order says everything. Maps add nothing, since the order of their entries should
-    * not be visible.
+  /** The bytes that a non-null value adds to the key; null if the order says everything. Maps add nothing, since the order of their entries
+    * should not be visible.
     */
   private def tie(t: DataType): Tie = t match {
     case FloatType => (r, i, to) => to.byte(if (java.lang.Float.floatToRawIntBits(r.getFloat(i)) == Int.MinValue) 0 else 1)

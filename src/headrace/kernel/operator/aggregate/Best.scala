@@ -35,7 +35,7 @@ private[aggregate] final class Best(end: End, spec: Arguments.Spec, by: Boolean)
     }
   }
 
-  /** With `by`, the last of the rows with one ordering is taken, at either end. */
+  /** With `by`, the last of the rows with equal ordering is taken, at either end. */
   private def isBetter(taken: UnsafeRow): Boolean = {
     val whole = java.util.Arrays.compareUnsigned(arguments.key.array, 0, arguments.key.length, key, 0, key.length)
     if (!end.isFirst) whole > 0

@@ -37,7 +37,7 @@ private[join] final class Answers(spec: Join) {
     pair
   }
 
-  /** Emits a row, as often as `weight` says, by whether it matches any. A row of which that is unknown is left out. */
+  /** Emits a row, as often as `weight` says, by whether it matches any; a row for which that is unknown is left out. */
   def row(side: Int, row: UnsafeRow, answer: Int, weight: Long): Unit = if (answer != Partners.Unknown) {
     val has = answer == Partners.Met
     if (side == Join.Left) how match {

@@ -9,10 +9,10 @@ import org.apache.spark.unsafe.Platform
 /** An as-of join at work on one key after another.
   *
   * Versions come first, in the order of time. Around each time whose last version changes is a range of left rows whose version may change.
-  * What was sent for them is retracted at once, while the versions after that time are still the old ones. When all versions are in, the
-  * rows of the ranges are sent anew; then come the left rows of the epoch. So each row is retracted and sent at most once in an epoch. In
-  * event time, rows that the watermark has settled are then removed, and versions that no row can need. Each step sends only a few rows, as
-  * a range may have those of a heavy key.
+  * The old output for these rows is retracted at once, while the versions after that time are still the old ones. When all versions are in,
+  * the rows of the ranges are sent anew; then come the left rows of the epoch. So each row is retracted and sent at most once in an epoch.
+  * In event time, rows that the watermark has settled are then removed, and versions that no row can need. Each step sends only a few rows,
+  * as a range may have those of a heavy key.
   */
 final class AsOfRun(spec: AsOf) extends Operator {
   private val reach = spec.reach
@@ -118,7 +118,7 @@ final class AsOfRun(spec: AsOf) extends Operator {
 
   // ---- versions
 
-  /** Applies all versions of one time, and begins to retract what was sent for the rows around them. */
+  /** Applies all versions of one time, and begins to retract the old output for the rows around them. */
   private def version(): Unit =
     if (ahead.row.isNullAt(0)) ahead = null
     else {

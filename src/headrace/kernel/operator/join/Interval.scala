@@ -3,11 +3,11 @@ package headrace.operator.join
 import headrace.document.NearText
 import org.apache.spark.sql.types.StructType
 
-/** How near in time rows of a join must be to match. Times are in micros; sequences have the two sides by their numbers.
+/** How near in time rows of a join must be to match. Times are in micros; sequences are indexed by side.
   *
   * The time of a left row less that of a right one is between `lower` and `upper`. `times` are the columns with the times. A row is
-  * forgotten when the watermark is at its time plus `kept` (`Long.MaxValue`: never), and late when it is at its time plus `delays`. `late`
-  * are the outputs of late rows, each with its side. `close`: a row without a match is sent when it is forgotten.
+  * forgotten when the watermark reaches its time plus `kept` (`Long.MaxValue`: never), and late when it reaches its time plus `delays`.
+  * `late` are the outputs of late rows, each with its side. `close`: a row without a match is sent when it is forgotten.
   */
 final case class Interval(
     times: Seq[Int],

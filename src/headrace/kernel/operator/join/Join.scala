@@ -24,8 +24,8 @@ object How {
   }
 }
 
-/** Rows of two sides with the same key that match, under a condition if there is one. `interval`: they match within a span of event time, and
-  * rows that can match no other are forgotten. `sharded`: there is no key, and each right row is sent to all groups.
+/** Rows of two sides with the same key that match, under a condition if there is one. `interval`: they match within a span of event time,
+  * and rows that can match no other are forgotten. `sharded`: there is no key, and each right row is sent to all groups.
   */
 final case class Join(
     name: String,

@@ -29,8 +29,8 @@ final class JoinRun(spec: Join) extends Closable {
   private var meeting = false
   private var side = Join.Right
   private var totalBefore = 0L // of the side whose rows are arriving
-  private var sweeping: Side = _ // whose rows all change, because the other side became empty or is no longer so
-  private var sweep = false // is the other side no longer empty?
+  private var sweeping: Side = _ // whose rows all change, because the other side became empty or non-empty
+  private var sweep = false // is the other side non-empty now?
 
   override def ending(isLast: Boolean): Unit = kept.isLast = isLast
 
@@ -82,7 +82,7 @@ final class JoinRun(spec: Join) extends Closable {
     ahead.side
   }
 
-  /** The rows of a side are done: did it become empty, or is it no longer so? Then the other side's rows change; true if there are any. */
+  /** The rows of a side are done: did it become empty or non-empty? Then the other side's rows change; true if there are any. */
   private def turn(): Boolean = {
     val had = totalBefore > 0
     val has = of(side).total > 0

@@ -55,7 +55,7 @@ private[join] final class OnTime(sides: Array[OnTime.Judge]) extends Iterator[In
 
 private object OnTime {
 
-  /** A row is late once the watermark is at the time in column `time` plus `delay`. It is sent as it is, or as projected by `shown`. */
+  /** A row is late once the watermark reaches the time in column `time` plus `delay`. It is sent as it is, or as projected by `shown`. */
   final case class Judge(time: Int, delay: Long, output: Int, shown: UnsafeProjection = null) {
     def apply(row: UnsafeRow): UnsafeRow = if (shown == null) row else shown(row)
     def isLate(row: UnsafeRow, watermark: Long): Boolean = !row.isNullAt(time) && Reach.plus(row.getLong(time), delay) <= watermark

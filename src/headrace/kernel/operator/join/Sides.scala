@@ -63,7 +63,7 @@ private[join] object Sides {
   val Format: Byte = 1
   val Header = 24
 
-  /** What a stored value has of a side, to read only: the number of its rows, and the first page of their bag. */
+  /** A side in a stored value, to read only: the number of its rows, and the first page of their bag. */
   def total(value: Array[Byte], side: Int): Long = Platform.getLong(value, Platform.BYTE_ARRAY_OFFSET + (if (side == Join.Left) 8 else 16))
   def root(value: Array[Byte], side: Int): Array[Byte] = Roots.page(value, Header, 2, bag(side))
 
@@ -71,7 +71,7 @@ private[join] object Sides {
   def bag(side: Int): Int = if (side == Join.Left) 0 else 1
 }
 
-/** The rows of one side: a bag under the rows' own bytes. If rows count their partners, that is the entry's value. */
+/** The rows of one side: a bag keyed by the rows' own bytes. If rows count their partners, that is the entry's value. */
 private[join] final class Side(fields: Int, val counts: Boolean, roots: Roots, number: Int) {
   private val bag = new Bag
   private val cursor = new Cursor(bag)

@@ -5,7 +5,7 @@ import headrace.state.Roots
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.Platform
 
-/** The rows of one side in the order of time: a bag under 8 bytes of time, then the row's own. If rows count their partners, that is the
+/** The rows of one side in the order of time: a bag keyed by 8 bytes of time, then the row's own. If rows count their partners, that is the
   * entry's value.
   */
 private[join] final class TimedSide(fields: Int, val counts: Boolean, roots: Roots, number: Int) {

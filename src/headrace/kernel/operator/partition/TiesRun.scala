@@ -9,9 +9,9 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
 /** The rows of each partition whose rank is at most `count`: those before an end that never separates rows that tie.
   *
-  * By `rank` the end is after the rows that tie with row number `count`, by `dense_rank` after the `count`-th value of the order. The rows
-  * before `end` are always those that have been sent. If an epoch moves the end, the rows between its old and its new place are sent or
-  * retracted; a row within a tie sends only itself.
+  * With `rank` the end is after the rows that tie with row number `count`, with `dense_rank` after the `count`-th value of the order. The
+  * rows before `end` are always those that have been sent. If an epoch moves the end, the rows between its old and its new place are sent
+  * or retracted; a row within a tie sends only itself.
   */
 private final class TiesRun(spec: Top) extends OrderedRun(spec.name, spec.row, spec.order) {
   private val count = spec.count.get
