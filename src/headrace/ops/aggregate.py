@@ -42,7 +42,7 @@ class Groups:
 
 @dataclass(frozen=True, kw_only=True)
 class AggregateText(RelationText):
-    """The names and texts of keys and aggregates; `global_`: without keys, there is one group, also of no rows."""
+    """The names and texts of keys and aggregates. With `global_` there are no keys, but one group, even without rows."""
 
     keys: tuple[tuple[str, str], ...]
     aggregates: tuple[tuple[str, str], ...]

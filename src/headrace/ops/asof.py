@@ -39,7 +39,7 @@ LATE_VERSIONS = "late_versions"
 
 @dataclass(frozen=True, kw_only=True)
 class AsOfText(RelationText):
-    """Both texts of each key, and both times; `within_us` is null where a version may be any time away."""
+    """Both texts of each key, and both times; `within_us` is null if the distance to a version is unlimited."""
 
     how: str
     keys: tuple[tuple[str, str], ...]

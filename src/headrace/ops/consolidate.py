@@ -13,7 +13,7 @@ from headrace.plan import Fact, Node, node
 
 @dataclass(frozen=True, kw_only=True)
 class ConsolidateText(RelationText):
-    """Nothing but the rows."""
+    """An operator without texts."""
 
 
 @node("consolidate")

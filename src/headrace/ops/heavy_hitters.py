@@ -36,7 +36,7 @@ _MOST = 1_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class HeavyHittersText(RelationText):
-    """How many values are shown, and how many counters there are."""
+    """The number of values in the result, and the number of counters."""
 
     k: int
     counters: int

@@ -41,7 +41,7 @@ WAITING: Mapping[str, tuple[int, ...]] = {"left": (0,), "anti": (0,), "existence
 
 @dataclass(frozen=True, kw_only=True)
 class JoinText(RelationText):
-    """Both texts of each key, the condition beside them, and the column that says whether a row meets any (`existence`)."""
+    """Both texts of each key, the additional condition, and the column that shows whether a row has a match (`existence`)."""
 
     how: str
     keys: tuple[tuple[str, str], ...]

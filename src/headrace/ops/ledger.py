@@ -13,7 +13,7 @@ from headrace.plan import Fact, Node, node
 
 @dataclass(frozen=True, kw_only=True)
 class LedgerText(RelationText):
-    """Nothing but the rows."""
+    """An operator without texts."""
 
 
 @node("ledger")

@@ -50,9 +50,9 @@ class SessionWindow(Windowing):
 
 @dataclass(frozen=True, kw_only=True)
 class SessionsText(RelationText):
-    """What sessions are of, the times of a row's span, the names of the columns that are added, and when rows are sent.
+    """The key of sessions, the times of a row's span, the names of the added columns, and when rows are sent.
 
-    The end of a span is `gap_us` after its begin, or the time `until`; the other one is null.
+    A span ends `gap_us` after its begin, or at the time `until`; the other one is null.
     """
 
     per: tuple[str, ...]

@@ -20,7 +20,7 @@ from headrace.plan import Fact, Node, node
 
 @dataclass(frozen=True, kw_only=True)
 class TemporalText(RelationText):
-    """The times from which a row is shown, and those until which."""
+    """The times from which on a row is shown, and the times until which it is."""
 
     since: tuple[str, ...]
     until: tuple[str, ...]

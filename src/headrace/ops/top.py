@@ -28,7 +28,7 @@ TIES = ("row_number", "rank", "dense_rank")
 
 @dataclass(frozen=True, kw_only=True)
 class TopText(RelationText):
-    """The texts of the partition and its order, and which rows count; `count` is null where all do behind the offset."""
+    """The texts of the partition and its order, and the rows to keep; `count` is null to keep all rows after the offset."""
 
     per: tuple[str, ...]
     order: tuple[Ordering, ...]

@@ -29,7 +29,7 @@ from headrace.syntax import quote
 
 @dataclass(frozen=True, kw_only=True)
 class UpsertsText(RelationText):
-    """The columns of the key, and how its rows replace each other; `unique`: there cannot be two of one key."""
+    """The columns of the key, and how its rows replace each other; with `unique`, a key cannot have two rows."""
 
     by: tuple[str, ...]
     last: bool
