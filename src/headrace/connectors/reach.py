@@ -1,7 +1,7 @@
 """Stores as the session reaches them; a session without Hadoop's file system for S3 gets its packages.
 
-Hadoop depends on the whole AWS SDK, one jar of hundreds of megabytes. S3A loads only the modules listed here. `tools/pins.py --beside-spark`
-prints them for software.amazon.awssdk:{s3,s3-transfer-manager,sts}:2.35.4 and
+Hadoop depends on the whole AWS SDK, one jar of hundreds of megabytes. S3A loads only the modules listed here.
+`tools/pins.py --beside-spark` prints them for software.amazon.awssdk:{s3,s3-transfer-manager,sts}:2.35.4 and
 software.amazon.s3.analyticsaccelerator:analyticsaccelerator-s3:1.3.1, the versions that hadoop-aws 3.5.0 is built with.
 """
 
