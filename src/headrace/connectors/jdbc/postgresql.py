@@ -133,8 +133,8 @@ class PostgreSql(Dialect):
         return f"{self.fill(target, stage, tasks)} ON CONFLICT ({self.names(target.key)}) {action}"
 
     def fill(self, target: Target, stage: str, tasks: str) -> str:
-        # In the order of the index its pages are touched one after the other, which halves the time; by bytes texts are sorted quickly, and
-        # lie nearly as in it.
+        # Sorted by the key, the rows touch the index's pages one after the other, which halves the time; texts sort quickly by bytes, which
+        # is nearly the order of the index.
         order = ", ".join(self.quote(name) + (' COLLATE "C"' if name in target.texts else "") for name in target.key)
         return (
             f"INSERT INTO {self.quote(*target.place)} ({self.names(target.columns)}) SELECT {self.values(target)} FROM {stage} "
@@ -168,7 +168,7 @@ class PostgreSql(Dialect):
 
 
 def _numeric(kind: str, modifier: int) -> tuple[int | None, int | None]:
-    """Precision and scale out of the catalogue's number for both."""
+    """Precision and scale from the catalogue's number for both."""
     if kind != "numeric" or modifier < 0:
         return None, None
     return (modifier - 4) >> 16, (modifier - 4) & 0x7FF

@@ -12,7 +12,7 @@ from headrace.errors import HeadraceError
 from headrace.ports import Jar
 from headrace.schema import Type
 
-# SQLITE_OPEN_READWRITE, and not SQLITE_OPEN_CREATE: a file that was removed must not be made anew, empty.
+# SQLITE_OPEN_READWRITE without SQLITE_OPEN_CREATE: a removed file must not be created again, empty.
 _NO_NEW_FILE = "2"
 
 # Decimals are texts: as numbers they would be floats.
@@ -27,7 +27,7 @@ class Sqlite(Dialect):
     moment: ClassVar[str] = "text"
     wide: ClassVar[bool] = True
     row_id: ClassVar[str] = "rowid"
-    # The whole file is locked, from the beginning of a transaction on.
+    # A transaction locks the whole file from its beginning.
     locking: ClassVar[str] = ""
 
     def properties(self, user: str | None, password: str | None, wait: float) -> dict[str, str]:
@@ -37,7 +37,7 @@ class Sqlite(Dialect):
         return _TYPES.get(base(type), "text")
 
     def fits(self, type: Type, column: Column) -> bool:
-        """By the affinity of the column, which its type's name says: a value must not become another one on its way."""
+        """By the column's affinity, which depends on the name of its type: storing a value must not change it."""
         wanted, name = _TYPES.get(base(type), "text"), column.type.lower()
         if "int" in name:
             affinity = "integer"
