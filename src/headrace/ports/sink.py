@@ -26,13 +26,17 @@ REFUSED = ("dead_letter", "fail")
 class SinkTraits:
     """The properties of a sink that the analyses need.
 
-    `commit`: "transactional" (an epoch is there whole or not at all, and once), "idempotent" (writing it twice equals writing it once)
-    or "plain" (neither); `why` gives the reason. `accepts`: the modes it can be written with; `keyed`: those with a key. `placed`: it
-    commits task by task, so a replay has to bring each row to the same task; `batched`: batch by batch, each under a key of its own.
-    `replaces`: with mode "upsert" a row replaces the one under its key without a retraction of that row.
-    `visible`: the unit that a reader sees at once: an "epoch", the output of one "task", or a "row". `cleans`: in words, what it leaves in
-    its place and when that is removed. `marks`: it holds the identity of its last epoch (`Sink.mark`), so a restored checkpoint is
-    detected. `rewinds`: it can be brought back to an earlier epoch (`Sink.rewind`). `lasting`: the rows of earlier runs are still there.
+    * `commit`: "transactional" (an epoch is there whole or not at all, and once), "idempotent" (writing it twice equals writing it once) or
+      "plain" (neither); `why` gives the reason.
+    * `accepts`: the modes it can be written with; `keyed`: those with a key.
+    * `placed`: it commits task by task, so a replay has to bring each row to the same task.
+    * `batched`: it commits batch by batch, each under a key of its own.
+    * `replaces`: with mode "upsert" a row replaces the one under its key without a retraction of that row.
+    * `visible`: the unit that a reader sees at once: an "epoch", the output of one "task", or a "row".
+    * `cleans`: in words, what it leaves in its place, and when that is removed.
+    * `marks`: it holds the identity of its last epoch (`Sink.mark`), so a restored checkpoint is detected.
+    * `rewinds`: it can be brought back to an earlier epoch (`Sink.rewind`).
+    * `lasting`: the rows of earlier runs are still there.
     """
 
     commit: str
@@ -50,7 +54,7 @@ class SinkTraits:
 
     @property
     def repeatable(self) -> bool:
-        """Writing an epoch twice equals writing it once."""
+        """Whether writing an epoch twice equals writing it once."""
         return self.commit in ("transactional", "idempotent")
 
 
@@ -58,16 +62,19 @@ class SinkTraits:
 class SinkContext:
     """The context of a sink when it opens.
 
-    `checkpoint_id` stays the same over restarts; `fresh` asks the sink to delete what the same `job` wrote before, never what another one
-    wrote.
-    `query` is the query of the sink, whose epochs are counted from 0 on each checkpoint. `term` counts the starts of the
-    checkpoint: a writer with a smaller one is a process that has been replaced, and a sink that can detect it refuses it. `unfinished` is
-    the epoch that an interrupted run has left, which is repeated. With `mode` "changes" or "upsert" staged rows have one more value,
-    the last: how often the row is added, or retracted if negative. With "upsert" an epoch adds at most one row of a key, and retracts at
-    most one, which comes first; a sink that `replaces` gets a retraction only if no row replaces the retracted one.
-    `held` raises LEASE_LOST if another process has taken over. A sink that removes leftovers lists them first, then calls this: nothing
-    on the list belongs to a successor then, however late it is removed. `partitions`: how many tasks write an epoch of a sink that is
-    `placed`. `on_refused`: what becomes of rows that the sink cannot write. `shown`: the display name of the sink.
+    * `checkpoint_id` stays the same over restarts; `fresh` asks the sink to delete what the same `job` wrote before, never what another one
+      wrote.
+    * `query` is the query of the sink, whose epochs are counted from 0 on each checkpoint.
+    * `term` counts the starts of the checkpoint: a writer with a smaller one has been replaced, and a sink that can detect it refuses it.
+    * `unfinished` is the epoch that an interrupted run has left, which is repeated.
+    * `mode`: with "changes" or "upsert" staged rows have one more value, the last: how often the row is added, or retracted if negative.
+      With "upsert" an epoch adds at most one row of a key, and retracts at most one, which comes first; a sink that `replaces` gets a
+      retraction only if no row replaces the retracted one.
+    * `held` raises LEASE_LOST if another process has taken over. A sink that removes leftovers lists them first, then calls this: nothing
+      on the list belongs to a successor then, however late it is removed.
+    * `partitions`: how many tasks write an epoch of a sink that is `placed`.
+    * `on_refused`: the option for rows that the sink cannot write, one of `REFUSED`.
+    * `shown`: the display name of the sink.
     """
 
     job: str
@@ -241,7 +248,7 @@ class Sink(ABC):
         return None
 
     def contents(self, session: SparkSession, schema: Struct) -> Iterable[Sequence[Any]]:
-        """The current rows, in any order, as readers see them who do not know this sink's epochs. The sink need not be open."""
+        """The current rows, in any order, as readers see them that ignore this sink's epochs. The sink need not be open."""
         raise NotImplementedError(f"a {self.connector} sink does not tell what it holds")
 
     def discard(self) -> None:  # noqa: B027  # the place's folder is removed anyway

@@ -155,8 +155,8 @@ class Source(ABC):
         return None
 
     def beginning(self, session: SparkSession, place: Elsewhere, rows: int, epochs: int) -> Source | None:
-        """A bounded source of about so many first rows of this one, in about so many epochs, that a plan can store; it may keep them in the
-        place. None if there is no such source.
+        """A bounded source that a plan can store, of about the first `rows` rows of this one in about `epochs` epochs; it may keep them in
+        the place. None if there is no such source.
         """
         return None
 

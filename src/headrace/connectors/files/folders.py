@@ -78,7 +78,7 @@ READS_SUBFOLDERS = 'options={"recursiveFileLookup": "true"} reads subfolders, to
 
 
 def in_subfolders(path: str, options: Mapping[str, str]) -> str | None:
-    """The number of unread files, and the first subfolder that has some; None if there are none, or if manifests list the files to read."""
+    """The files in subfolders that are not read, in words; None if there are none, or if manifests list the files to read."""
     place = paths.local(path)
     files = [] if place is None or (place / CONTROL).is_dir() else paths.passed_over(path, options)
     if not files:

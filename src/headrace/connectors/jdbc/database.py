@@ -87,7 +87,7 @@ class Database:
         """Run an action, and again on a new connection after a transient problem, such as a server that is away or a conflict of
         transactions, for at most some seconds.
 
-        The action has to be idempotent: nobody knows whether a commit whose answer was lost took place.
+        The action has to be idempotent: a commit may have taken place although its answer was lost.
         """
         until: float | None = None
         wait = 0.05

@@ -64,10 +64,10 @@ class Ledger:
             self._own.empties(writers)
 
     def claim(self, *, made: bool, empty: Callable[[], None]) -> None:
-        """Take the table for this start, so that earlier starts are refused from now on. A table of another checkpoint of the job is
+        """Claim the table for this start, so that earlier starts are refused from now on. A table of another checkpoint of the job is
         refused; with `fresh` it is emptied, if the job `made` it and is its only writer.
 
-        Safe to repeat, since nobody knows whether a commit whose answer was lost took place.
+        Safe to repeat, since a commit may have taken place although its answer was lost.
         """
         self._take(made=made, empty=empty)
         # Two checkpoints that start at once do not see each other's rows before the commit. After it, at least one of them sees both.

@@ -55,6 +55,8 @@ _INDEX = 3072
 
 
 class MariaDb(Dialect):
+    """The dialect of MariaDB."""
+
     title: ClassVar[str] = "MariaDB"
     driver: ClassVar[str] = "org.mariadb.jdbc.Driver"
     jar: ClassVar[Jar] = Jar(

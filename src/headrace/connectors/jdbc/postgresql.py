@@ -52,6 +52,8 @@ _TEXT = {"text", "varchar", "bpchar", "citext", "name"}
 
 
 class PostgreSql(Dialect):
+    """The dialect of PostgreSQL."""
+
     title: ClassVar[str] = "PostgreSQL"
     driver: ClassVar[str] = "org.postgresql.Driver"
     jar: ClassVar[Jar] = Jar("org.postgresql:postgresql:42.7.14", "73914527305a40cce504b0d3d90b23caf565136912d607ae8ae7c5895512332c")

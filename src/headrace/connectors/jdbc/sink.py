@@ -178,7 +178,7 @@ class Sink(ports.Options, ports.Sink):
             raise missing(self.place)
 
     def _take(self) -> None:
-        """Create what is missing, and take the table for this start."""
+        """Create what is missing, and claim the table for this start."""
         context, ledger = self._context, self._ledger
         ledger.make()
         wrote = ledger.mark().epoch >= 0

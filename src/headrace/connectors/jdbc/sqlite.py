@@ -21,6 +21,8 @@ _TYPES |= {"float": "real", "double": "real", "binary": "blob"}
 
 
 class Sqlite(Dialect):
+    """The dialect of SQLite."""
+
     title: ClassVar[str] = "SQLite"
     driver: ClassVar[str] = "org.sqlite.JDBC"
     jar: ClassVar[Jar] = Jar("org.xerial:sqlite-jdbc:3.54.1.0", "f8dce420a6016278497f4f0560f65602b9db858de141b541cf91a4644ebe4639")

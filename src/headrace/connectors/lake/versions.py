@@ -22,8 +22,8 @@ GONE = "it was cleaned up before it was read: start over with fresh=True, and ke
 class Versions(ABC):
     """The log of a table at `path`.
 
-    A position is (version, file): the files of all earlier versions have been read, and so many of this one's. `whole`: the version is read
-    as a whole, not just its changes; `begin`: the start of reading. An epoch takes at most `limit` files, if given.
+    A position is (version, file): the files of all earlier versions have been read, and `file` files of this one. `whole`: the version is
+    read as a whole, not only its changes; `begin`: the start of reading. An epoch takes at most `limit` files, if given.
     """
 
     # Seconds between two looks at the log: a query asks a hundred times a second.

@@ -11,6 +11,8 @@ from headrace.ports.options import address, wrong
 
 @dataclass(frozen=True)
 class Address:
+    """A server, one of its databases, and whether TLS is used."""
+
     host: str
     port: int
     database: int

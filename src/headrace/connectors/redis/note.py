@@ -58,7 +58,7 @@ end
 return {'DONE'}
 """
 
-# Takes the keys for a start, if the note has not changed since it was read. KEYS: the note. ARGV: its id, term and sink as read; whether
+# Claims the keys for a start, if the note has not changed since it was read. KEYS: the note. ARGV: its id, term and sink as read; whether
 # the present keys have to be removed; then fields and values of the note.
 _CLAIM = """
 local note = redis.call('HMGET', KEYS[1], 'id', 'term', 'sink')
@@ -113,7 +113,7 @@ class Note:
         return self._own.empties(holders)
 
     def claim(self) -> bool:
-        """Take the keys for this start. Returns whether keys that another checkpoint of the job wrote remain to be removed, as with
+        """Claim the keys for this start. Returns whether keys that another checkpoint of the job wrote remain to be removed, as with
         `fresh`.
         """
         context, own = self._context, self._own
