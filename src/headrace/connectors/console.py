@@ -1,4 +1,4 @@
-"""The terminal: a table of the newest rows after each epoch that has some."""
+"""The terminal: a table of the newest rows after each epoch with rows."""
 
 from __future__ import annotations
 
@@ -64,5 +64,5 @@ class Sink(ports.Options, ports.Sink):
         with console.capture() as drawn:
             console.print(f"{escape(context.shown or context.name)}, epoch {epoch}{more}", soft_wrap=True, highlight=False)
             console.print(table)
-        # by Python's own print, which a line of progress on the same terminal makes room for
+        # Python's own print makes room for a progress line on the same terminal.
         print(drawn.get(), end="", flush=True)

@@ -77,7 +77,7 @@ class Sink(ports.Sink):
         return made
 
     def written_as(self, mode: str, schema: Struct) -> dict[str, Any]:
-        # That is the function's business.
+        # The function decides that.
         return {}
 
     def describe(self) -> str:
@@ -99,8 +99,8 @@ class Sink(ports.Sink):
         return {"kind": "files", "format": "parquet", "options": {}, "partition_by": [], "folder": folder}
 
     def recover(self) -> None:
-        # Staged rows of an epoch that was not committed come again; those of a committed one have done their work.
-        # What a larger term has staged is of a process that has taken over.
+        # Staged rows of an epoch that was not committed are written again; those of a committed one are done with.
+        # A folder with a larger term belongs to a process that has taken over.
         context = self._opened()
         for other in self._folder(context).parent.iterdir():
             if not other.name.isdigit() or int(other.name) < context.term:
@@ -110,7 +110,7 @@ class Sink(ports.Sink):
         context = self._opened()
         folder = self._folder(context)
         if staged.count:
-            # Names that begin with _ are hidden to Spark's listing, but not where each file is named.
+            # Spark's listing hides names that begin with _, but not files that are named one by one.
             files = [paths.escaped(folder / file["path"]) for file in staged.files]
             frame = context.session.read.schema(context.schema.ddl).parquet(*files)
             try:
@@ -136,12 +136,12 @@ class Sink(ports.Sink):
 
     @staticmethod
     def _folder(context: ports.SinkContext) -> Path:
-        # Each start has its own: one that was replaced and wakes up late clears away nothing of its successor's.
+        # One folder per start: a replaced process that wakes up late then removes nothing of its successor's.
         return context.checkpoint / "foreach_batch" / context.name / str(context.term)
 
 
 def _imported(place: str) -> Function:
-    """A function by the module and name that a plan stored."""
+    """A function, by the module and name that a plan stored."""
     module, _, name = place.partition(":")
     try:
         found: Any = importlib.import_module(module)
@@ -154,7 +154,7 @@ def _imported(place: str) -> Function:
             hint="run the Python file that has it, or put the function into a module that can be imported",
             cause=cause,
         ) from masked_problem(cause)
-    return found  # type: ignore[no-any-return]  # what a name stands for is known when it is called
+    return found  # type: ignore[no-any-return]  # its type is known only at run time
 
 
 def _remove(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Rows of this process: lists to read from, to write to, to look up in."""
+"""Rows of this process: lists to read from, write to and look up rows in."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Source(ports.Source):
         self.schema = schema_of(schema)
         if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
             raise wrong(f"read.memory: the rows cannot be {rows!r}", 'they are a list of tuples or dicts: [("a", 1), ("b", 2)]')
-        # In UTC for now: rows that do not fit are complained of here, at the user's line; the job's zone is known when it runs.
+        # In UTC for now: invalid rows raise here, at the user's line; the job's time zone is known only when it runs.
         self._given: list[Any] | None = list(rows)
         checked = rows_to_internal(self._given, self.schema, UTC, "the rows")
         self._digest = hashlib.sha256(repr((self.schema.ddl, checked)).encode()).hexdigest()
@@ -90,16 +90,16 @@ class Source(ports.Source):
         self.check()
         kernel = jvm(session).headrace.source
         name = context.name
-        # The same rows under the same name are the same board, so a job that starts again in this process goes on where it was.
+        # The same rows under the same name share a board, so a job that starts again in this process continues.
         board = f"{name}-{self._digest[:16]}-{hashlib.sha256(context.time_zone.encode()).hexdigest()[:4]}"
         with _filling:
-            # Boards live as long as the JVM, which outlives a session. One that is not filled was left by an attempt that failed.
+            # Boards live as long as the JVM, longer than a session. One that is not filled was left by a failed attempt.
             if not kernel.Board.filled(board):
                 kernel.Board.drop(board)
                 kernel.Board.create(board)
                 rows = rows_to_internal(self._given or (), self.schema, zone(context.time_zone), name)
                 for at in range(0, len(rows), _SLICE):
-                    # Protocol 2 is the one that the unpickler in Spark reads fastest and without surprises.
+                    # Spark's unpickler reads protocol 2 fastest and most reliably.
                     kernel.Board.append(board, name, bytearray(pickle.dumps(rows[at : at + _SLICE], 2)), self.schema.ddl)
                 kernel.Board.publish(board)
         frame = kernel.Memory.frame(java_session(session), board, name, self.schema.ddl)
@@ -160,7 +160,7 @@ class Sink(ports.Options, ports.Sink):
             self._epochs.pop(epoch, None)
 
     def rows(self) -> list[tuple[Any, ...]]:
-        """All rows that are there, in the order of their epochs."""
+        """All current rows, in the order of their epochs."""
         if self.key and self._context is not None:
             names = [name.lower() for name in self._context.schema.names]
             places = [names.index(name.lower()) for name in self.key]
@@ -172,12 +172,12 @@ class Sink(ports.Options, ports.Sink):
         ]
 
     def epochs(self) -> list[tuple[int, list[tuple[Any, ...]]]]:
-        """The rows that each epoch added, of those that added some."""
+        """The rows that each epoch added, for epochs that added some."""
         added = [(epoch, [row for row, weight in changes for _ in range(weight)]) for epoch, changes in sorted(self._epochs.items())]
         return [(epoch, rows) for epoch, rows in added if rows]
 
     def changes(self) -> list[tuple[int, str, tuple[Any, ...]]]:
-        """What each epoch changed: its number, "+" or "-", and the row, what goes before what comes."""
+        """The changes of each epoch: its number, "+" or "-", and the row; retractions come first."""
         return [
             (epoch, "+" if weight > 0 else "-", row)
             for epoch, changes in sorted(self._epochs.items())

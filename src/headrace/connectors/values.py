@@ -60,7 +60,7 @@ class Source(ports.Source):
 
     def scan(self, session: SparkSession, context: ports.SourceContext) -> tuple[DataFrame, dict[str, Any]]:
         kernel = jvm(session).headrace.source
-        # The same name in every process: offsets in a checkpoint are of this board.
+        # The same name in every process, because offsets in a checkpoint refer to this board.
         board = f"values-{self._digest}-{hashlib.sha256(context.time_zone.encode()).hexdigest()[:4]}"
         texts = json.dumps(self._rows)
         kernel.Board.fill(java_session(session), board, context.name, self.schema.ddl, texts, context.time_zone)

@@ -1,4 +1,4 @@
-"""A Delta table to look up in: read as a whole, and again when it has a newer version."""
+"""A Delta table to look up rows in: loaded as a whole, and again when it has a newer version."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class Lookup(ports.Options, ports.Lookup):
         return columns_of(table)
 
     def _refuse_others(self, columns: Struct) -> None:
-        """Complain of columns that the table does not have: what is not in its files would be null."""
+        """Raise unless the table has these columns and types: a column that is not in its files would be null."""
         there = {field.name: field.type for field in columns.fields}
         for field in self.schema.fields:
             known = there.get(field.name)

@@ -1,4 +1,4 @@
-"""The Delta sink: tasks write Parquet files where they are to stay, the driver commits those of an epoch in one transaction."""
+"""The Delta sink: tasks write Parquet files to their final place, and the driver commits those of an epoch in one transaction."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ class Sink(ports.Options, TableSink):
         )
 
     def _actions(self, files: Sequence[Mapping[str, Any]]) -> list[AddAction | RemoveAction]:
-        """The files of an epoch as the table's log takes them in."""
+        """The files of an epoch as actions for the table's log."""
         from concurrent.futures import ThreadPoolExecutor
 
         schema = self._context.schema
@@ -199,7 +199,7 @@ class Sink(ports.Options, TableSink):
 
 
 def _partition(text: str | None, kind: Type | None) -> str | None:
-    """A value in a folder's name as the log has it: a time with its zone, and no empty texts, which are null in Delta."""
+    """A folder's value as in the log: timestamps with a zone, and null for empty texts, as in Delta."""
     if text and kind is not None and kind.text in ("timestamp", "timestamp_ltz"):
         return text.replace(" ", "T") + "Z"
     return text or None

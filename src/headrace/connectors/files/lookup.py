@@ -1,4 +1,4 @@
-"""Files as a table to look up in: read as a whole, and again when that was too long ago."""
+"""Files as a table to look up rows in: loaded as a whole, and again when the table is too old."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Lookup(ports.Options, ports.Lookup):
         committed = self._committed(session)
         found: str | list[str] = paths.for_reader(self.path) if committed is None else committed
         if committed is not None:
-            # The folders between have the values of columns.
+            # The folders between hold the values of partition columns.
             reader = reader.option("basePath", paths.for_hadoop(self.path)[0])
         if self.format != "csv":
             return reader.schema(self.schema.ddl).load(found)
@@ -91,7 +91,7 @@ class Lookup(ports.Options, ports.Lookup):
         return reader.schema(self._in_order(reader.load(found).columns) if header else self.schema.ddl).load(found)
 
     def _committed(self, session: SparkSession) -> list[str] | None:
-        """Where a sink of ours wrote the folder, the files of complete epochs: others lie there as well."""
+        """The files of complete epochs if a files sink wrote the folder, which has other files, too; else None."""
         place = paths.local(self.path)
         if place is not None:
             return [paths.escaped(file) for file in committed_files(place)] if (place / CONTROL).is_dir() else None
@@ -101,7 +101,7 @@ class Lookup(ports.Options, ports.Lookup):
         return None if manifest.owner() is None else manifest.files()
 
     def _in_order(self, columns: list[str]) -> str:
-        """The columns of a header with the types that the schema gives them; what it does not name is read as text and left out."""
+        """The columns of a header with their types in the schema; others are read as text and dropped."""
         types = {field.name.lower(): field for field in self.schema.fields}
         return ", ".join(
             types[name.lower()].spelled(" ") if name.lower() in types else f"`{name.replace('`', '``')}` string" for name in columns

@@ -53,7 +53,7 @@ _OF_FINDING = (
     "infertimestamp",
     "samplingratio",
 )
-"""Options that say which files are read, or how columns are found; not what a row of them is."""
+"""Options that decide which files are read, or how columns are inferred; not how a row is read."""
 
 
 class Source(ports.Options, ports.Source):
@@ -109,7 +109,7 @@ class Source(ports.Options, ports.Source):
         return ports.SourceTraits(bounded=not self.follow, replayable=True, why="files are read again from where they lie", ordered=self.by)
 
     def read_as(self) -> dict[str, Any]:
-        # the format is none of them: files of another are other files
+        # without the format: files of another format are other files
         return {_ALIASES.get(name, name): value for name, value in self.reader_options.items() if name not in _OF_FINDING}
 
     def reads_from(self) -> str:
@@ -119,7 +119,7 @@ class Source(ports.Options, ports.Source):
     def repairs(self) -> ports.Lines:
         if self.format not in TEXTS:
             return ports.Lines("json")
-        # A repaired file is what an editor writes: lines of UTF-8.
+        # A repaired file is written by an editor: lines of UTF-8.
         plain = {name: value for name, value in self.reader_options.items() if name not in ("encoding", "charset", "linesep")}
         return ports.Lines(self.format, plain)
 
@@ -153,7 +153,7 @@ class Source(ports.Options, ports.Source):
         return subfolders_notice(self.path, self.reader_options)
 
     def _some_file(self, cure: str) -> None:
-        """Complain if there is no file to read now."""
+        """Raise if there is no file to read now."""
         local = paths.local(self.path)
         if local is None or self.follow or paths.listed(self.path, self.reader_options):
             return
@@ -216,7 +216,7 @@ class Source(ports.Options, ports.Source):
         if committed is not None and not self.follow:
             self._refuse_lost(session, context)
             options["files"] = json.dumps(committed)
-        # The kernel gives the frame its name in Spark's logs.
+        # The kernel sets the frame's name in Spark's logs.
         frame = session.readStream.format("headrace.source.Files").options(**options).load()
         return frame, {"kind": self.format, "options": self.reader_options} if lines else {"kind": "columns"}
 
@@ -267,7 +267,7 @@ class Source(ports.Options, ports.Source):
         return self.schema
 
     def _listed(self, session: SparkSession) -> list[str] | None:
-        """The files of complete epochs as Hadoop takes them, where a files sink wrote the folder, else None."""
+        """The files of complete epochs as Hadoop takes them, if a files sink wrote the folder, else None."""
         if paths.local(self.path) is not None:
             committed = self._committed()
             return None if committed is None else [paths.literal(file) for file in committed]
@@ -286,10 +286,10 @@ class Source(ports.Options, ports.Source):
         return None
 
     def _refuse_lost(self, session: SparkSession, context: ports.SourceContext) -> None:
-        """Complain of files that count, are gone and were not read: their rows would be missing without a word."""
+        """Raise if committed files that were not read are missing: their rows would be lost silently."""
         lost: list[Any] = list(self._manifest(session).lost())
         if self.broken_files == "skip":
-            # One that is cut off is a dead letter; of one that is gone nothing can be told.
+            # A truncated file becomes a dead letter; a missing one would leave no trace.
             lost = [file for file in lost if not (isinstance(file, Path) and file.exists())]
         if lost:
             read = read_before(context.checkpoint)
@@ -301,6 +301,6 @@ class Source(ports.Options, ports.Source):
         return RemoteManifest(session, self.path) if local is None else Manifest(local)
 
     def _committed(self) -> list[Path] | None:
-        """The files of complete epochs where a files sink wrote the folder, else None."""
+        """The files of complete epochs, if a files sink wrote the local folder, else None."""
         local = paths.local(self.path)
         return committed_files(local) if local is not None and (local / CONTROL).is_dir() else None

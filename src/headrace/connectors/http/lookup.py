@@ -1,4 +1,4 @@
-"""Rows of a service that is asked over HTTP."""
+"""Rows of a service, looked up over HTTP."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Lookup(ports.Options, ports.Lookup):
         self._check_columns()
 
     def _named(self, key: str | Sequence[str] | None) -> tuple[str, ...]:
-        """The columns by which rows are found, as the user names them."""
+        """The key columns, as the user spells them."""
         places = tuple(dict.fromkeys(_PLACE.findall(self.url)))
         if self.method == "GET":
             if not places:
@@ -128,7 +128,7 @@ class Lookup(ports.Options, ports.Lookup):
         return self.url.partition("?")[0]
 
     def options(self) -> dict[str, Any]:
-        # With GET the address says what the key is.
+        # With GET the address determines the key.
         return {name: value for name, value in super().options().items() if name != "key" or self.method == "POST"}
 
     def describe(self) -> str:
@@ -147,7 +147,7 @@ class Lookup(ports.Options, ports.Lookup):
         return {"class": "headrace.connectors.http.HttpLookup", "options": options}
 
     def _spelled(self) -> str:
-        """The address with its places as the schema spells the columns."""
+        """The address with its placeholders as the schema spells the columns."""
         names = {name.lower(): name for name in self.key}
         return _PLACE.sub(lambda found: f"{{{names[found[1].lower()]}}}", self.url)
 

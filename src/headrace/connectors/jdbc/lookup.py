@@ -1,4 +1,4 @@
-"""Rows of tables of databases, to be looked up in."""
+"""Tables of databases to look up rows in."""
 
 from __future__ import annotations
 

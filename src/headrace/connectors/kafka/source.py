@@ -45,7 +45,7 @@ _LINES = {
     "protobuf": "headrace.kafka.ProtobufLines",
 }
 _ALONE = {"avro": "headrace.kafka.AvroFileLines", "protobuf": "headrace.kafka.MessageLines"}
-"""Those whose records have no number of a schema in front of them."""
+"""The formats whose records do not begin with the number of a schema."""
 
 
 class Source(SourceOptions, ports.Source):
@@ -76,7 +76,7 @@ class Source(SourceOptions, ports.Source):
             why="records are read again from their offsets, as long as the topic keeps them",
             ordered="offset",
             changes="changes" if self.deletes else "append",
-            # Behind a gap the partitions that are left have other tasks than before.
+            # After a gap, the remaining partitions are read by other tasks than before.
             placed=self.on_gap == "fail",
         )
 
@@ -124,7 +124,7 @@ class Source(SourceOptions, ports.Source):
         return f"kafka {self.topics} ({self.value}{', to the end of now' if self.end else ''})"
 
     def feed(self, format: str | None, key: tuple[str, ...]) -> None:
-        # A change of a database that deletes a row is followed by a record without a value, which lets Kafka forget the key.
+        # Debezium follows a deletion with a record without a value, so that Kafka can drop the key.
         if format == "debezium":
             self.tombstones = "skip"
         elif format == "upsert" and (self.value == "json" or self.registry is not None):
@@ -141,7 +141,7 @@ class Source(SourceOptions, ports.Source):
         return self.schema
 
     def _described(self, session: SparkSession) -> str | None:
-        """The columns of the newest schema of the first topic, or of the message in the file."""
+        """The columns of the first topic's newest schema, or of the message in the file."""
         if self.registry is None or not self.topics.names:
             if self.descriptor is None:
                 return None
@@ -157,7 +157,7 @@ class Source(SourceOptions, ports.Source):
         return avro_columns(latest.id, self.reader)
 
     def _messages(self, id: int | None = None) -> dict[str, str]:
-        """Where the kernel finds the message: behind a number in the registry, or in the file."""
+        """The place of the message's schema for the kernel: a number in the registry, or the file."""
         message = {"message": self.message or ""}
         if self.registry is not None:
             return {**message, **self.registry.kernel(), "id": str(id)}
@@ -214,7 +214,7 @@ class Source(SourceOptions, ports.Source):
     def beginning(self, session: SparkSession, place: ports.Elsewhere, rows: int, epochs: int) -> Source:
         first = look(self.cluster, self.topics).partitions
         waiting = sum(end - begin for of in first.values() for begin, end in of.values())
-        # Of each partition its part, rounded up.
+        # The share of each partition, rounded up.
         until = {
             topic: {str(one): min(end, begin - (begin - end) * rows // max(1, waiting)) for one, (begin, end) in of.items()}
             for topic, of in first.items()
@@ -230,7 +230,7 @@ class Source(SourceOptions, ports.Source):
         return self.schema
 
     def _frame(self, read: DataFrame) -> DataFrame:
-        """The records as the kernel reads them."""
+        """The records in the form that the kernel reads."""
         value = "make_valid_utf8(CAST(value AS string))" if self.value == "text" else "value"
         found = [f"{value} AS value", "concat(topic, '-', partition) AS _file", "offset AS _position", *beside(self.metadata)]
         if self.deletes and self.schema is not None:
@@ -244,7 +244,7 @@ class Source(SourceOptions, ports.Source):
         if self.value in ("text", "raw") and self.tombstones != "skip":
             problems.append("WHEN value IS NULL THEN 'no text: the value is null'")
         if self.on_gap == "skip":
-            # A row of this type of timestamp tells of a gap.
+            # This timestamp type marks a row about a gap.
             problems.insert(0, "WHEN timestampType = -2 THEN CAST(value AS string)")
         if problems:
             found.append(f"CASE {' '.join(problems)} END AS _problem")

@@ -1,4 +1,4 @@
-"""Rows under keys of Redis, to be looked up in."""
+"""Rows under keys of Redis to look up."""
 
 from __future__ import annotations
 
