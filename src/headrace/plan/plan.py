@@ -1,4 +1,4 @@
-"""Plan: the product of all front ends, and all that later stages read."""
+"""Plan: the product of all front ends, and the input of all later stages."""
 
 from __future__ import annotations
 
