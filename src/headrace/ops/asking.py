@@ -1,4 +1,4 @@
-"""How a table outside is asked: said of the table, or of one lookup in it."""
+"""How an outside table is asked: options of the table, or of one lookup in it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from headrace.schema import milliseconds
 
 @dataclass(frozen=True)
 class Asking:
-    """How long an answer is kept, of how many keys, how many keys a request has, how many are under way, how long one is made again. None:
-    that is not said.
+    """How long an answer is kept, for how many keys, the keys per request, the requests at once, and how long a request is retried.
+
+    None: not given.
     """
 
     cache_ms: int | None = None
@@ -23,7 +24,7 @@ class Asking:
     retry_ms: int | None = None
 
     def over(self, other: Asking) -> Asking:
-        """What is said here, else there.
+        """Return these options, with the other's in place of those that are not given.
 
         >>> Asking(batch=5).over(Asking(batch=7, cache_ms=1000))
         Asking(cache_ms=1000, cache_keys=None, batch=5, in_flight=None, retry_ms=None)
@@ -33,7 +34,7 @@ class Asking:
 
 
 UNSAID = Asking()
-"""Nothing is said."""
+"""No option is given."""
 
 
 def asking(
@@ -43,7 +44,7 @@ def asking(
     in_flight: int | None = None,
     retry: str | timedelta | None = None,
 ) -> Asking:
-    """How a table is asked, as a user says it."""
+    """Return the options that a user gives."""
     for option, value in (("cache_keys", cache_keys), ("batch", batch), ("in_flight", in_flight)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
             raise PlanError("BAD_LOOKUP", f"{option} of lookup cannot be {value!r}", hint="it is a whole number from 1 on", site=here())
@@ -57,7 +58,7 @@ def asking(
 
 
 def checked(name: str, table: Lookup, said: Asking) -> Asking:
-    """What is said of a table that can be asked so."""
+    """Return the options if the table can be asked so, else raise."""
     if said.cache_ms is not None and table.traits.whole:
         hint = 'say how old it may get where it is made: hr.lookup.files(..., refresh="5 minutes")'
         raise PlanError("BAD_LOOKUP", f"{name} is loaded as a whole, so there are no answers to be kept", hint=hint, site=here())

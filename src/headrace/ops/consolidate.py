@@ -13,12 +13,12 @@ from headrace.plan import Fact, Node, node
 
 @dataclass(frozen=True, kw_only=True)
 class ConsolidateText(RelationText):
-    """Nothing but the rows."""
+    """Only the rows: the operator has no expressions."""
 
 
 @node("consolidate")
 class Consolidate(NetRows):
-    """What an epoch changes in all: a row that is added and taken away in it does not appear. It keeps nothing.
+    """The net changes of an epoch: a row that is inserted and retracted in it does not appear. No state is kept.
 
     epoch 1: +(a, 1) +(b, 2) -(a, 1)   ->   +(b, 2)
     """

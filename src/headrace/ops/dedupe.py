@@ -24,7 +24,7 @@ _TURNED = {"asc": "desc", "desc": "asc", "first": "last", "last": "first"}
 
 
 class Dedupe(Program):
-    """The first row of a key; for a time from that row on no other."""
+    """A program that passes the first row of a key and drops the others, until it forgets the key."""
 
     def __init__(self, within: str | timedelta) -> None:
         self.seen = Value("boolean", expires=within)
@@ -36,7 +36,7 @@ class Dedupe(Program):
 
 
 def dedupe(input: Node, on: Any, keep: str, by: Any, expires: Duration, alias: str | None) -> Top:
-    """The first row of each key, or the last: by event time, where no order is given."""
+    """Return the first row of each key, or the last: by event time, if no order is given."""
     _known(keep)
     time = event_time(input)
     if by is None and time is None and keep == "last":
@@ -51,7 +51,7 @@ def dedupe(input: Node, on: Any, keep: str, by: Any, expires: Duration, alias: s
 
 
 def for_a_while(input: Node, keep: str, by: Any, within: str | timedelta, expires: Duration) -> tuple[Dedupe, str]:
-    """The program that passes the first row of a key by event time and forgets it a while later, and the column of that time."""
+    """Return the program that passes the first row of a key by event time and later forgets the key, and the column of that time."""
     if expires is not None:
         hint = "leave one of them out: within is from the first row on, expires from the last"
         raise PlanError("BAD_EXPIRY", "dedupe was given both within and expires", hint=hint, site=here())
@@ -67,7 +67,7 @@ def for_a_while(input: Node, keep: str, by: Any, within: str | timedelta, expire
 
 
 def forgets_keys_after(node: Stateful) -> int | None:
-    """Of what `dedupe` makes with `within=`, that time in milliseconds; None for all else."""
+    """Return the `within` of a node made by `dedupe`, in milliseconds; None for any other node."""
     if node.program_class != Dedupe.__name__ or [cell.name for cell in node.cells] != ["seen"]:
         return None
     return node.cells[0].expires_ms if node.columns == node.inputs[0].columns else None

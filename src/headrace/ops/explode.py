@@ -22,8 +22,8 @@ from headrace.syntax import plain_name, quote
 class Explode(Repeating):
     """A row for each item of an array (or key and value of a map), the other columns repeated.
 
-    Without `as_` the item takes the place of the array. With `as_` it is a new column after the others; a map needs two names.
-    With `outer` a row without items is kept, its item null.
+    Without `as_` the item replaces the array. With `as_` it is a new column after the others; a map needs two names. With `outer`, a row
+    without items is kept, with a null item.
 
     >>> import headrace as hr
     >>> baskets = hr.read.memory([("a", ["tea", "jam"])], "card string, goods array<string>", name="baskets")
@@ -86,7 +86,7 @@ def explode(input: Node, column: Any, as_: Any = None, outer: bool = False, alia
         hint = 'name its items: as_="item", or as_=("key", "value") for a map'
         raise PlanError("UNNAMED_COLUMN", f"`{expression.text}` is no column that its items could replace", hint=hint, site=here())
     replaced = next(name for name in input.columns if name.lower() == str(named).lower())
-    # A name that no column has, so that the item and the array can stand side by side for a moment.
+    # A name that no column has, as between the two steps a row has both the item and the array.
     item = "item"
     while item.lower() in {name.lower() for name in input.columns}:
         item += "_"

@@ -20,7 +20,7 @@ from headrace.plan import Node, Where, node
 
 @node("filter")
 class Filter(Selective):
-    """The rows for which every condition is true; rows for which one is false or null go nowhere. `by` is the verb that the user wrote.
+    """The rows for which every condition is true; rows for which one is false or null are dropped. `by` is the verb that the user wrote.
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([("a", 1), ("b", 900)], "card string, amount int", name="charges")
@@ -50,7 +50,7 @@ class Filter(Selective):
 
 
 def filters_of(nodes: Iterable[Node]) -> tuple[Filter, ...]:
-    """The filters among some nodes."""
+    """Return the filters among some nodes."""
     return tuple(node for node in nodes if isinstance(node, Filter))
 
 

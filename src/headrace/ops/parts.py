@@ -1,4 +1,4 @@
-"""What the check and the kernel read of operators: what all of them share. What an operator has of its own stands in its file."""
+"""The parts of documents that operators share, as the check and the kernel read them. Parts of a single operator are in its file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headrace.program.traced import TracedCell, TracedHandler
 
 
 class RelationText(OneOf):
-    """What the check and the kernel read of one operator of queries: its texts, without types and routes."""
+    """What the check and the kernel read of one query operator: its expressions, without types and routes."""
 
 
 class EndingText(OneOf):
@@ -22,9 +22,9 @@ class EndingText(OneOf):
 
 @dataclass(frozen=True, kw_only=True)
 class ClosesText(EndingText):
-    """Groups close at a time, which `closes` computes from the key; `emit` says when their result is sent: as it changes, early or once.
+    """Groups close at the time `closes`, an expression over the key; `emit` is when their result is sent: "changes", "early" or "close".
 
-    `early_ms`: what has changed is sent at multiples of that until the time `ends`. `by` is the clock; left out it is the watermark.
+    `early_ms`: changes are sent at multiples of it until the time `ends`. `by` is the clock, by default the watermark.
     """
 
     closes: str
@@ -37,7 +37,7 @@ class ClosesText(EndingText):
 
 @dataclass(frozen=True, kw_only=True)
 class ExpiresText(EndingText):
-    """Groups are forgotten when no row has come for so long."""
+    """Groups are forgotten after a time without rows."""
 
     expires_us: int
     late: Mapping[str, Int]
@@ -45,9 +45,9 @@ class ExpiresText(EndingText):
 
 @dataclass(frozen=True, kw_only=True)
 class IntervalText(Part):
-    """Which rows of a join are near enough to meet, and how long they are kept; where there are two numbers, the left side's comes first.
+    """Which rows of a join are close enough to match, and how long they are kept; of two numbers, the left side's comes first.
 
-    `times` are the columns with the times. A null says that there is no bound, or that a row is kept for ever.
+    `times` are the columns with the times. A null means no bound, or that a row is kept forever.
     """
 
     times: tuple[str, str]
@@ -59,7 +59,7 @@ class IntervalText(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class NearText(EndingText):
-    """The rows of a join end one by one, when they can meet no other; `emit` says when a row is sent that meets none."""
+    """The rows of a join end one by one, when they can match no other; `emit` is when a row without a match is sent."""
 
     interval: IntervalText
     late: Mapping[str, Int]
@@ -68,7 +68,7 @@ class NearText(EndingText):
 
 @dataclass(frozen=True, kw_only=True)
 class TimingText(Part):
-    """The clock of an operator that judges rows by itself, how late they may be, and whether any may."""
+    """The clock of an operator that detects late rows itself, how late rows may be, and whether any may be late."""
 
     clock: str
     lateness_ms: int | None = None
@@ -77,7 +77,7 @@ class TimingText(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class AskedSteps(Part):
-    """Steps that are checked, over the columns of a node."""
+    """Steps to check, over the columns of a node."""
 
     id: str
     site: str | None
@@ -87,7 +87,7 @@ class AskedSteps(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class AskedRelation(Part):
-    """An operator of queries that is checked, over the columns of its inputs; `relation` is its name."""
+    """A query operator to check, over the columns of its inputs; `relation` is its kind."""
 
     id: str
     site: str | None
@@ -98,7 +98,7 @@ class AskedRelation(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class AskedLookup(Part):
-    """A lookup that is checked: both texts of each key, the columns of the table, and those that it gives, by their names in the result."""
+    """A lookup to check: both expressions of each key, the columns of the table, and those that it gives, by their names in the result."""
 
     id: str
     site: str | None
@@ -111,7 +111,7 @@ class AskedLookup(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class AskedInput(Part):
-    """An input of a program that is checked: the rows of a node, by a key."""
+    """An input of a program to check: the rows of a node, by a key."""
 
     name: str
     side: Int
@@ -122,7 +122,7 @@ class AskedInput(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class AskedOutput(Part):
-    """An output of a program that is checked; `time` is the column that is event time in it."""
+    """An output of a program to check; `time` is the column that is event time in it."""
 
     name: str
     time: str | None
@@ -130,7 +130,7 @@ class AskedOutput(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class AskedProgram(Part):
-    """A program that is checked."""
+    """A program to check."""
 
     name: str
     site: str | None
@@ -147,8 +147,8 @@ class AskedProgram(Part):
 class RouteText(Part):
     """Where rows go: to one `side` of the operator, lookup or sink `to`, by its `delivery`; `steps` are done on the way.
 
-    Only routes to operators and lookups say how many `shards` there are, the schema of their key and whether equal rows may become one;
-    `rank` orders the routes of one inlet that takes rows as they come.
+    Only routes to operators and lookups have `shards`, the schema of their key, and `combines`: whether equal rows may be combined. `rank`
+    orders the routes of one inlet that takes rows as they come.
     """
 
     to: Int
@@ -167,7 +167,7 @@ class RouteText(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class OutputText(Part):
-    """An output of an operator or a lookup; `time` is the column that is event time behind it."""
+    """An output of an operator or a lookup; `time` is the column that is event time downstream."""
 
     name: str
     schema: Columns
@@ -194,7 +194,7 @@ class OperatorText(OneOf):
 
 @dataclass(frozen=True, kw_only=True)
 class RelationalText(OperatorText):
-    """An operator of queries: what it says of itself, what ends its groups, and its time. `append`: rows are only ever added to it."""
+    """A query operator: its own part, what ends its groups, and its timing. `append`: rows are only inserted into its inputs."""
 
     op: Int
     name: str
@@ -211,7 +211,7 @@ class RelationalText(OperatorText):
 
 @dataclass(frozen=True, kw_only=True)
 class KeptCellText(Part):
-    """A cell as it is stored: `type` is that of its values, or the columns that are added to an aggregate, `key` that of a map's keys."""
+    """A cell as it is stored: `type` is that of its values, or the columns added to an aggregate; `key` is that of a map's keys."""
 
     id: Int
     name: str
@@ -232,7 +232,7 @@ class CellText(KeptCellText):
 
 @dataclass(frozen=True, kw_only=True)
 class OldLayoutText(Part):
-    """How the cells lay in an earlier version."""
+    """The cells of an earlier version."""
 
     number: Int
     cells: tuple[KeptCellText, ...]
@@ -248,7 +248,7 @@ class LayoutText(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class ProgramText(OperatorText):
-    """A state program: `order` in which it takes rows, the `clock` of its timers, and what its handlers do."""
+    """A state program: the `order` in which it takes rows, the `clock` of its timers, and its handlers."""
 
     kind_name = "program"
 
@@ -269,9 +269,9 @@ class ProgramText(OperatorText):
 
 @dataclass(frozen=True, kw_only=True)
 class Frame:
-    """What a query document says of every operator with state; the operator itself says the rest.
+    """What a query document has of every stateful operator; the operator adds the rest.
 
-    `ending` is what ends its groups, None where they never do; `cells` and `layout` are those of its author.
+    `ending` is what ends its groups, None if they never do; `cells` and `layout` are those of its author.
     """
 
     op: int

@@ -21,21 +21,21 @@ _LEFT, _RIGHT, _COPY = "_left", "_right", "_copy"
 
 
 def intersect(left: Node, right: Node, all: bool) -> Node:
-    """The rows that both have; with `all` each as often as the one that has it less often."""
+    """Return the rows that both have; with `all`, each as often as the side that has it less often."""
     if flag("intersect", "all", all):
         return _repeated(left, right, "intersect", "{left} > 0 AND {right} > 0", "least({left}, {right})")
     return distinct(_meeting(left, right, "semi", "intersect"))
 
 
 def subtract(left: Node, right: Node, all: bool) -> Node:
-    """The rows of the first that the second has not; with `all` each as many times more often as the first has it."""
+    """Return the rows of the first that the second does not have; with `all`, each as many times as the first has it more often."""
     if flag("subtract", "all", all):
         return _repeated(left, right, "subtract", "{left} > {right}", "{left} - {right}")
     return distinct(_meeting(left, right, "anti", "subtract"))
 
 
 def _meeting(left: Node, right: Node, how: str, verb: str) -> Join:
-    union([left, right])  # refuses other columns
+    union([left, right])  # raises if the columns differ
     theirs = {name.lower(): name for name in right.columns}
     moved = Project(right, verb, tuple((f"{name}_right", quote(theirs[name.lower()])) for name in left.columns), site=here())
     keys = tuple((quote(name), quote(f"{name}_right")) for name in left.columns)
@@ -43,7 +43,7 @@ def _meeting(left: Node, right: Node, how: str, verb: str) -> Join:
 
 
 def _repeated(left: Node, right: Node, verb: str, condition: str, times: str) -> Node:
-    """Each row so often, by how often either side has it; `{left}` and `{right}` in the texts."""
+    """Return each row `times` times, by how often either side has it: `{left}` and `{right}` in the texts."""
     one, other, copy = (free(name, left.columns) for name in (_LEFT, _RIGHT, _COPY))
     counts = {"left": one, "right": other}
     both = union([_counted(left, verb, {one: 1, other: 0}), _counted(right, verb, {one: 0, other: 1})])

@@ -85,7 +85,7 @@ lookup = Tables()
 
 
 def table_of(given: Any) -> Table:
-    """What a verb was given, if it is a table."""
+    """Return the argument of a verb if it is a table, else raise."""
     if isinstance(given, Table):
         return given
     hint = 'orders.lookup(hr.lookup.redis("redis://localhost", ...), on="customer"); of a stream use join or join_asof'

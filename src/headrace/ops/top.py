@@ -28,7 +28,7 @@ TIES = ("row_number", "rank", "dense_rank")
 
 @dataclass(frozen=True, kw_only=True)
 class TopText(RelationText):
-    """The texts of the partition and its order, and which rows count; `count` is null where all do behind the offset."""
+    """The expressions of the partition and its order, and which rows count; `count` is null if all rows after the offset do."""
 
     per: tuple[str, ...]
     order: tuple[Ordering, ...]
@@ -39,11 +39,11 @@ class TopText(RelationText):
 
 @node("top")
 class Top(Partitioned):
-    """The `count` first rows of each partition behind `offset` others, in an order whose ties are settled by all columns, nulls first.
+    """The `count` first rows of each partition after `offset` others, in an order whose ties are broken by all columns, nulls first.
 
     Law: after every epoch it is `ties() OVER (PARTITION BY per ORDER BY order) <= count` of the input so far. `ties` is `row_number`, or
-    without an offset also `rank`, which lets in all rows that tie with the last one, and `dense_rank`, which lets in the rows of the first
-    `count` values of the order. `expires_ms`: after how long without rows a partition is forgotten.
+    without an offset also `rank`, with all rows that tie with the last one, and `dense_rank`, with the rows of the first `count` values of
+    the order. `expires_ms` is the time without rows after which a partition is forgotten.
 
     >>> import headrace as hr
     >>> sales = hr.read.memory([("a", 5), ("a", 7)], "shop string, amount int", name="sales")

@@ -1,4 +1,4 @@
-"""Windows of time: which ones a row falls into, and what becomes of what is computed of each."""
+"""Windows of time: those of a row, and when results of each are sent."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ START, END, TIME = "window_start", "window_end", "window_time"
 COLUMNS = (START, END, TIME)
 
 NULL_TIME = "NULL_TIME: the event time is null"
-"""Why a row is in no window, and in no session."""
+"""Why a row is in no window and in no session."""
 
 
 class Windowing(ABC):
-    """What `.window(...)` is given: windows of some kind over a column of time."""
+    """The argument of `.window(...)`: windows of some kind over a column of time."""
 
     @abstractmethod
     def over(self, input: Node, emit: str, early: str | timedelta | None, lateness: str | timedelta, alias: str | None) -> Node:
-        """The rows of a node with their windows."""
+        """Return the rows of a node with their windows."""
 
 
 @dataclass(frozen=True)
 class Window(Windowing):
-    """A kind of windows over a column of time, made by `hr.tumble`, `hr.hop` and `hr.cumulate`; all in microseconds."""
+    """Windows of a kind over a column of time, made by `hr.tumble`, `hr.hop` and `hr.cumulate`; sizes are in microseconds."""
 
     kind: str
     time: Any
@@ -55,11 +55,12 @@ class Window(Windowing):
 
 @node("windows")
 class Windows(Repeating):
-    """A row for each window that the time of a row falls into, with the window's start, end and time behind the other columns.
+    """A row for each window that contains a row's time, with the window's start, end and time after the other columns.
 
     The end is not part of the window; its time is the last millisecond before it. A row without a time is a dead letter.
-    `emit`: what is computed of a window is sent as it changes, or once, when the window closes; it closes `lateness_ms` after its end.
-    With `early_ms` what has changed is also sent whenever the watermark passes a multiple of that, and from the window's end on at once.
+
+    `emit`: results of a window are sent at each change, or once, when the window closes, `lateness_ms` after its end. With `early_ms`,
+    changes are also sent when the clock passes a multiple of it, and from the window's end on at once.
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([], "card string, ts timestamp", name="charges").watermark("ts", "5 minutes")
@@ -133,7 +134,7 @@ class Windows(Repeating):
 
 
 def no_time(node: Node, what: str, time: str) -> PlanError:
-    """The error for windows and sessions whose time is no event time, where what comes of them is sent when they close."""
+    """Return the error for windows and sessions with `emit="close"` whose time is not event time."""
     return PlanError(
         "NO_WATERMARK",
         f"{label(node)} sends {what} when it closes, and `{time}` is not event time there, so none ever does",
@@ -167,7 +168,7 @@ def cumulate(time: Any, size: str | timedelta, step: str | timedelta, *, offset:
 
 
 def between(early: str | timedelta, emit: str) -> int:
-    """How many milliseconds lie between two early results."""
+    """Return the interval between two early results, in milliseconds."""
     if emit != CLOSE:
         message = f"window: early={early!r} has no meaning with emit={emit!r}, which sends each change at once"
         hint = 'leave early out, or hold what changes between: emit="close", early="1 minute"'
@@ -179,7 +180,7 @@ def between(early: str | timedelta, emit: str) -> int:
 
 
 def when_sent(emit: str, lateness: str | timedelta) -> int:
-    """The lateness in milliseconds."""
+    """Return the lateness in milliseconds; raises for an unknown `emit`."""
     if emit not in (CHANGES, CLOSE):
         raise PlanError("BAD_INPUT", f"window: emit cannot be {emit!r}", hint='it is "changes" or "close"', site=here())
     return milliseconds(lateness, "the lateness")
@@ -262,7 +263,7 @@ def _windowing(window: Any) -> Windowing:
 
 
 def of_kind(kind: str, time: str, options: Mapping[str, Any]) -> Windowing:
-    """Windows of a kind by its name."""
+    """Return windows of a kind by its name."""
     if kind not in KINDS:
         *names, last = KINDS
         hint = f"the kinds are {', '.join(names)} and {last}: `window: {{kind: tumble, time: ts, size: 10 seconds}}`"
@@ -281,4 +282,4 @@ KINDS: dict[str, tuple[Callable[..., Windowing], tuple[str, ...], tuple[str, ...
     "hop": (hop, ("size", "step"), ("offset",)),
     "cumulate": (cumulate, ("size", "step"), ("offset",)),
 }
-"""The kinds of windows in files: how they are made, what they need beside the time, and what they may have."""
+"""The kinds of windows in files: their functions, the options that they need beside the time, and those that they may have."""

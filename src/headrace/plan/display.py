@@ -35,7 +35,7 @@ class DisplayNames:
         self.names = dict(names)
         self._stored = {shown: name for name, shown in self.names.items()}
         other = sorted((name for name, shown in self.names.items() if name != shown), key=len, reverse=True)
-        # not within a path or a longer name; in Python code, only before `.output(`
+        # not within a path or a longer name; of calls in a line of Python, only before `.output(`
         self._pattern = re.compile(rf"(?<![\w./-])(?:{'|'.join(map(re.escape, other))})(?![\w(-]|\.(?!output\()\w)") if other else None
 
     @classmethod

@@ -74,8 +74,8 @@ object WatermarkText {
 
 /** Where rows go: to one `side` of the operator, lookup or sink `to`, by its `delivery`; `steps` are done on the way.
   *
-  * Only routes to operators and lookups say how many `shards` there are, the schema of their key and whether equal rows may become one;
-  * `rank` orders the routes of one inlet that takes rows as they come.
+  * Only routes to operators and lookups have `shards`, the schema of their key, and `combines`: whether equal rows may be combined. `rank`
+  * orders the routes of one inlet that takes rows as they come.
   */
 final case class RouteText(
     to: Int,
@@ -174,7 +174,7 @@ object TracedHandlerText {
   implicit val reader: Reader[TracedHandlerText] = Reader.of("TracedHandlerText")(of)
 }
 
-/** An output of an operator or a lookup; `time` is the column that is event time behind it. */
+/** An output of an operator or a lookup; `time` is the column that is event time downstream. */
 final case class OutputText(name: String, schema: StructType, time: Option[String], routes: Seq[RouteText])
 
 object OutputText {
@@ -194,7 +194,7 @@ object LayoutText {
   implicit val reader: Reader[LayoutText] = Reader.of("LayoutText")(of)
 }
 
-/** How the cells lay in an earlier version. */
+/** The cells of an earlier version. */
 final case class OldLayoutText(number: Int, cells: Seq[KeptCellText])
 
 object OldLayoutText {
@@ -202,7 +202,7 @@ object OldLayoutText {
   implicit val reader: Reader[OldLayoutText] = Reader.of("OldLayoutText")(of)
 }
 
-/** A cell as it is stored: `type` is that of its values, or the columns that are added to an aggregate, `key` that of a map's keys. */
+/** A cell as it is stored: `type` is that of its values, or the columns added to an aggregate; `key` is that of a map's keys. */
 final case class KeptCellText(
     id: Int,
     name: String,
@@ -226,9 +226,9 @@ object KeptCellText {
   implicit val reader: Reader[KeptCellText] = Reader.of("KeptCellText")(of)
 }
 
-/** Which rows of a join are near enough to meet, and how long they are kept; where there are two numbers, the left side's comes first.
+/** Which rows of a join are close enough to match, and how long they are kept; of two numbers, the left side's comes first.
   *
-  * `times` are the columns with the times. A null says that there is no bound, or that a row is kept for ever.
+  * `times` are the columns with the times. A null means no bound, or that a row is kept forever.
   */
 final case class IntervalText(
     times: (String, String),
@@ -247,7 +247,7 @@ object IntervalText {
   implicit val reader: Reader[IntervalText] = Reader.of("IntervalText")(of)
 }
 
-/** The clock of an operator that judges rows by itself, how late they may be, and whether any may. */
+/** The clock of an operator that detects late rows itself, how late rows may be, and whether any may be late. */
 final case class TimingText(clock: String, latenessMs: Option[Long], judged: Boolean)
 
 object TimingText {

@@ -23,7 +23,7 @@ object OperatorText {
   implicit val reader: Reader[OperatorText] = Reader.of("OperatorText")(of(_: Fields))
 }
 
-/** A state program: `order` in which it takes rows, the `clock` of its timers, and what its handlers do. */
+/** A state program: the `order` in which it takes rows, the `clock` of its timers, and its handlers. */
 final case class ProgramText(
     name: String,
     site: Option[String],
@@ -57,7 +57,7 @@ object ProgramText {
     f[LayoutText]("layout"))
 }
 
-/** An operator of queries: what it says of itself, what ends its groups, and its time. `append`: rows are only ever added to it. */
+/** A query operator: its own part, what ends its groups, and its timing. `append`: rows are only inserted into its inputs. */
 final case class RelationalText(
     op: Int,
     name: String,
