@@ -28,7 +28,7 @@ from headrace.syntax import path_of, quote
 
 @dataclass(frozen=True)
 class Groups:
-    """A stream with the columns it is grouped by, as names and texts."""
+    """A stream with its grouping columns, as names and expressions."""
 
     node: Node
     items: tuple[tuple[str, str], ...]
@@ -129,17 +129,17 @@ class Aggregate(Grouped):
 
     def inlets(self, at: Checked, steady: bool = True) -> tuple[Inlet, ...]:
         key = at.key_schema(self)
-        # Of rows that are only added each is taken by itself.
+        # Insert-only rows need no order.
         order = None if only_added(self) else "rows"
         rows = inlet(self.input, at, delivery="null_key", key=self.keys, key_schema=key, order=order)
-        # The row of the seed wakes the group, and says nothing.
+        # The seed's row creates the group; its values are not used.
         return (rows,) if self.seed is None else (rows, inlet(self.seed, at, delivery="null_key", name="seed", side=1, order=order))
 
 
 def aggregate(
     input: Node, keys: Sequence[tuple[str, str]], aggregates: Sequence[tuple[str, str]], expires_ms: int | None = None
 ) -> Aggregate:
-    """The node of an aggregate."""
+    """Return the node of an aggregate."""
     return Aggregate(input, tuple(keys), tuple(aggregates), None if keys else one_row(), expires_ms, site=here())
 
 
@@ -163,7 +163,7 @@ def agg(groups: Groups, columns: Sequence[Any], named: Mapping[str, Any]) -> Agg
 
 
 def _no_aggregate(groups: Groups, expression: Expression) -> PlanError:
-    """The error for a column, or a field of one, where an aggregate is expected."""
+    """Return the error for a column, or a field of one, where an aggregate is expected."""
     text, name = expression.text, expression.alias or (path_of(expression.text) or ("total",))[-1]
     if text.lower() in (name.lower() for name in groups.names):
         hint = f"it is in each row of the result already, which has: {', '.join(groups.names)}"

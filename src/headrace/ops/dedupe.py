@@ -51,7 +51,7 @@ def dedupe(input: Node, on: Any, keep: str, by: Any, expires: Duration, alias: s
 
 
 def for_a_while(input: Node, keep: str, by: Any, within: str | timedelta, expires: Duration) -> tuple[Dedupe, str]:
-    """The program that passes the first row of a key by event time and forgets it a while later, and the column of that time."""
+    """Return the program that passes the first row of a key by event time and later forgets the key, and the column of that time."""
     if expires is not None:
         hint = "leave one of them out: within is from the first row on, expires from the last"
         raise PlanError("BAD_EXPIRY", "dedupe was given both within and expires", hint=hint, site=here())

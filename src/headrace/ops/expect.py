@@ -48,27 +48,27 @@ class Expect(Selective):
 
     @property
     def keeps_apart(self) -> bool:
-        return False  # nobody has looked at what it leaves of a net
+        return False  # it is not known whether its result is net
 
     @property
     def expected(self) -> Mapping[str, str]:
         return {name: self.on_violation for name, _ in self.expectations}
 
     def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
-        # A dead letter, and what ends a run, shows the whole row.
+        # Dead letters and the error that ends a run show the whole row.
         shows = self.on_violation in (DEAD_LETTER, "fail")
         return {"input": None if shows else both(wanted, read(self.input, (text for _, text in self.expectations)))}
 
 
 def conditions_of(nodes: Iterable[Node]) -> dict[str, dict[str, str]]:
-    """By the names of those of some nodes that expect something, the texts of their conditions, by name."""
+    """Return the conditions of the nodes that expect something: by the node's name, texts by the condition's name."""
     return {str(node.name): dict(node.expectations) for node in nodes if isinstance(node, Expect)}
 
 
 def expect(
     input: Node, given: Sequence[Any], on_violation: str, name: str | None, named: Mapping[str, Any], alias: str | None = None
 ) -> Expect:
-    """The node of the verb. A condition is named by its keyword, by `name`, by its alias, or by its own text."""
+    """Return the node of the verb. A condition is named by its keyword, by `name`, by its alias, or by its own text."""
     policy = choice("expect", "on_violation", on_violation, POLICIES)
     found: list[tuple[str | None, Column]] = [(None, of_text(checked(value))) for value in given]
     found += [(key, of_text(checked(value, key))) for key, value in named.items()]

@@ -86,7 +86,7 @@ def explode(input: Node, column: Any, as_: Any = None, outer: bool = False, alia
         hint = 'name its items: as_="item", or as_=("key", "value") for a map'
         raise PlanError("UNNAMED_COLUMN", f"`{expression.text}` is no column that its items could replace", hint=hint, site=here())
     replaced = next(name for name in input.columns if name.lower() == str(named).lower())
-    # A name that no column has, so that the item and the array can stand side by side for a moment.
+    # A name that no column has, as between the two steps a row has both the item and the array.
     item = "item"
     while item.lower() in {name.lower() for name in input.columns}:
         item += "_"

@@ -50,7 +50,7 @@ class Filter(Selective):
 
 
 def filters_of(nodes: Iterable[Node]) -> tuple[Filter, ...]:
-    """The filters among some nodes."""
+    """Return the filters among some nodes."""
     return tuple(node for node in nodes if isinstance(node, Filter))
 
 

@@ -50,8 +50,8 @@ class HeavyHitters(Relational, Unary, Ungrouped):
     continues from that value's count, which is its `overestimate`.
 
     Law: after every epoch, of n rows so far, `count - overestimate <= frequency <= count` for each row, and `overestimate <= n / counters`.
-    Each value more frequent than n / counters has a counter. If no more values came than there are counters, all counts are exact. Of
-    equal counts the first value in ascending order is shown, nulls first.
+    Each value more frequent than n / counters has a counter. If there were no more values than counters, all counts are exact. Of equal
+    counts the first value in ascending order is shown, nulls first.
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([("a", 1), ("a", 5), ("b", 2)], "card string, amount int", name="charges")
@@ -108,7 +108,7 @@ class HeavyHitters(Relational, Unary, Ungrouped):
 
     def inlets(self, at: Checked, steady: bool = True) -> tuple[Inlet, ...]:
         _only_added(self.input, self.site)
-        # All rows meet in one group. They come in order, so that a replay gives the same counters; equal ones may come as one.
+        # All rows are in one group. They come in order, so that a replay gives the same counters; equal ones may be combined.
         rows = inlet(self.input, at, delivery="null_key", key_schema=at.key_schema(self), order="columns")
         return (replace(rows, combines=True),)
 
@@ -124,7 +124,7 @@ def heavy_hitters(input: Node, k: Any, by: Any, error: Any, alias: str | None) -
     items = tuple((name_of(expression), expression.text) for expression in values)
     once((*(name for name, _ in items), *ADDED), "heavy_hitters")
     _only_added(input, here())
-    # As the user wrote it: 1 / 0.1 is 10 counters, whatever a float makes of it.
+    # From the decimal that the user wrote: 1 / 0.1 is exactly 10 counters.
     counters = max(k, math.ceil(1 / Fraction(repr(error))))
     return HeavyHitters(Project(input, "heavy_hitters", items, site=here()), k, counters, site=here())
 

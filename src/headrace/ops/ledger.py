@@ -20,12 +20,12 @@ class LedgerText(RelationText):
 class Ledger(NetRows):
     """The changes of a source without retractions of rows that are not present: those become dead letters.
 
-    Only the net of an epoch is judged. It keeps how often each row is there.
+    Only the net of an epoch is checked. State has how often each row is there.
 
     epoch 1: +(a, 1) -(b, 2)   ->   +(a, 1), and (b, 2) among the dead letters
     """
 
-    by_content = False  # named by its source, whose changes it judges
+    by_content = False  # named after its source, whose changes it checks
 
     def describe(self) -> str:
         return "ledger: what is taken away was there"

@@ -1,4 +1,4 @@
-"""The dead letters of a stream of changes, which its source and the operator that judges it share."""
+"""The dead letters of a stream of changes, which its source and the operator that checks it share."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from headrace.schema import parse_schema
 
 
 def of_stream(node: Node, wanted: Any, late: tuple[str, ...]) -> Node:
-    """An output of a stream. The dead letters of changes are those of their source and of the operator that judges them."""
+    """Return an output of a stream. The dead letters of changes are those of their source and of the operator that checks them."""
     source = fed(node)
     if wanted != DEAD_LETTER or source is None or source is node:
         return output.output(node, wanted, late)
@@ -27,7 +27,7 @@ def of_stream(node: Node, wanted: Any, late: tuple[str, ...]) -> Node:
 
 
 def _none(node: Node) -> Node:
-    """No rows, with the columns of dead letters: the rows are read for it and fail as they do for any other reader."""
+    """Return no rows, with the columns of dead letters. The stream is still read, and its rows fail as they do for any other reader."""
     items = tuple((field.name, f"CAST(NULL AS {field.type})") for field in parse_schema(DEAD_SCHEMA).fields)
     return Project(weigh(node, "0"), DEAD_LETTER, items, site=here())
 

@@ -92,7 +92,7 @@ class Lookup(RowWise, Consumer, Connected):
 
     @property
     def repeatable(self) -> bool:
-        """Whether a key has the same rows whenever it is asked for."""
+        """Whether a key has the same rows whenever it is looked up."""
         return self.constant or self.connect().traits.repeatable
 
     @property
@@ -162,7 +162,7 @@ class Lookup(RowWise, Consumer, Connected):
         ).to_json()
 
     def inlets(self, at: Checked, steady: bool = True) -> tuple[Inlet, ...]:
-        # Downstream, only what comes with a row tells where the row was read.
+        # A downstream operator can know where a row was read only from the row itself.
         asked = (one.order for node in stateful_of(at.plan.nodes.values()) for one in node.inlets(at, steady))
         order = "position" if "position" in asked else None
         keys = tuple(numbered([text for text, _ in self.keys]))
@@ -170,12 +170,12 @@ class Lookup(RowWise, Consumer, Connected):
 
 
 def lookups_of(nodes: Iterable[Node]) -> tuple[Lookup, ...]:
-    """The lookups among some nodes."""
+    """Return the lookups among some nodes."""
     return tuple(node for node in nodes if isinstance(node, Lookup))
 
 
 def lookup(input: Node, table: Any, on: Any, how: Any, said: tuple[Any, ...], kind: str, alias: str | None) -> Lookup:
-    """The lookup that a user asks for; `said` is how the table is asked, as `asking` takes it, `kind` that of the stream."""
+    """Return the lookup that a user asks for; `said` are the arguments of `asking`, `kind` is that of the stream."""
     found = table_of(table)
     if how not in HOWS:
         raise PlanError("BAD_LOOKUP", f"how of lookup cannot be {how!r}", hint=f"it is one of: {', '.join(HOWS)}", site=here())
@@ -194,7 +194,7 @@ def of_table(
     said: Asking,
     kind: str,
 ) -> Lookup:
-    """The lookup of a stream of that kind in a table."""
+    """Return the lookup of a stream of this kind in a table."""
     _found_by(table, [theirs for _, theirs in keys])
     made = Lookup(
         input,
@@ -216,14 +216,14 @@ def of_table(
 
 
 def _asked(table: Table, said: Asking) -> dict[str, Any]:
-    """The fields of a lookup that say how its table is asked."""
+    """Return the fields of a lookup for how its table is asked."""
     whole = checked(table.name, table.connected, said.over(table.asking)).over(_DEFAULT)
     most = table.connected.keys_at_once
     return asdict(whole) if most is None else {**asdict(whole), "batch": min(most, whole.batch or most)}
 
 
 def over_changes(lookup: Lookup) -> PlanError:
-    """The error for a row that could be taken away with another value than it was added with."""
+    """Return the error for a row that could be retracted with another value than it was inserted with."""
     return PlanError(
         "LOOKUP_CHANGES",
         f"from {label(lookup.input)} rows are also taken away, and {lookup.table} may by then answer otherwise than when they were added",
@@ -234,7 +234,7 @@ def over_changes(lookup: Lookup) -> PlanError:
 
 
 def _keys(input: Node, table: Table, on: Any, alias: str | None) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
-    """The keys of `on`, and the columns of the table that go by the name of the stream's."""
+    """Return the keys of `on`, and the columns of the table that the stream has under the same name."""
     refuse_pyspark(on)
     given_names = [on] if isinstance(on, str) else list(on) if isinstance(on, Iterable) else []
     are_texts = all(isinstance(name, str) for name in (on.values() if isinstance(on, Mapping) else given_names))
@@ -251,7 +251,7 @@ def _keys(input: Node, table: Table, on: Any, alias: str | None) -> tuple[tuple[
 
 
 def _found_by(table: Table, names: list[str]) -> None:
-    """Refuse columns by which the table cannot be asked."""
+    """Raise for columns by which the table cannot be asked."""
     if len(set(names)) < len(names):
         raise PlanError("BAD_LOOKUP", "two values of a row are looked up in one column", hint="name each column once", site=here())
     key = table.connected.key
@@ -262,7 +262,7 @@ def _found_by(table: Table, names: list[str]) -> None:
 
 
 def _of_table(table: Table, name: str) -> str:
-    """A column of the table as it spells it."""
+    """Return a column of the table as the table spells it."""
     names = table.connected.schema.names
     found = next((one for one in names if one.lower() == name.lower()), None)
     if found is None:

@@ -1,4 +1,4 @@
-"""What the check and the kernel read of operators: what all of them share. What an operator has of its own stands in its file."""
+"""The parts of documents that operators share, as the check and the kernel read them. Parts of a single operator are in its file."""
 
 from __future__ import annotations
 
@@ -269,9 +269,9 @@ class ProgramText(OperatorText):
 
 @dataclass(frozen=True, kw_only=True)
 class Frame:
-    """What a query document says of every operator with state; the operator itself says the rest.
+    """What a query document has of every stateful operator; the operator adds the rest.
 
-    `ending` is what ends its groups, None where they never do; `cells` and `layout` are those of its author.
+    `ending` is what ends its groups, None if they never do; `cells` and `layout` are those of its author.
     """
 
     op: int

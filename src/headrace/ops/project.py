@@ -1,4 +1,4 @@
-"""Verbs that compute a row's columns anew: select, with_columns, drop, rename."""
+"""Verbs that compute a row's columns: select, with_columns, drop, rename."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from headrace.syntax import plain_name, quote
 
 @node("project")
 class Project(Stepwise):
-    """All columns of the output with their texts over the input's columns, in order. `by` is the verb that the user wrote.
+    """All columns of the output with their expressions over the input's columns, in order. `by` is the verb that the user wrote.
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
@@ -67,7 +67,7 @@ class Project(Stepwise):
     def made_columns(self) -> Mapping[str, str]:
         if self.by in ("select", "with_columns", "rename", "drop"):
             return {}
-        # A verb of two streams moves columns of one name out of the way.
+        # A verb of two streams renames columns that both have.
         pairs = ((name, plain_name(text)) for name, text in self.items)
         return {name: had for name, had in pairs if had is not None and name.rstrip("_") == f"{had}_right"}
 
@@ -103,14 +103,14 @@ class Project(Stepwise):
         if time is None:
             return None
         copies = [name for name, text in self.items if (plain_name(text) or "").lower() == time.lower()]
-        # Where a copy was made, the one that kept the name is meant.
+        # Of several copies, the one that kept the name counts.
         return next((name for name in copies if name.lower() == time.lower()), copies[0] if copies else None)
 
     def closing_after(self, columns: Mapping[Node, Columns]) -> Columns:
         return named(self.items, columns[self.input])
 
     def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
-        # Also what nobody reads is computed, as it may fail.
+        # Columns that are not read are computed, too, as they may fail.
         return {"input": read(self.input, (text for _, text in self.items))}
 
 
@@ -151,7 +151,7 @@ def _made(input: Node, items: tuple[tuple[str, str], ...], verb: str) -> Project
 
 
 def in_order(input: Node, items: tuple[tuple[str, str], ...], site: Site | None) -> Node:
-    """These columns and no others; the input itself if they are its columns."""
+    """Return a node with these columns and no others; the input itself if they are its columns."""
     same = tuple((name, quote(name)) for name in input.columns)
     return input if items == same else Project(input, "select", items, site=site)
 

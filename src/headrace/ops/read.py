@@ -68,7 +68,7 @@ class Read:
                 error.site = error.site or site
                 raise
             if feeding.format == "debezium":
-                # from here on as if they had been given: what else is in envelopes is nobody's
+                # From here on as if the user had given these columns; other fields of envelopes are not read.
                 connected = made(feeding.rows(found))
                 found = connected.schema or found
             return Stream(feeding.stream(source(connected, found.ddl, name, inferred=True)))

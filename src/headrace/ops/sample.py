@@ -15,7 +15,7 @@ _BITS = 53
 
 
 def sample(input: Node, fraction: Any, seed: Any) -> Filter:
-    """The rows whose hash is in the lowest `fraction` of all hashes."""
+    """Return the rows whose hash is in the lowest `fraction` of all hashes."""
     if isinstance(fraction, bool) or not isinstance(fraction, int | float) or not 0 <= fraction <= 1:
         hint = "a number from 0 to 1: .sample(0.1) keeps about one row in ten"
         raise PlanError("BAD_INPUT", f"sample: fraction cannot be {fraction!r}", hint=hint, site=here())

@@ -32,7 +32,7 @@ from headrace.syntax import plain_name, quote
 
 @dataclass(frozen=True)
 class SessionWindow(Windowing):
-    """Sessions over a column of time, made by `hr.sessions`; the gap in microseconds."""
+    """Sessions over a column of time, made by `hr.sessions`; the gap is in microseconds."""
 
     time: Any
     gap_us: int
@@ -67,9 +67,9 @@ class SessionsText(RelationText):
 class Sessions(Relational, Unary, Ungrouped):
     """Each row with its session: the session's start, end and time after the other columns.
 
-    Law: each row has a span, `gap_us` long from its time on, or until the time `until`. Spans of equal `per` that overlap or touch are one
-    session, from the first start to the last end. Its time is the last millisecond before the end. A row without a time is a dead letter;
-    one whose span has no length is in no session.
+    Law: each row has a span that starts at its time and is `gap_us` long, or ends at the time `until`. Spans of equal `per` that overlap or
+    touch are one session, from the first start to the last end. Its time is the last millisecond before the end. A row without a time is a
+    dead letter; one whose span has no length is dropped.
 
     `emit`: a row is sent at once, and again when the bounds of its session have changed, or once, when its session closes, `lateness_ms`
     after its end.
@@ -110,7 +110,7 @@ class Sessions(Relational, Unary, Ungrouped):
         return tuple(plain_name(text) for text in self.per)
 
     def kind_after(self, kinds: Mapping[Node, str]) -> str:
-        # Of a session that has closed nothing is taken back.
+        # Rows of a closed session are never retracted.
         return APPEND if self.emit == CLOSE else CHANGES
 
     def keys_after(self, keys: Mapping[Node, Keys]) -> Keys:
@@ -118,7 +118,7 @@ class Sessions(Relational, Unary, Ungrouped):
 
     @property
     def ended(self) -> Closes | None:
-        """How sessions close, by their end, and whether their rows come straight from a source; None: they never do."""
+        """How sessions close, by their end, and whether their rows come directly from a source; None: they never do."""
         return self._ended(closing([self.input])[self.input])
 
     def _ended(self, before: Columns) -> Closes | None:
@@ -130,7 +130,7 @@ class Sessions(Relational, Unary, Ungrouped):
         return Closes(SELF, max(own, self.lateness_ms), self.emit, time.straight)
 
     def closing_after(self, columns: Mapping[Node, Columns]) -> Columns:
-        # Its rows are sent long after their own time, and with a start that may be older still.
+        # Rows are sent long after their own time, and their session's start may be older still.
         end = self._ended(columns[self.input])
         if end is None:
             return {}
@@ -177,7 +177,7 @@ class Sessions(Relational, Unary, Ungrouped):
         return SessionsText(per=self.per, time=self.time, gap_us=self.gap_us, until=self.until, names=self.names, emit=self.emit)
 
     def inlets(self, at: Checked, steady: bool = True) -> tuple[Inlet, ...]:
-        """Rows with the span of each as the first columns, so that they come in the order of time, then of all columns."""
+        """Return the inlet, with the span of a row as the first columns: rows come in the order of time, then of all columns."""
         start, end = self._unused("_start"), self._unused("_end")
         until = self.until or f"timestampadd(MICROSECOND, {self.gap_us}L, {self.time})"
         columns = ((column, quote(column)) for column in self.input.columns)
@@ -192,7 +192,7 @@ class Sessions(Relational, Unary, Ungrouped):
         return (replace(rows, schema=f"{start} {time}, {end} {time}, {rows.schema}"),)
 
     def _unused(self, name: str) -> str:
-        """A name that no column has."""
+        """Return a name that no column has."""
         while name in (column.lower() for column in self.input.columns):
             name += "_"
         return name
@@ -261,7 +261,7 @@ KINDS["sessions"] = (sessions, ("gap", "per"), ())
 
 
 def not_early() -> PlanError:
-    """The error for sessions that are to be sent before they close, and then anew."""
+    """Return the error for sessions that should be sent early."""
     hint = 'send each change, emit="changes", or once, emit="close"'
     return PlanError("BAD_INPUT", "rows of sessions are not sent early", hint=hint, site=here())
 

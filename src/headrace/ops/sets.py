@@ -35,7 +35,7 @@ def subtract(left: Node, right: Node, all: bool) -> Node:
 
 
 def _meeting(left: Node, right: Node, how: str, verb: str) -> Join:
-    union([left, right])  # refuses other columns
+    union([left, right])  # raises if the columns differ
     theirs = {name.lower(): name for name in right.columns}
     moved = Project(right, verb, tuple((f"{name}_right", quote(theirs[name.lower()])) for name in left.columns), site=here())
     keys = tuple((quote(name), quote(f"{name}_right")) for name in left.columns)

@@ -146,7 +146,7 @@ class Stream(
         return explain(self._alone(), verbose=verbose)
 
     def _alone(self) -> Plan:
-        """The plan that ends in this stream, with what is learnt of it; another one where a script has other settings."""
+        """Return the plan that ends in this stream, kept with what analyses learn of it; a new one if a script has changed the settings."""
         if self._plan is None or self._plan.settings != asked():
             self._plan = Plan.of("", [self._node], asked())
         return self._plan

@@ -91,7 +91,7 @@ def union(branches: Sequence[Node]) -> Union:
 @reads("union")
 def _union(tree: Tree) -> Node:
     first, *others = tree.nodes("inputs")
-    # By position, so that all have the names of the first, by which a union matches columns.
+    # By position, so that all get the names of the first: the node matches columns by name.
     alike = [
         in_order(other, tuple((name, quote(theirs)) for name, theirs in zip(first.columns, other.columns, strict=True)), tree.site)
         for other in others

@@ -101,17 +101,17 @@ class Upserts(Relational, Unary, Ungrouped):
         return {}
 
     def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
-        # Where each change is told, one of a column that nobody reads is a change as well.
+        # As a row of its own, a change of a column that is not read counts as well.
         return {"input": both(wanted, lower(self.key)) if self.last and not self.pairs else None}
 
     @property
     def keeps(self) -> bool:
-        """Whether it has to keep the row of a key: not where its sink replaces rows, or where a key has one row at the most."""
+        """Whether it has to keep the row of a key: not if its sink replaces rows, or if a key has at most one row."""
         return not (self.replaces if self.last else unique(self.input, self.key))
 
     @property
     def _may_begin_anew(self) -> bool:
-        """Whether an operator in front may forget what it has said of a key."""
+        """Whether an upstream operator may forget the rows that it has sent for a key."""
         return any(node.forgets_after is not None for node in contracts([self.input]))
 
     def kept(self, basis: Basis) -> Fact:
@@ -126,7 +126,7 @@ class Upserts(Relational, Unary, Ungrouped):
         return Fact(KEYS, f"grows with the number of keys: the row of {of}, to see whether another comes beside it")
 
     def place_of_filter(self, named: frozenset[str]) -> str | None:
-        # A row without a key is told of as a dead letter, whatever becomes of the others.
+        # A row with a null in its key becomes a dead letter, also one that the filter would drop.
         return "input" if not self.pairs and not self.last and named <= lower(self.key) else None
 
     def goes_by(self, group: Group | None) -> Clock:
@@ -138,7 +138,7 @@ class Upserts(Relational, Unary, Ungrouped):
 
     @property
     def refuses_null_keys(self) -> bool:
-        # Of a row without a key nobody can say which one it replaces; in a result a null is a key as any other.
+        # A row with a null in its key replaces no known row; in a result a null is a key like any other.
         return self.last
 
     def inlets(self, at: Checked, steady: bool = True) -> tuple[Inlet, ...]:
@@ -156,7 +156,7 @@ def upserts(input: Node, key: Any, kind: str, *, replaces: bool = False) -> Upse
 
 
 def key_of(input: Node, key: Any, verb: str) -> tuple[str, ...]:
-    """The columns that a user gave as a key."""
+    """Return the columns that a user gave as a key."""
     names = (key,) if isinstance(key, str) else key
     if not isinstance(names, list | tuple) or not names:
         raise PlanError(

@@ -23,7 +23,7 @@ START, END, TIME = "window_start", "window_end", "window_time"
 COLUMNS = (START, END, TIME)
 
 NULL_TIME = "NULL_TIME: the event time is null"
-"""Why a row is in no window, and in no session."""
+"""Why a row is in no window and in no session."""
 
 
 class Windowing(ABC):
@@ -31,12 +31,12 @@ class Windowing(ABC):
 
     @abstractmethod
     def over(self, input: Node, emit: str, early: str | timedelta | None, lateness: str | timedelta, alias: str | None) -> Node:
-        """The rows of a node with their windows."""
+        """Return the rows of a node with their windows."""
 
 
 @dataclass(frozen=True)
 class Window(Windowing):
-    """A kind of windows over a column of time, made by `hr.tumble`, `hr.hop` and `hr.cumulate`; all in microseconds."""
+    """Windows of a kind over a column of time, made by `hr.tumble`, `hr.hop` and `hr.cumulate`; sizes are in microseconds."""
 
     kind: str
     time: Any
@@ -133,7 +133,7 @@ class Windows(Repeating):
 
 
 def no_time(node: Node, what: str, time: str) -> PlanError:
-    """The error for windows and sessions whose time is no event time, where what comes of them is sent when they close."""
+    """Return the error for windows and sessions with `emit="close"` whose time is not event time."""
     return PlanError(
         "NO_WATERMARK",
         f"{label(node)} sends {what} when it closes, and `{time}` is not event time there, so none ever does",
@@ -220,7 +220,7 @@ def cumulate(time: Any, size: str | timedelta, step: str | timedelta, *, offset:
 
 
 def between(early: str | timedelta, emit: str) -> int:
-    """How many milliseconds lie between two early results."""
+    """Return the interval between two early results, in milliseconds."""
     if emit != CLOSE:
         message = f"window: early={early!r} has no meaning with emit={emit!r}, which sends each change at once"
         hint = 'leave early out, or hold what changes between: emit="close", early="1 minute"'
@@ -232,7 +232,7 @@ def between(early: str | timedelta, emit: str) -> int:
 
 
 def when_sent(emit: str, lateness: str | timedelta) -> int:
-    """The lateness in milliseconds."""
+    """Return the lateness in milliseconds; raises for an unknown `emit`."""
     if emit not in (CHANGES, CLOSE):
         raise PlanError("BAD_INPUT", f"window: emit cannot be {emit!r}", hint='it is "changes" or "close"', site=here())
     return milliseconds(lateness, "the lateness")
@@ -334,7 +334,7 @@ def _windowing(window: Any) -> Windowing:
 
 
 def of_kind(kind: str, time: str, options: Mapping[str, Any]) -> Windowing:
-    """Windows of a kind by its name."""
+    """Return windows of a kind by its name."""
     if kind not in KINDS:
         *names, last = KINDS
         hint = f"the kinds are {', '.join(names)} and {last}: `window: {{kind: tumble, time: ts, size: 10 seconds}}`"
@@ -353,4 +353,4 @@ KINDS: dict[str, tuple[Callable[..., Windowing], tuple[str, ...], tuple[str, ...
     "hop": (hop, ("size", "step"), ("offset",)),
     "cumulate": (cumulate, ("size", "step"), ("offset",)),
 }
-"""The kinds of windows in files: how they are made, what they need beside the time, and what they may have."""
+"""The kinds of windows in files: their functions, the options that they need beside the time, and those that they may have."""

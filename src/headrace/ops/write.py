@@ -47,12 +47,12 @@ class Sink:
         return f"<Sink {self._of} to {self._node.describe()}>"
 
     def _use(self) -> Node:
-        """The node, for a job that takes this sink."""
+        """Return the node, for a job that takes this sink."""
         self._unused.detach()
         return self._node
 
     def __getattr__(self, name: str) -> Any:
-        # What a connector's object offers beyond the trait is the user's too: the rows of a memory sink.
+        # Users also reach what a connector's object offers beyond the trait, such as the rows of a memory sink.
         if name.startswith("_") or name not in getattr(type(self._connected), "shows", ()):
             raise AttributeError(f"a {self._node.verb} sink has no {name}")
         return getattr(self._connected, name)
@@ -92,11 +92,11 @@ class Write:
 
 
 def _warn(stream: str, connector: str, site: Site | None, errors: int) -> None:
-    """Warns of a sink that no job took, unless an error came between: of `errors` headrace knew when the sink was made."""
+    """Warn of a sink that no job took, unless there were new errors: `errors` is their number when the sink was made."""
     import warnings
 
     if HeadraceError.total != errors or getattr(sys, "last_value", None) is not None:
         return
     message = f"{stream}.write.{connector}(...) was never given to hr.job(...), so it writes nothing"
-    # At the user's line, as the place where the sink is found to be forgotten says nothing.
+    # At the user's line: the place where the sink is collected means nothing.
     warnings.warn_explicit(message, UserWarning, site.file if site else "headrace", site.line if site else 0)

@@ -87,7 +87,7 @@ object LedgerText {
   private[document] def of(f: Fields): LedgerText = LedgerText()
 }
 
-/** The texts of the partition and its order, and the names and texts of the functions. */
+/** The expressions of the partition and its order, and the names and texts of the functions. */
 final case class PartitionText(
     per: Seq[String],
     order: Seq[(String, String, String)],
