@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ PAGES = {
     "expressions": ("Expressions", "Columns and the functions of Spark SQL.", "Column col lit expr case struct f"),
     "sources": ("Sources", "`hr.read.<connector>(…)` gives a stream.", "read"),
     "sinks": ("Sinks", "`stream.write.<connector>(…)` gives a sink for `hr.job`.", "Sink write"),
-    "lookups": ("Lookups", "`hr.lookup.<connector>(…)` gives a table outside, for `Stream.lookup`.", "lookup"),
+    "lookups": ("Lookups", "`hr.lookup.<connector>(…)` gives an external table, for `Stream.lookup`.", "lookup"),
     "programs": (
         "State programs",
         "The parts of a program: cells, timers, and the statements of its handlers.",
@@ -152,7 +153,8 @@ def _taken(value: type[Any]) -> tuple[inspect.Parameter, ...]:
 def _entry(name: str, value: Any, depth: int = 2) -> Entry:
     function = getattr(value, "__func__", value)
     if not inspect.isfunction(function):
-        return Entry(name, "", _doc(getattr(value, "func", value)), depth=depth)
+        shown = value.func if isinstance(value, cached_property) else value if isinstance(value, property) else type(value)
+        return Entry(name, "", _doc(shown), depth=depth)
     own = [one for one in inspect.signature(function).parameters.values() if one.name not in ("self", "cls")]
     return Entry(name, _signature(name, function), _doc(function), tuple(own), depth=depth)
 
@@ -233,7 +235,9 @@ def _row(one: Any, entry: Entry) -> str:
     if parameter is None:
         raise SystemExit(f"{entry.name} has no parameter {one.name}")
     shown = "" if parameter.default is parameter.empty else f"`{parameter.default!r}`"
-    kind = "" if parameter.annotation is parameter.empty else f"`{_type(parameter.annotation)}`".replace("|", "\\|")
+    kind = (
+        "" if parameter.annotation is parameter.empty else f"`{_type(parameter.annotation)}`".replace("|", "\\|").replace("Self", "Stream")
+    )
     return f"| `{one.name}` | {kind} | {shown} | {_line(one.description)} |\n"
 
 

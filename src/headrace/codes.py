@@ -66,7 +66,6 @@ CODES: dict[str, Code] = {
     "LEAVES_WHEN": Code("ProgramError", "user", "return, raise, break, continue or yield inside a when"),
     "LET_TYPE": Code("ProgramError", "user", "a local variable without a type"),
     "LOOP_CHANGES": Code("ProgramError", "user", "a cell changed inside a loop over it"),
-    "MIXED_CLOCKS": Code("ProgramError", "user", "timers of both clocks in one program"),
     "NAME_FROM_WHEN": Code("ProgramError", "user", "a name bound inside a when and used outside it"),
     "NAME_RESERVED": Code("ProgramError", "user", "a name that programs reserve"),
     "NAME_TWICE": Code("ProgramError", "user", "one name for two things in a program"),
@@ -169,7 +168,7 @@ CODES: dict[str, Code] = {
     "CHECKPOINT_SEALED": Code("CheckpointError", "user", "new input for a job that has run to the end of its input"),
     "CHECKPOINT_UNREADABLE": Code("CheckpointError", "environment", "a checkpoint or manifest with a damaged file"),
     "CHECKPOINT_UNUSABLE": Code("CheckpointError", "environment", "a checkpoint folder that cannot be created, read or written"),
-    "CLOCKS_MIXED": Code("PlanError", "user", "event time and processing time in one query"),
+    "CLOCKS_MIXED": Code("PlanError", "user", "event time and processing time in one program or streaming query"),
     "DEAD_LETTER_FAILED": Code("RunError", "user", "a step downstream of dead letters that failed"),
     "DISK_FULL": Code("RunError", "environment", "a full disk"),
     "EXPECTATION_FAILED": Code("RunError", "input", 'a row that violates an expectation with on_violation="fail"'),
@@ -234,6 +233,9 @@ REASONS: dict[str, str] = {
     "ODD_BEFORE": "a Debezium envelope that inserts a row and has one in `before`",
     "SCALAR_SUBQUERY_TOO_MANY_ROWS": "a scalar subquery that returns several rows",
 }
+
+# Earlier code -> the code that now means the same.
+RENAMED = {"MIXED_CLOCKS": "CLOCKS_MIXED"}
 
 _KINDS = ("PlanError", "SchemaError", "ProgramError", "ConfigError", "CheckpointError", "ConnectorError", "RunError")
 _pages: dict[str, Path] = {}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from headrace.cli import pages
-from headrace.codes import CODES, REASONS, page_of
+from headrace.codes import CODES, REASONS, RENAMED, page_of
 from headrace.ports.registry import load_all
 from headrace.spelling import suggestion
 
@@ -29,6 +29,7 @@ def add(commands: Any) -> None:
 
 def run(asked: argparse.Namespace) -> int:
     code = "" if asked.code is None else asked.code.strip("`:[]").upper()
+    code = RENAMED.get(code, code)
     if code not in CODES and code not in REASONS:
         load_all()
     if asked.code is None:

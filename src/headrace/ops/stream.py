@@ -20,7 +20,7 @@ from headrace.ops.feeding import WatermarkVerb
 from headrace.ops.filter import FilterVerb
 from headrace.ops.handle import verb
 from headrace.ops.heavy_hitters import HeavyHittersVerb
-from headrace.ops.joins import JoinVerb
+from headrace.ops.join_verb import JoinVerb
 from headrace.ops.letters import OutputVerb
 from headrace.ops.lookup import LookupVerb
 from headrace.ops.no_table import NoTable

@@ -30,7 +30,7 @@ class Timer(Cell):
 
     Raises:
         SchemaError: `BAD_TYPE` for an invalid type of `key`.
-        ProgramError: `BAD_CLOCK` for an unknown clock, `BAD_WAS` for an invalid `was`. `process` raises `MIXED_CLOCKS` if the timers and
+        ProgramError: `BAD_CLOCK` for an unknown clock, `BAD_WAS` for an invalid `was`. `process` raises `CLOCKS_MIXED` if the timers and
             expiring cells of a program use both clocks, and `HANDLER_MISSING` without `on_<name>`.
 
     Examples:

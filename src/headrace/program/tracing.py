@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from headrace.errors import HeadraceError, ProgramError, Site, here, ours
+from headrace.errors import HeadraceError, PlanError, ProgramError, Site, here, ours
 from headrace.expr import Column
 from headrace.masking import masked_problem
 from headrace.program.cell import Cell
@@ -129,10 +129,10 @@ def _check_names(title: str, cells: Mapping[str, Cell], outputs: Mapping[str, Ou
     _check_unique(title, cells, outputs)
     clocks = {cell.clock: attribute for attribute, cell in cells.items() if cell.clock is not None}
     if len(clocks) > 1:
-        raise ProgramError(
-            "MIXED_CLOCKS",
-            f"{title} has both clocks: `{clocks['event']}` goes by event time, `{clocks['processing']}` by processing time",
-            hint="split it into two programs, one for each clock, the second fed by the first",
+        raise PlanError(
+            "CLOCKS_MIXED",
+            f"{title} has both clocks: `{clocks['event']}` uses event time, `{clocks['processing']}` processing time",
+            hint="use one clock, or two programs that share no rows and no sink",
             site=cells[clocks["processing"]]._site,
         )
 

@@ -553,10 +553,10 @@ def test_both_clocks() -> None:
 
     check_error(
         """
-        MIXED_CLOCKS: P has both clocks: `wake` goes by event time, `poll` by processing time
+        CLOCKS_MIXED: P has both clocks: `wake` uses event time, `poll` processing time
           at test_handlers.py:*: poll = hr.Timer(clock="processing")
-          hint: split it into two programs, one for each clock, the second fed by the first
-          more: headrace error MIXED_CLOCKS
+          hint: use one clock, or two programs that share no rows and no sink
+          more: headrace error CLOCKS_MIXED
         """,
         tracing(P),
     )
