@@ -1,4 +1,4 @@
-"""hr.collect: the rows of a stream, by a run that leaves nothing behind."""
+"""hr.collect: the rows of a stream, from a run on a temporary checkpoint."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def collect(stream: Stream) -> Table:
 
 
 def collected(stream: Stream) -> Table:
-    """The rows, for whoever calls the one that calls this."""
+    """Collect the rows of a stream; a warning points at the caller's caller."""
     kept: Any = sink_class("memory")()
     endless = [label(source) for source in sources(stream._node) if not source.connect().traits.bounded]
     if endless:

@@ -1,4 +1,4 @@
-"""hr.committed_paths: what belongs to the result of a files sink, wherever its folder is."""
+"""hr.committed_paths: the committed files of a files sink, in any store."""
 
 from __future__ import annotations
 
