@@ -52,7 +52,7 @@ class Unit:
 
     @cached_property
     def key(self) -> str:
-        """What the jar depends on, as 16 hexadecimal digits."""
+        """A digest of all that the jar depends on, as 16 hexadecimal digits."""
         digest = hashlib.sha256("\0".join((_FORMAT, self.spark, *_FLAGS, *(key for key, _ in self.against))).encode())
         for name, text in self.sources:
             digest.update(name.encode() + b"\0" + text + b"\0")

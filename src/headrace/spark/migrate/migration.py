@@ -1,4 +1,4 @@
-"""What an offline rewrite does, or did."""
+"""The result of an offline rewrite."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Migrated:
-    """One program: what of its state is `rewritten`, what is `projected` when its keys are next worked on, and how much there was.
+    """One program: what of its state is `rewritten`, what is `projected` when its keys are next used, and how much there was.
 
-    `keys` counts its groups, `entries` those of lists, maps and keyed timers that were rewritten, `held` its held rows likewise.
+    `keys` counts its groups, `entries` the rewritten entries of lists, maps and keyed timers, `held` its rewritten held rows.
     """
 
     program: str
