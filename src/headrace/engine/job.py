@@ -157,7 +157,7 @@ class Job:
         return asked, Display(self.name, progress if callable(progress) else asked.progress)
 
     def _compiled(self) -> SparkJob:
-        """The job as Spark runs it: compiled once, and each time where it depends on what the session has beside Spark's own functions."""
+        """Compile the job: once, or each time if it depends on functions that the session has beside Spark's own."""
         if self._spark is None or self._spark.outside:
             self._spark = compile(self.plan)
         return self._spark
