@@ -31,7 +31,7 @@ BAD_QUERY: {message}
 """
 
 _EXAMPLE = "uuid"
-"""The function whose refusal the page shows whole."""
+"""The function whose refusal the page shows in full."""
 
 _TITLES = {"constructs": "SQL", "DataFrames": "DataFrames", "functions": "Functions"}
 """The headings of the page, by the sections of the refusals."""
@@ -74,7 +74,7 @@ def _code(refusal: Refusal) -> str:
 
 
 def _words(text: str) -> str:
-    """A cell that is not code: Markdown leaves its signs as they are."""
+    """A cell that is not code, with Markdown's special characters escaped."""
     return _cell(text).replace("<", "&lt;").replace("*", "\\*")
 
 

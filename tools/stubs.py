@@ -1,4 +1,4 @@
-"""Writes the stubs that tell editors and type checkers what `hr.read`, `hr.lookup` and `.write` take for headrace's own connectors.
+"""Writes the stubs from which editors and type checkers know what `hr.read`, `hr.lookup` and `.write` take for headrace's own connectors.
 
 python tools/stubs.py           writes read.pyi, tables.pyi and write.pyi in src/headrace/ops
 """
@@ -53,12 +53,12 @@ def spelled(parameter: inspect.Parameter) -> str:
 
 
 def annotation(kind: Any) -> str:
-    """A type as a stub names it: as the connector's source has it, or by the last part of each name where an option was declared."""
+    """The name of a type in a stub: as in the connector's source, or without its modules if an option was declared."""
     return kind if isinstance(kind, str) else re.sub(_MODULES, "", inspect.formatannotation(kind))
 
 
 def formatted(text: str) -> str:
-    """As ruff would have it, so that a check of the tree's format passes."""
+    """Format a text with ruff, so that the format check of the tree passes."""
     command = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(FOLDER / "stub.pyi"), "-"]
     return subprocess.run(command, input=text, capture_output=True, text=True, check=True, cwd=ROOT).stdout
 

@@ -1,4 +1,6 @@
-"""Writes the parts of the documentation of YAML that come from verbs and connectors: docs/job.schema.json, a list in docs/reference/yaml.md."""
+"""Writes the parts of the YAML documentation that come from verbs and connectors: docs/job.schema.json, a list in
+docs/reference/yaml.md.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ _VERBS = re.compile(r"(?<=^The verbs are ).*?(?=\. State programs)", re.M | re.S
 
 
 def page() -> str:
-    """The page as it should be."""
+    """The page with the current list."""
     *names, last = (f"`{verb}`" for verb in verbs())
     return _VERBS.sub(f"{', '.join(names)} and {last}", PAGE.read_text(encoding="utf-8"))
 

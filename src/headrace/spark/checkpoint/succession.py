@@ -62,8 +62,7 @@ def refuse_mixed_results(
     totals: Mapping[str, Totals],
     mark: Callable[[str], Mark | None] = lambda sink: None,
 ) -> tuple[str, ...]:
-    """Refuse sinks and programs that would mix rows of two versions of a query. Returns a line for each part that begins empty and does no
-    harm.
+    """Refuse sinks and programs that would mix rows of two versions. Returns a line for each part that begins empty and does no harm.
 
     `names`: the checkpoint's name for each query of the job. `totals`: the counts of each stored query. `mark`: what a sink holds at its
     current place, None if that is unknown.
@@ -246,9 +245,7 @@ def _mixed_programs(
 
 
 def _other_within(operators: Iterable[Stateful], old: QueryIdentity) -> Iterator[HeadraceError]:
-    """Errors for a `dedupe` that forgets keys after another time. To the kernel it is a program, whose cells may change this way. To users
-    it is part of a query, and it would give the rows of neither time.
-    """
+    """Errors for a `dedupe` that forgets keys after another time: a cell of a program may change so, but rows would be of neither time."""
     before = old.live()
     for node in operators:
         now, entry = forgets_keys_after(node), before.get(str(node.name))
