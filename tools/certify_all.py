@@ -46,7 +46,7 @@ Cells = dict[str, dict[str, dict[str, Any]]]
 
 
 def jobs() -> list[str]:
-    """The files that define a job."""
+    """Return the files that define a job."""
     return sorted(file.stem for file in JOBS.glob("*.py") if "\njob = " in file.read_text(encoding="utf-8"))
 
 
@@ -109,7 +109,7 @@ def run(name: str, cells: Cells, only: str = "") -> bool:
 
 
 def made(found: Certificate, what: str) -> dict[str, dict[str, Any]]:
-    """The cells of a round, by place."""
+    """Return the cells of a round, by place."""
     executors = what in ("executors", "tasks of executors")
     said = {"round": what, "executors": executors, "date": found.date, "commit": commit()}
     return {f"{one.point}@{one.of}{' on an executor' if executors else ''}": {**one.to_json(), **said} for one in _together(found.tried)}
@@ -134,13 +134,13 @@ def commit() -> str:
 
 
 def with_table(page: str, cells: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
-    """The page with the table of these results."""
+    """Return the page with the table of these results."""
     head, _, rest = page.partition(BEGIN)
     return f"{head}{BEGIN}\n{table(cells)}\n{END}{rest.partition(END)[2]}"
 
 
 def table(cells: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
-    """A line for each point, a column for each job: kills, and the rows lost and doubled, if any."""
+    """Return a line for each point, a column for each job: kills, and the rows lost and doubled, if any."""
     from headrace.certify.certificate import RESTORED
     from headrace.certify.kills import FAILED
     from headrace.points import POINTS
@@ -164,7 +164,7 @@ def table(cells: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
 
 
 def _restored(cells: Mapping[str, list[Mapping[str, Any]]]) -> str:
-    """A line for each distance between checkpoint and sinks, a column for each job: starts and their outcomes."""
+    """Return a line for each distance between checkpoint and sinks, a column for each job: starts and their outcomes."""
     from headrace.certify.restored import UNNOTICED
 
     names = [name for name, mine in cells.items() if mine]
@@ -207,7 +207,7 @@ def _lines(lines: list[tuple[str, ...]]) -> str:
 
 
 def _kind(cell: Mapping[str, Any]) -> str:
-    """The line of the table to which a cell belongs."""
+    """Return the line of the table to which a cell belongs."""
     from headrace.certify.kills import FAILED
 
     for kind in (FAILED, RESTARTED, HUNG):

@@ -68,12 +68,12 @@ def _trees_of_source() -> dict[Path, ast.Module]:
 
 
 def tests_of_operators() -> list[str]:
-    """The places outside the declaring file that test for a class of an operator; `match` and `type` count as well."""
+    """Return the places outside the declaring file that test for a class of an operator; `match` and `type` count as well."""
     return list(_isinstance(_trees_of_source()))
 
 
 def _operators(trees: dict[Path, ast.Module]) -> set[str]:
-    """The classes of operators and their bases, as module and name, including the names that `headrace.ops` exports."""
+    """Return the classes of operators and their bases, as module and name, including the names that `headrace.ops` exports."""
     bases: dict[str, set[str]] = {}
     for file, tree in trees.items():
         names = _imported(tree)
@@ -90,7 +90,7 @@ def _operators(trees: dict[Path, ast.Module]) -> set[str]:
 
 
 def _imported(tree: ast.Module) -> dict[str, str]:
-    """The names that a module imports, with the modules they come from."""
+    """Return the names that a module imports, with the modules they come from."""
     froms = [one for one in ast.walk(tree) if isinstance(one, ast.ImportFrom)]
     return {name.asname or name.name: f"{one.module}.{name.name}" for one in froms for name in one.names}
 
@@ -109,7 +109,7 @@ def _isinstance(trees: dict[Path, ast.Module]) -> Iterator[str]:
 
 
 def _tested(one: ast.AST) -> list[ast.expr]:
-    """The classes that a test asks for, or whatever else is compared."""
+    """Return the classes that a test asks for, or whatever else is compared."""
     if isinstance(one, ast.Call) and isinstance(one.func, ast.Name) and one.func.id in ("isinstance", "issubclass"):
         return one.args[1:]
     return one.comparators if isinstance(one, ast.Compare) else [one.cls] if isinstance(one, ast.MatchClass) else []
@@ -143,7 +143,7 @@ def _expressions(trees: dict[Path, ast.Module]) -> Iterator[str]:
 
 
 def _named(operator: str, op: str) -> Iterator[str]:
-    """The Python and Scala sources that name an operator by its class or by its name in plans."""
+    """Yield the Python and Scala sources that name an operator by its class or by its name in plans."""
     names = re.compile(rf"\b{operator}\b|[\"']{op}[\"']")
     for file in sorted((*SOURCE.rglob("*.py"), *SOURCE.rglob("*.scala"))):
         text = file.read_text(encoding="utf-8")
@@ -152,7 +152,7 @@ def _named(operator: str, op: str) -> Iterator[str]:
 
 
 def _way() -> list[str]:
-    """The packages whose functions got the text of a filter, alone or within a value, while a job was built and compiled."""
+    """Return the packages whose functions got the text of a filter, alone or within a value, while a job was built and compiled."""
     import headrace as hr
 
     text = "amount > 12345"
@@ -187,7 +187,7 @@ def _holds(value: object, text: str, depth: int = 3) -> bool:
 
 
 def _name(node: ast.stmt) -> str:
-    """The name of a function, or of a constant of a module."""
+    """Return the name of a function, or of a constant of a module."""
     target = node.targets[0] if isinstance(node, ast.Assign) else node
     return str(getattr(target, "name", getattr(target, "id", "")))
 

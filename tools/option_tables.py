@@ -24,14 +24,14 @@ _CLASSES = {"read": source_class, "write": sink_class, "lookup": lookup_class}
 
 
 def pages() -> Iterator[Path]:
-    """The pages with such tables."""
+    """Yield the pages with such tables."""
     for page in sorted(DOCS.rglob("*.md")):
         if _PLACE.search(page.read_text(encoding="utf-8")):
             yield page
 
 
 def written(page: Path) -> str:
-    """A page with its current tables."""
+    """Return a page with its current tables."""
     return _PLACE.sub(lambda place: f"{place[1]}{table(place[2], place[3])}{place[4]}", page.read_text(encoding="utf-8"))
 
 

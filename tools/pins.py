@@ -27,7 +27,7 @@ _POM = """\
 
 
 def found(coordinates: list[str]) -> Iterator[tuple[str, str]]:
-    """The coordinate and the digest of each jar."""
+    """Yield the coordinate and the digest of each jar."""
     with tempfile.TemporaryDirectory() as work:
         wanted = "".join(
             "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version></dependency>".format(*one.split(":"))
@@ -44,7 +44,7 @@ def found(coordinates: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def in_spark() -> set[str]:
-    """The names of the artifacts that Spark has."""
+    """Return the names of the artifacts that Spark has."""
     return {re.sub(r"-\d[^/]*\.jar$", "", jar.name) for jar in spark_jars().glob("*.jar")}
 
 

@@ -36,7 +36,7 @@ class Case(NamedTuple):
 
 
 def cases() -> list[Case]:
-    """All cases in the tests, file by file."""
+    """Return all cases in the tests, file by file."""
     return [case for file in sorted(TESTS.glob("test_*.py")) for case in _in(ast.parse(file.read_text(encoding="utf-8")))]
 
 
@@ -72,7 +72,7 @@ def _text(node: ast.expr, names: dict[str, str]) -> str:
 
 
 def text() -> str:
-    """The generated page."""
+    """Return the generated page."""
     found = cases()
     parts = [_HEAD]
     for where in sorted({case.where for case in found}):

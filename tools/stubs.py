@@ -32,7 +32,7 @@ def built_in() -> list[tuple[str, ModuleType]]:
 
 
 def methods(kind: str, returns: str) -> str:
-    """A method for each connector that has a class of this kind."""
+    """Return a method for each connector that has a class of this kind."""
     parts = []
     for name, module in built_in():
         cls = getattr(module, kind, None)
@@ -53,7 +53,7 @@ def spelled(parameter: inspect.Parameter) -> str:
 
 
 def annotation(kind: Any) -> str:
-    """The name of a type in a stub: as in the connector's source, or without its modules if an option was declared."""
+    """Return the name of a type in a stub: as in the connector's source, or without its modules if an option was declared."""
     return kind if isinstance(kind, str) else re.sub(_MODULES, "", inspect.formatannotation(kind))
 
 

@@ -26,7 +26,7 @@ WATCHED = ("src", "tests", "docs", "tools", "pyproject.toml", "requirements.lock
 
 
 def state_of_the_tree() -> str:
-    """A digest of the files that tests depend on: any change starts over."""
+    """Return a digest of the files that tests depend on: any change starts over."""
     digest = hashlib.sha256()
     for top in WATCHED:
         place = ROOT / top

@@ -24,7 +24,7 @@ _runs = itertools.count()
 
 
 def measure(spark: SparkSession, folder: Path, rounds: int, scale: float, told: Callable[[str], object]) -> list[Result]:
-    """Seconds of each contender, from the start of the query to its end."""
+    """Return the seconds of each contender, from the start of the query to its end."""
     rows = int(ROWS * scale)
     given = folder / "given"
     made = spark.range(rows).selectExpr(
@@ -74,7 +74,7 @@ def by_spark(spark: SparkSession, given: Path, out: Path, checkpoint: Path) -> N
 
 
 def counted(spark: SparkSession, out: Path) -> int:
-    """The number of rows in the files that the output's own log names."""
+    """Return the number of rows in the files that the output's own log names."""
     if (out / "_delta_log").is_dir():
         from deltalake import DeltaTable
 

@@ -28,7 +28,7 @@ Contender = Callable[["SparkSession", Postgres, str, Path], None]
 
 
 def measure(spark: SparkSession, folder: Path, rounds: int, scale: float, told: Callable[[str], object]) -> list[Result]:
-    """Seconds of each contender, from the start of the job to its end."""
+    """Return the seconds of each contender, from the start of the job to its end."""
     rows = int(ROWS * scale)
     attach(spark, [NEEDS])
     given = folder / "given"

@@ -32,7 +32,7 @@ _topics = itertools.count()
 
 
 def measure(spark: SparkSession, folder: Path, rounds: int, scale: float, told: Callable[[str], object]) -> list[Result]:
-    """Seconds of each contender, from the start of the job to its end."""
+    """Return the seconds of each contender, from the start of the job to its end."""
     records = int(RECORDS * scale)
     attach(spark, [KAFKA])
     broker = Broker(folder / "broker")
@@ -62,7 +62,7 @@ def measure(spark: SparkSession, folder: Path, rounds: int, scale: float, told: 
 
 
 def given(records: int) -> Iterator[Record]:
-    """Values that compress like JSON: one half is the same in all of them."""
+    """Yield values that compress like JSON: one half is the same in all of them."""
     chance = random.Random(1)
     fixed = b"x" * (BYTES // 2)
     for number in range(records):

@@ -27,7 +27,7 @@ TIMES_AS_LONG = 2.0
 
 
 def measure(spark: SparkSession, folder: Path, rounds: int, scale: float, told: Callable[[str], object]) -> list[Result]:
-    """Seconds of each contender, from the start of the job to its end."""
+    """Return the seconds of each contender, from the start of the job to its end."""
     rows, keys = int(ROWS * scale), max(int(KEYS * scale), 1)
     orders = folder / "orders"
     made = spark.range(rows).selectExpr("id", f"concat('c', pmod(xxhash64(id), {keys})) AS customer", "id % 100 AS amount")

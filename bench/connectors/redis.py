@@ -24,7 +24,7 @@ COLUMNS = "id bigint, country string, amount int"
 
 
 def measure(spark: SparkSession, folder: Path, rounds: int, scale: float, told: Callable[[str], object]) -> list[Result]:
-    """Seconds of each contender, from the start of the job to its end."""
+    """Return the seconds of each contender, from the start of the job to its end."""
     rows = int(ROWS * scale)
     given = folder / "given"
     made = spark.range(rows).selectExpr("id", "concat('country ', id % 50) AS country", "cast(id % 1000 as int) AS amount")

@@ -33,15 +33,15 @@ class Chance:
         return _mixed(_mixed(numbers.astype(np.uint64)) ^ _mixed(of_draw))
 
     def below(self, draw: str, numbers: Numbers, limit: int | Numbers) -> Numbers:
-        """Whole numbers from 0 to below the limit."""
+        """Return whole numbers from 0 to below the limit."""
         return (self.bits(draw, numbers) % np.asarray(limit, np.uint64)).astype(np.int64)
 
     def unit(self, draw: str, numbers: Numbers) -> Numbers:
-        """Numbers from 0 to below 1."""
+        """Return numbers from 0 to below 1."""
         return (self.bits(draw, numbers) >> np.uint64(11)) * 2.0**-53
 
     def text(self, draw: str, numbers: Numbers, letters: Numbers, lengths: Numbers) -> pa.Array:
-        """Texts of these lengths, at most a kilobyte, cut out of the letters at random places."""
+        """Return texts of these lengths, at most a kilobyte, cut out of the letters at random places."""
         import pyarrow as pa
 
         ends = np.cumsum(lengths)
@@ -52,7 +52,7 @@ class Chance:
 
 
 def _mixed(x: Numbers) -> Numbers:
-    """One step of splitmix64."""
+    """Mix numbers by one step of splitmix64."""
     with np.errstate(over="ignore"):
         x = x + np.uint64(0x9E3779B97F4A7C15)
         x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -49,7 +49,7 @@ class Events:
         return self.folder / "side"
 
     def for_flink(self) -> Path:
-        """The folder with the same lines, in one file for each core."""
+        """Return the folder with the same lines, in one file for each core."""
         folder = self.folder / "flink"
         if not folder.exists():
             fresh = folder.with_suffix(".new")
@@ -80,7 +80,7 @@ def make(events: int, epochs: int, *, seed: int = 1, late: bool = False, cache: 
 
 
 def arrivals(events: int, seed: int, late: bool) -> Numbers:
-    """The numbers of the events in their order of arrival; the time of an event is that of its number."""
+    """Return the numbers of the events in their order of arrival; the time of an event is that of its number."""
     numbers = np.arange(events)
     if not late:
         return numbers
@@ -102,7 +102,7 @@ def _write(made: Events, generator: Generator, order: Numbers) -> None:
 
 
 def lines(generator: Generator, numbers: Numbers) -> Iterator[bytes]:
-    """The lines of the events with these numbers, in that order."""
+    """Yield the lines of the events with these numbers, in that order."""
     import pyarrow as pa
 
     for first in range(0, len(numbers), BLOCK):
@@ -121,7 +121,7 @@ def lines(generator: Generator, numbers: Numbers) -> Iterator[bytes]:
 
 
 def _json(code: int, name: str, columns: dict[str, pa.Array | Numbers]) -> pa.Array:
-    """A line for each row. No text has a character that JSON would escape."""
+    """Return a line for each row. No text has a character that JSON would escape."""
     import pyarrow as pa
     from pyarrow import compute, types
 

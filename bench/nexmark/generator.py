@@ -50,7 +50,7 @@ class Generator:
         self._channels, self._urls = self._sites()
 
     def time(self, numbers: Numbers) -> Numbers:
-        """Times in milliseconds, of `rate` events per second."""
+        """Return the times in milliseconds, of `rate` events per second."""
         return BASE + numbers * 1000 // self._rate
 
     def person(self, numbers: Numbers) -> dict[str, Any]:
@@ -120,14 +120,16 @@ class Generator:
         return pa.array(words).take(self._chance.below(draw, numbers, len(words)))
 
     def _words(self, draw: str, numbers: Numbers, limit: int) -> pa.Array:
-        """Texts of at least three letters and fewer than the limit; spaces at their ends are removed."""
+        """Return texts of at least three letters and fewer than the limit; spaces at their ends are removed."""
         from pyarrow import compute
 
         lengths = 3 + self._chance.below(f"{draw} length", numbers, limit - 3)
         return compute.ascii_trim(self._chance.text(draw, numbers, self._chance.spaced, lengths), " ")
 
     def _padding(self, kind: int, numbers: Numbers, size: int, columns: dict[str, Any]) -> pa.Array:
-        """The text that an event lacks to the size of its kind, plus or minus a fifth; `size` is the bytes of its numbers and times."""
+        """Return the text that an event lacks to the size of its kind, give or take a fifth; `size` is the bytes of its
+        numbers and times.
+        """
         from pyarrow import compute, types
 
         texts = [column for column in columns.values() if not isinstance(column, np.ndarray) and types.is_string(column.type)]
@@ -137,7 +139,7 @@ class Generator:
         return self._chance.text("padding", numbers, self._chance.plain, lengths)
 
     def _sites(self) -> tuple[pa.Array, pa.Array]:
-        """The channels and their addresses, the hot ones last. Nine of ten addresses of the others include the channel."""
+        """Return the channels and their addresses, the hot ones last. Nine of ten addresses of the others include the channel."""
         import pyarrow as pa
 
         numbers = np.arange(CHANNELS + len(HOT_CHANNELS))
@@ -153,18 +155,18 @@ class Generator:
 
 
 def kinds(numbers: Numbers) -> Numbers:
-    """The kind of each event: PERSON, AUCTION or BID."""
+    """Return the kind of each event: PERSON, AUCTION or BID."""
     place = numbers % OF
     return np.where(place < PEOPLE, PERSON, np.where(place < PEOPLE + AUCTIONS, AUCTION, BID))
 
 
 def last_person(numbers: Numbers) -> Numbers:
-    """The newest person at the time of an event, counted from 0: the event itself, if it is one."""
+    """Return the newest person at the time of an event, counted from 0: the event itself, if it is one."""
     return numbers // OF * PEOPLE + np.minimum(numbers % OF, PEOPLE - 1)
 
 
 def last_auction(numbers: Numbers) -> Numbers:
-    """The newest auction at the time of an event; -1 (none) at the first person."""
+    """Return the newest auction at the time of an event; -1 (none) at the first person."""
     return numbers // OF * AUCTIONS + np.minimum(numbers % OF - PEOPLE, AUCTIONS - 1)
 
 
@@ -188,6 +190,6 @@ def _padded(numbers: Numbers, digits: int) -> pa.Array:
 
 
 def _reversed(number: int) -> int:
-    """The number with the 32 bits of this one reversed, without its sign."""
+    """Return the number with the 32 bits of this one reversed, without its sign."""
     turned = int(f"{number:032b}"[::-1], 2)
     return 2**32 - turned if turned >= 2**31 else turned

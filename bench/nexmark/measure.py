@@ -111,6 +111,6 @@ def _same(found: Measured, name: str, rows: int) -> None:
 
 
 def mean(ratios: Iterable[float | None]) -> float | None:
-    """The geometric mean of the ratios that exist."""
+    """Return the geometric mean of the ratios that exist."""
     found = [ratio for ratio in ratios if ratio is not None]
     return geometric_mean(found) if found else None

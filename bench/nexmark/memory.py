@@ -12,7 +12,7 @@ def forget(process: int) -> None:
 
 
 def most(process: int) -> int:
-    """The peak in MiB since `forget`."""
+    """Return the peak in MiB since `forget`."""
     found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{process}/status").read_text())
     assert found is not None
     return int(found[1]) // 1024

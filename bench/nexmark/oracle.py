@@ -22,7 +22,7 @@ class Oracle:
             self._database.execute(statement)
 
     def rows(self, query: Query) -> int:
-        """The number of rows in the answer."""
+        """Return the number of rows in the answer."""
         ((found,),) = self._database.execute(f"SELECT count(*) FROM ({query.oracle})").fetchall()
         return int(found)
 

@@ -37,14 +37,14 @@ def seconds(query: Query, events: Events) -> float:
 
 
 def rows(query: Query, events: Events) -> int:
-    """The number of rows in the answer at the end of the stream, counted by a query."""
+    """Return the number of rows in the answer at the end of the stream, counted by a query."""
     counted = hr.sql("SELECT count(*) AS n FROM answer", answer=view(query, streams(events)))
     ((found,),) = hr.collect(counted).rows()
     return int(found)
 
 
 def kept(queries: Iterable[Query], events: Events, folder: Path, files_per_epoch: int | None = CORES) -> hr.Job:
-    """All queries as one job; the changes of each go to a folder with its name."""
+    """Return all queries as one job; the changes of each go to a folder with its name."""
     tables = streams(events, files_per_epoch)
 
     def sink(query: Query) -> Any:

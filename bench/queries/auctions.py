@@ -30,5 +30,5 @@ def make(spark: SparkSession, folder: Path, *, bids: int, auctions: int, auction
 
 
 def files(folder: Path) -> list[Path]:
-    """A folder's files, in the order of the epochs."""
+    """Return a folder's files, in the order of the epochs."""
     return sorted(folder.glob("*.parquet"))

@@ -28,7 +28,7 @@ GROWN = 1.15
 
 
 def measure(spark: SparkSession, folder: Path, scale: float, told: Callable[[str], object]) -> Result:
-    """Mebibytes used after each tenth."""
+    """Return the mebibytes used after each tenth."""
     rows = int(ROWS * scale)
     # a bid arrives with its auction, so that the groups grow with the sides of the join
     make(spark, folder / "made", bids=rows, auctions=rows, auction="id", epochs=TENTHS)

@@ -37,7 +37,7 @@ class Answer:
 
 
 def measure(spark: SparkSession, folder: Path, rounds: int, scale: float, told: Callable[[str], object]) -> Result:
-    """Seconds of each contender, from the start of the job to its end."""
+    """Return the seconds of each contender, from the start of the job to its end."""
     bids, auctions = int(BIDS * scale), int(AUCTIONS * scale)
     make(spark, folder / "input", bids=bids, auctions=auctions, auction=f"pmod(xxhash64(id), {auctions})", epochs=EPOCHS)
     expected = batch(spark, folder / "input")

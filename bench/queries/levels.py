@@ -59,7 +59,7 @@ def beside_each_other(folder: Path, rounds: int, told: Callable[[str], object], 
 def fed_in_turns(
     folder: Path, made: Mapping[str, Callable[[hr.Stream], hr.Stream]], rounds: int, told: Callable[[str], object]
 ) -> dict[str, list[float]]:
-    """Milliseconds of the epochs of jobs over folders of their own, all running at once."""
+    """Return the milliseconds of the epochs of jobs over folders of their own, all running at once."""
     running: dict[str, Followed] = {}
     numbers = {name: iter(range(10**9)) for name in made}
 
@@ -83,7 +83,7 @@ def started(folder: Path, query: Callable[[hr.Stream], hr.Stream]) -> Followed:
 
 
 def tower(events: hr.Stream, depth: int) -> hr.Stream:
-    """Stacked aggregates, each grouped by the sums of the one before: a row moves a group of every level from one sum to another."""
+    """Return stacked aggregates, each grouped by the sums of the one before: a row moves a group of every level from one sum to another."""
     found = events.group_by("k0").agg(k1="sum(v)")
     for level in range(2, depth + 1):
         # never 0, so that each row that enters a group changes its sum
@@ -92,6 +92,6 @@ def tower(events: hr.Stream, depth: int) -> hr.Stream:
 
 
 def row(events: hr.Stream, count: int) -> hr.Stream:
-    """Aggregates with different expressions, and so with different code."""
+    """Return aggregates with different expressions, and so with different code."""
     first, *others = (events.group_by("k0").agg(total=f"sum(v + {number})") for number in range(count))
     return first.union(*others) if others else first

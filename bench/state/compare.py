@@ -33,7 +33,7 @@ def measure(
     rounds: int,
     told: Callable[[str], object],
 ) -> Result:
-    """Rates in events per second, in turns."""
+    """Return the rates in events per second, in turns."""
     lacking = {name: why for name, one in contenders.items() if (why := one.lacks(workload))}
     taking = {name: one for name, one in contenders.items() if name not in lacking}
     check(spark, workload, taking, told)
@@ -70,7 +70,7 @@ def check(spark: SparkSession, workload: Workload, contenders: Mapping[str, Cont
 
 
 def means(results: list[Result]) -> Result | None:
-    """How many times as fast as each other contender headrace is, in the geometric mean, with the goals."""
+    """Return how many times as fast as each other contender headrace is, in the geometric mean, with the goals."""
     speeds = {
         who.TITLES[name]: [found[who.TITLES[name]] for r in results if who.TITLES[name] in (found := ratios(r.samples))] for name in GOALS
     }
@@ -86,7 +86,7 @@ def means(results: list[Result]) -> Result | None:
 
 
 def ratios(samples: Mapping[str, list[float]]) -> dict[str, float]:
-    """How many times as fast as each other contender headrace is."""
+    """Return how many times as fast as each other contender headrace is."""
     mine = samples.get(who.TITLES[who.HEADRACE])
     return {} if mine is None else {name: median(mine) / median(values) for name, values in samples.items()}
 

@@ -45,7 +45,7 @@ class Followed:
             time.sleep(0.005)
 
     def _last(self) -> dict[str, Any]:
-        """Spark's report of the last epoch, which has more than the run's own progress."""
+        """Return Spark's report of the last epoch, which has more than the run's own progress."""
         (query,) = self._run._queries
         report: dict[str, Any] = json.loads(query.handle.lastProgress() or "{}")
         return report

@@ -26,7 +26,7 @@ FILES_PER_EPOCH = 2
 def measure(
     spark: SparkSession, workload: Workload, events: int, keys: int, rounds: int, told: Callable[[str], object]
 ) -> tuple[Result, Result]:
-    """The rates of both sizes, and the heap by epoch."""
+    """Return the rates of both sizes, and the heap by epoch."""
     few = make_slices(spark, workload, events, keys, FILES_PER_EPOCH)
     many = make_slices(spark, workload, events * TIMES_EVENTS, keys * TIMES_KEYS, FILES_PER_EPOCH * EPOCHS)
 
@@ -59,7 +59,7 @@ def title(events: Events) -> str:
 
 
 def heap(spark: SparkSession, workload: Workload, events: Events, told: Callable[[str], object]) -> list[float]:
-    """Mebibytes used at the end of each epoch."""
+    """Return the mebibytes used at the end of each epoch."""
     java = spark._jvm
     beans = java.java.lang.management.ManagementFactory.getMemoryMXBean()
     used: list[float] = []

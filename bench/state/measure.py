@@ -83,7 +83,7 @@ def median(values: Sequence[float]) -> float:
 
 
 def machine() -> dict[str, Any]:
-    """The machine on which the numbers were measured."""
+    """Return the machine on which the numbers were measured."""
     import pyspark
 
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

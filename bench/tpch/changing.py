@@ -60,7 +60,7 @@ class Database:
         return sum(int(table.num_rows) for table in self.live.values())
 
     def load(self, number: int) -> Epoch:
-        """One slice of every table. Slices go by the first key, so lines may come before their parts."""
+        """Return one slice of every table. Slices go by the first key, so lines may come before their parts."""
         changes = {}
         for name, table in self._to_load.items():
             keys = table[KEYS[name][0]].to_numpy()
@@ -68,7 +68,7 @@ class Database:
         return self._applied(changes)
 
     def refresh(self, share: float) -> Epoch:
-        """Changes of about this share of all rows."""
+        """Return changes of about this share of all rows."""
         orders = max(1, int(self.live["orders"].num_rows * share / 3))
         come, self._reserve = self._reserve[:orders], self._reserve[orders:]
         gone = self._pick("orders", orders)["o_orderkey"].to_pylist()
@@ -125,7 +125,7 @@ def _both(one: pa.Table, other: pa.Table) -> pa.Table:
 
 
 def _of(table: pa.Table, column: str, values: list[int], *, there: bool = True) -> pa.Table:
-    """The rows whose column is among the values, or those whose column is not."""
+    """Return the rows whose column is among the values, or those whose column is not."""
     import pyarrow as pa
     from pyarrow import compute
 

@@ -70,7 +70,7 @@ def measure(spark: SparkSession, scale: float, rounds: int, told: Callable[[str]
 
 
 def load(database: Database, views: Views, told: Callable[[str], object]) -> dict[str, list[float]]:
-    """The times of the loading epochs, and of the refreshes between."""
+    """Return the times of the loading epochs, and of the refreshes between."""
     spent: dict[str, list[float]] = {SLICE: [], "refresh": []}
 
     def fed(name: str, epoch: Epoch) -> None:
@@ -92,7 +92,7 @@ def compare(batch: Batch, views: Views) -> None:
 
 
 def growth(results: dict[float, Result]) -> Result | None:
-    """The growth of an epoch's cost with the data: that of one row, and that of each further row."""
+    """Return the growth of an epoch's cost with the data: that of one row, and that of each further row."""
     if len(results) < 2:
         return None
     small, large = min(results), max(results)

@@ -57,7 +57,7 @@ class Views:
         return self._spent(sum(rows for _, rows in hidden))
 
     def rows(self) -> dict[str, list[tuple[Any, ...]]]:
-        """The current rows of each view."""
+        """Return the current rows of each view."""
         return {query.name: sink.rows() for query, sink in zip(QUERIES, self._sinks, strict=True)}
 
     def stop(self) -> None:
@@ -89,7 +89,7 @@ class Views:
         return spent
 
     def _last(self) -> dict[str, Any]:
-        """Spark's report of the last epoch, which has more than the run's own progress."""
+        """Return Spark's report of the last epoch, which has more than the run's own progress."""
         (query,) = self._run._queries
         report: dict[str, Any] = json.loads(query.handle.lastProgress() or "{}")
         return report

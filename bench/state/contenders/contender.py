@@ -28,7 +28,7 @@ class Contender(Protocol):
     """The share of the events and keys that it gets: less than all for contenders that would take minutes."""
 
     def lacks(self, workload: Workload) -> str | None:
-        """Why it does not take part, or None."""
+        """Return why it does not take part, or None."""
 
     def prepare(self, workload: Workload) -> None:
         """Prepare it, once before it runs."""

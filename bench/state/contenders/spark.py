@@ -88,7 +88,7 @@ def read(spark: SparkSession, workload: Workload, events: Events) -> DataFrame:
 
 
 def side(workload: Workload, number: int) -> list[str]:
-    """The column with the input of a row, if there are several inputs."""
+    """Return the column with the input of a row, if there are several inputs."""
     return [f"{number} AS side"] if len(workload.inputs) > 1 else []
 
 

@@ -61,7 +61,7 @@ class Workload:
 
 
 def in_frames(processor: type[Any]) -> type[Any]:
-    """The processor for pandas frames made from one for rows: it takes rows from frames and returns them as one frame."""
+    """Return the processor for pandas frames made from one for rows: it takes rows from frames and returns them as one frame."""
 
     class InFrames(processor):  # type: ignore[misc]
         def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:

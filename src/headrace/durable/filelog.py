@@ -14,7 +14,7 @@ _READ = re.compile(r'([^:{]+):\{"logOffset":(\d+)\}')
 
 
 def logs_read(offsets: Path) -> dict[str, int]:
-    """The position up to which an epoch reads the file log of each source, from Spark's offset log.
+    """Return the position up to which an epoch reads the file log of each source, from Spark's offset log.
 
     >>> import tempfile
     >>> offsets = Path(tempfile.mkdtemp()) / "7"
@@ -31,7 +31,7 @@ def logs_read(offsets: Path) -> dict[str, int]:
 
 
 def last_of(log: Path) -> int:
-    """The last epoch in a log, -1 for none.
+    """Return the last epoch in a log, -1 for none.
 
     >>> import tempfile
     >>> log = Path(tempfile.mkdtemp())
@@ -43,7 +43,7 @@ def last_of(log: Path) -> int:
 
 
 def paths_read(log: Path) -> Iterator[str]:
-    """The paths of all files in a log, as the kernel spells them.
+    """Return the paths of all files in a log, as the kernel spells them.
 
     >>> import tempfile
     >>> log = Path(tempfile.mkdtemp())
@@ -56,8 +56,7 @@ def paths_read(log: Path) -> Iterator[str]:
 
 
 def lengths_read(log: Path) -> dict[str, int | None]:
-    """The number of bytes read of each file in a log, by path; None if it is unknown, or if the log records that the file has changed
-    since.
+    """Return the number of bytes read of each file in a log, by path; None if it is unknown, or if the log records a change of the file.
 
     >>> import tempfile
     >>> log = Path(tempfile.mkdtemp())
@@ -77,8 +76,8 @@ def lengths_read(log: Path) -> dict[str, int | None]:
 
 
 def read_by_last_epoch(query: Path, source: str) -> dict[str, int | None]:
-    """The files that the last epoch of a query reads from a source, with their lengths as in `lengths_read`. Leaves out files that the
-    epoch only reports as changed.
+    """Return the files that the last epoch of a query reads from a source, with their lengths as in `lengths_read`. Leaves out files that
+    the epoch only reports as changed.
 
     >>> import tempfile
     >>> query = Path(tempfile.mkdtemp())

@@ -94,16 +94,16 @@ class Manifest:
         return None if text is None else Owner(text["job"], text["sink"], text["checkpoint"], text.get("query", "main"))
 
     def entries(self) -> Iterator[dict[str, Any]]:
-        """The manifests of the committed epochs, in order. Raises OUTPUT_MISSING if one of them is gone."""
+        """Returns the manifests of the committed epochs, in order. Raises OUTPUT_MISSING if one of them is gone."""
         return self._segments.entries(linked=True)
 
     def mark(self) -> Mark:
-        """The last committed epoch."""
+        """Returns the last committed epoch."""
         newest = self._segments.last()
         return Mark(exists=self.folder.is_dir()) if newest is None else Mark(newest["epoch"], newest.get("identity", ""))
 
     def keeps(self, mark: Mark) -> bool:
-        """Whether the epoch of a mark still has its manifest."""
+        """Returns whether the epoch of a mark still has its manifest."""
         entry = next(self._segments.entries(mark.epoch - 1), None)
         return entry is not None and entry["epoch"] == mark.epoch and mark.agrees(entry.get("identity", ""))
 
@@ -174,7 +174,7 @@ class Manifest:
         self._last = None
 
     def later(self, epoch: int) -> list[dict[str, Any]]:
-        """The manifests of the epochs after `epoch`."""
+        """Returns the manifests of the epochs after `epoch`."""
         return list(self._segments.entries(epoch))
 
     def withdraw(self, epoch: int, tag: str) -> None:
@@ -203,15 +203,15 @@ class Manifest:
             (self.control / end.name).unlink(missing_ok=True)
 
     def aside(self, epoch: int, tag: str) -> Path:
-        """The folder of the withdrawn epochs after `epoch`."""
+        """Returns the folder of the withdrawn epochs after `epoch`."""
         return self.control / "withdrawn" / f"{epoch + 1:020}-{tag}"
 
     def files(self) -> list[Path]:
-        """The files of all committed epochs, ordered by epoch."""
+        """Returns the files of all committed epochs, ordered by epoch."""
         return [self.folder / file["path"] for entry in self.entries() for file in entry["files"]]
 
     def lost(self) -> list[Path]:
-        """Files of committed epochs that are gone or whose length has changed."""
+        """Returns the files of committed epochs that are gone or whose length has changed."""
         return [self.folder / file["path"] for entry in self.entries() for file in entry["files"] if not self._whole(file)]
 
     def _whole(self, file: dict[str, Any]) -> bool:
@@ -222,7 +222,7 @@ class Manifest:
         return False
 
     def _before(self, epoch: int) -> int:
-        """The last epoch before this one that has a manifest, -1 if none has."""
+        """Returns the last epoch before this one that has a manifest, -1 if none has."""
         if self._last is None or self._last >= epoch:
             newest = self._segments.last()
             self._last = -1 if newest is None else newest["epoch"]
@@ -263,7 +263,7 @@ class Manifest:
             self.staging.rmdir()
 
     def _lost(self, entry: dict[str, Any]) -> Path | None:
-        """The first file of an epoch that is neither staged nor visible, if there is one."""
+        """Returns the first file of an epoch that is neither staged nor visible, if there is one."""
         for file in entry["files"]:
             staged, final = self.folder / file["staged"], self.folder.joinpath(file["path"])
             if not staged.exists() and not final.exists():
@@ -272,7 +272,7 @@ class Manifest:
 
 
 def files_gone(files: Sequence[object]) -> ConnectorError:
-    """The error for files of committed epochs that are gone or cut off."""
+    """Returns the error for files of committed epochs that are gone or cut off."""
     named = ", ".join(map(str, files[:5]))
     more = f" and {len(files) - 5} more" if len(files) > 5 else ""
     verb = "belongs" if len(files) == 1 else "belong"
@@ -307,7 +307,7 @@ def committed_files(folder: str | os.PathLike[str]) -> list[Path]:
 
 
 def read(path: Path) -> dict[str, Any] | None:
-    """A manifest, or the owner of a folder; None if there is no such file."""
+    """Returns a manifest, or the owner of a folder; None if there is no such file."""
     value = sums.read(path)
     return None if value is None else of_this_format(value, path)
 
@@ -334,14 +334,14 @@ def may_write(folder: object, found: Owner | None, owner: Owner) -> None:
 
 
 def clears(found: Owner, owner: Owner) -> bool:
-    """Whether a fresh start of `owner` removes a folder's output: the same job wrote it before, from another checkpoint. Output with this
-    checkpoint's own id was written after the fresh start.
+    """Returns whether a fresh start of `owner` removes a folder's output: the same job wrote it before, from another checkpoint. Output
+    with this checkpoint's own id was written after the fresh start.
     """
     return found.job == owner.job and found.checkpoint != owner.checkpoint
 
 
 def replaced(folder: object, epoch: int | None = None) -> CheckpointError:
-    """The error for a process that another has replaced."""
+    """Returns the error for a process that another has replaced."""
     does = f"writes {folder} now" if epoch is None else f"has written epoch {epoch} of {folder}"
     return CheckpointError(
         "LEASE_LOST",

@@ -16,7 +16,7 @@ HASH = re.compile(r"-[0-9a-f]{6}(?:[0-9a-f]{2})?(?![\w-])")
 
 
 def readable(name: str, known: str = "") -> str:
-    """A stored name without its hash, for messages where no plan provides display names; `known` stays unchanged.
+    """Return a stored name without its hash, for messages where no plan provides display names; `known` stays unchanged.
 
     >>> readable("upserts-3e4becd6.jdbc"), readable("spent")
     ('upserts.jdbc', 'spent')
@@ -41,13 +41,13 @@ class Mark:
     fades: bool = False
 
     def agrees(self, identity: str) -> bool:
-        """Whether this may be the epoch of that identity. A sink may store only the beginning of an identity; if one of the two is empty,
-        the epoch numbers decide.
+        """Return whether this may be the epoch of that identity. A sink may store only the beginning of an identity; if one of the two is
+        empty, the epoch numbers decide.
         """
         return self.identity.startswith(identity) or identity.startswith(self.identity)
 
     def holds(self, epoch: int, identity: str, sink: str) -> bool:
-        """Whether the sink has the epoch already. Raises CHECKPOINT_BEHIND if it is of another history, or if there are later ones."""
+        """Return whether the sink has the epoch already. Raises CHECKPOINT_BEHIND for an epoch of another history, or for a later one."""
         if self.epoch < epoch:
             return False
         if self.epoch == epoch and self.agrees(identity):
@@ -59,7 +59,7 @@ class Mark:
         )
 
     def lacks(self, written: Mark, sink: str, place: str) -> HeadraceError:
-        """The error for a place that ends with this mark although the job has written `written`."""
+        """Return the error for a place that ends with this mark although the job has written `written`."""
         holds = f"ends with {named(self.epoch)}" if self.epoch >= 0 else "holds no epoch of this job" if self.exists else "is gone"
         return HeadraceError(
             "TABLE_REPLACED" if self.exists else "TABLE_MISSING",
@@ -69,7 +69,7 @@ class Mark:
 
 
 def named(epoch: int) -> str:
-    """An epoch in words.
+    """Return an epoch in words.
 
     >>> named(3), named(-1)
     ('epoch 3', 'no epoch')

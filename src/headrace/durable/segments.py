@@ -51,7 +51,7 @@ class Span:
 
 
 def spans(names: Iterable[str]) -> list[Span]:
-    """The files of manifests among these names, in order, without those that another contains.
+    """Return the files of manifests among these names, in order, without those that another contains.
 
     >>> [span.level for span in spans([Span(0, 0, 0).name, Span(7, 7, 0).name, Span(0, 5, 1).name, "owner.json"])]
     [1, 0]
@@ -64,7 +64,7 @@ def spans(names: Iterable[str]) -> list[Span]:
 
 
 def due(there: Sequence[Span]) -> Sequence[Span]:
-    """The files to merge next; none while each level has few."""
+    """Return the files to merge next; none while each level has few."""
     for level in range(1 + max((span.level for span in there), default=-1)):
         alike = [span for span in there if span.level == level]
         if len(alike) >= (FAN if level else 2 * FAN):
@@ -74,9 +74,7 @@ def due(there: Sequence[Span]) -> Sequence[Span]:
 
 @dataclass(frozen=True)
 class End:
-    """The end of the valid manifests: the epoch `first` and all later ones are being moved aside. `tag` distinguishes
-    it from other ends.
-    """
+    """The end of the valid manifests: the epoch `first` and all later ones are being moved aside. `tag` tells it from other ends."""
 
     first: int
     tag: str
@@ -95,7 +93,7 @@ class Segments:
         self._alone = 2 * FAN
 
     def last(self) -> dict[str, Any] | None:
-        """The manifest of the last epoch that has one."""
+        """Return the manifest of the last epoch that has one."""
         there, end = self._there()
         if not there:
             return None
@@ -103,8 +101,8 @@ class Segments:
         return [*self.entries(newest.last - 1 if end is None or newest.last < end.first else newest.first - 1)][-1]
 
     def entries(self, after: int = -1, *, withdrawn: bool = False, linked: bool = False) -> Iterator[dict[str, Any]]:
-        """The manifests of the epochs after `after`, in order; a writer may merge them meanwhile. `withdrawn` includes those that are being
-        moved aside. `linked` raises OUTPUT_MISSING for one that is gone.
+        """Yield the manifests of the epochs after `after`, in order; a writer may merge them meanwhile. `withdrawn` includes those that are
+        being moved aside. `linked` raises OUTPUT_MISSING for one that is gone.
         """
         there, end = self._there(withdrawn)
         broken = -1
@@ -144,7 +142,7 @@ class Segments:
         return read
 
     def end(self) -> End | None:
-        """The end of the valid manifests, while later ones are being moved aside."""
+        """Return the end of the valid manifests, while later ones are being moved aside."""
         return _end(self._names())
 
     def cut(self, end: End) -> None:
@@ -207,7 +205,7 @@ class Segments:
 
 
 def unlinked(entries: Iterable[dict[str, Any]], last: int) -> dict[str, Any] | None:
-    """The first manifest whose predecessor, named by its `after`, is missing. `last` is the epoch before the first one. Manifests of
+    """Return the first manifest whose predecessor, named by its `after`, is missing. `last` is the epoch before the first one. Manifests of
     earlier versions name no predecessor.
 
     >>> unlinked([{"epoch": 2, "after": -1}, {"epoch": 5, "after": 2}, {"epoch": 9, "after": 7}], -1)
@@ -221,7 +219,7 @@ def unlinked(entries: Iterable[dict[str, Any]], last: int) -> dict[str, Any] | N
 
 
 def link_gone(place: object, entry: dict[str, Any]) -> ConnectorError:
-    """The error for a missing manifest that a later one names."""
+    """Return the error for a missing manifest that a later one names."""
     return ConnectorError(
         "OUTPUT_MISSING",
         f"{place} lacks the manifest of epoch {entry['after']}, after which epoch {entry['epoch']} was written",

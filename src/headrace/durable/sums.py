@@ -15,7 +15,7 @@ _SUM = "crc32"
 
 
 def text_of(value: Mapping[str, Any], *, indent: int | None = None) -> str:
-    """The text of a file, on one line unless `indent` is given.
+    """Return the text of a file, on one line unless `indent` is given.
 
     >>> text_of({"epoch": 3})
     '{"epoch":3,"crc32":"e44cf0fb"}'
@@ -61,7 +61,7 @@ def text_in(file: Path) -> str:
 
 
 def unreadable(file: Path, why: str) -> HeadraceError:
-    """The error for a damaged file of a checkpoint, or a damaged manifest."""
+    """Return the error for a damaged file of a checkpoint, or a damaged manifest."""
     return HeadraceError(
         "CHECKPOINT_UNREADABLE",
         f"{file} cannot be read: {why}",
@@ -70,7 +70,7 @@ def unreadable(file: Path, why: str) -> HeadraceError:
 
 
 def _is_damaged_sum(name: str) -> bool:
-    """Whether a name is that of the checksum with one character changed: a damaged name hides the checksum."""
+    """Return whether a name is that of the checksum with one character changed: a damaged name hides the checksum."""
     return len(name) == len(_SUM) and sum(map(str.__ne__, name, _SUM)) == 1
 
 

@@ -178,7 +178,7 @@ class Job:
         return run
 
     def _waits(self, stopped: Callable[[], bool]) -> Callable[[str], None]:
-        """The callback of a waiting standby: it prints each reason to wait once, and raises an interruption when `stopped`."""
+        """Return the callback of a waiting standby: it prints each reason to wait once, and raises an interruption when `stopped`."""
         told: set[str] = set()
 
         def waits(text: str) -> None:
@@ -248,13 +248,13 @@ def _refuse_others(**flags: object) -> None:
 
 
 def _is_script() -> bool:
-    """Whether `run` was called by the script that Python was started with, not by a notebook, a test or a command."""
+    """Return whether `run` was called by the script that Python was started with, not by a notebook, a test or a command."""
     caller = sys._getframe(2).f_globals
     return caller.get("__name__") == "__main__" and "__file__" in caller
 
 
 def of_script(name: str, catalogue: Catalogue) -> Job:
-    """The job of a script. `name` is that of its file, for a script that names no job."""
+    """Return the job of a script. `name` is that of its file, for a script that names no job."""
     said = dict(catalogue.asked)
     with meant(catalogue.meaning):
         called, sinks = said.pop("job", name), catalogue.sinks()
@@ -294,7 +294,7 @@ def job(name: str, *sinks: Sink) -> Job:
 
 
 def _alive(made: Plan, old: Plan, moved: set[str]) -> Plan:
-    """The plan with the connectors' own objects from the plan it was made from, where no path was changed."""
+    """Return the plan with the connectors' own objects from the plan it was made from, where no path was changed."""
     objects = {node: getattr(old.nodes[str(node.name)], "live", None) for node in made.nodes.values() if node.name not in moved}
     kept = {node: live for node, live in objects.items() if live is not None}
     return made.changed({node: replace(node, live=live) for node, live in kept.items()})  # type: ignore[call-arg]  # these have the field

@@ -87,7 +87,7 @@ class Letters:
         return Exported(len(rows), left_out, self._reached(Ways(plan, source), [one for _, one in rows.values()], letters))
 
     def _reached(self, ways: Ways, exported: Iterable[Letter], letters: Iterable[Letter]) -> tuple[Reached, ...]:
-        """The sinks that rows may have reached, judged by all letters of each row. `exported` has one letter per row."""
+        """Return the sinks that rows may have reached, judged by all letters of each row. `exported` has one letter per row."""
         of: dict[tuple[str, int], list[Letter]] = {}
         for one in letters:
             if one.source is not None and (origin := _origin(one)):
@@ -170,12 +170,12 @@ def letters(checkpoint: str | os.PathLike[str]) -> Letters:
 
 
 def _origin(letter: Letter) -> tuple[str, int] | None:
-    """The place a row was read from; letters with the same place are of one row."""
+    """Return the place a row was read from; letters with the same place are of one row."""
     return None if letter.file is None or letter.position is None else (letter.file, letter.position)
 
 
 def _line(letter: Letter, source: str, columns: list[str], records: Records | None) -> str:
-    """The original line of a letter, or a line made from its row. Raises Unwritable."""
+    """Return the original line of a letter, or a line made from its row. Raises Unwritable."""
     code = letter.reason.partition(":")[0]
     if code in ("FILE_BROKEN", "FILE_CHANGED"):
         raise Unwritable(f"{code} is about a whole file and no row of it: headrace error {code} has the cure")
@@ -193,7 +193,7 @@ def _line(letter: Letter, source: str, columns: list[str], records: Records | No
 
 
 def _values(raw: str, columns: list[str]) -> list[Any]:
-    """The values of a row in JSON, with numbers as text. Raises Unwritable."""
+    """Return the values of a row in JSON, with numbers as text. Raises Unwritable."""
     try:
         found = json.loads(raw, parse_float=str, parse_int=str)
     except ValueError:

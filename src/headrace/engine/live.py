@@ -93,7 +93,7 @@ class Board(ports.Sink):
             self._told(changes)
 
     def lines(self) -> list[Line]:
-        """The current rows, in the order of their places."""
+        """Return the current rows, in the order of their places."""
         with self._lock:
             return list(self._lines.values())
 
@@ -120,7 +120,7 @@ class Board(ports.Sink):
 
 
 def endless(stream: Stream) -> bool:
-    """Whether a source of the stream is unbounded."""
+    """Return whether a source of the stream is unbounded."""
     return any(not source.connect().traits.bounded for source in sources(stream._node))
 
 
@@ -152,5 +152,5 @@ def follow(
 
 
 def shows_changes(stream: Stream) -> bool:
-    """Whether the stream also retracts rows."""
+    """Return whether the stream also retracts rows."""
     return kind_of(stream._node) == "changes"

@@ -47,12 +47,12 @@ class Ways:
         ]
 
     def avoiding(self, nodes: Iterable[Node]) -> tuple[str, ...]:
-        """The sinks that have a path around these nodes."""
+        """Return the sinks that have a path around these nodes."""
         found = reached(self._nodes.values(), self._source, {*nodes, *self._letters})
         return tuple(str(node.name) for node in found if node.role is Role.SINK)
 
     def failed(self, letters: Iterable[Letter]) -> set[Node]:
-        """The nodes that a row did not get past, judged by all its letters."""
+        """Return the nodes that a row did not get past, judged by all its letters."""
         found: set[Node] = set()
         refused: list[Letter] = []
         for one in letters:

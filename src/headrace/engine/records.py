@@ -50,7 +50,7 @@ class Records:
         return self.separator.join(self._text(name) for name in self.schema.names)
 
     def line(self, values: Sequence[Value]) -> str:
-        """The line that the source reads as these values. Raises Unwritable."""
+        """Return the line that the source reads as these values. Raises Unwritable."""
         fields = [self._field(name, value) for name, value in zip(self.schema.names, values, strict=True)]
         line = self.separator.join(fields)
         if not line.strip():
@@ -125,7 +125,7 @@ class Records:
         return text.replace(escape, escape * 2).replace(quote, escape + quote)
 
     def _null(self) -> str:
-        """The text for null where an empty field would make the line blank."""
+        """Return the text for null where an empty field would make the line blank."""
         if self._null_value.strip():
             return self._text(self._null_value)
         return self._quote * 2 if self._null_value == self._empty_value and self._quote != _UNSET else ""

@@ -129,7 +129,7 @@ def stored_job(folder: Path) -> Stored:
 
 
 def no_checkpoint(folder: Path, other: Path | None = None) -> HeadraceError:
-    """The error for a folder that is no checkpoint; `other` is a second folder that was tried."""
+    """Return the error for a folder that is no checkpoint; `other` is a second folder that was tried."""
     why = (
         "it is being emptied"
         if is_clearing(folder)
@@ -149,7 +149,7 @@ def _none(job: str) -> HeadraceError:
 
 
 def _where(folder: Path) -> str:
-    """A hint where the checkpoint may be."""
+    """Return a hint where the checkpoint may be."""
     if is_checkpoint(JOBS / folder.name):
         return f"the job {folder.name} keeps its checkpoint in {JOBS / folder.name}"
     jobs = [path.name for path in JOBS.iterdir() if is_checkpoint(path)] if JOBS.is_dir() else []
@@ -172,7 +172,7 @@ def spelled(numbers: tuple[int, ...]) -> str:
 
 
 def _one_more(limit: int | None) -> int | None:
-    """One row more than `limit`, to see whether there are more."""
+    """Return one row more than `limit`, to see whether there are more."""
     return None if limit is None else limit + 1
 
 

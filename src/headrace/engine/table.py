@@ -103,7 +103,7 @@ class Table:
 
 
 def _text(value: Any) -> str:
-    """The text of a value in a printed table; a struct as Spark prints it."""
+    """Return the text of a value in a printed table; a struct as Spark prints it."""
     match value:
         case None:
             return "NULL"
@@ -117,7 +117,7 @@ def _text(value: Any) -> str:
 
 
 def _inner(value: Any) -> str:
-    """The text of a value inside an array or a map, where quotes show the end of a text."""
+    """Return the text of a value inside an array or a map, where quotes show the end of a text."""
     return repr(value) if isinstance(value, str) else _text(value)
 
 

@@ -17,19 +17,19 @@ from headrace.jvm.java import Java
 
 
 def place(java: Java) -> Path:
-    """The place of the archive for this Java and this Spark; it may not exist."""
+    """Return the place of the archive for this Java and this Spark; it may not exist."""
     what = "\0".join((str(java.executable.resolve()), java.version, str(spark_jars()), spark_version()))
     return cache.root() / "classes" / f"{hashlib.sha256(what.encode()).hexdigest()[:16]}.jsa"
 
 
 def reading(java: Java) -> list[str]:
-    """Options with which a JVM starts from the archive; none if there is no archive."""
+    """Return options with which a JVM starts from the archive; none if there is no archive."""
     archive = place(java)
     return [f"-XX:SharedArchiveFile={archive}"] if archive.is_file() else []
 
 
 def writing(java: Java, made: Path) -> list[str]:
-    """Options with which a JVM, at its exit, writes an archive of the classes it has loaded to `made`.
+    """Return options with which a JVM, at its exit, writes an archive of the classes it has loaded to `made`.
 
     It builds on an archive of Java's own classes, which is kept beside `place` because not every Java has one.
     """

@@ -12,7 +12,7 @@ from headrace.durable import named, private
 
 
 def home() -> Path | None:
-    """The user's own folder, if it exists and is writable.
+    """Return the user's own folder, if it exists and is writable.
 
     `HOME` may be unset and the user id may have no passwd entry, as in many containers: then there is none.
     """
@@ -21,7 +21,7 @@ def home() -> Path | None:
 
 
 def jvm_home() -> Path | None:
-    """The value that `user.home` needs, or None if Java finds a good one itself.
+    """Return the value that `user.home` needs, or None if Java finds a good one itself.
 
     Java reads the passwd file only. Without an entry it takes "?", and Spark's start fails on that path.
     """
@@ -32,7 +32,8 @@ def jvm_home() -> Path | None:
 
 
 def folder(*parts: str) -> Path:
-    """A folder in the cache, made if necessary: HEADRACE_CACHE, else XDG_CACHE_HOME/headrace, else ~/.cache/headrace, else a temporary one.
+    """Return a folder in the cache, made if necessary: HEADRACE_CACHE, else XDG_CACHE_HOME/headrace, else ~/.cache/headrace, else
+    temporary.
 
     Raises FOLDER_NOT_WRITABLE.
     """
@@ -45,14 +46,14 @@ def folder(*parts: str) -> Path:
 
 
 def temporary() -> Path:
-    """A private folder in the temporary directory, made if necessary: for files that a process leaves behind only by accident."""
+    """Return a private folder in the temporary directory, made if necessary: for files that a process leaves behind only by accident."""
     path = _owned(_in_temporary()) / "local"
     path.mkdir(exist_ok=True)
     return path
 
 
 def root() -> Path:
-    """The top of the cache; it may not exist yet."""
+    """Return the top of the cache; it may not exist yet."""
     if named := os.environ.get("HEADRACE_CACHE"):
         return Path(named).absolute()
     xdg = os.environ.get("XDG_CACHE_HOME")
@@ -68,7 +69,7 @@ def _in_temporary() -> Path:
 
 
 def _owned(path: Path) -> Path:
-    """The folder if this user owns it, else a new one: anybody can make a folder of this name there, and its content is run."""
+    """Return the folder if this user owns it, else a new one: anybody can make a folder of this name there, and its content is run."""
     with suppress(FileExistsError):
         path.mkdir(mode=0o700)
     there = path.lstat()
@@ -78,7 +79,7 @@ def _owned(path: Path) -> Path:
 
 
 def has_user_name() -> bool:
-    """Whether the passwd file has this user id."""
+    """Return whether the passwd file has this user id."""
     return _passwd_home() is not None
 
 

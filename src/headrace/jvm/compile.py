@@ -41,9 +41,7 @@ _FLAGS = ("-nowarn",)
 
 @dataclass(frozen=True)
 class Unit:
-    """Scala sources as this process first read them, and what they are compiled for: a Spark, and the jars `against`,
-    each with a digest.
-    """
+    """Scala sources as this process first read them, and what they are compiled for: a Spark, and the jars `against` with their digests."""
 
     spark: str
     sources: tuple[tuple[str, bytes], ...]
@@ -69,23 +67,23 @@ class Unit:
 
 @cache
 def kernel() -> Unit:
-    """The kernel's sources, read once per process: a file that is edited meanwhile must not end up in a jar with another's key."""
+    """Return the kernel's sources, read once per process: a file that is edited meanwhile must not end up in a jar with another's key."""
     return Unit(spark_version(), sources(SOURCES))
 
 
 def sources(folder: Path) -> tuple[tuple[str, bytes], ...]:
-    """The Scala files in a folder and below, with their relative paths."""
+    """Return the Scala files in a folder and below, with their relative paths."""
     return tuple((file.relative_to(folder).as_posix(), file.read_bytes()) for file in sorted(folder.rglob("*.scala")))
 
 
 def kernel_jar() -> Path:
-    """The jar for these sources and this Spark: from the wheel, from the cache, or built now."""
+    """Return the jar for these sources and this Spark: from the wheel, from the cache, or built now."""
     shipped = SHIPPED / kernel().jar_name
     return shipped if shipped.is_file() else built(kernel())
 
 
 def built(unit: Unit) -> Path:
-    """The jar of a unit: from the cache, or built now."""
+    """Return the jar of a unit: from the cache, or built now."""
     cached = folder("kernel") / unit.jar_name
     if not cached.is_file():
         with alone(cached.with_suffix(".lock"), f"builds {unit.title}"):
@@ -95,14 +93,14 @@ def built(unit: Unit) -> Path:
 
 
 def spark_jars() -> Path:
-    """The folder of Spark's jars: of SPARK_HOME if that is set, as in PySpark itself, else of the PySpark package."""
+    """Return the folder of Spark's jars: of SPARK_HOME if that is set, as in PySpark itself, else of the PySpark package."""
     from pyspark.find_spark_home import _find_spark_home
 
     return Path(_find_spark_home()) / "jars"
 
 
 def spark_version() -> str:
-    """The version of the Spark that will run, read from the name of its core jar."""
+    """Return the version of the Spark that will run, read from the name of its core jar."""
     for jar in spark_jars().glob("spark-core_2.13-*.jar"):
         if found := re.fullmatch(r"spark-core_2\.13-(.+)\.jar", jar.name):
             return found[1]

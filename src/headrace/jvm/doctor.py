@@ -36,7 +36,7 @@ class Check:
 
 
 def checks() -> list[Check]:
-    """All checks, in the order in which to fix them. Starts no JVM and changes nothing but the cache.
+    """Return all checks, in the order in which to fix them. Starts no JVM and changes nothing but the cache.
 
     >>> [check.name for check in checks()][:3]
     ['Python', 'pyspark', 'Java']
@@ -158,7 +158,7 @@ def _extra(package: str, purpose: str, extra: str) -> Callable[[], Check]:
 
 
 def _existing(path: Path) -> Path:
-    """The nearest existing folder: the path itself or one above it."""
+    """Return the nearest existing folder: the path itself or one above it."""
     return next(place for place in (path, *path.parents) if place.is_dir())
 
 

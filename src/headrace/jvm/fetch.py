@@ -38,7 +38,7 @@ def choose(policy: str) -> None:
 
 
 def allowed() -> bool:
-    """Whether a starting job may fetch missing jars."""
+    """Return whether a starting job may fetch missing jars."""
     return (_chosen or _checked(os.environ.get("HEADRACE_PACKAGES") or "auto", "HEADRACE_PACKAGES")) == "auto"
 
 
@@ -49,12 +49,12 @@ def _checked(policy: str, place: str) -> str:
 
 
 def place(jar: Jar) -> Path:
-    """The place of a jar in the cache, also if it is not there."""
+    """Return the place of a jar in the cache, also if it is not there."""
     return root() / "jars" / jar.path
 
 
 def there(jar: Jar) -> bool:
-    """Whether a jar is in the cache and has the right checksum."""
+    """Return whether a jar is in the cache and has the right checksum."""
     return place(jar).is_file() and _digest(place(jar)) == jar.sha256
 
 
@@ -127,7 +127,7 @@ def _request(address: str) -> urllib.request.Request:
 
 
 def _shown(address: str) -> str:
-    """An address without its user and password."""
+    """Return an address without its user and password."""
     parts = urlsplit(address)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 

@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 
 def java_session(spark: SparkSession) -> Any:
-    """The JVM's object of a session: the first argument of most calls into the kernel."""
+    """Return the JVM's object of a session: the first argument of most calls into the kernel."""
     return spark._jsparkSession
 
 
 def java_frame(frame: DataFrame) -> Any:
-    """The JVM's object of a DataFrame."""
+    """Return the JVM's object of a DataFrame."""
     return frame._jdf
 
 
 def java_frames(spark: SparkSession, frames: Mapping[str, DataFrame]) -> Any:
-    """DataFrames by name, as a Java map."""
+    """Return DataFrames by name, as a Java map."""
     result = jvm(spark).java.util.HashMap()
     for name, frame in frames.items():
         result.put(name, java_frame(frame))
@@ -34,7 +34,7 @@ def java_frames(spark: SparkSession, frames: Mapping[str, DataFrame]) -> Any:
 
 
 def java_map(spark: SparkSession, texts: Mapping[str, str]) -> Any:
-    """Texts by name, as a Java map."""
+    """Return texts by name, as a Java map."""
     result = jvm(spark).java.util.HashMap()
     for name, text in texts.items():
         result.put(name, text)
@@ -42,7 +42,7 @@ def java_map(spark: SparkSession, texts: Mapping[str, str]) -> Any:
 
 
 def python_frame(spark: SparkSession, frame: Any) -> DataFrame:
-    """A DataFrame of a JVM's object."""
+    """Return a DataFrame for the JVM's object of one."""
     from pyspark.sql import DataFrame
 
     return DataFrame(frame, spark)

@@ -118,7 +118,7 @@ def _known(port: int, secret: str) -> Any:
 
 
 def _said(record: logging.LogRecord) -> bool:
-    """Whether a log record is more than the traceback of an interrupt, which py4j both logs and raises."""
+    """Return whether a log record is more than the traceback of an interrupt, which py4j both logs and raises."""
     problem = record.exc_info[1] if record.exc_info else None
     while problem is not None and not isinstance(problem, KeyboardInterrupt):
         problem = problem.__context__

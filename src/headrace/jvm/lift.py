@@ -25,7 +25,7 @@ def lift_sql(
     missing: str | None = None,
     outside: Sequence[str] = (),
 ) -> Json:
-    """The tree of a query over tables with these schemas, or its error. Starts the session.
+    """Return the tree of a query over tables with these schemas, or its error. Starts the session.
 
     `times`: the columns with the time from which rows of tables are valid. `functions`: what follows CREATE FUNCTION of those it may call.
     `missing`: the cure for a table that does not exist. `outside`: the tables that are no streams.
@@ -47,18 +47,18 @@ def lift_sql(
 
 
 def _units(text: str, place: int) -> int:
-    """An offset in a text, in the JVM's units of UTF-16."""
+    """Return an offset in a text, in the JVM's units of UTF-16."""
     return len(text[:place].encode("utf-16-le")) // 2
 
 
 def lift_frame(frame: DataFrame) -> Json:
-    """The tree of a DataFrame over views."""
+    """Return the tree of a DataFrame over views."""
     spark = session()
     found: Json = json.loads(jvm(spark).headrace.lift.Lift.frame(java_frame(frame)))
     return found
 
 
 def view(name: str, schema: str) -> DataFrame:
-    """A DataFrame in place of a stream: it has columns and no rows, and cannot be run."""
+    """Return a DataFrame in place of a stream: it has columns and no rows, and cannot be run."""
     spark = session()
     return python_frame(spark, jvm(spark).headrace.lift.Lift.view(java_session(spark), name, schema))

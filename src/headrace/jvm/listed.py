@@ -24,14 +24,14 @@ class Log(Protocol):
     """A table that grows by versions. A position in it is a JSON object in a form of the log's own."""
 
     def latest(self, start: Position | None) -> Position | None:
-        """The position up to which the next epoch reads after one that ended at `start`; None if there is nothing new."""
+        """Return the position up to which the next epoch reads after one that ended at `start`; None if there is nothing new."""
 
     def files(self, start: Position | None, end: Position) -> list[File]:
-        """The files between two positions, each with `path`, `bytes`, `values` and, for a source of changes, `change`."""
+        """Return the files between two positions, each with `path`, `bytes`, `values` and, for a source of changes, `change`."""
 
 
 def listed(spark: SparkSession, log: Log, ddl: str, *, constant: Sequence[str] = (), changes: bool = False) -> DataFrame:
-    """The streaming DataFrame of a log's files. `constant`: the columns that have one value per file and are not in the file."""
+    """Return the streaming DataFrame of a log's files. `constant`: the columns that have one value per file and are not in the file."""
     listen(spark)
     lister = _Lister(log)
     frame = jvm(spark).headrace.source.Listed.frame(java_session(spark), lister, ddl, json.dumps(list(constant)), changes)
@@ -39,7 +39,7 @@ def listed(spark: SparkSession, log: Log, ddl: str, *, constant: Sequence[str] =
 
 
 def whole(spark: SparkSession, files: Sequence[File], ddl: str, *, constant: Sequence[str] = ()) -> DataFrame:
-    """The DataFrame of some files, read once."""
+    """Return the DataFrame of some files, read once."""
     frame = jvm(spark).headrace.source.Listed.whole(java_session(spark), json.dumps(list(files)), ddl, json.dumps(list(constant)))
     return python_frame(spark, frame)
 
@@ -73,7 +73,7 @@ def _told(ask: Callable[[], Any]) -> Any:
 
 
 def position(checkpoint: Path, source: str) -> Position | None:
-    """The position up to which a checkpoint's query has read a source; None if it has read nothing."""
+    """Return the position up to which a checkpoint's query has read a source; None if it has read nothing."""
     logs = sorted((file for file in (checkpoint / "offsets").glob("*") if file.name.isdigit()), key=lambda file: int(file.name))
     # The name as the kernel gives it to Spark: other characters by their codes.
     name = "".join(sign if sign == "_" or (sign.isascii() and sign.isalnum()) else f"_{ord(sign):x}_" for sign in source)

@@ -16,7 +16,7 @@ _CANDIDATES = ("C.UTF-8", "C.utf8", "en_US.UTF-8")
 
 
 def utf8_environment() -> dict[str, str]:
-    """The variables to add to a JVM's environment; none if its locale is already UTF-8."""
+    """Return the variables to add to a JVM's environment; none if its locale is already UTF-8."""
     if not sys.platform.startswith("linux") or (_is_utf8(_current()) and _exists(_current())):
         return {}
     return {"LC_ALL": next((name for name in _CANDIDATES if _exists(name)), "C.UTF-8")}
@@ -31,7 +31,7 @@ def _is_utf8(name: str) -> bool:
 
 
 def _exists(name: str) -> bool:
-    """Whether a locale is installed. For one that is not, the C library silently falls back to ASCII."""
+    """Return whether a locale is installed. For one that is not, the C library silently falls back to ASCII."""
     try:
         library = ctypes.CDLL(None)
         library.newlocale.restype = ctypes.c_void_p

@@ -6,7 +6,7 @@ import re
 
 
 def sentence(message: str) -> str:
-    """A message of Spark's analyser without its class, its SQLSTATE, and the plan or the query that it draws.
+    """Return a message of Spark's analyser without its class, its SQLSTATE, and the plan or the query that it draws.
 
     >>> sentence("[UNRESOLVED_COLUMN] There is no `x`. SQLSTATE: 42703; line 1 pos 7;\\n'Project ['x]")
     'There is no `x`'
@@ -20,7 +20,7 @@ def sentence(message: str) -> str:
 
 
 def first_lines(message: str) -> str:
-    """The first lines of an exception's message, without a Java trace and SQLSTATE.
+    """Return the first lines of an exception's message, without a Java trace and SQLSTATE.
 
     >>> first_lines("Job aborted.\\n\\nDriver stacktrace:\\n at org.apache.spark")
     'Job aborted'

@@ -61,7 +61,7 @@ def require(packages: Packages, *, fetching: bool) -> None:
 
 
 def provide(packages: Packages, *, fetching: bool = True) -> list[Path]:
-    """The jars of some packages, with that of their Scala last; fetched and built if necessary."""
+    """Return the jars of some packages, with that of their Scala last; fetched and built if necessary."""
     require(packages, fetching=fetching)
     jars = fetch.fetch(packages.jars)
     if packages.scala is None:
@@ -70,7 +70,7 @@ def provide(packages: Packages, *, fetching: bool = True) -> list[Path]:
 
 
 def unit(packages: Packages) -> Unit:
-    """The Scala of some packages and what it is compiled against: Spark, the kernel and their jars."""
+    """Return the Scala of some packages and what it is compiled against: Spark, the kernel and their jars."""
     if packages.scala is None:
         raise ValueError(f"{packages.name} has no Scala")
     against = [(kernel().key, kernel_jar()), *((jar.sha256, fetch.place(jar)) for jar in packages.jars)]
@@ -78,7 +78,7 @@ def unit(packages: Packages) -> Unit:
 
 
 def installed(module: str) -> bool:
-    """Whether a Python module is installed; does not import it.
+    """Return whether a Python module is installed; does not import it.
 
     >>> installed("json.decoder"), installed("no.such.module")
     (True, False)

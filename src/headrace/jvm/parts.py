@@ -26,7 +26,7 @@ ALWAYS: Mapping[str, Any] = {"always": True}
 
 
 def inline(by: str | None = None) -> Mapping[str, Any]:
-    """Metadata of a field whose own fields are written among those of its part. `by` is the field of that part that names its kind."""
+    """Return the metadata of a field whose own fields are written among those of its part. `by` is the part's field that names its kind."""
     return {"inline": True, "by": by}
 
 
@@ -35,11 +35,11 @@ class Part:
 
     @classmethod
     def ordered(cls) -> tuple[Field[Any], ...]:
-        """Its fields, in the order of the JSON."""
+        """Return the fields, in the order of the JSON."""
         return fields(cls) if is_dataclass(cls) else ()
 
     def to_json(self) -> Json:
-        """The part as JSON, with the parts in it."""
+        """Return the part as JSON, with the parts in it."""
         made: Json = {}
         for one in self.ordered():
             value = getattr(self, one.name)
@@ -84,7 +84,7 @@ class Place(Part):
 
 
 def key_of(one: Field[Any]) -> str:
-    """The name of a field in the JSON. A Python keyword has a trailing underscore as the name of a field."""
+    """Return the name of a field in the JSON. A Python keyword has a trailing underscore as the name of a field."""
     return one.name.rstrip("_")
 
 

@@ -49,13 +49,13 @@ def later() -> None:
 
 
 def failure(java: Java) -> Path:
-    """The file with the reason why preparing in the background failed."""
+    """Return the file with the reason why preparing in the background failed."""
     return archive.place(java).with_suffix(".failed")
 
 
 @contextlib.contextmanager
 def alone(*, wait: bool) -> Iterator[bool]:
-    """Whether this is the one process that prepares. Removes what a killed one left behind."""
+    """Return whether this is the one process that prepares. Removes what a killed one left behind."""
     folder = cache.folder("classes")
     with open(folder.with_suffix(".lock"), "w", encoding="utf-8") as lock:
         try:

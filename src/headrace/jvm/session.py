@@ -37,7 +37,7 @@ _UNREGISTERED = (
 
 
 def unregistered(name: str) -> str:
-    """The cure for a function that the session does not have."""
+    """Return the cure for a function that the session does not have."""
     return function_cure(name) or suggestion(name, [one.name for one in session().catalog.listFunctions()], _UNREGISTERED, least=0.75)
 
 
@@ -95,12 +95,12 @@ def end() -> None:
 
 
 def jvm(spark: SparkSession) -> Any:
-    """The JVM's packages by name: `jvm(spark).headrace.run.Kernel`."""
+    """Return the JVM's packages by name: `jvm(spark).headrace.run.Kernel`."""
     return spark._jvm
 
 
 def log_file() -> Path | None:
-    """The log file of the JVM that this process started."""
+    """Return the log file of the JVM that this process started."""
     return _log
 
 
@@ -109,7 +109,7 @@ def _text(value: object) -> str:
 
 
 def _active() -> SparkSession | None:
-    """The session that runs in this process, if there is one. Starts nothing."""
+    """Return the session that runs in this process, if there is one. Starts nothing."""
     if "pyspark.sql.session" not in sys.modules and "SPARK_REMOTE" not in os.environ:
         return None
     if "SPARK_REMOTE" in os.environ or "SPARK_CONNECT_MODE_ENABLED" in os.environ:
@@ -226,7 +226,7 @@ def _own_handlers() -> Iterator[None]:
 
 
 def _submitted() -> dict[str, str]:
-    """The settings given to spark-submit, whose JVM already runs with them."""
+    """Return the settings given to spark-submit, whose JVM already runs with them."""
     from pyspark import SparkConf, SparkContext
 
     SparkContext._ensure_initialized()
@@ -247,7 +247,7 @@ def _load_ahead(java: Any) -> None:
 
 
 def _reason(log: Path, problem: Exception) -> str:
-    """The most useful line: of the log if the JVM left one there, else of the exception."""
+    """Return the most useful line: of the log if the JVM left one there, else of the exception."""
     with contextlib.suppress(OSError):
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
         refused = "Error occurred during initialization of VM"
@@ -312,7 +312,7 @@ def _to_loader(java: Any, jar: Path) -> None:
 
 
 def _carried(spark: SparkSession) -> str | None:
-    """The key of the kernel in the driver's class loader."""
+    """Return the key of the kernel in the driver's class loader."""
     loader = jvm(spark).java.lang.Thread.currentThread().getContextClassLoader()
     stream = loader.getResourceAsStream(KEY_ENTRY)
     if stream is None:

@@ -28,7 +28,7 @@ class Store:
         return bool(self._told(lambda: self._java.exists(name)))
 
     def read(self, name: str) -> str | None:
-        """The text of a file; None if it does not exist."""
+        """Return the text of a file; None if it does not exist."""
         found: str | None = self._told(lambda: self._java.read(name))
         return found
 
@@ -45,11 +45,11 @@ class Store:
         self._told(lambda: self._java.delete(name))
 
     def names(self, folder: str) -> list[str]:
-        """The names in a folder; none if it does not exist."""
+        """Return the names in a folder; none if it does not exist."""
         return list(self._told(lambda: self._java.names(folder)))
 
     def all(self) -> list[str]:
-        """All files in the folder and below, by their relative names."""
+        """Return all files in the folder and below, by their relative names."""
         return list(self._told(self._java.all))
 
     def _told(self, call: Callable[[], T]) -> T:
@@ -78,13 +78,13 @@ class Store:
 
 
 def hadoop_version() -> str:
-    """The version of Hadoop in Spark: jars of file systems must match it."""
+    """Return the version of Hadoop in Spark: jars of file systems must match it."""
     names = (jar.stem.removeprefix("hadoop-client-api-") for jar in spark_jars().glob("hadoop-client-api-*.jar"))
     return next(names, "VERSION")
 
 
 def lacking(problem: str) -> str | None:
-    """The scheme for which a session has no file system, if that is Java's problem.
+    """Return the scheme for which a session has no file system, if that is Java's problem.
 
     >>> lacking('No FileSystem for scheme "gs"'), lacking("Class org.apache.hadoop.fs.s3a.S3AFileSystem not found")
     ('gs', 's3a')
@@ -95,7 +95,7 @@ def lacking(problem: str) -> str | None:
 
 
 def cure(scheme: str) -> str:
-    """The way to give a session a file system.
+    """Return the way to give a session a file system.
 
     >>> cure("gs").replace(hadoop_version(), "3.5.0")
     'give the session its jar, of the Hadoop that Spark has: hr.session(conf={"spark.jars.packages": "org.apache.hadoop:hadoop-gcp:3.5.0"})'
@@ -108,7 +108,7 @@ def cure(scheme: str) -> str:
 
 
 def said(message: str) -> str:
-    """The message of a store, without the names of Java's classes and without repetition.
+    """Return the message of a store, without the names of Java's classes and without repetition.
 
     >>> said("getFileStatus on s3a://b/x: software.amazon.S3Exception: Not so (Service: S3, Status Code: 403):403: Not so")
     'Not so'

@@ -12,9 +12,7 @@ object InspectionText {
   implicit val reader: Reader[InspectionText] = Reader.of("InspectionText")(of)
 }
 
-/** An operator with state: as in a query document, in the folder of its query, after an epoch. Names of its tables
-  * begin with `called`.
-  */
+/** An operator with state: as in a query document, in the folder of its query, after an epoch. `called` begins its tables' names. */
 final case class KeptText(operator: OperatorText, level: Int, checkpoint: String, epoch: Long, called: String)
 
 object KeptText {

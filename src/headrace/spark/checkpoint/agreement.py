@@ -47,7 +47,7 @@ def agree(
 
 
 def strange(history: History, totals: Totals, marks: Mapping[str, tuple[str, Mark | None]]) -> list[Strange]:
-    """The sinks with epochs that the checkpoint has not written. Raises for sinks that lack what it has written."""
+    """Return the sinks with epochs that the checkpoint has not written. Raises for sinks that lack what it has written."""
     pending = history.pending()
     found = []
     for sink, (place, mark) in marks.items():
@@ -69,8 +69,8 @@ def strange(history: History, totals: Totals, marks: Mapping[str, tuple[str, Mar
 
 
 def judge(sink: str, mark: Mark, known: Iterable[Mark], adopted: int = -1) -> str | None:
-    """What is wrong with what a sink holds, or None. `known`: the epochs that may be its last. Epochs up to `adopted` have no identity, so
-    their numbers decide.
+    """Return what is wrong with what a sink holds, or None. `known`: the epochs that may be its last. Epochs up to `adopted` have no
+    identity, so their numbers decide.
 
     >>> judge("best", Mark(3, "c"), [Mark(3, "c")])
     >>> judge("best", Mark(9, "x"), [Mark(3, "c")])
@@ -85,18 +85,18 @@ def judge(sink: str, mark: Mark, known: Iterable[Mark], adopted: int = -1) -> st
 
 
 def _renamed(place: str, marks: Iterable[str], written: Mapping[str, Written]) -> list[Mark]:
-    """The marks of rows that earlier versions of the job wrote at a place, under names of sinks that this version does not have."""
+    """Return the marks of rows that earlier versions of the job wrote at a place, under names of sinks that this version does not have."""
     return [one.mark for sink, one in written.items() if one.place == place and sink not in marks]
 
 
 def _elsewhere(mark: Mark, history: History, written: Mapping[str, Written]) -> list[Mark]:
-    """The marks that a sink with a new name or place may have: those written under another one."""
+    """Return the marks that a sink with a new name or place may have: those written under another one."""
     identity = history.of(mark.epoch)
     return [*(one.mark for one in written.values()), *([Mark(mark.epoch, identity)] if identity else ())]
 
 
 def _of_this_number(epoch: int, history: History) -> list[Mark]:
-    """The epoch of this history that a fading mark may be of; it may be older than the identities kept."""
+    """Return the epoch of this history that a fading mark may be of; it may be older than the identities kept."""
     identity = history.of(epoch)
     return [Mark(epoch, identity)] if identity or history.adopted < epoch <= history.logged("commits") else []
 
@@ -113,7 +113,7 @@ def _behind(checkpoint: Path, problems: Iterable[str], last: int, since: datetim
 
 
 def _begun_at(query: Path, epoch: int) -> datetime | None:
-    """The time at which Spark logged an epoch; None if it is unknown."""
+    """Return the time at which Spark logged an epoch; None if it is unknown."""
     try:
         lines = (query / "offsets" / str(epoch)).read_text(encoding="utf-8").splitlines()
         return datetime.fromtimestamp(json.loads(lines[1])["batchTimestampMs"] / 1000, UTC)

@@ -44,9 +44,7 @@ def with_frozen_schemas(job: SparkJob, stored: Stored | None) -> SparkJob:
 
 
 def identified(job: SparkJob, stored: Stored | None, folder: Path, *, offline: bool = False) -> tuple[Identity, dict[str, str]]:
-    """Number all operators and sinks. Refuses a checkpoint from which this job cannot continue; with `offline`, not
-    even after a rewrite.
-    """
+    """Number all operators and sinks. Refuses a checkpoint from which this job cannot continue; if `offline`, not even after a rewrite."""
     if stored is None:
         return identify(Identity(), job.shapes)
     if stored.job != job.plan.job:
@@ -70,7 +68,7 @@ def identified(job: SparkJob, stored: Stored | None, folder: Path, *, offline: b
 
 
 def read_otherwise(stored: Identity, identity: Identity) -> set[str]:
-    """The operators and sinks whose rows take other steps than in the previous version."""
+    """Return the operators and sinks whose rows take other steps than in the previous version."""
     before = {name: entry.shape for query in stored.queries for name, entry in query.live().items()}
     now = {name: entry.shape for query in identity.queries for name, entry in query.live().items()}
     return {name for name, shape in now.items() if name in before and not shape.reads_like(before[name])}
@@ -110,8 +108,8 @@ def _unfinished(sink: str, epoch: int, change: str, site: Site | None = None) ->
 
 
 def _lays_out(node: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The part of a node that decides its rows and their tasks. Not all options of a sink do, nor does the size of a source's epochs, which
-    is already logged for an interrupted one.
+    """Return the part of a node that decides its rows and their tasks. Not all options of a sink do, nor does the size of a source's
+    epochs, which is already logged for an interrupted one.
     """
     if node["op"] == "source":
         return {**node, "options": {name: value for name, value in node["options"].items() if not name.endswith("_per_epoch")}}

@@ -39,9 +39,7 @@ class Damage:
 
 
 def needed(query: Path) -> Iterator[Damage]:
-    """Damage to the small files that a start reads first, and missing state. The kernel checks the logs of sources and the state as it
-    reads them.
-    """
+    """Yield damage to the small files that a start reads first, and missing state. The kernel checks the rest as it reads it."""
     history = History(query, query, "")
     if history.logged("offsets") < 0:
         return
@@ -54,7 +52,7 @@ def needed(query: Path) -> Iterator[Damage]:
 
 
 def whole(query: Path) -> Iterator[Damage]:
-    """Damage to any file of a query."""
+    """Yield damage to any file of a query."""
     yield from _each([query / "metadata"], _METADATA)
     for log in ("offsets", "commits"):
         yield from _each(_numbered(query / log), _LOGS[log])
@@ -70,7 +68,7 @@ def _operators(query: Path) -> Iterator[Damage]:
 
 
 def _state(query: Path, epoch: int) -> Iterator[Damage]:
-    """Damage to the state of the last committed epoch, as far as sizes and archives show it."""
+    """Yield damage to the state of the last committed epoch, as far as sizes and archives show it."""
     for place, files in _stored(query, epoch):
         if not files:
             yield Damage(place, _STATE, "it is gone")
@@ -82,7 +80,7 @@ def _state(query: Path, epoch: int) -> Iterator[Damage]:
 
 
 def _stored(query: Path, epoch: int) -> Iterator[tuple[Path, list[Path]]]:
-    """The files with the state of each partition after a committed epoch, and the path at which they are expected."""
+    """Yield the files with the state of each partition after a committed epoch, and the path at which they are expected."""
     if epoch < 0:
         return
     try:
@@ -218,7 +216,7 @@ _SCHEMA = ("the schema of a level's state", _begun)
 
 
 def _numbered(folder: Path) -> list[Path]:
-    """The files of a log in order, including compacted ones."""
+    """Return the files of a log in order, including compacted ones."""
     return sorted(
         (file for file in _files(folder) if file.name.partition(".")[0].isdigit()), key=lambda file: int(file.name.partition(".")[0])
     )

@@ -104,17 +104,17 @@ def _stored(value: Any, folder: Path) -> Stored:
 
 
 def is_checkpoint(folder: Path) -> bool:
-    """Whether a job keeps, or kept, its state in a folder."""
+    """Return whether a job keeps, or kept, its state in a folder."""
     return (folder / "job.json").is_file() or is_clearing(folder)
 
 
 def is_clearing(folder: Path) -> bool:
-    """Whether a clearing of the checkpoint in a folder has begun and must be finished."""
+    """Return whether a clearing of the checkpoint in a folder has begun and must be finished."""
     return (folder / _CLEARING).exists()
 
 
 def query_folder(folder: Path, name: str) -> Path:
-    """The folder of Spark's checkpoint of a query."""
+    """Return the folder of Spark's checkpoint of a query."""
     return folder / "queries" / name
 
 
@@ -188,13 +188,13 @@ class Checkpoint:
         return query_folder(self.folder, name)
 
     def unfinished(self, name: str) -> int | None:
-        """The epoch of a query that was begun and not finished, and will be replayed; None if there is none."""
+        """Return the epoch of a query that was begun and not finished, and will be replayed; None if there is none."""
         history = self.history(name)
         begun = history.logged("offsets")
         return begun if begun > history.logged("commits") else None
 
     def history(self, name: str, plan: str = "") -> History:
-        """The identities of a query's epochs; `plan` is the fingerprint of the plan under which new epochs begin."""
+        """Return the identities of a query's epochs; `plan` is the fingerprint of the plan under which new epochs begin."""
         adopted = -1 if self.stored is None else self.stored.adopted.get(name, -1)
         return History(self.folder / "epochs" / name, self.query(name), plan, adopted)
 
@@ -239,7 +239,7 @@ class Checkpoint:
 
 
 def unusable(folder: Path, said: str) -> HeadraceError:
-    """The error for a folder that the system does not let this process use."""
+    """Return the error for a folder that the system does not let this process use."""
     return HeadraceError(
         "CHECKPOINT_UNUSABLE",
         f"the checkpoint folder {folder} cannot be used: {said}",
@@ -248,7 +248,7 @@ def unusable(folder: Path, said: str) -> HeadraceError:
 
 
 def migrated(folder: Path, to: Path) -> HeadraceError:
-    """The error for a migrated checkpoint: of two with one id only one may continue, since sinks could not tell their epochs apart."""
+    """Return the error for a migrated checkpoint: of two with one id only one may continue, as sinks could not tell their epochs apart."""
     return HeadraceError(
         "CHECKPOINT_MIGRATED",
         f"the job of {folder} goes on in {to}, which was made of it",

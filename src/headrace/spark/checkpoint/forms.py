@@ -24,7 +24,7 @@ _GONE = "gone"
 
 
 def form_of(sink: ports.Sink, mode: str, schema: Struct) -> Form:
-    """The form of the rows that a sink of this version writes."""
+    """Return the form of the rows that a sink of this version writes."""
     if not sink.traits.lasting:
         return {}
     # Changes may be written as added rows with a column for the kind of change.
@@ -33,7 +33,7 @@ def form_of(sink: ports.Sink, mode: str, schema: Struct) -> Form:
 
 
 def stored_form(node: Mapping[str, Any] | None) -> Form:
-    """The form of the rows that a sink of a stored plan has written, as far as the plan shows it."""
+    """Return the form of the rows that a sink of a stored plan has written, as far as the plan shows it."""
     with suppress(HeadraceError, KeyError):  # its connector may not be installed here
         if node is not None:
             form = form_of(restored_sink(node["connector"], node["options"]), node["mode"], Struct(()))
@@ -42,7 +42,7 @@ def stored_form(node: Mapping[str, Any] | None) -> Form:
 
 
 def joined(before: Form, now: Form) -> Form:
-    """The form of stored rows after rows of this version have joined those before."""
+    """Return the form of stored rows after rows of this version have joined those before."""
     gone = {name: kind for name, kind in _ever(before).items() if _known(now.get(COLUMNS, {}), name) is None}
     places = {PLACES: max(before[PLACES], now[PLACES], key=len)} if PLACES in before and PLACES in now else {}
     return {**now, **places, **({_GONE: gone} if gone else {})}
@@ -65,7 +65,7 @@ def misfit(before: Form, now: Form) -> str | None:
 
 
 def other_columns(before: Form, now: Form) -> Iterator[tuple[str, str]]:
-    """The columns of the new rows and of the stored ones, if they differ."""
+    """Yield the columns of the new rows and of the stored ones, if they differ."""
     was, is_now = (list(one.get(COLUMNS, {})) for one in (before, now))
     if was and is_now and sorted(map(str.lower, was)) != sorted(map(str.lower, is_now)):
         yield ", ".join(is_now), ", ".join(was)
@@ -80,7 +80,7 @@ def _known(columns: Mapping[str, str], name: str) -> str | None:
 
 
 def _clash(one: Type, other: Type) -> bool:
-    """Whether files with these two types cannot be read as one. A struct may gain and lose fields."""
+    """Return whether files with these two types cannot be read as one. A struct may gain and lose fields."""
     match one, other:
         case Struct(fields), Struct():
             return any(_clash(field.type, kind) for field in fields if (kind := other.get(field.name)) is not None)

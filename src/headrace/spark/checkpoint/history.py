@@ -36,7 +36,7 @@ class History:
         self.adopted = adopted
 
     def begin(self, epoch: int) -> str:
-        """The identity of an epoch whose offsets are logged: drawn now, or by an earlier attempt."""
+        """Return the identity of an epoch whose offsets are logged: drawn now, or by an earlier attempt."""
         if epoch <= self.adopted:
             return ""
         offsets = _digest(self._query / "offsets" / str(epoch))
@@ -46,25 +46,23 @@ class History:
         return entry["identity"]
 
     def of(self, epoch: int) -> str:
-        """The identity of an epoch; empty if it has none, or none is kept."""
+        """Return the identity of an epoch; empty if it has none, or none is kept."""
         entry = self._entry(epoch)
         return "" if entry is None else entry["identity"]
 
     def pending(self) -> Mark | None:
-        """The epoch that was begun and not finished, if its tasks may have begun."""
+        """Return the epoch that was begun and not finished, if its tasks may have begun."""
         logged, ended = self.logged("offsets"), self.logged("commits")
         if logged <= ended or (logged > self.adopted and not self.of(logged)):
             return None
         return Mark(logged, self.of(logged))
 
     def logged(self, log: str) -> int:
-        """The last epoch in one of Spark's logs of the query, `offsets` or `commits`; -1 if there is none."""
+        """Return the last epoch in one of Spark's logs of the query, `offsets` or `commits`; -1 if there is none."""
         return _newest(self._query / log, "")
 
     def check(self, recorded: int) -> None:
-        """Raise CHECKPOINT_INCOMPLETE unless Spark's logs, the identities and the record, whose last epoch is `recorded`, are of one
-        moment.
-        """
+        """Raise CHECKPOINT_INCOMPLETE unless Spark's logs, the identities and the record, which ends with `recorded`, are of one moment."""
         logged, ended, drawn = self.logged("offsets"), self.logged("commits"), _newest(self._folder, ".json")
         offsets = self._query / "offsets"
         if recorded > logged:
@@ -114,7 +112,7 @@ class History:
 
 
 def last_logged(folder: Path) -> Mapping[str, int]:
-    """The last epoch that each query of a checkpoint has begun."""
+    """Return the last epoch that each query of a checkpoint has begun."""
     return {query.name: _newest(query / "offsets", "") for query in sorted((folder / "queries").glob("*")) if query.is_dir()}
 
 

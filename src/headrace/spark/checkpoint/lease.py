@@ -51,7 +51,7 @@ class Holder:
 
 
 def is_lock(name: str) -> bool:
-    """Whether a file of a checkpoint belongs to its lease; `lock` without a number is from versions before terms."""
+    """Return whether a file of a checkpoint belongs to its lease; `lock` without a number is from versions before terms."""
     return re.fullmatch(r"lock(\.\d+)?", name) is not None
 
 
@@ -188,7 +188,7 @@ def _file(folder: Path, term: int) -> Path:
 
 
 def _living(file: Path) -> Holder | None:
-    """The holder, unless it has released the checkpoint or is known to be dead."""
+    """Return the holder, unless it has released the checkpoint or is known to be dead."""
     holder = Holder.of(file)
     if holder is None or holder.host != socket.gethostname():
         return holder
@@ -206,7 +206,7 @@ def _living(file: Path) -> Holder | None:
 
 
 def held_by(folder: Path) -> Holder | None:
-    """The process that works on a checkpoint now, as far as this machine can see."""
+    """Return the process that works on a checkpoint now, as far as this machine can see."""
     _, file = _newest(folder)
     return None if file is None else _living(file)
 

@@ -34,7 +34,7 @@ class Letter:
 
 
 def letters_in(folder: Path, stored: Stored) -> list[Letter]:
-    """All dead letters, oldest epoch first, without those that were retracted with their rows."""
+    """Return all dead letters, oldest epoch first, without those that were retracted with their rows."""
     plan = Plan.from_json(stored.plan)
     sources = {name: source_of(node) for name, node in plan.nodes.items()}
     found: list[Letter] = []
@@ -48,14 +48,14 @@ def letters_in(folder: Path, stored: Stored) -> list[Letter]:
 
 
 def source_of(node: Node) -> str | None:
-    """The source whose rows a node sees one by one; None if there are several, or if an operator makes rows of its own."""
+    """Return the source whose rows a node sees one by one; None if there are several, or if an operator makes rows of its own."""
     while node.role is Role.STATELESS and len(node.inputs) == 1:
         node = node.inputs[0]
     return str(node.name) if node.role is Role.SOURCE else None
 
 
 def _told(query: Path, sources: dict[str, str | None]) -> list[Letter]:
-    """The dead letters of one query, without retracted ones."""
+    """Return the dead letters of one query, without retracted ones."""
     manifest = Manifest(query)
     added: list[Letter] = []
     gone: Counter[tuple[object, ...]] = Counter()
@@ -84,7 +84,7 @@ def _without(letters: list[Letter], gone: Counter[tuple[object, ...]]) -> Iterat
 
 
 def _said(letter: Letter) -> tuple[object, ...]:
-    """The parts of a letter by which a retraction finds it; a retracted row was read elsewhere."""
+    """Return the parts of a letter by which a retraction finds it; a retracted row was read elsewhere."""
     return letter.node, letter.reason, letter.raw
 
 

@@ -16,7 +16,7 @@ from headrace.spark.compile.origin import passed_or_output
 
 
 def reread(plan: Plan, before: Mapping[str, Any]) -> dict[str, str]:
-    """The nodes that rows of such a source reach, except through programs -> a description of how the source is now read.
+    """Return for each node that rows of such a source reach, except through programs, how the source is now read.
 
     `before`: the plan of the checkpoint.
     """
@@ -67,7 +67,7 @@ def reads_elsewhere(source: Source, before: Mapping[str, Any] | None) -> str | N
 
 
 def _stored(source: Source, before: Mapping[str, Any] | None) -> ports.Source | None:
-    """The source of a stored plan, if it has the same connector."""
+    """Return the source of a stored plan, if it has the same connector."""
     if before is None or before["op"] != "source" or before["connector"] != source.connector:
         return None
     with suppress(HeadraceError, KeyError):  # options of an earlier version that this one does not accept

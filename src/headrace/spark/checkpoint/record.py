@@ -39,7 +39,7 @@ class Written:
 
 
 def place_of(sink: Sink) -> str:
-    """The place where a sink writes, as the record names it."""
+    """Return the place where a sink writes, as the record names it."""
     return sink.owns or sink.describe()
 
 
@@ -70,13 +70,13 @@ class Totals:
     """The conditions under which the expectations were counted; None from an earlier version, which did not store them."""
 
     def expecting(self, conditions: Conditions) -> Totals:
-        """The totals for other conditions: counts under different ones are dropped."""
+        """Return the totals for other conditions: counts under different ones are dropped."""
         gone = {(node, f"{outcome} {name}") for node, name in self.changed(conditions) for outcome in ("passed", "violated")}
         counts = {key: n for key, n in self.counts.items() if (key[0], key[3]) not in gone}
         return replaced(self, counts=counts, conditions=conditions)
 
     def changed(self, conditions: Conditions) -> list[tuple[str, str]]:
-        """The node and name of each expectation that was counted under another condition.
+        """Return the node and name of each expectation that was counted under another condition.
 
         >>> Totals(3, conditions={"rows": {"positive": "n > 0"}}).changed({"rows": {"positive": "n >= 0"}})
         [('rows', 'positive')]
@@ -89,7 +89,7 @@ class Totals:
     def with_epoch(
         self, epoch: int, counts: Iterable[list[Any]], rows: Mapping[str, int], written: Mapping[str, Written] | None = None
     ) -> Totals:
-        """The totals with one more epoch; unchanged if they include it already."""
+        """Return the totals with one more epoch; unchanged if they include it already."""
         if epoch <= self.epoch:
             return self
         sums = dict(self.counts)
@@ -112,7 +112,7 @@ class Totals:
         return sum(n for (_, op, _, kind), n in self.counts.items() if kind == metric and op in ops)
 
     def times(self) -> dict[str, int]:
-        """The latest event time of each source, in microseconds."""
+        """Return the latest event time of each source, in microseconds."""
         return {name: n for (name, _, _, metric), n in self.counts.items() if metric == TIME}
 
     def to_json(self) -> dict[str, Any]:
@@ -188,7 +188,7 @@ def recorded(folder: Path, query: str) -> Totals:
 
 
 def newest(folder: Path, query: str) -> Path | None:
-    """The record of a query in its newest term; versions before terms had one without a number."""
+    """Return the record of a query in its newest term; versions before terms had one without a number."""
     found = {path: int(path.name[len(query) + 1 : -5] or -1) for path in folder.glob("*.json") if _of(path.name, query)}
     return max(found, key=lambda path: found[path], default=None)
 

@@ -27,6 +27,6 @@ def mend(query: Path, to: Path | None = None) -> None:
 
 
 def _below(query: Path, path: str) -> str:
-    """The same file below this folder."""
+    """Return the same file below this folder."""
     _, mark, inside = path.rpartition("/state/")
     return f"file:{query}{mark}{inside}" if mark else path

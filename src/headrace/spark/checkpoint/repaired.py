@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 
 def folder(checkpoint: Path, source: str) -> Path:
-    """The folder of a source's repaired files."""
+    """Return the folder of a source's repaired files."""
     return checkpoint / "repaired" / source
 
 
 def scan(
     session: SparkSession, checkpoint: Path, source: Source, lines: Lines, *, pending: bool, anew: bool
 ) -> tuple[DataFrame, dict[str, Any]]:
-    """The DataFrame of the repaired rows, and how the kernel reads it; `pending` and `anew` as in `SourceContext`."""
+    """Return the DataFrame of the repaired rows, and how the kernel reads it; `pending` and `anew` as in `SourceContext`."""
     options = {
         "path": paths.literal(folder(checkpoint, str(source.name))),
         "reader": "lines",
@@ -47,13 +47,13 @@ def scan(
 
 
 def given(checkpoint: Path, source: str) -> list[Path]:
-    """The repaired files of a source, in the order in which they were given."""
+    """Return the repaired files of a source, in the order in which they were given."""
     place = folder(checkpoint, source)
     return sorted(path for path in place.iterdir() if not path.name.startswith(".")) if place.is_dir() else []
 
 
 def unread(checkpoint: Path, query: Path, source: str) -> int:
-    """The number of repaired files that a query has not read."""
+    """Return the number of repaired files that a query has not read."""
     mangled = "".join(c if c.isascii() and (c.isalnum() or c == "_") else f"_{ord(c):x}_" for c in repaired_scan(source))
     read = {path.rpartition("/")[2] for path in paths_read(query / "sources" / mangled)}
     return sum(path.name not in read for path in given(checkpoint, source))

@@ -121,8 +121,8 @@ def _mixed(
     read: Collection[str],
     other: Mapping[str, str],
 ) -> HeadraceError | None:
-    """Why a sink cannot continue from what is there, or None. `new`: the nodes that begin with this version. `read`: the sources of the
-    job. `other`: the nodes that get rows that are read in another way.
+    """Return why a sink cannot continue from what is there, or None. `new`: the nodes that begin with this version. `read`: the sources of
+    the job. `other`: the nodes that get rows that are read in another way.
     """
     changing = _changing(sink, new)
     if forerunner is None:
@@ -160,7 +160,7 @@ def _mixed(
 def _moved(
     sink: Sink, forerunner: _Forerunner | None, known: Iterable[_Forerunner], new: Collection[str], mark: Callable[[str], Mark | None]
 ) -> HeadraceError | None:
-    """Why a sink cannot continue at another place, to which not all its output was moved, or None."""
+    """Return why a sink cannot continue at another place, to which not all its output was moved, or None."""
     connected = sink.connect()
     place = place_of(connected)
     if forerunner is None or forerunner.place in ("", place):
@@ -182,7 +182,7 @@ def _moved(
 
 
 def _misfit(sink: Sink, forerunner: _Forerunner | None, job: SparkJob, mark: Callable[[str], Mark | None]) -> HeadraceError | None:
-    """Why rows of this version cannot join the stored ones, or None."""
+    """Return why rows of this version cannot join the stored ones, or None."""
     if forerunner is None:
         return None
     place = place_of(sink.connect())
@@ -198,7 +198,7 @@ def _misfit(sink: Sink, forerunner: _Forerunner | None, job: SparkJob, mark: Cal
 
 
 def _other_columns(sink: Sink, forerunner: _Forerunner | None, job: SparkJob, epoch: int) -> Iterator[str]:
-    """The notice about a sink that writes other columns to its place than before."""
+    """Yield the notice about a sink that writes other columns to its place than before."""
     if forerunner is not None and forerunner.place == place_of(sink.connect()):
         for now, was in other_columns(forerunner.form, _form(sink, job)):
             yield f"{sink.name} writes the columns {now} from epoch {epoch + 1} on; the rows that are there have {was}"
@@ -209,7 +209,7 @@ def _form(sink: Sink, job: SparkJob) -> Form:
 
 
 def _lost_positions(query: Query, before: Mapping[str, Mapping[str, Any]]) -> Iterator[HeadraceError]:
-    """Errors for sources that would continue from a position in something else."""
+    """Yield errors for sources that would continue from a position in something else."""
     for source in query.sources:
         lost = lost_position(source, before.get(str(source.name)))
         if lost is not None:
@@ -217,7 +217,7 @@ def _lost_positions(query: Query, before: Mapping[str, Mapping[str, Any]]) -> It
 
 
 def _reread(operators: Iterable[Node], old: QueryIdentity, other: Mapping[str, str]) -> Iterator[HeadraceError]:
-    """Errors for operators that hold rows as they were read before, and would not find them among new ones."""
+    """Yield errors for operators that hold rows as they were read before, and would not find them among new ones."""
     before = old.live()
     for node in operators:
         name = str(node.name)
@@ -228,7 +228,7 @@ def _reread(operators: Iterable[Node], old: QueryIdentity, other: Mapping[str, s
 def _mixed_programs(
     operators: Iterable[Node], old: QueryIdentity, now: QueryIdentity, new: Collection[str], other: Mapping[str, str]
 ) -> Iterator[HeadraceError]:
-    """Errors for programs that take changes as rows: like sinks, they depend on the rows before."""
+    """Yield errors for programs that take changes as rows: like sinks, they depend on the rows before."""
     before, after = old.live(), now.live()
     for node in operators:
         name = str(node.name)
@@ -245,7 +245,7 @@ def _mixed_programs(
 
 
 def _other_within(operators: Iterable[Stateful], old: QueryIdentity) -> Iterator[HeadraceError]:
-    """Errors for a `dedupe` that forgets keys after another time: a cell of a program may change so, but rows would be of neither time."""
+    """Yield errors for a `dedupe` that forgets keys after another time: as a program it could, but its rows would be of neither time."""
     before = old.live()
     for node in operators:
         now, entry = forgets_keys_after(node), before.get(str(node.name))
@@ -257,8 +257,8 @@ def _other_within(operators: Iterable[Stateful], old: QueryIdentity) -> Iterator
 
 
 def _other_times(query: Query, old: QueryIdentity, times: Collection[str], stored: Stored) -> Iterator[HeadraceError]:
-    """Errors for watermarks by another column, if an operator uses event time, now (`times`) or before: the old column decided where the
-    watermark is and when kept state ends.
+    """Yield errors for watermarks by another column, if an operator uses event time, now (`times`) or before: the old column decided where
+    the watermark is and when kept state ends.
     """
     by_time = [
         entry.shape.name
@@ -283,7 +283,7 @@ def _refused(node: Node, message: str, first: str = "") -> HeadraceError:
 def _partial(
     sink: Sink, forerunner: _Forerunner | None, now: Entry, epoch: int, other: Mapping[str, str], mark: Callable[[str], Mark | None]
 ) -> Iterator[str]:
-    """The notice about a sink that holds less than the job has read, or rows that were computed in another way."""
+    """Yield the notice about a sink that holds less than the job has read, or rows that were computed in another way."""
     place = place_of(sink.connect())
     if not sink.connect().traits.lasting:
         yield f"{sink.name} shows what this run brings, from epoch {epoch + 1} on"
@@ -302,7 +302,7 @@ def _partial(
 
 
 def _otherwise(operators: Iterable[Node], old: QueryIdentity, now: QueryIdentity, epoch: int, other: Mapping[str, str]) -> Iterator[str]:
-    """Notices about programs that take rows as they come, and now get other rows."""
+    """Yield notices about programs that take rows as they come, and now get other rows."""
     before, after = old.live(), now.live()
     for node in operators:
         name = str(node.name)
@@ -315,7 +315,7 @@ def _otherwise(operators: Iterable[Node], old: QueryIdentity, now: QueryIdentity
 
 
 def _begun(old: QueryIdentity, now: QueryIdentity, operators: Iterable[Node], epoch: int) -> Iterator[str]:
-    """Notices about operators and cells that begin empty on a checkpoint with a past."""
+    """Yield notices about operators and cells that begin empty on a checkpoint with a past."""
     before, after = old.live(), now.live()
     gone = (name for name, entry in before.items() if name not in after and entry.shape.kind == PROGRAM)
     lost = sorted(name for name in gone if name == readable(name))
@@ -335,7 +335,7 @@ def _begun(old: QueryIdentity, now: QueryIdentity, operators: Iterable[Node], ep
 
 
 def _changing(end: Node, new: Collection[str]) -> list[Node]:
-    """The nearest nodes upstream with a past whose rows are also retracted: sources, programs, and operators of queries that existed
+    """Return the nearest nodes upstream with a past whose rows are also retracted: sources, programs, and operators of queries that existed
     before. Rows of a source may express retractions in words that a later step interprets.
     """
     found: dict[Node, None] = {}
@@ -355,7 +355,7 @@ def _keeps(node: Node) -> bool:
 
 
 def _forerunner(sink: Sink, known: Iterable[_Forerunner], sinks: Collection[str]) -> _Forerunner | None:
-    """The checkpoint's entry of a sink: the last one that wrote to its place, under its name or one that is gone; else
+    """Return the checkpoint's entry of a sink: the last to write to its place, under its name or one that is gone; else
     one with its name.
     """
     place = place_of(sink.connect())
@@ -367,7 +367,7 @@ def _forerunner(sink: Sink, known: Iterable[_Forerunner], sinks: Collection[str]
 def _moved_along(
     sink: Sink, forerunner: _Forerunner | None, known: Iterable[_Forerunner], mark: Callable[[str], Mark | None]
 ) -> _Forerunner | None:
-    """The forerunner of a sink, at the sink's place if everything written was moved there, as the mark at that place shows."""
+    """Return the forerunner of a sink, at the sink's place if everything written was moved there, as the mark at that place shows."""
     place = place_of(sink.connect())
     if forerunner is None or forerunner.place in ("", place) or any(one.place == place and one.name != sink.name for one in known):
         return forerunner
@@ -392,7 +392,7 @@ def _forerunners(stored: Stored, totals: Mapping[str, Totals]) -> Iterator[_Fore
 
 
 def _place(node: Mapping[str, Any] | None) -> str:
-    """The place where a sink of a stored plan writes; empty if that is no longer known."""
+    """Return the place where a sink of a stored plan writes; empty if that is no longer known."""
     with suppress(HeadraceError, KeyError):  # its connector may not be installed here
         return "" if node is None else place_of(restored_sink(node["connector"], node["options"]))
     return ""

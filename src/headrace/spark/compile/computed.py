@@ -95,7 +95,7 @@ def _refused(asked: Asked, fault: Fault) -> HeadraceError:
 
 
 def _unknown(asked: Asked, fault: Fault, text: str) -> tuple[str, str]:
-    """The message and hint for a name that is no cell of the previous version, or one that an expression cannot read."""
+    """Return the message and hint for a name that is no cell of the previous version, or one that an expression cannot read."""
     name = fault.parameters.get("objectName", "").replace("`", "")
     first = name.partition(".")[0].lower()
     kept = next((cell for cell in asked.before.cells if cell.name.lower() == first and cell not in asked.readable), None)

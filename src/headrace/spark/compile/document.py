@@ -36,7 +36,9 @@ FORMAT = 1
 def shape_of(
     query: Query, at: Lowering, origins: Mapping[str, str], ways: Mapping[str, str], ordered_ways: Mapping[str, str]
 ) -> QueryShape:
-    """The shape of a query: what it keeps between epochs. `origins` and both kinds of ways identify the rows of its operators and sinks."""
+    """Return the shape of a query: what it keeps between epochs. `origins` and both kinds of ways identify its
+    operators' and sinks' rows.
+    """
 
     def read(shape: Shape) -> Shape:
         return replace(shape, origin=origins[shape.name], way=ways[shape.name], ordered_way=ordered_ways[shape.name])
@@ -133,7 +135,7 @@ def _sink(sink: Sink, identity: QueryIdentity, at: Lowering, stages: Mapping[str
 
 
 def _sink_schema(sink: Sink, at: Lowering) -> str:
-    """The columns that a sink gets, followed by the weight if it takes changes."""
+    """Return the columns that a sink gets, followed by the weight if it takes changes."""
     schema = at.schemas.of[str(sink.name)].ddl
     return f"{schema}, {WEIGHT} bigint" if _weighed(sink) else schema
 
@@ -143,7 +145,7 @@ def _weighed(sink: Sink) -> bool:
 
 
 def dead_letters(query: Query) -> str:
-    """The columns of a query's dead letters. If rows can be retracted, so can their letters, and a column has the kind of change."""
+    """Return the columns of a query's dead letters. If rows can be retracted, so can their letters, and a column has the kind of change."""
     changing = any(kind == "changes" for kind in kinds(list(query.sinks)).values())
     return f"{DEAD}, {CHANGE} string" if changing else DEAD
 
@@ -200,21 +202,21 @@ class _Routes:
         return self._made.get((producer, output), ())
 
     def dead(self, producer: str) -> tuple[RouteText, ...]:
-        """The routes of dead letters: to their consumers, else into the checkpoint."""
+        """Return the routes of dead letters: to their consumers, else into the checkpoint."""
         return self.of(producer, "dead_letter") or (self._dead,)
 
     def leaving(self, producer: str, output: str) -> tuple[RouteText, ...]:
-        """The routes of an output, also of the dead letters."""
+        """Return the routes of an output, also of the dead letters."""
         return self.dead(producer) if output == "dead_letter" else self.of(producer, output)
 
 
 def _touches(node: Operator, inlet: Inlet) -> bool:
-    """Whether a row that comes and goes within an epoch matters to an operator, because its group is then kept for a while."""
+    """Return whether a row that comes and goes within an epoch matters to an operator, because its group is then kept for a while."""
     return node.forgets_after is not None and kind_of(inlet.stream) == "changes"
 
 
 def _to_sink(op: int, schema: str, key: tuple[str, ...] = ()) -> RouteText:
-    """A route to a sink. With a key, the rows of each key stay together and in order, whatever levels they pass."""
+    """Return a route to a sink. With a key, the rows of each key stay together and in order, whatever levels they pass."""
     route = RouteText(to=op, side=0, delivery="none", time=None, order=None, schema=schema)
     return replace(route, delivery="place", key=tuple((name, quote(name)) for name in key), order="position") if key else route
 
@@ -224,5 +226,5 @@ def _quiet(step: Step, quiet: bool | None = True) -> Step:
 
 
 def _alike(steps: tuple[Step, ...], others: tuple[Step, ...]) -> int:
-    """The number of steps that two routes have in common at their beginning."""
+    """Return the number of steps that two routes have in common at their beginning."""
     return len(list(takewhile(lambda pair: pair[0] == _quiet(pair[1], None), zip(steps, others, strict=False))))

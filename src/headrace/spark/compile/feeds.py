@@ -39,7 +39,7 @@ class Feeds:
         self.of = cache(self._of)
 
     def into(self, node: Node) -> tuple[Feed, ...]:
-        """The feeds that end in this node's rows."""
+        """Return the feeds that end in this node's rows."""
         # Start at the sources, so that no chain of nodes is too long for Python's stack.
         for before in self.plan.nodes.values():
             if before is node:
@@ -49,7 +49,7 @@ class Feeds:
         return self.of(str(node.name))
 
     def before_lookups(self, node: Node) -> tuple[Feed, ...]:
-        """The feeds of a node from its sources and operators: a lookup becomes a step that adds columns."""
+        """Return the feeds of a node from its sources and operators: a lookup becomes a step that adds columns."""
         return tuple(longer for feed in self.into(node) for longer in self._before_lookup(feed))
 
     def _before_lookup(self, feed: Feed) -> tuple[Feed, ...]:
@@ -73,7 +73,7 @@ class Feeds:
         return tuple(feed.then(*_again(steps, before[:place].count(feed))) for place, feed in enumerate(before))
 
     def _aligned(self, branch: str, node: Node) -> tuple[Feed, ...]:
-        """A branch of a union, in the union's order of columns and with its types."""
+        """Return a branch of a union, in the union's order of columns and with its types."""
         has, wants = self.schemas[branch], self.schemas[str(node.name)]
         if [(f.name, f.type) for f in has.fields] == [(f.name, f.type) for f in wants.fields]:
             return self.of(branch)
@@ -88,7 +88,7 @@ def _again(done: tuple[Step, ...], times: int) -> tuple[Step, ...]:
 
 
 def lineage(feed: Feed, columns: tuple[str, ...] | None) -> tuple[str, ...]:
-    """The lineage of these columns (None: all of them) at the end of a feed: all texts back to the producer, in a fixed order.
+    """Return the lineage of these columns (None: all of them) at the end of a feed: all texts back to the producer, in a fixed order.
 
     Two versions of a job with equal lineages compute the same values from the same rows. A text that sqlglot cannot read counts as using
     every column before it.
@@ -125,6 +125,6 @@ def _lower(names: Iterable[str]) -> list[str]:
 
 
 def _with(names: list[str] | None, text: str) -> list[str] | None:
-    """These columns and those that a text uses; None means all."""
+    """Return these columns and those that a text uses; None means all."""
     used = references(text)
     return None if names is None or used is None else _lower([*names, *(path[0] for path in used)])

@@ -27,7 +27,7 @@ _HASHES = ("content", "origin", "way", "says")
 
 
 def repaired_scan(source: str) -> str:
-    """The name of the scan of a source's repaired rows; no source can have it."""
+    """Return the name of the scan of a source's repaired rows; no source can have it."""
     return f"{source}#repaired"
 
 
@@ -82,7 +82,7 @@ class QueryIdentity:
         return {entry.shape.name: entry for entry in self.entries if not entry.retired}
 
     def retired(self, level: int) -> list[int]:
-        """The ids of the operators that earlier versions of the job had at a level; rows they held may still be there."""
+        """Return the ids of the operators that earlier versions of the job had at a level; rows they held may still be there."""
         return [entry.op for entry in self.entries if entry.retired and entry.shape.keeps and entry.shape.level == level]
 
     def to_json(self) -> dict[str, Any]:
@@ -169,7 +169,7 @@ def identify(stored: Identity, queries: Sequence[QueryShape], *, offline: bool =
 
 
 def _migrates(stored: Identity, queries: Sequence[QueryShape]) -> bool:
-    """Whether an offline rewrite could handle all of it."""
+    """Return whether an offline rewrite could handle all of it."""
     try:
         identify(stored, queries, offline=True)
     except HeadraceError:
@@ -186,7 +186,7 @@ def _free(name: str, kept: dict[str, QueryIdentity]) -> str:
 
 
 def _counterpart(stored: Identity, query: QueryShape) -> QueryIdentity | None:
-    """The stored query that this one continues: the one with the same operators, else the same sources, else the same sinks."""
+    """Return the stored query that this one continues: the one with the same operators, else the same sources, else the same sinks."""
     programs = {shape.name for shape in query.shapes if shape.keeps}
     same = [old for old in stored.queries if programs & {n for n, entry in old.live().items() if entry.shape.keeps}]
     if len(same) > 1:
@@ -200,7 +200,7 @@ def _counterpart(stored: Identity, query: QueryShape) -> QueryIdentity | None:
 
 
 def _sinks(query: QueryShape) -> list[Shape]:
-    """The sinks of the plan; every query has one more, for dead letters."""
+    """Return the sinks of the plan; every query has one more, for dead letters."""
     return [shape for shape in query.shapes if shape.kind == SINK and shape.name != DEAD_LETTERS]
 
 
@@ -255,7 +255,7 @@ def _follow(old: QueryIdentity, query: QueryShape, name: str, numbers: _Numbers,
 
 
 def _relevelled(old: QueryIdentity, query: QueryShape, name: str) -> HeadraceError:
-    """The error for a query whose number of levels has changed: state is stored by level, from the first epoch on."""
+    """Return the error for a query whose number of levels has changed: state is stored by level, from the first epoch on."""
     before = {one for one, entry in old.live().items() if entry.shape.keeps}
     now = {shape.name: shape.site for shape in query.shapes if shape.keeps}
     come, gone = sorted(now.keys() - before), sorted(before - now.keys())
@@ -297,7 +297,7 @@ def _clock(shape: Shape) -> str:
 
 
 def _layouts(entry: Entry, shape: Shape, offline: bool) -> tuple[Layout, ...]:
-    """The entry's layouts for the current operator. Raises if its state cannot be read by it."""
+    """Return the entry's layouts for the current operator. Raises if its state cannot be read by it."""
     old = entry.shape
     if not shape.keeps:
         return ()
@@ -332,11 +332,11 @@ def _layouts(entry: Entry, shape: Shape, offline: bool) -> tuple[Layout, ...]:
 
 
 def key_columns(old: Shape, new: Shape) -> tuple[int, ...] | None:
-    """The old place of each key column, if the keys of two versions are the same values (`rekey`)."""
+    """Return the old place of each key column, if the keys of two versions are the same values (`rekey`)."""
     before, after = ({name: one.key for name, one in shape.inputs.items()} for shape in (old, new))
     return rekey.columns(old.key, new.key, before, after)
 
 
 def held_columns(before: InputShape, now: InputShape, keys: tuple[int, ...]) -> tuple[int, ...] | None:
-    """The old place of each column of an input, if held rows can be read in its new columns (`reshape`)."""
+    """Return the old place of each column of an input, if held rows can be read in its new columns (`reshape`)."""
     return reshape.columns(before.schema, now.schema, rekey.renamed(before.key, now.key, keys))

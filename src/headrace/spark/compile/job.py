@@ -105,8 +105,8 @@ def _compiled(plan: Plan) -> SparkJob:
 
 
 def _no_sink_in_a_source(plan: Plan) -> None:
-    """Refuse a sink where a source reads: the job would read its own output, or take the folder for one of whole epochs and not read its
-    input.
+    """Refuse a sink where a source reads: the job would read its own output, or take the folder for one of whole epochs
+    and skip its input.
     """
     nodes = plan.nodes.values()
     for source, sink in product(sources_of(nodes), sinks_of(nodes)):

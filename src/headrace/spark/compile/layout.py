@@ -92,12 +92,12 @@ def first(cells: Sequence[Cell]) -> Layout:
 
 
 def numbered(cell: Cell, number: int) -> Cell:
-    """A cell with its id, as a layout has it if the cell existed before."""
+    """Return a cell with its id, as a layout has it if the cell existed before."""
     return replace(cell, was=None, id=number, computed=None)
 
 
 def follow(layouts: Sequence[Layout], cells: Sequence[Cell], *, offline: bool = False) -> tuple[Layout, ...]:
-    """The layouts of a program whose cells are now `cells`: the same ones, or one more. `offline`: entries may be rewritten.
+    """Return the layouts of a program whose cells are now `cells`: the same ones, or one more. `offline`: entries may be rewritten.
 
     >>> old = (first([Cell("n", "value", "int"), Cell("x", "value", "date")]),)
     >>> new = follow(old, [Cell("n", "value", "bigint"), Cell("y", "value", "string", computed="hex(n)")])
@@ -133,7 +133,7 @@ def follow(layouts: Sequence[Layout], cells: Sequence[Cell], *, offline: bool = 
 
 
 def _unread(old: Cell, new: Cell) -> str | None:
-    """Why a stored cell cannot be read as it is now declared, or None."""
+    """Return why a stored cell cannot be read as it is now declared, or None."""
     if old.kind != new.kind:
         return f"the cell {new.name} was a {old.kind} and is now a {new.kind}"
     if not (widens(old.type, new.type) if new.projected else old.said == new.said):
@@ -153,7 +153,7 @@ def _computed_anew(old: Cell, new: Cell) -> str | None:
 
 
 def _corrected(layout: Layout, texts: Mapping[int, str]) -> Layout:
-    """A layout whose computed cells have the program's current texts.
+    """Return a layout whose computed cells have the program's current texts.
 
     Keys that are still stored in an earlier layout are computed by the new text. Otherwise a text that fails for one of them could never be
     corrected, and the job could not continue.
@@ -163,7 +163,7 @@ def _corrected(layout: Layout, texts: Mapping[int, str]) -> Layout:
 
 
 def rewritable(old: Cell, new: Cell) -> bool:
-    """Whether the pages of a cell can be rewritten offline: its values and keys are wider, entries expire or no longer do.
+    """Return whether the pages of a cell can be rewritten offline: its values and keys are wider, entries expire or no longer do.
 
     >>> rewritable(Cell("x", "map", "int", key="int"), Cell("x", "map", "bigint", key="bigint", expires_ms=1))
     True
@@ -173,7 +173,7 @@ def rewritable(old: Cell, new: Cell) -> bool:
 
 
 def finds(old: str, new: str) -> bool:
-    """Whether a key of the type `old` is found by the same value in the type `new`: 0.1 as float is another double than 0.1.
+    """Return whether a key of the type `old` is found by the same value in the type `new`: 0.1 as float is another double than 0.1.
 
     >>> finds("int", "bigint"), finds("float", "double")
     (True, False)
@@ -191,7 +191,7 @@ def _decimal(text: str) -> tuple[int, int] | None:
 
 
 def widens(old: str, new: str) -> bool:
-    """Whether every stored value of `old` is a value of `new`.
+    """Return whether every stored value of `old` is a value of `new`.
 
     >>> widens("int", "bigint"), widens("bigint", "int"), widens("date", "timestamp"), widens("decimal(8,2)", "decimal(10,3)")
     (True, False, True, True)

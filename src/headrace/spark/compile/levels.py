@@ -68,7 +68,7 @@ def cut(plan: Plan, clocks: Mapping[str, Clock], timed: Collection[str] = ()) ->
 
 
 def _clock(sink: Node, nodes: Sequence[Node], clocks: Mapping[str, Clock]) -> str:
-    """The clock of the operators that a sink reads. Operators without a clock go with the others."""
+    """Return the clock of the operators that a sink reads. Operators without a clock go with the others."""
     kept: dict[str, Node] = {}
     for node in nodes:
         if node.role is Role.STATEFUL and clocks[str(node.name)].name != NONE:
@@ -94,7 +94,7 @@ def _refuse_mixed(sink: Node, event: Node, processing: Node) -> None:
 
 
 def _connected(sinks: Sequence[Node], upstream: Mapping[Node, Iterable[Node]]) -> list[tuple[Node, ...]]:
-    """The groups of sinks that share anything upstream, in the order of the job."""
+    """Return the groups of sinks that share anything upstream, in the order of the job."""
     groups: list[tuple[list[Node], set[Node]]] = []
     for sink in sinks:
         members, nodes = [sink], set(upstream[sink])
@@ -111,7 +111,7 @@ def _connected(sinks: Sequence[Node], upstream: Mapping[Node, Iterable[Node]]) -
 
 
 def _name(group: Sequence[Node], before: Sequence[Query]) -> str:
-    """The folder of a query: `main` for the first, else the name of its first sink."""
+    """Return the folder of a query: `main` for the first, else the name of its first sink."""
     if not before:
         return "main"
     taken = {query.name for query in before}
@@ -140,7 +140,7 @@ def _query(name: str, clock: str, nodes: Sequence[Node], sinks: Sequence[Node], 
 
 
 def _rounds(nodes: Sequence[Node], at: Mapping[Node, int], depth: int) -> tuple[tuple[tuple[Lookup, ...], ...], ...]:
-    """The lookups after each level, in rounds."""
+    """Return the lookups after each level, in rounds."""
     before: dict[Node, int] = {}
     for node in nodes:
         rounds = [before[one] + (one.role is Role.LOOKUP) for one in node.inputs if at[one] == at[node]]

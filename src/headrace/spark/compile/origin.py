@@ -14,7 +14,7 @@ from headrace.plan.codec import encode, without_sites
 
 
 def origins(asked: Plan, optimised: Plan) -> dict[str, str]:
-    """Each node of an optimised plan -> a hash of the steps between it and the sources and programs upstream.
+    """Return for each node of an optimised plan a hash of the steps between it and the sources and programs upstream.
 
     Two versions of a job with the same origin of a sink send it rows that were computed in the same way. The hash is of the plan as
     `asked`, so that another version of the optimiser does not change it; only nodes of the optimiser are taken from its own plan.
@@ -31,14 +31,14 @@ def origins(asked: Plan, optimised: Plan) -> dict[str, str]:
 
 
 def ways(asked: Plan, optimised: Plan) -> dict[str, str]:
-    """Origins that also distinguish the outputs of a program, and the rows of constant tables, which are part of the job. Names of steps
-    make no difference, nor does the order of a key's columns. Checkpoints of earlier versions have only origins, or `ordered_ways`.
+    """Return origins that also distinguish the outputs of a program, and the rows of constant tables, which are part of the job. Names of
+    steps make no difference, nor does the order of a key's columns. Checkpoints of earlier versions have only origins, or `ordered_ways`.
     """
     return _origins(asked, optimised, _unordered, passed_or_output)
 
 
 def ordered_ways(asked: Plan, optimised: Plan) -> dict[str, str]:
-    """Ways as earlier versions stored them, with the columns of a key in order; they are still compared, but no longer stored."""
+    """Return ways as earlier versions stored them, with the columns of a key in order; they are still compared, but no longer stored."""
     return _origins(asked, optimised, _saying, passed_or_output)
 
 
@@ -59,23 +59,23 @@ def _origins(asked: Plan, optimised: Plan, text_of: Callable[[Node], dict[str, A
 
 
 def _passed(node: Node) -> bool:
-    """Whether an origin extends upstream of a node."""
+    """Return whether an origin extends upstream of a node."""
     return node.passing or node.by_content
 
 
 def passed_or_output(node: Node) -> bool:
-    """Whether a way extends upstream of a node."""
+    """Return whether a way extends upstream of a node."""
     return _passed(node) or node.role is Role.OUTPUT
 
 
 def _text(node: Node) -> dict[str, Any]:
-    """What a node declares, with its inputs by name and without a connector's options: where it reads may change."""
+    """Return what a node declares, with its inputs by name and without a connector's options: where it reads may change."""
     text = without_sites(encode(node, {node: "", **{before: str(before.name) for before in node.inputs}}))
     return {key: value for key, value in text.items() if key != "options"}
 
 
 def _saying(node: Node) -> dict[str, Any]:
-    """What a node declares, without any names; with a digest of the table, if a key has the same rows there forever."""
+    """Return what a node declares, without any names; with a digest of the table, if a key has the same rows there forever."""
     text = without_sites(encode(node, {node: "", **dict.fromkeys(node.inputs, "")}))
     del text["name"]
     options = text.pop("options", None)
@@ -84,7 +84,7 @@ def _saying(node: Node) -> dict[str, Any]:
 
 
 def _unordered(node: Node) -> dict[str, Any]:
-    """The same, but without the order of lists in which it changes no row: `metadata={"unordered": True}`."""
+    """Return the same, but without the order of lists in which it changes no row: `metadata={"unordered": True}`."""
     text = _saying(node)
     return text | {item.name: sorted(text[item.name]) for item in fields(node) if item.metadata.get("unordered")}
 

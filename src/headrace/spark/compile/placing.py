@@ -11,17 +11,17 @@ from headrace.spark.compile.levels import Query
 
 
 def is_placed(sink: Sink) -> bool:
-    """Whether the sink commits task by task."""
+    """Return whether the sink commits task by task."""
     return sink.connect().traits.placed
 
 
 def in_parts(sink: Sink) -> bool:
-    """Whether the sink may hold part of an epoch, which it recognises by how its rows were placed."""
+    """Return whether the sink may hold part of an epoch, which it recognises by how its rows were placed."""
     return is_placed(sink) or sink.connect().traits.batched
 
 
 def deals_out(query: Query) -> bool:
-    """Whether rows must be dealt out to tasks before the sinks."""
+    """Return whether rows must be dealt out to tasks before the sinks."""
     return not query.levels and any(map(is_placed, query.sinks)) and not _sources_place(query)
 
 
@@ -30,7 +30,7 @@ def _sources_place(query: Query) -> bool:
 
 
 def place_key(sink: Sink) -> tuple[str, ...]:
-    """The columns by which a sink's rows are dealt out; none: by the bytes of each row."""
+    """Return the columns by which a sink's rows are dealt out; none: by the bytes of each row."""
     return sink.connect().key if is_placed(sink) else ()
 
 

@@ -17,7 +17,7 @@ Meaning = tuple[str, frozenset[str]]
 
 
 def columns(old: str, new: str, before: Mapping[str, Texts], after: Mapping[str, Texts]) -> tuple[int, ...] | None:
-    """The place in the key `old` of each column of the key `new`; None if they are not the same values.
+    """Return the place in the key `old` of each column of the key `new`; None if they are not the same values.
 
     `before` and `after` have the derivation of the keys for each input.
 
@@ -40,7 +40,7 @@ def columns(old: str, new: str, before: Mapping[str, Texts], after: Mapping[str,
 
 
 def renamed(before: Texts, after: Texts, places: tuple[int, ...]) -> dict[str, str]:
-    """Columns of an input's rows that its keys show to be the same, in lower case: new name -> old name.
+    """Return columns of an input's rows that its keys show to be the same, in lower case: new name -> old name.
 
     >>> renamed(("card", "card of charges"), ("card_id", "card_id = card", "card of charges"), (0,))
     {'card_id': 'card'}
@@ -68,7 +68,7 @@ def difference(operator: str, input: str, before: Texts, after: Texts) -> str:
 
 
 def _apart(lines: Texts) -> tuple[list[str], set[str]]:
-    """The lines without the places that they name, and these places."""
+    """Return the lines without the places that they name, and these places."""
     parts = [("", "", line) if " = " in line else line.rpartition(" of ") for line in lines]
     return [column or place for column, _, place in parts], {place for column, _, place in parts if column}
 

@@ -9,7 +9,7 @@ from headrace.spark.compile.layout import widens
 
 
 def columns(old: str, new: str, renamed: Mapping[str, str]) -> tuple[int, ...] | None:
-    """The place in the schema `old` of each column of `new`, −1 for one that held rows lack; None if that is unknown.
+    """Return the place in the schema `old` of each column of `new`, −1 for one that held rows lack; None if that is unknown.
 
     `renamed` are columns known to be the same: new name -> old name, both in lower case. If columns are gone *and* others are new, a column
     may only have another name, so that is refused.

@@ -56,13 +56,13 @@ class Shape:
     says: str = ""
 
     def reads_like(self, old: Shape) -> bool:
-        """Whether its rows take the same steps as before, as far as the checkpoint shows."""
+        """Return whether its rows take the same steps as before, as far as the checkpoint shows."""
         if old.way and self.way:
             return old.way in (self.way, self.ordered_way)
         return not old.origin or not self.origin or old.origin == self.origin
 
     def computes_like(self, old: Shape) -> bool:
-        """Whether it declares the same computation; `reads_like` compares where its rows come from."""
+        """Return whether it declares the same computation; `reads_like` compares where its rows come from."""
         return self.says == old.says if self.says and old.says and self.way and old.way else self.content == old.content
 
     @property

@@ -40,15 +40,15 @@ class Inspected:
         self.schemas: dict[str, Struct] = {name: parse_schema(ddl) for name, ddl in json.loads(self._tables.schemas()).items()}
 
     def count(self, name: str) -> int:
-        """The number of rows in a table."""
+        """Return the number of rows in a table."""
         return int(self._called(lambda: self._tables.count(name)))
 
     def table(self, name: str, limit: int | None) -> tuple[Rows, Struct]:
-        """The rows of a table, in the order of its columns, up to a limit."""
+        """Return the rows of a table, in the order of its columns, up to a limit."""
         return self._rows(lambda: self._tables.table(name, -1 if limit is None else limit))
 
     def query(self, sql: str, limit: int | None) -> tuple[Rows, Struct]:
-        """The rows of a query over the tables, up to a limit."""
+        """Return the rows of a query over the tables, up to a limit."""
         fault = self._tables.fault(sql)
         if fault is not None:
             raise self._refused(json.loads(fault))
@@ -69,7 +69,7 @@ class Inspected:
             raise unreadable(self._folder, error) from None
 
     def _refused(self, found: Mapping[str, Any]) -> HeadraceError:
-        """The error of a query, worded as for texts of a plan."""
+        """Return the error of a query, worded as for texts of a plan."""
         if found["class"].startswith("TABLE_OR_VIEW_NOT_FOUND"):
             return unknown_table(found["parameters"].get("relationName", "").replace("`", ""), self.schemas)
         words = {word.lower() for word in re.findall(r"\w+", found["text"])}
@@ -81,13 +81,13 @@ class Inspected:
 
 
 def unknown_table(name: str, tables: Mapping[str, Struct]) -> HeadraceError:
-    """The error for a table that the state does not have."""
+    """Return the error for a table that the state does not have."""
     hint = suggestion(name, tables, f"it has: {', '.join(tables)}")
     return HeadraceError("UNKNOWN_TABLE", f"the state has no table {name}", hint=hint)
 
 
 def unreadable(folder: Path, error: HeadraceError) -> HeadraceError:
-    """The error that stopped the reading of a state, as STATE_UNREADABLE unless it has a more precise code."""
+    """Return the error that stopped the reading of a state, as STATE_UNREADABLE unless it has a more precise code."""
     if error.code not in ("RUN_FAILED", "INPUT_GONE", "CHECKPOINT_UNREADABLE"):
         return error
     return HeadraceError(
@@ -99,7 +99,7 @@ def unreadable(folder: Path, error: HeadraceError) -> HeadraceError:
 
 
 def document(folder: Path, stored: Stored, operators: Sequence[Kept], at: Mapping[str, int]) -> str:
-    """The kernel's document: the checkpoint, and the operators whose tables are requested."""
+    """Return the kernel's document: the checkpoint, and the operators whose tables are requested."""
     inspection = Inspection(
         settings=dict(stored.settings),
         partitions=stored.partitions,

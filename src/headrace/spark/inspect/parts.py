@@ -11,9 +11,7 @@ from headrace.ops.parts import OperatorText
 
 @dataclass(frozen=True, kw_only=True)
 class KeptText(Part):
-    """An operator with state: as in a query document, in the folder of its query, after an epoch. Names of its tables
-    begin with `called`.
-    """
+    """An operator with state: as in a query document, in the folder of its query, after an epoch. `called` begins its tables' names."""
 
     operator: OperatorText
     level: Int

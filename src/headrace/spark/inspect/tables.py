@@ -29,7 +29,7 @@ class Kept:
 
 
 def kept(stored: Stored) -> tuple[Kept, ...]:
-    """The operators of a checkpoint's job, without those that the job no longer has."""
+    """Return the operators of a checkpoint's job, without those that the job no longer has."""
     plan = Plan.from_json(stored.plan)
     found = [
         (query.name, entry, plan.nodes[name])
@@ -70,7 +70,7 @@ class _Names:
 
 
 def epochs(folder: Path, query: str) -> tuple[int, ...]:
-    """The epochs of a query whose state can be read: Spark keeps the last ones (`spark.sql.streaming.minBatchesToRetain`, 100)."""
+    """Return the epochs of a query whose state can be read: Spark keeps the last ones (`spark.sql.streaming.minBatchesToRetain`, 100)."""
     place = query_folder(folder, query)
     logged = _numbers(place / "commits") & _numbers(place / "offsets")
     # Each epoch leaves a file with its number plus one in every partition, until Spark cleans up.
@@ -79,5 +79,5 @@ def epochs(folder: Path, query: str) -> tuple[int, ...]:
 
 
 def _numbers(folder: Path) -> set[int]:
-    """The numbers that names of files begin with: `7`, `8_<id>.changelog`."""
+    """Return the numbers that names of files begin with: `7`, `8_<id>.changelog`."""
     return {int(number) for path in folder.glob("*") if (number := path.name.partition("_")[0]).isdigit()}

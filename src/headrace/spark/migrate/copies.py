@@ -12,12 +12,12 @@ from headrace.spark.checkpoint.lease import is_lock
 
 
 def unfinished(new: Path) -> Path:
-    """The folder in which a checkpoint is made before it gets its name; what a killed rewrite left there is useless."""
+    """Return the folder in which a checkpoint is made before it gets its name; what a killed rewrite left there is useless."""
     return new.with_name(f".{new.name}.unfinished")
 
 
 def last_epoch(query: Path) -> int | None:
-    """The last committed epoch of a query; None if it has none."""
+    """Return the last committed epoch of a query; None if it has none."""
     return max((int(path.name) for path in (query / "commits").glob("*") if path.name.isdigit()), default=None)
 
 

@@ -58,7 +58,7 @@ class Rewinding:
         )
 
     def _repairs(self) -> list[str]:
-        """The rows that are removed and that the sources will not bring again."""
+        """Return the rows that are removed and that the sources will not bring again."""
         names = ", ".join(self.repairable)
         fed = f"rows that `headrace letters replay` has fed to {names} since the checkpoint was copied"
         return [f"  {fed} go, too: replay their files again"] if self.repairable else []
@@ -102,7 +102,7 @@ def rewind(job: SparkJob, folder: Path, *, dry_run: bool) -> Rewinding:
 
 
 def left_out(stored: Stored, places: Collection[str]) -> tuple[tuple[str, str], ...]:
-    """The sinks of the checkpoint's last version that write to none of these places: the name of each, and its place."""
+    """Return the sinks of the checkpoint's last version that write to none of these places: the name of each, and its place."""
     shown = DisplayNames({})
     with suppress(HeadraceError):  # a plan that cannot be read has no display names
         shown = DisplayNames.of(Plan.from_json(stored.plan))
@@ -121,7 +121,7 @@ def left_out(stored: Stored, places: Collection[str]) -> tuple[tuple[str, str], 
 
 
 def repairable(job: SparkJob) -> tuple[str, ...]:
-    """The sources of a job that accept repaired rows, by their display names."""
+    """Return the sources of a job that accept repaired rows, by their display names."""
     return tuple(job.shown(str(source.name)) for source in job.sources if source.connect().repairs is not None)
 
 

@@ -25,7 +25,7 @@ class Rewrite:
 
 
 def rewrites(stored: Identity, now: Identity, query: QueryIdentity) -> list[Rewrite]:
-    """The programs of a stored query that its new version still has, with their rewrites."""
+    """Return the programs of a stored query that its new version still has, with their rewrites."""
     after = {entry.op: entry for entry in now.query(query.name).entries if not entry.retired}
     return [_rewrite(entry, after[entry.op]) for entry in stored.query(query.name).live().values() if _stays(entry, after)]
 
@@ -80,7 +80,7 @@ def _cells(old: tuple[Cell, ...], new: tuple[Cell, ...]) -> tuple[list[CellChang
 
 
 def _inputs(old: Shape, new: Shape) -> tuple[list[HeldChangeText], list[str]]:
-    """All inputs, if rows that it may hold get other columns: the rows of all inputs are stored in one order."""
+    """Return all inputs, if rows that it may hold get other columns: the rows of all inputs are stored in one order."""
     found: list[HeldChangeText] = []
     words: list[str] = []
     keys = key_columns(old, new) or ()

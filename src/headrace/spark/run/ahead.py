@@ -20,9 +20,7 @@ from headrace.spark.run.outlets import Outlet, at
 
 @dataclass(frozen=True)
 class Rewound:
-    """A sink that is brought back: its place, the epoch that it holds, the epoch to which it returns (-1 for none), how, and its display
-    name.
-    """
+    """A sink that is brought back: its place, the epoch that it holds, the epoch to return to (-1 for none), how, and its display name."""
 
     sink: str
     place: str
@@ -101,7 +99,7 @@ def _step(sink: ports.Sink, context: ports.SinkContext, one: Strange, recorded: 
 
 
 def _marks(job: SparkJob, checkpoint: Checkpoint, query: str, outlets: Sequence[Outlet]) -> dict[str, tuple[str, Mark | None]]:
-    """The place and the mark of each sink."""
+    """Return the place and the mark of each sink."""
     # dead letters are part of the checkpoint itself
     sinks = [one for one in outlets if one.name != DEAD_LETTERS]
     found: dict[str, tuple[str, Mark | None]] = {}

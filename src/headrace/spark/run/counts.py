@@ -23,7 +23,7 @@ from headrace.spark.run.summary import (
 
 
 def counted(queries: Iterable[RunningQuery], checkpoint: Checkpoint) -> dict[str, Any]:
-    """The counts over the checkpoint's whole life, by the field of `Summary`.
+    """Return the counts over the checkpoint's whole life, by the field of `Summary`.
 
     A source, or an expectation of its rows, that two queries share is counted once.
     """
@@ -56,7 +56,7 @@ def counted(queries: Iterable[RunningQuery], checkpoint: Checkpoint) -> dict[str
 
 
 def _feeders(query: RunningQuery) -> dict[tuple[str, str], tuple[str, ...]]:
-    """The sources, operators and lookups that send rows to an operator or lookup, by its name and input."""
+    """Return the sources, operators and lookups that send rows to an operator or lookup, by its name and input."""
     live = query.identity.live()
     return {
         (str(node.name), name): tuple(str(one.name) for one in nearest(stream, (Role.SOURCE, Role.LOOKUP, Role.STATEFUL)))

@@ -64,8 +64,8 @@ _GONE = re.compile(r"FileNotFoundException|FAILED_READ_FILE\.FILE_NOT_EXIST|PATH
 def failure(
     report: str, log: Path | None, committing: BaseException | None = None, sink: str | None = None, *, again: bool = False
 ) -> HeadraceError:
-    """The error for a query that ended with `report` (the kernel's JSON). `committing`: the exception raised in the sink of this name.
-    `again`: the epoch had been interrupted before.
+    """Return the error for a query that ended with `report` (the kernel's JSON). `committing`: the exception raised in the sink of this
+    name. `again`: the epoch had been interrupted before.
     """
     found = json.loads(report)
     where = _written(log, found["trace"])
@@ -107,14 +107,14 @@ def onward(again: bool) -> str:
 
 
 def _damaged(log: Path | None, message: str, where: str) -> HeadraceError:
-    """The error for state or logs that cannot be read, with the damaged file if it is found."""
+    """Return the error for state or logs that cannot be read, with the damaged file if it is found."""
     queries = [] if log is None else sorted((log.parent / "queries").glob("*"))
     damage = next((damage for query in queries for damage in whole(query)), None)
     return damage.error() if damage is not None else HeadraceError("CHECKPOINT_UNREADABLE", message, hint=f"{CURE}{where}")
 
 
 def full(message: str, site: Site | None = None) -> HeadraceError:
-    """The error for a full disk."""
+    """Return the error for a full disk."""
     return HeadraceError(
         "DISK_FULL",
         message,
@@ -124,14 +124,14 @@ def full(message: str, site: Site | None = None) -> HeadraceError:
 
 
 def gone(problem: BaseException) -> bool:
-    """Whether a call failed because the JVM has ended: with py4j's own error, which has no Java trace."""
+    """Return whether a call failed because the JVM has ended: with py4j's own error, which has no Java trace."""
     name, text = type(problem).__name__, str(problem)
     broken = name == "Py4JError" and text.startswith("An error occurred while calling") and "Trace:" not in text
     return broken or name == "Py4JNetworkError" or isinstance(problem, ConnectionError | EOFError)
 
 
 def of_java(problem: Exception, log: Path | None) -> HeadraceError | None:
-    """The error for an exception of the JVM outside a running query; None if it is not from there."""
+    """Return the error for an exception of the JVM outside a running query; None if it is not from there."""
     java = getattr(problem, "java_exception", None) or getattr(problem, "_origin", None)
     if java is None:
         return None

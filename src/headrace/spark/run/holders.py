@@ -21,8 +21,8 @@ from headrace.spark.run.outlets import Outlet, at, each
 def holders(
     job: SparkJob, checkpoint: Checkpoint, stored: Stored, names: Mapping[str, str], outlets: Mapping[str, Sequence[Outlet]]
 ) -> dict[str, int]:
-    """The sinks that hold the replayed epoch of their query, or may hold part of it, each with that epoch: sinks of the job, and those of
-    the previous version that are gone or now write elsewhere.
+    """Return the sinks that hold the replayed epoch of their query, or may hold part of it, each with that epoch: sinks of the job, and
+    those of the previous version that are gone or now write elsewhere.
     """
     found: dict[str, int] = {}
     for query, name in each(job, names):
@@ -41,7 +41,7 @@ def holders(
 
 
 def _holding(job: SparkJob, checkpoint: Checkpoint, stored: Stored, query: str, epoch: int, here: Mapping[str, Outlet]) -> Iterator[Outlet]:
-    """The sinks whose mark is of the epoch, at their current or previous places."""
+    """Yield the sinks whose mark is of the epoch, at their current or previous places."""
     identity = checkpoint.history(query).of(epoch)
     for one in (*here.values(), *_before(stored, query, here)):
         try:
@@ -56,7 +56,7 @@ def _holding(job: SparkJob, checkpoint: Checkpoint, stored: Stored, query: str, 
 
 
 def _before(stored: Stored, query: str, here: Mapping[str, Outlet]) -> Iterator[Outlet]:
-    """The sinks of the previous version that are gone, or have other options now."""
+    """Yield the sinks of the previous version that are gone, or have other options now."""
     nodes = {node["name"]: node for node in stored.plan["nodes"]}
     known = next((one.live() for one in stored.identity.queries if one.name == query), {})
     for name, entry in known.items():

@@ -33,7 +33,7 @@ class Loader:
             return masked(f"{type(problem).__name__}: {problem}")
 
     def state(self, name: str) -> str | None:
-        """A value that changes with the table. A failure is left for `load` to report."""
+        """Return a value that changes with the table. A failure is left for `load` to report."""
         try:
             return self._tables[name][0].state()
         except Exception:
@@ -45,12 +45,12 @@ class Loader:
 
 
 def context_of(job: SparkJob, node: ops.Lookup) -> LookupContext:
-    """The context of a lookup: what it may know about the job."""
+    """Return the context of a lookup: what it may know about the job."""
     return LookupContext(str(node.name), tuple(theirs for _, theirs in node.keys), job.time_zone)
 
 
 def lookups_of(job: SparkJob, query: Query) -> tuple[dict[str, dict[str, Any]], Loader]:
-    """How to query the tables of lookups, and a loader for those that are loaded whole."""
+    """Return how to query the tables of lookups, and a loader for those that are loaded whole."""
     asks: dict[str, dict[str, Any]] = {}
     whole: dict[str, tuple[Lookup, LookupContext]] = {}
     for node in query.looked_up:

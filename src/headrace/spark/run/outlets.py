@@ -64,14 +64,14 @@ class Outlet:
 
 
 def outlets_of(job: SparkJob, query: Query, letters: Path) -> list[Outlet]:
-    """The sinks of a query, the one for dead letters last."""
+    """Return the sinks of a query, the one for dead letters last."""
     outlets = [Outlet(str(node.name), node.connect(), job.schemas.of[str(node.name)], node.mode, node) for node in query.sinks]
     folder = ports.sink_class("files").from_options({"path": str(letters), "format": "json"})
     return [*outlets, Outlet(DEAD_LETTERS, folder, parse_schema(dead_letters(query)))]
 
 
 def each(job: SparkJob, names: Mapping[str, str]) -> list[tuple[Query, str]]:
-    """Each query with its name in the checkpoint."""
+    """Return each query with its name in the checkpoint."""
     return [(query, names[query.name]) for query in job.queries]
 
 

@@ -46,23 +46,23 @@ class RunningQuery:
         return tuple(source for source in self.query.sources if source.watermark is not None)
 
     def read(self) -> dict[str, int]:
-        """The rows read in this run, by source."""
+        """Return the rows read in this run, by source."""
         totals, names = self.totals, [str(source.name) for source in self.query.sources]
         return {name: totals.of_source(name, "read") - self.began.of_source(name, "read") for name in names}
 
     def programs(self) -> dict[int, tuple[str, dict[int, str]]]:
-        """The name and the inputs by side of each operator and lookup, by number."""
+        """Return the name and the inputs by side of each operator and lookup, by number."""
         live = self.identity.live()
         entries = [live[str(node.name)] for node in (*self.query.operators, *self.query.looked_up)]
         return {entry.op: (entry.shape.name, dict(enumerate(entry.shape.inputs))) for entry in entries}
 
     def lookups(self) -> dict[int, str]:
-        """The name of each lookup, by number."""
+        """Return the name of each lookup, by number."""
         live = self.identity.live()
         return {live[str(node.name)].op: str(node.name) for node in self.query.looked_up}
 
     def state_keys(self) -> int:
-        """The number of keys with state."""
+        """Return the number of keys with state."""
         return self.totals.of_operators({entry.op for entry in self.identity.live().values()}, "keys")
 
     def publish(self, times: Mapping[str, int]) -> None:
@@ -71,9 +71,7 @@ class RunningQuery:
             self.handle.publish(json.dumps(times))
 
     def restore(self) -> None:
-        """Restore the event times of sources from the record, since Spark forgets them in a restart. For a single source the watermark is
-        enough.
-        """
+        """Restore the event times of sources from the record: Spark forgets them in a restart. For one source the watermark is enough."""
         if len(self.timed) < 2:
             return
         known = self.totals.times()
@@ -82,7 +80,7 @@ class RunningQuery:
             self.publish(_again(times))
 
     def end_of_time(self) -> dict[str, int]:
-        """The control times that end bounded input: they bring every watermark of the query to the same point beyond the calendar.
+        """Return the control times that end bounded input: they bring every watermark of the query to the same point beyond the calendar.
 
         The milliseconds above `END_MILLIS` are the last event time, so that timers set during the flush know where it ends.
         """
@@ -119,5 +117,5 @@ class RunningQuery:
 
 
 def _again(times: Mapping[str, int]) -> dict[str, int]:
-    """Times that the query may have logged before this start, marked so that they are new to it."""
+    """Return times that the query may have logged before this start, marked so that they are new to it."""
     return {**times, AGAIN: time.time_ns() // 1000}

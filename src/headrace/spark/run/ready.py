@@ -91,7 +91,7 @@ def _refuse_nothing(job: SparkJob, stored: Stored | None) -> None:
 
 
 def _marks(job: SparkJob, checkpoint: Checkpoint, outlets: Mapping[str, list[Outlet]]) -> Callable[[str], Mark | None]:
-    """A function that returns the mark of a sink, by name, at its current place."""
+    """Return a function from the name of a sink to its mark at its current place."""
 
     def mark(name: str) -> Mark | None:
         query, one = next((query, one) for query, sinks in outlets.items() for one in sinks if one.name == name)
@@ -123,7 +123,7 @@ def _suit(job: SparkJob, starting: bool) -> None:
 
 
 def _recounted(query: Query, totals: Totals) -> Iterator[str]:
-    """Notices about expectations whose condition has changed: their counts cover less than the job has read."""
+    """Yield notices about expectations whose condition has changed: their counts cover less than the job has read."""
     for node, name in totals.changed(conditions_of(order(query.sinks))):
         if any(totals.of_source(node, f"{outcome} {name}") for outcome in ("passed", "violated")):
             said = "has another condition" if name in (totals.conditions or {}).get(node, {}) else "was left out for a while"
@@ -131,7 +131,7 @@ def _recounted(query: Query, totals: Totals) -> Iterator[str]:
 
 
 def _not_read(job: SparkJob) -> Iterator[str]:
-    """Notices about input that sources and lookups do not read."""
+    """Return notices about input that sources and lookups do not read."""
     said = [(source.name, source.connect().notice()) for source in job.sources]
     said += [(lookup.name, lookup.connect().notice()) for lookup in job.lookups]
     return (f"{name} {line}" for name, line in said if line is not None)
@@ -145,7 +145,7 @@ def _refuse_other_input(job: SparkJob, checkpoint: Checkpoint, query: Query, nam
 
 
 def _partitions(stored: Stored | None, asked: int | None) -> int:
-    """The tasks per level: those of the checkpoint, else those asked for, else one per core."""
+    """Return the tasks per level: those of the checkpoint, else those asked for, else one per core."""
     if stored is None:
         return asked or session().sparkContext.defaultParallelism
     if asked not in (None, stored.partitions):

@@ -163,7 +163,7 @@ class Run:
             return not self._ask.is_set()
 
     def _reports(self) -> list[str | None]:
-        """Spark's report of the last epoch of each query; none if the JVM has ended, which a look at progress does not report."""
+        """Return Spark's report of the last epoch of each query; none if the JVM has ended, which a look at progress does not report."""
         try:
             return [query.handle.lastProgress() for query in self._queries] if self._seconds is None else []
         except Exception as problem:
@@ -172,7 +172,7 @@ class Run:
             return []
 
     def _drive(self) -> None:
-        """The run's own thread, from the start to the end of all queries."""
+        """Run all queries to their end, in the run's own thread."""
         try:
             for query in self._queries:
                 query.restore()
@@ -262,7 +262,7 @@ class Run:
             self._over.set()
 
     def _problem(self, problem: Exception) -> HeadraceError:
-        """The error for what ended the run outside its queries: the JVM's end, an exception in it, or a fault of headrace."""
+        """Return the error for what ended the run outside its queries: the JVM's end, an exception in it, or a fault of headrace."""
         if isinstance(problem, HeadraceError):
             return problem
         if gone(problem):
@@ -277,7 +277,7 @@ class Run:
         )
 
     def _rows(self) -> int:
-        """The rows read in this run; a source that two queries read counts once."""
+        """Return the rows read in this run; a source that two queries read counts once."""
         read: dict[str, int] = {}
         for query in self._queries:
             for name, n in query.read().items():

@@ -147,7 +147,7 @@ def begin(
 
 @leaving()
 def looked_at(job: SparkJob, folder: Path) -> tuple[HeadraceError | None, tuple[HeadraceError, ...]]:
-    """The error with which a start of a job on a checkpoint would be refused, or None and what its sinks have lost. Changes nothing."""
+    """Return the error with which a start on a checkpoint would be refused, or None and what its sinks have lost. Changes nothing."""
     checkpoint: Checkpoint | None = None
     try:
         _provide(job)
@@ -164,7 +164,7 @@ def looked_at(job: SparkJob, folder: Path) -> tuple[HeadraceError | None, tuple[
 
 
 def _losses(job: SparkJob, checkpoint: Checkpoint, state: Ready) -> Iterator[HeadraceError]:
-    """What the sinks, and the dead letters, have lost."""
+    """Yield what the sinks, and the dead letters, have lost."""
     for query, outlets in state.outlets.items():
         for one in outlets:
             try:
@@ -185,7 +185,7 @@ def _provide(job: SparkJob) -> None:
 
 
 def _put_aside(checkpoint: Checkpoint) -> int:
-    """The number of rows that sinks could not deliver so far."""
+    """Return the number of rows that sinks could not deliver so far."""
     return sum(aside.counted(checkpoint.folder).values())
 
 

@@ -168,8 +168,8 @@ class Summary:
 def counts_of(
     totals: Totals, programs: Mapping[int, tuple[str, Mapping[int, str]]], feeders: Mapping[tuple[str, str], tuple[str, ...]] | None = None
 ) -> tuple[InputCounts, ...]:
-    """The counts of the inputs; `programs` maps an op id to its name and to the names of its sides, `feeders` a program and an input to the
-    nodes that its rows come from.
+    """Return the counts of the inputs; `programs` maps an op id to its name and to the names of its sides, `feeders` a program and an input
+    to the nodes that its rows come from.
     """
     return tuple(
         InputCounts(
@@ -185,12 +185,12 @@ def counts_of(
 
 
 def source_counts(totals: Totals, name: str) -> SourceCounts:
-    """The counts of a source."""
+    """Return the counts of a source."""
     return SourceCounts(name, *(totals.of_source(name, metric) for metric in ("read", "malformed", "skipped", "tombstones", "broken")))
 
 
 def expectations_of(totals: Totals, sinks: Iterable[Node]) -> tuple[ExpectationCounts, ...]:
-    """The counts of all expectations upstream of some sinks."""
+    """Return the counts of all expectations upstream of some sinks."""
     return tuple(
         ExpectationCounts(
             str(node.name),
@@ -204,7 +204,7 @@ def expectations_of(totals: Totals, sinks: Iterable[Node]) -> tuple[ExpectationC
 
 
 def lookups_of(totals: Totals, lookups: Mapping[int, str]) -> tuple[LookupCounts, ...]:
-    """The counts of lookups; `lookups` maps numbers to names."""
+    """Return the counts of lookups; `lookups` maps numbers to names."""
     found = []
     for op, name in lookups.items():
         hits, asked, requests, missed, micros = (
@@ -276,7 +276,7 @@ def _first(summary: Summary) -> str:
 
 
 def many(count: int, what: str) -> str:
-    """A count with its noun.
+    """Return a count with its noun.
 
     >>> many(1, "epoch"), many(2000, "row")
     ('1 epoch', '2,000 rows')
@@ -289,7 +289,7 @@ def _input(one: InputCounts, shown: DisplayNames) -> str:
 
 
 def _dead(summary: Summary, shown: DisplayNames) -> Iterator[str]:
-    """Lines about where the failed rows are, and how to read them."""
+    """Yield lines about where the failed rows are, and how to read them."""
     for one in summary.inputs:
         if one.dead:
             feeders = " and ".join(f'{shown(name)}.output("dead_letter")' for name in one.feeders)

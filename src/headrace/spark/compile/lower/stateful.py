@@ -40,7 +40,7 @@ from headrace.syntax import references
 
 
 def shape(node: Stateful, level: int, at: Lowering) -> Shape:
-    """The shape of an operator: what it keeps between epochs."""
+    """Return the shape of an operator: what it keeps between epochs."""
     found = node.inlets(at)
     node.late_inputs(at)  # refuses inputs whose lateness cannot be decided
     ending = _ending(node, found[0].key_schema, {inlet.name: inlet.side for inlet in found})
@@ -64,7 +64,7 @@ def shape(node: Stateful, level: int, at: Lowering) -> Shape:
 
 
 def _input(node: Stateful, inlet: Inlet, at: Lowering) -> InputShape:
-    """An input, and where its key and time come from: the state of an edited operator is valid only if these are the same."""
+    """Return an input, and where its key and time come from: the state of an edited operator is valid only if these are the same."""
     if not node.outlives_edits:
         return InputShape(inlet.schema, (), ())
     feeds = at.feeds.before_lookups(inlet.stream)
@@ -79,7 +79,7 @@ def _input(node: Stateful, inlet: Inlet, at: Lowering) -> InputShape:
 
 
 def _content(node: Stateful, found: tuple[Inlet, ...], ending: EndingText | None, inputs: Sequence[str]) -> str:
-    """A hash of all that an operator declares: its state is of no use to another. `inputs` are the names that it uses for its inputs."""
+    """Return a hash of all that an operator declares: its state is of no use to another. `inputs` are its names for its inputs."""
     if node.outlives_edits:
         return ""
     content = without_sites(encode(node, {node: str(node.name), **dict(zip(node.inputs, inputs, strict=True))}))
@@ -90,7 +90,7 @@ def _content(node: Stateful, found: tuple[Inlet, ...], ending: EndingText | None
 
 
 def lower(node: Stateful, entry: Entry, at: Lowering) -> ProgramText | RelationalText:
-    """An operator in a query document, with its outputs, without their routes."""
+    """Return an operator in a query document, with its outputs, without their routes."""
     found, late = node.inlets(at), node.late_inputs(at)
     inputs = tuple(InputText(name=one.name, side=one.side, schema=one.schema, judged=late.get(one.name)) for one in found)
     sites = tuple(None if cell.site is None else str(cell.site) for cell in node.cells)
@@ -98,7 +98,7 @@ def lower(node: Stateful, entry: Entry, at: Lowering) -> ProgramText | Relationa
 
 
 def kept(node: Stateful, entry: Entry) -> ProgramText | RelationalText:
-    """An operator of a checkpoint as in a query document, as far as a checkpoint knows it: enough to decode what it keeps."""
+    """Return an operator of a checkpoint as in a query document, as far as a checkpoint knows it: enough to decode what it keeps."""
     shape = entry.shape
     # stored in the order of their sides
     inputs = tuple(InputText(name=name, side=side, schema=one.schema) for side, (name, one) in enumerate(shape.inputs.items()))
@@ -126,17 +126,17 @@ def _frame(node: Stateful, entry: Entry, key: str, inputs: tuple[InputText, ...]
 
 
 def kept_cell(cell: Cell) -> KeptCellText:
-    """A cell as it is stored."""
+    """Return a cell as it is stored."""
     return KeptCellText(**_stored(cell))
 
 
 def _stored(cell: Cell) -> dict[str, Any]:
-    """The fields of a cell in a layout; a former name is not among them."""
+    """Return the fields of a cell in a layout; a former name is not among them."""
     return {name: getattr(cell, name) for name in ("id", "name", "kind", "type", "key", "sql", "expires_ms", "computed")}
 
 
 def _named_key(node: Stateful, key: str) -> str:
-    """The key's columns, `key_1` and so on, renamed to the column each of them is a copy of."""
+    """Return the key's columns, `key_1` and so on, renamed to the column each of them is a copy of."""
     stored = parse_schema(key).fields if key else ()
     # The key of a join has one more column if rows without partners are spread, or if it has no keys.
     named = [replace(field, name=name or field.name) for field, name in zip(stored, node.key_names, strict=False)]
@@ -146,7 +146,7 @@ def _named_key(node: Stateful, key: str) -> str:
 
 
 def _ending(node: Stateful, key: str, sides: Mapping[str, int]) -> EndingText | None:
-    """The end of its groups, with the output for late rows of each side; `sides` are the numbers of its inputs.
+    """Return what ends its groups, with the output for late rows of each side; `sides` are the numbers of its inputs.
 
     One of these: when groups close, as text over their key, and whether the operator waits until then to emit; after how long without rows
     they are forgotten; or when the rows of a join end one by one.
@@ -176,7 +176,7 @@ def _ending(node: Stateful, key: str, sides: Mapping[str, int]) -> EndingText | 
 
 
 def _interval(near: Interval) -> IntervalText:
-    """The range in which rows of a join meet, and how long they are kept."""
+    """Return the range in which rows of a join meet, and how long they are kept."""
     left, right = near.delays
     return IntervalText(
         times=near.times, lower_us=near.lower_us, upper_us=near.upper_us, kept_us=near.kept_us, delays_us=(left.us, right.us)
