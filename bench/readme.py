@@ -29,7 +29,7 @@ HEADS = {
 """The contenders of the table, in its order."""
 RATE, SPEED = "events/s", "×"
 MANY = 8
-"""From this number on, contenders are steps of one series, of which only the ends are shown."""
+"""From this number on, contenders are steps of a series: only its ends are shown."""
 
 
 def main() -> None:

@@ -658,4 +658,4 @@ PLANS = {
     made.__name__: made
     for made in (everything, kafka, kafka_sinks, queries, frequent, as_of, times, windows, visits, contracts, lakes, databases, lookups)
 }
-"""The jobs of which only the plan is kept, by name."""
+"""The jobs whose plan alone is kept, by name."""

@@ -106,7 +106,7 @@ def _is_ours(cls: type) -> bool:
 
 
 def one_of(part: type[Part]) -> type[OneOf] | None:
-    """Return the part of which this one is a kind; itself, if it has kinds."""
+    """Return the part whose kind this one is; the part itself, if it has kinds."""
     return next((base for base in part.__mro__ if issubclass(base, OneOf) and _has_kinds(base)), None)
 
 

@@ -1,7 +1,7 @@
 """Ten times the events over a million keys: headrace is as fast as with few, and its heap does not grow.
 
-Both sizes are read in one epoch, as by the contenders. The result also has a run in many epochs, in each of which nearly every key is
-read and written again. The heap is measured in a run of many epochs, after a full collection at the end of each.
+Both sizes are read in one epoch, as by the contenders. The result also has a run in many epochs: in each of them nearly every key is read
+and written again. The heap is measured in a run of many epochs, after a full collection at the end of each.
 """
 
 from __future__ import annotations

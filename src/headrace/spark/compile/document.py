@@ -36,9 +36,7 @@ FORMAT = 1
 def shape_of(
     query: Query, at: Lowering, origins: Mapping[str, str], ways: Mapping[str, str], ordered_ways: Mapping[str, str]
 ) -> QueryShape:
-    """Return the shape of a query: what it keeps between epochs. `origins` and both kinds of ways identify its
-    operators' and sinks' rows.
-    """
+    """Return the shape of a query: what it keeps between epochs. `origins` and the ways identify the rows of its operators and sinks."""
 
     def read(shape: Shape) -> Shape:
         return replace(shape, origin=origins[shape.name], way=ways[shape.name], ordered_way=ordered_ways[shape.name])
