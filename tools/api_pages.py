@@ -63,6 +63,8 @@ PAGES = {
     ),
     "testing": ("Tests", "`headrace.testing` runs plans epoch by epoch.", "Harness Collected"),
 }
+# What one stage of headrace calls on the objects of another.
+_INTERNAL = {"traced", "watch", "Plan.of", "Plan.changed", "Plan.learnt", "Plan.renamed", "Plan.rewritten"}
 _CONNECTORS = {"read": "Source", "write": "Sink", "lookup": "Lookup"}
 _MODULES = re.compile(r"\b(?:collections\.abc|typing|datetime|headrace[\w.]*|pyspark[\w.]*)\.")
 
@@ -87,12 +89,11 @@ class Entry:
         return "\n\n".join(_example(one) for one in self.sections if one.kind is griffe.DocstringSectionKind.examples)
 
     @property
-    def described(self) -> dict[str, str]:
-        """The parameters that the docstring describes."""
-        kinds = griffe.DocstringSectionKind
-        return {
-            one.name.lstrip("*"): _line(one.description) for part in self.sections if part.kind is kinds.parameters for one in part.value
-        }
+    def undescribed(self) -> list[str]:
+        """The parameters of which the docstring says nothing."""
+        parts = [part.value for part in self.sections if part.kind is griffe.DocstringSectionKind.parameters]
+        described = {one.name.lstrip("*") for part in parts for one in part}
+        return [one.name for one in self.parameters if one.name not in described]
 
     def page(self) -> str:
         parts = [f"{'#' * self.depth} {self.name} {{ #{anchor(self.name)} }}"]
@@ -106,7 +107,8 @@ class Entry:
 
 
 def anchor(name: str) -> str:
-    return name.lower().replace("hr.", "")
+    """`hr.job` and `hr.Job` stand on one page, so case counts."""
+    return name.replace("hr.", "")
 
 
 def entries(name: str) -> Iterator[Entry]:
@@ -121,9 +123,12 @@ def entries(name: str) -> Iterator[Entry]:
         return
     yield Entry(f"{where}{name}", _signature(name, value.__init__) if _constructed(value) else "", _doc(value), _taken(value))
     for attribute in sorted(dir(value)):
-        member = inspect.getattr_static(value, attribute)
-        if not attribute.startswith("_") and _ours(member) and _home(value, attribute) is not None:
-            yield _entry(f"{name}.{attribute}", member, depth=3)
+        member, home = inspect.getattr_static(value, attribute), _home(value, attribute)
+        # An error has all of HeadraceError, which is on its page.
+        inherited = home is not None and home is not value and home.__name__ in hr.__all__
+        if attribute.startswith("_") or {attribute, f"{name}.{attribute}"} & _INTERNAL or inherited or home is None or not _ours(member):
+            continue
+        yield _entry(f"{name}.{attribute}", member, depth=3)
 
 
 def _home(value: type[Any], attribute: str) -> type[Any] | None:

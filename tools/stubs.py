@@ -1,4 +1,4 @@
-"""Writes the stubs from which editors and type checkers know what `hr.read`, `hr.lookup` and `.write` take for headrace's own connectors.
+"""Writes the stubs in which editors and type checkers find what `hr.read`, `hr.lookup` and `.write` take for headrace's own connectors.
 
 python tools/stubs.py           writes read.pyi, tables.pyi and write.pyi in src/headrace/ops
 """
@@ -73,7 +73,7 @@ from headrace.ops.stream import Stream
 from headrace.ports import Secret
 
 class Read:
-    """The sources: `hr.read.<connector>(..., name=None)`; `dir(hr.read)` lists them."""
+    """The sources, by connector: `hr.read.<connector>(…)` returns a stream. `dir(hr.read)` lists the connectors."""
 
 {methods("Source", "Stream")}
     # A connector of another package.
@@ -96,17 +96,17 @@ from headrace.plan import Node
 from headrace.ports import Secret
 
 class Sink:
-    """The end of a stream, to be given to `hr.job(name, *sinks)`; one that never is, warns."""
+    """The end of a stream, to pass to `hr.job(name, *sinks)`. A sink that no job takes warns."""
 
     _node: Node
     _connected: Any
     def __init__(self, node: Node, connected: Any) -> None: ...
     def _use(self) -> Node: ...
-    # What a connector shows beyond the trait: the rows of a memory sink.
+    # Methods of a connector's own: the rows of a memory sink.
     def __getattr__(self, name: str) -> Any: ...
 
 class Write:
-    """The sinks that a stream can be written to: `stream.write.<connector>(..., name=None, mode=None, on_refused="dead_letter")`."""
+    """The sinks, by connector: `stream.write.<connector>(…)` returns a sink. `dir(stream.write)` lists the connectors."""
 
     def __init__(self, node: Node) -> None: ...
 {methods("Sink", "Sink")}
@@ -127,7 +127,7 @@ from headrace.ports import Lookup
 from headrace.ports.secrets import Secret
 
 class Table:
-    """A table outside, to be looked up in: `stream.lookup(table, on="customer")`."""
+    """An external table, to look rows up in: `stream.lookup(table, on="customer")`."""
 
     connected: Lookup
     name: str
@@ -144,7 +144,7 @@ class Table:
     def columns(self) -> tuple[str, ...]: ...
 
 class Tables:
-    """The tables: `hr.lookup.<connector>(..., name=None, constant=False)`; `dir(hr.lookup)` lists them."""
+    """The external tables, by connector: `hr.lookup.<connector>(…)` returns a table. `dir(hr.lookup)` lists the connectors."""
 
 {methods("Lookup", "Table")}
     # A connector of another package.

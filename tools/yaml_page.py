@@ -1,6 +1,4 @@
-"""Writes the parts of the YAML documentation that come from verbs and connectors: docs/job.schema.json, a list in
-docs/reference/yaml.md.
-"""
+"""Writes the parts of the documentation of YAML that come from verbs and connectors: docs/job.schema.json, a list in reference/yaml.md."""
 
 from __future__ import annotations
 

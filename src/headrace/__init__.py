@@ -1,11 +1,13 @@
-"""headrace keeps results up to date: state programs and queries, written in Python, run inside Spark's JVM.
+"""Incremental state programs and queries in Python, on Apache Spark.
 
->>> import headrace as hr
->>> charges = hr.read.memory([("a", 900)], "card string, amount int", name="charges")
->>> charges.filter("amount > 500")
-<Stream charges.filter: card, amount>
+A plan of streams runs nothing. `hr.collect` and `hr.show` run it for bounded input; `hr.job` writes its results to sinks. The import loads
+neither Spark nor sqlglot; each name is loaded at its first use.
 
-Importing it imports neither Spark nor sqlglot; a name is loaded when it is first used.
+Examples:
+    >>> import headrace as hr
+    >>> charges = hr.read.memory([("a", 900), ("b", 7)], "card string, amount int", name="charges")
+    >>> hr.collect(charges.filter("amount > 500")).rows()
+    [('a', 900)]
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Errors: what they say, and how they say it.
-
-Every error text reads: code and message, the place, a hint that cures it, the command that explains it.
-"""
+"""The classes of errors, and their text: code and message, place, hint, and the command that explains the code."""
 
 from __future__ import annotations
 
@@ -23,14 +20,30 @@ from headrace.places import standing as standing
 
 
 class HeadraceError(Exception):
-    """Base of all errors of headrace: `code`, `fault`, `message`, `hint`, `site` and `also` (further errors found with it).
+    """The base of all errors. Its text has the message, the line of your code, a hint, and the command that explains the code.
 
-    `HeadraceError("UNKNOWN_COLUMN", ...)` makes the kind that the table names (here a PlanError).
+    * `code`: a stable name such as `UNKNOWN_COLUMN`, with a page in the documentation.
+    * `message`, `hint`: the texts.
+    * `site`: the line of your code that the error is about, or None.
+    * `also`: further errors found with it.
 
-    >>> print(HeadraceError("UNKNOWN_COLUMN", "no column `amout` in charges", hint="did you mean `amount`?"))
-    UNKNOWN_COLUMN: no column `amout` in charges
-      hint: did you mean `amount`?
-      more: headrace error UNKNOWN_COLUMN
+    The code decides the class: `HeadraceError("UNKNOWN_COLUMN", ...)` is a `PlanError`. A connector adds codes of its own with
+    `headrace.errors.register`.
+
+    Args:
+        code: A registered code.
+        message: What is wrong, with the object's name.
+        hint: What to do.
+        site: The line of the user's code, from `headrace.errors.here()`.
+        cause: The exception that it follows.
+        also: Further errors found with it.
+
+    Examples:
+        >>> import headrace as hr
+        >>> print(hr.HeadraceError("UNKNOWN_COLUMN", "no column `amout` in charges", hint="did you mean `amount`?"))
+        UNKNOWN_COLUMN: no column `amout` in charges
+          hint: did you mean `amount`?
+          more: headrace error UNKNOWN_COLUMN
     """
 
     total: ClassVar[int] = 0
@@ -66,16 +79,35 @@ class HeadraceError(Exception):
 
     @property
     def fault(self) -> str:
-        """Whose fault it was: "user", "input", "environment" or "headrace"."""
+        """The side at fault: `"user"`, `"input"`, `"environment"` or `"headrace"`.
+
+        Examples:
+            >>> import headrace as hr
+            >>> hr.HeadraceError("MALFORMED_ROW", "field amount: cannot read 'x' as INT").fault
+            'input'
+        """
         return CODES[self.code].fault
 
     @property
     def page(self) -> str:
+        """The path of the code's page in the documentation.
+
+        Examples:
+            >>> import headrace as hr
+            >>> hr.HeadraceError("NO_SINKS", "the job fraud has no sinks").page
+            'docs/errors/NO_SINKS.md'
+        """
         return page_of(self.code)
 
     @property
     def exit_code(self) -> int:
-        """What the command line ends with."""
+        """The exit code of the command line for this error: 1 for user, 3 for input, 4 for environment, 5 for headrace.
+
+        Examples:
+            >>> import headrace as hr
+            >>> hr.HeadraceError("MALFORMED_ROW", "field amount: cannot read 'x' as INT").exit_code
+            3
+        """
         return EXIT_CODES[self.fault]
 
     def __str__(self) -> str:
@@ -94,7 +126,13 @@ class HeadraceError(Exception):
         return _rebuild, (self.code, self.message, self.hint, self.site, self.also)
 
     def to_json(self) -> dict[str, Any]:
-        """The error as data, for the command line and pages."""
+        """Returns the error as data that `json.dumps` takes.
+
+        Examples:
+            >>> import headrace as hr
+            >>> hr.HeadraceError("NO_SINKS", "the job fraud has no sinks").to_json()["code"]
+            'NO_SINKS'
+        """
         return {
             "code": self.code,
             "fault": self.fault,
@@ -111,31 +149,98 @@ def _rebuild(code: str, message: str, hint: str | None, site: Site | None, also:
 
 
 class PlanError(HeadraceError):
-    """The pipeline as described cannot be built."""
+    """A stream or job that cannot be built.
+
+    Examples:
+        >>> import headrace as hr
+        >>> charges = hr.read.memory([], "card string, amount int", name="charges")
+        >>> try:
+        ...     charges.select("amout")
+        ... except hr.PlanError as error:
+        ...     print(error.code, error.hint)
+        UNKNOWN_COLUMN did you mean `amount`? It has: card, amount.
+    """
 
 
 class SchemaError(HeadraceError):
-    """A type, schema or value does not fit."""
+    """A type, schema, duration or value that is invalid.
+
+    Examples:
+        >>> import headrace as hr
+        >>> try:
+        ...     hr.read.memory([], "card strin")
+        ... except hr.SchemaError as error:
+        ...     print(error.code)
+        BAD_TYPE
+    """
 
 
 class ProgramError(HeadraceError):
-    """A state program cannot be traced or checked."""
+    """A state program that cannot be traced.
+
+    Examples:
+        >>> import headrace as hr
+        >>> try:
+        ...     hr.emit(card="a")
+        ... except hr.ProgramError as error:
+        ...     print(error.code)
+        OUTSIDE_HANDLER
+    """
 
 
 class ConfigError(HeadraceError):
-    """Settings, or what is installed, are not enough."""
+    """A setting, file or installation that is missing or invalid.
+
+    Examples:
+        >>> import headrace as hr
+        >>> try:
+        ...     hr.load("job.py")
+        ... except hr.ConfigError as error:
+        ...     print(error.code)
+        FILE_MISSING
+    """
 
 
 class CheckpointError(HeadraceError):
-    """What is stored with a job does not allow this run."""
+    """Stored state or output that does not allow what was called.
+
+    Examples:
+        >>> import headrace as hr
+        >>> try:
+        ...     hr.state("nowhere")
+        ... except hr.CheckpointError as error:
+        ...     print(error.code)
+        NOT_A_CHECKPOINT
+    """
 
 
 class ConnectorError(HeadraceError):
-    """A source or sink cannot be used as asked."""
+    """A source, sink or lookup that cannot be used, or an invalid option of one.
+
+    Examples:
+        >>> import headrace as hr
+        >>> try:
+        ...     hr.read.files("in", fromat="json")
+        ... except hr.ConnectorError as error:
+        ...     print(error.message)
+        read.files has no option `fromat`
+    """
 
 
 class RunError(HeadraceError):
-    """A run failed."""
+    """A run that failed.
+
+    Examples:
+        >>> import headrace as hr
+        >>> from pathlib import Path
+        >>> _ = Path("in.json").write_text('{"amount": "x"}')
+        >>> amounts = hr.read.files("in.json", format="json", schema="amount int", malformed="fail")
+        >>> try:
+        ...     hr.collect(amounts)
+        ... except hr.RunError as error:
+        ...     print(error.code)
+        MALFORMED_ROW
+    """
 
 
 KINDS: dict[str, type[HeadraceError]] = {

@@ -33,17 +33,29 @@ _LARGEST = 64 << 20
 
 
 def load(path: str | Path, *, job: str | None = None) -> Job:
-    """The job of a file: of a Python file or a script of SQL that makes one, of YAML, or of a plan as JSON.
+    """Loads the job of a file: Python or a SQL script that creates one, YAML, or a plan as JSON.
 
-    `job` is its name where a Python file makes several.
+    A Python file is run as an import: its `if __name__ == "__main__":` part is left out, and `run`, `hr.collect` and `hr.show` are refused.
 
-    >>> import tempfile, headrace as hr
-    >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
-    >>> made = hr.job("copy", charges.write.console())
-    >>> file = Path(tempfile.mkdtemp()) / "plan.json"
-    >>> _ = file.write_text(json.dumps(made.plan.to_json()))
-    >>> hr.load(file).plan.fingerprint == made.plan.fingerprint
-    True
+    Args:
+        path: A file that ends in `.py`, `.sql`, `.yaml`, `.yml` or `.json`.
+        job: The name of the job, if a Python file creates several.
+
+    Raises:
+        ConfigError: `FILE_MISSING`, `FILE_KIND`; `JOB_UNKNOWN` if the file creates no job, several, or none of this name;
+            `RUN_WHILE_LOADING`.
+        PlanError: `FILE_FAILED` if the file fails or is invalid; `BAD_STATEMENT` and `UNKNOWN_NAME` for SQL, `CHECK_FAILED`, `YAML_KEY` and
+            the other `YAML_` codes, `PLAN_BROKEN` and `PLAN_VERSION` for JSON.
+
+    Examples:
+        >>> import headrace as hr
+        >>> import json
+        >>> from pathlib import Path
+        >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
+        >>> job = hr.job("copy", charges.write.console())
+        >>> _ = Path("plan.json").write_text(json.dumps(job.plan.to_json()))
+        >>> hr.load("plan.json")
+        <Job copy: charges.console>
     """
     place = named.existing(path)
     if place.suffix == ".py":

@@ -11,7 +11,7 @@ from headrace.plan import Fact, Node, Plan, fact, order
 
 @fact("rows")
 def rows(plan: Plan) -> Mapping[str, Fact]:
-    """For each source, whether it ends, in which order it is read and what kind of stream it is; the last also for operators of queries."""
+    """Return for each source whether it ends, the order in which it is read and its kind; for query operators, the kind."""
     ends = [plan.nodes[name] for name in plan.sinks]
     changing, closing = kinds(ends), groups(ends)
     found = {name: operator(node).row_fact(changing[node], closing.get(node)) for name, node in plan.nodes.items()}
@@ -19,10 +19,10 @@ def rows(plan: Plan) -> Mapping[str, Fact]:
 
 
 def bounded(plan: Plan) -> bool:
-    """Whether a job that runs this plan comes to an end of its own."""
+    """Return whether a job that runs this plan ends by itself."""
     return all(source.connect().traits.bounded for source in sources_of(plan.nodes.values()))
 
 
 def sources(node: Node) -> tuple[Source, ...]:
-    """The sources that a node's rows come from."""
+    """Return the sources of a node's rows."""
     return sources_of(order([node]))

@@ -1,4 +1,4 @@
-"""Casts of texts that nobody wrote: they are Spark's answer, and worth a word, as each row with another text fails."""
+"""Warnings about strings that Spark casts implicitly: each row whose string does not parse fails."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 from headrace.analysis.schemas import Schemas
 from headrace.plan import DisplayNames, Plan
 
-# Several jobs may have a line in common, which warns once, as with any warning.
+# Shared by all jobs, so that a line used by several of them warns once.
 _told: dict[Any, Any] = {}
 
 
 def warn_of_casts(plan: Plan, schemas: Schemas) -> None:
-    """Warn at the lines whose texts Spark casts."""
+    """Warn at the lines whose strings Spark casts."""
     shown = DisplayNames.of(plan)
     for cast in schemas.casts:
         file, line = (cast.site.file, cast.site.line) if cast.site else ("headrace", 0)

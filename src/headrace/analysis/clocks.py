@@ -1,4 +1,4 @@
-"""Clocks: the time that each operator goes by, and which operators the end of bounded input ends for good."""
+"""Clocks: the time that drives each stateful operator, and whether the end of bounded input completes it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from headrace.plan import Plan
 
 
 def clocks(plan: Plan) -> Mapping[str, Clock]:
-    """The clock of each operator with state.
+    """Return the clock of each stateful operator.
 
     >>> import headrace as hr
     >>> from headrace.plan import Plan
     >>> charges = hr.read.memory([], "card string, ts timestamp", name="charges").watermark("ts", "5 minutes")
-    >>> spent = charges.window(hr.tumble("ts", "1 hour")).group_by("window_end").agg(n="count(*)")
-    >>> counted = charges.group_by("card").agg(n="count(*)")
-    >>> sorted(clock.name for clock in clocks(Plan.of("j", [one.write.memory()._use() for one in (spent, counted)])).values())
+    >>> totals = charges.window(hr.tumble("ts", "1 hour")).group_by("window_end").agg(n="count(*)")
+    >>> counts = charges.group_by("card").agg(n="count(*)")
+    >>> sorted(clock.name for clock in clocks(Plan.of("j", [one.write.memory()._use() for one in (totals, counts)])).values())
     ['event', 'none']
     """
     ends = [plan.nodes[name] for name in plan.sinks]

@@ -1,4 +1,4 @@
-"""Delay: what `order="time"` costs. Rows wait until the watermark passes them, which stays behind the newest rows by the delay."""
+"""Delay: the cost of `order="time"`. Rows wait for the watermark, which trails the newest rows by the delay."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from headrace.plan import Fact, Node, Plan, fact, order
 
 @fact("order")
 def order_of(plan: Plan) -> Mapping[str, Fact]:
-    """For each program, the order in which it handles rows, and how long they wait for it."""
+    """Return for each program the order in which it handles rows, and how long they wait for it."""
     found = {name: operator(node).order_fact(lambda one: _watermarks(plan, one)) for name, node in plan.nodes.items()}
     return {name: how for name, how in found.items() if how is not None}
 
 
 def _watermarks(plan: Plan, node: Node) -> dict[str, Watermark]:
-    """Those of the query that an operator of event time runs in, which has all sinks that share anything with it.
+    """Return the watermarks, by source, of the Spark query that runs an event-time operator.
 
-    Sinks behind operators of processing time are another query's.
+    That query has all sinks that share a node with it, directly or through other sinks. Sinks downstream of processing-time operators
+    belong to another query.
     """
     machine = {name for name, clock in clocks(plan).items() if clock.name == PROCESSING}
     views = [order([plan.nodes[name]]) for name in plan.sinks]

@@ -1,4 +1,4 @@
-"""Expiry: refuses state that is to be forgotten where no time passes, or where there is nothing to forget."""
+"""Expiry: refuses `expires` where no event time passes, or where there is nothing to forget."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headrace.plan import Node, Plan, order
 
 
 def require_expiry(plan: Plan) -> None:
-    """An operator that forgets has groups that do not end by themselves, and stands behind a watermark."""
+    """Raise unless each operator with `expires` has keys, groups that do not close by themselves, and a watermark upstream."""
     forgetting = [node for node in map(operator, plan.nodes.values()) if node.forgets_after is not None]
     closed = groups(forgetting)
     for node in forgetting:

@@ -1,4 +1,4 @@
-"""What Spark finds wrong with a text, in our codes and words: no Java class, no stack trace, no SQL of ours that the user never wrote."""
+"""Spark's findings in expressions as errors of headrace: no Java class, no stack trace, no SQL that the user did not write."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from headrace.words import windows_cure
 
 @dataclass(frozen=True)
 class Fault:
-    """One finding of the type check: the node, the user's line, Spark's condition and what it says of it."""
+    """A finding of the type check: the node, the user's line, Spark's error condition and its message."""
 
     node: str
     site: Site | None
@@ -27,9 +27,9 @@ class Fault:
     parameters: Mapping[str, str]
     text: str
     schema: Struct
-    """The columns of the texts."""
+    """The columns that the text may name."""
     groups: bool = False
-    """Whether the node is an aggregate of groups, and no program with a cell."""
+    """Whether the node is an aggregate of groups; false for a program with an aggregate cell."""
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any], site: Site | None, schema: Struct, groups: bool = False) -> Fault:
@@ -40,7 +40,7 @@ Words = tuple[str, str, str | None]
 
 
 def error_of(fault: Fault) -> HeadraceError:
-    """The error that a user sees."""
+    """Return the error that the user sees."""
     for condition, say in _WORDS.items():
         if fault.condition == condition or fault.condition.startswith(condition + "."):
             code, message, hint = say(fault)
@@ -110,13 +110,13 @@ def _no_hash(fault: Fault) -> Words:
 
 
 def _cast(fault: Fault) -> str | None:
-    """The cure for operands that do not fit, where it is known what was meant."""
+    """Return the hint for operands of incompatible types where the intent is clear, else None."""
     of = fault.parameters
     types = " ".join(of.get(name, "") for name in ("left", "right", "inputType", "dataType", "actualDataType", "requiredType"))
     written = of.get("sqlExpr", "")
     if "BOOLEAN" in types and re.search(r"\b(AND|OR)\b", written):
         return AROUND
-    # Of operators alone: a function's text may have some inside.
+    # Only if the expression itself is an operator: a function call may have operators inside.
     number = written.startswith(("(", '"(')) and re.search(r'"(TINYINT|SMALLINT|INT|BIGINT|DOUBLE|FLOAT|DECIMAL\b.*?)"', types)
     if number and re.search(_COMPARES, written):
         return _TIMES.get(next((kind for kind in _TIMES if f'"{kind}' in types), ""))
@@ -162,7 +162,7 @@ def _says(code: str, hint: str | None = None) -> Callable[[Fault], Words]:
 
 
 def _no_aggregate(said: str | None = None) -> Callable[[Fault], Words]:
-    """A text that is no aggregate, in `agg` or in a cell; `said` stands for Spark's sentence."""
+    """Return the error for an expression that is no aggregate, in `agg` or in a cell; `said` replaces Spark's sentence."""
 
     def words(fault: Fault) -> Words:
         message = f"{fault.node}: {said or sentence(fault.message)}{_in(fault)}"
@@ -189,7 +189,10 @@ _KINDS = {"BOOLEAN": "truth value", "DATE": "date", "TIMESTAMP": "time", "TIMEST
 
 
 def _constant_text(hint: str) -> Callable[[Fault], Words]:
-    """A text beside something else. Spark may compare the two as a wider type than either has, so no type is named."""
+    """Return the error for a string constant beside a value of another type.
+
+    Spark may compare the two as a type wider than either, so the message names a kind of value and no type.
+    """
 
     def words(fault: Fault) -> Words:
         text, to = (fault.parameters.get(name, "") for name in ("text", "type"))
@@ -215,7 +218,7 @@ _OF_ROWS = (
     "an hr.Aggregate is an expression of aggregate functions over the columns it declares: sum(x), max_by(name, x), sum(x) / count(*)"
 )
 
-# Spark's conditions and those of the kernel's check; what is not listed keeps Spark's own sentence.
+# Spark's conditions and those of the kernel's check; other conditions keep Spark's sentence.
 _WORDS: Mapping[str, Callable[[Fault], Words]] = {
     "UNRESOLVED_COLUMN": _unknown_column,
     "UNRESOLVED_FIELD": _unknown_column,

@@ -1,4 +1,4 @@
-"""Guarantee: how often a row counts in each sink after crashes and restarts, with the reasons."""
+"""Guarantee: how often a row counts in each sink after crashes and restarts, and why."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EXACTLY, LEAST, MOST, NONE = "exactly once", "at least once", "at most once", "n
 
 @fact("guarantee")
 def guarantee(plan: Plan) -> Mapping[str, Fact]:
-    """For each sink, how often a row counts there."""
+    """Return for each sink how often a row counts there."""
     return {str(node.name): _guarantee(plan, node) for node in sinks_of(plan.nodes.values())}
 
 
@@ -24,7 +24,7 @@ def _guarantee(plan: Plan, node: Sink) -> Fact:
     lost = [source for source in sources(node) if not source.connect().traits.replayable]
     if lost:
         why = "; ".join(f"{source.name} cannot be read again: {source.connect().traits.why}" for source in lost)
-        # What is read again is something else, and a sink that cannot tell an epoch, or has a part of one, takes both.
+        # A replay reads other rows. A sink that does not recognize a repeated epoch, or commits it in parts, may have rows of both.
         both = not traits.repeatable or traits.placed or traits.batched
         return Fact(NONE, f"{NONE}: {why}; {traits.why}") if both else Fact(MOST, f"{MOST}: {why}")
     read = "; ".join(dict.fromkeys(source.connect().traits.why for source in sources(node)))
@@ -42,7 +42,7 @@ def _guarantee(plan: Plan, node: Sink) -> Fact:
 
 
 def _caveats(plan: Plan, node: Sink) -> Iterable[str]:
-    """What a reader of the result should know although every row counts once."""
+    """Yield what a reader of the result should know although every row counts once."""
     timed = check(plan).timed
     for before in map(operator, order([node])):
         if str(before.name) in timed:

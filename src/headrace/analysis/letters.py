@@ -1,4 +1,4 @@
-"""Dead letters: the stream on which the rows are that a program could not handle, and how to read them."""
+"""Dead letters: the outputs with the rows that a program could not handle, and how to read them."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from headrace.plan import Fact, Plan, fact
 
 @fact("dead letters")
 def dead_letters(plan: Plan) -> Mapping[str, Fact]:
-    """For each program, where its dead rows are."""
+    """Return for each program where its dead letters are."""
     return {name: letters for name, node in plan.nodes.items() if (letters := operator(node).letter_fact(plan.job)) is not None}

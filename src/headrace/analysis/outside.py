@@ -1,4 +1,4 @@
-"""Outside: the functions of a plan whose code is not Spark's."""
+"""Outside: the functions of a plan that are not part of Spark."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headrace.plan import Fact, Plan, fact
 
 @fact("code")
 def code(plan: Plan) -> Mapping[str, Fact]:
-    """For each node that calls such functions, their names: the session has to know them whenever the job starts."""
+    """Return for each node that calls such functions their names: the session must have them whenever the job starts."""
     found = {}
     for name, called in check(plan).outside.items():
         shown = ", ".join(f"{each}()" for each in called)

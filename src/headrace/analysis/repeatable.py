@@ -1,4 +1,4 @@
-"""Repeatable: whether a row that is taken away gives what it gave when it was added, and whether a second run gives the same."""
+"""Repeatable: whether a retraction has the values of its insertion, and whether a second run gives the same rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _AS_A_COLUMN = (
 
 @fact("time")
 def time_of(plan: Plan) -> Mapping[str, Fact]:
-    """For each node that asks for the current time, which one it gets."""
+    """Return for each node that uses the current time which time it gets."""
     return {
         name: Fact(
             list(texts), f"{', '.join(dict.fromkeys(texts))} by the time at which the epoch begins; a second run gives other results"
@@ -28,7 +28,7 @@ def time_of(plan: Plan) -> Mapping[str, Fact]:
 
 
 def require_repeatable(plan: Plan, schemas: Schemas) -> None:
-    """Refuse texts that give another value each time where rows are taken away, or kept to be compared: nothing would cancel."""
+    """Raise for expressions with another value each time where rows are retracted, or kept and compared: nothing would cancel."""
     changing = kinds([plan.nodes[name] for name in plan.sinks])
     for found, hint in ((schemas.unsteady, _FROM_A_COLUMN), (schemas.timed, _AS_A_COLUMN)):
         for name, texts in found.items():

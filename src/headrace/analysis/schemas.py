@@ -1,4 +1,4 @@
-"""Schemas: the columns and types of every node, found by Spark in one pass over the plan, and every error in its texts."""
+"""Schemas: the columns and types of every node, found by Spark in one pass over the plan, and every error in its expressions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from headrace.schema import Struct, parse_schema
 
 
 class ImplicitCast(NamedTuple):
-    """A column of text that Spark casts for a node, without a word of the user."""
+    """A cast of a string that Spark adds to an expression and the user did not write."""
 
     node: str
     site: Site | None
@@ -27,14 +27,16 @@ class ImplicitCast(NamedTuple):
 
 @dataclass(frozen=True)
 class Schemas:
-    """What the check found: the schema of each node, of each further output of an operator, and the key of each operator.
+    """The result of the check: the schema of each node and of each further output, and the key of each operator.
 
-    `unsteady` are the texts of a node that give something else when they are evaluated again, such as `rand()`; `timed` those that give
-    the time of the epoch, such as `current_timestamp()`, the same when the epoch is run again; `total` the filters whose conditions have a
-    value on every row, whatever is in it; `outside` the functions that a node calls and that are not Spark's own; `casts` what a text
-    compares or computes though it is a text; `storage` the parts of an aggregate, each with how much is kept of a group for it: "constant",
-    "append" (constant while rows are only added) or "values" (those that differ); likewise of the cells of a program that are aggregates,
-    "values" where Spark does not say how large they may become.
+    * `unsteady`: the expressions of a node that have another value each time they are evaluated, such as `rand()`
+    * `timed`: those with the time of the epoch, such as `current_timestamp()`, which is the same when the epoch is run again
+    * `total`: the filters whose conditions have a value on every row, whatever it holds
+    * `outside`: the functions that a node calls and that are not part of Spark
+    * `casts`: strings that an expression compares with another type or computes with
+    * `storage`: the parts of an aggregate, each with what its state holds for a group: "constant", "append" (constant while rows are only
+      inserted) or "values" (the distinct values). For a program, its cells that are aggregates: "values" also where Spark does not state
+      how large they may become
     """
 
     of: Mapping[str, Struct]
@@ -52,10 +54,10 @@ class Schemas:
 
 
 def check(plan: Plan) -> Schemas:
-    """The schemas of a plan; raises all errors in its texts as one. Starts the session.
+    """Return the schemas of a plan, or raise all errors in its expressions as one. Starts the session.
 
-    Spark is asked once: the answer stays with the plan. Only where a text calls functions that are not Spark's own it is asked each time,
-    as the session may have others by their names since.
+    The result is kept with the plan, unless an expression calls a function from outside Spark: the session may have registered another one
+    under its name since.
     """
     schemas: Schemas | None = plan.learnt.get(Schemas)
     if schemas is None:
@@ -78,7 +80,7 @@ def _ask(plan: Plan) -> Schemas:
 
 @fact("schema")
 def schema_fact(plan: Plan) -> Mapping[str, Fact]:
-    """The schema of each node, as DDL."""
+    """Return the schema of each node, as DDL."""
     return {name: Fact(schema.ddl, schema.ddl) for name, schema in check(plan).of.items()}
 
 

@@ -1,4 +1,4 @@
-"""State: what each operator keeps, and whether that grows without limit."""
+"""State: what each operator keeps, and whether it grows without bound."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headrace.syntax import plain_name
 
 @fact("state")
 def state(plan: Plan) -> Mapping[str, Fact]:
-    """For each operator, what it keeps; for a program, which of its cells some handler clears."""
+    """Return for each operator what it keeps; for a program, also which of its cells a handler clears."""
     ends = [plan.nodes[name] for name in plan.sinks]
     added, closed, columns = kinds(ends), groups(ends), closing(ends)
 
@@ -37,7 +37,7 @@ def state(plan: Plan) -> Mapping[str, Fact]:
 
 
 def _given_back(node: Stateful, group: Group, kept: Fact) -> Fact:
-    """What an operator keeps until its groups close."""
+    """Return what an operator keeps until its groups close."""
     times = []
     for number, closes in group.keys:
         text = node.grouped_by[number]
@@ -49,7 +49,7 @@ def _given_back(node: Stateful, group: Group, kept: Fact) -> Fact:
 
 
 def _forgotten(node: Stateful, after_ms: int, kept: Fact) -> Fact:
-    """What an operator keeps of a group until no row has come to it for a while."""
+    """Return what an operator keeps of a group until it expires."""
     of = f"a group of {', '.join(plain_name(text) or text for text in node.grouped_by)}"
     said = "what was said of it stays, a row that comes later begins it anew"
     late = "; rows that take away what is forgotten are late" if any(node.judged) else ""

@@ -1,4 +1,4 @@
-"""Visibility: what a reader of a sink sees while the job runs, what the sink leaves beside its rows, and what it cannot tell."""
+"""Visibility: what readers of a sink see while the job runs, what the sink leaves beside its rows, and what it cannot detect."""
 
 from __future__ import annotations
 
@@ -15,15 +15,17 @@ STEPS = {
 
 @fact("readers see")
 def visible(plan: Plan) -> Mapping[str, Fact]:
-    """For each sink that does not show an epoch as a whole, in what steps it does."""
+    """Return, for each sink that does not show an epoch as a whole, in what steps it does."""
     found = {str(node.name): node.connect().traits.visible for node in sinks_of(plan.nodes.values())}
     return {name: Fact(step, STEPS[step]) for name, step in found.items() if step in STEPS}
 
 
 @fact("restored checkpoint")
 def restored(plan: Plan) -> Mapping[str, Fact]:
-    """What it means that a checkpoint is put back from a backup: for each sink that holds no identities of its epochs, and for all sinks
-    where each of them can be brought back to it.
+    """Return what follows if a checkpoint is restored from a backup.
+
+    Sinks without marks of their epochs do not detect it. Sinks that can be rewound are listed only if every sink with marks or with
+    repeatable writes can be.
     """
     found = {str(node.name): node.connect().traits for node in sinks_of(plan.nodes.values())}
     unmarked = "not noticed here, as the sink holds no mark of its epochs: rows that were written since the copy are written again"
@@ -36,6 +38,6 @@ def restored(plan: Plan) -> Mapping[str, Fact]:
 
 @fact("leaves")
 def leaves(plan: Plan) -> Mapping[str, Fact]:
-    """For each sink, what it leaves behind beside its rows, and when that goes away."""
+    """Return for each sink what it leaves beside its rows, and when that is deleted."""
     found = {str(node.name): node.connect().traits.cleans for node in sinks_of(plan.nodes.values())}
     return {name: Fact(text, text) for name, text in found.items() if text}

@@ -9,7 +9,7 @@ from pathlib import Path
 _PACKAGE = Path(__file__).resolve().parents[1]
 ERRORS = (_PACKAGE / "error_pages", _PACKAGE.parents[1] / "docs" / "errors")
 DOCS = (_PACKAGE / "pages", _PACKAGE.parents[1] / "docs")
-SECTIONS = (".", "start", "guides", "concepts", "reference", "connectors", "cookbook", "compare")
+SECTIONS = ("start", "guides", "concepts", "reference", "connectors", "cookbook", "compare", "reference/api")
 
 
 def names() -> dict[str, str]:
@@ -20,9 +20,9 @@ def names() -> dict[str, str]:
 
 
 def shortcuts() -> dict[str, str]:
-    """What a page may be called for short, with its name: `settings` is `reference/settings`, `connectors` is `connectors/index`."""
+    """Short names of pages: `settings` for `reference/settings`, `connectors` for `connectors/index`. The first page of a name has it."""
     known = names()
-    last = {name.rpartition("/")[2]: name for name in known if not name.endswith("index")}
+    last = {name.rpartition("/")[2]: name for name in reversed(known) if not name.endswith("index")}
     return last | {name.removesuffix("/index"): name for name in known if name.endswith("/index")}
 
 
@@ -33,6 +33,7 @@ def text(name: str) -> str:
 
 def show(page: str, folder: str = "") -> None:
     """Print a page that lies in a folder of the documentation. Links name the command that prints what they lead to."""
+    page = re.sub(r"^!\[[^\]]*\]\([^)]+\)\n", "", page, flags=re.M)  # a drawing
     page = re.sub(r"\[([^\]]+)\]\(([^)\s]+)\)", lambda link: _linked(link[1], link[2], folder), page)
     # within parentheses alone
     page = re.sub(r"\(([A-Z_]+|`[^`]+`|[^()\n]+) \((headrace [^()\n]+)\)\)", r"(\2)", page)

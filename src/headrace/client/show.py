@@ -12,10 +12,28 @@ from headrace.ops.stream import Stream
 
 
 def show(stream: Stream, n: int = 20, *, epochs: int | None = None) -> None:
-    """Print the first `n` rows of a stream of bounded input.
+    """Prints the first rows of a stream of bounded input. An unbounded stream is shown as it runs.
 
-    One without an end is shown as it runs, in a terminal or under the cell of a notebook: until Ctrl-C or an interrupt, or until so many
-    `epochs` are there.
+    An unbounded stream runs until Ctrl-C, `q` or an interrupt of the notebook. A terminal shows as many rows as fit. Failed rows are left
+    out, with a warning.
+
+    Args:
+        stream: The stream to run.
+        n: The number of rows.
+        epochs: The number of epochs after which an unbounded stream ends. Default: none.
+
+    Raises:
+        ConfigError: `RUN_WHILE_LOADING` while `hr.load` loads the file.
+        HeadraceError: As for `hr.job` and `Job.run`.
+
+    Examples:
+        >>> import headrace as hr
+        >>> charges = hr.read.memory([("a", 7), ("b", 900)], "card string, amount int", name="charges")
+        >>> hr.show(charges.filter("amount > 500"))
+        card  amount
+        ----  ------
+        b     900
+        (1 row)
     """
     refuse_while_loading("hr.show")
     if not endless(stream):

@@ -1,1 +1,1 @@
-"""Connectors that come with headrace: loaded by entry point, imported by nobody."""
+"""The connectors of headrace itself: loaded by entry point, never imported."""

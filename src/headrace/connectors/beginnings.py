@@ -1,4 +1,4 @@
-"""The first rows of a source, laid out as a few files that are read one an epoch."""
+"""The first rows of a source, written to a few files, one for each epoch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def of_lines(files: Iterable[Path], folder: Path, suffix: str, rows: int, epochs: int, *, header: bool) -> None:
-    """The first lines of files; with `header` the first line of each file, which each of the new ones begins with, is no row."""
+    """Write the first lines of files. With `header`, the first line of each file is not a row, and every new file begins with it."""
     first = b""
 
     def lines(file: Path) -> Iterator[bytes]:
@@ -35,7 +35,7 @@ def of_lines(files: Iterable[Path], folder: Path, suffix: str, rows: int, epochs
 
 
 def of_rows(session: SparkSession, rows: Sequence[Any], schema: Struct, folder: Path, epochs: int) -> None:
-    """Rows of Python values, as Parquet."""
+    """Write rows of Python values as Parquet."""
     folder.mkdir(parents=True)
     for number, part in enumerate(parts(rows, epochs)):
         made = folder / f".{number}"
@@ -49,7 +49,8 @@ def of_rows(session: SparkSession, rows: Sequence[Any], schema: Struct, folder: 
 
 
 def parts(rows: Sequence[Any], epochs: int) -> Iterator[Sequence[Any]]:
-    """
+    """Rows in parts, one per epoch.
+
     >>> list(parts([1, 2, 3, 4, 5], 2)), list(parts([], 2))
     ([[1, 2, 3], [4, 5]], [[]])
     """

@@ -1,4 +1,4 @@
-"""The terminal: a table of the newest rows after each epoch that has some."""
+"""The terminal: a table of the newest rows after each epoch with rows."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ PORTS = 1
 
 
 class Sink(ports.Options, ports.Sink):
-    """A table in the terminal with the newest rows of each epoch, at most `rows`.
+    """Prints a table of the newest rows of each epoch in the terminal, at most `rows`.
 
-    >>> import headrace as hr
-    >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
-    >>> hr.job("copy", charges.write.console(rows=5))
-    <Job copy: charges.console>
+    The sink is at least once: a repeated epoch is printed again. It takes append-only streams, or others with `mode="changes"`.
+
+    Examples:
+        >>> import headrace as hr
+        >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
+        >>> hr.job("copy", charges.write.console(rows=5))
+        <Job copy: charges.console>
     """
 
     connector: ClassVar[str] = "console"
@@ -61,5 +64,5 @@ class Sink(ports.Options, ports.Sink):
         with console.capture() as drawn:
             console.print(f"{escape(context.shown or context.name)}, epoch {epoch}{more}", soft_wrap=True, highlight=False)
             console.print(table)
-        # by Python's own print, which a line of progress on the same terminal makes room for
+        # Python's own print makes room for a progress line on the same terminal.
         print(drawn.get(), end="", flush=True)

@@ -31,17 +31,19 @@ Function = Callable[["DataFrame", int], object]
 
 
 class Sink(ports.Sink):
-    """Calls `function(frame, epoch)` with the rows of each epoch that has some, as a Spark DataFrame.
+    """Calls a Python function with the rows of each epoch that has some, as a Spark DataFrame.
 
-    An epoch may come again after a crash, with the same number and the same rows: a function that forgets what it did with that number
-    writes it twice. After a backup of the checkpoint was put back the same number comes with other rows, and nothing notices that.
+    `function(frame, epoch)` gets the rows and the number of the epoch. The sink is at least once: after a crash an epoch may come again,
+    with the same number and the same rows. After a checkpoint was restored from a backup, the same number comes with other rows, which
+    nothing detects. An exception ends the run (`FUNCTION_FAILED`), and the next start calls the function with that epoch again.
 
-    >>> import headrace as hr
-    >>> def send(frame, epoch):
-    ...     frame.write.mode("overwrite").parquet(f"out/epoch={epoch}")
-    >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
-    >>> hr.job("copy", charges.write.foreach_batch(send))
-    <Job copy: charges.foreach_batch>
+    Examples:
+        >>> import headrace as hr
+        >>> def send(frame, epoch):
+        ...     frame.write.mode("overwrite").parquet(f"out/epoch={epoch}")
+        >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
+        >>> hr.job("copy", charges.write.foreach_batch(send))
+        <Job copy: charges.foreach_batch>
     """
 
     connector: ClassVar[str] = "foreach_batch"
@@ -75,7 +77,7 @@ class Sink(ports.Sink):
         return made
 
     def written_as(self, mode: str, schema: Struct) -> dict[str, Any]:
-        # That is the function's business.
+        # The function decides that.
         return {}
 
     def describe(self) -> str:
@@ -97,8 +99,8 @@ class Sink(ports.Sink):
         return {"kind": "files", "format": "parquet", "options": {}, "partition_by": [], "folder": folder}
 
     def recover(self) -> None:
-        # Staged rows of an epoch that was not committed come again; those of a committed one have done their work.
-        # What a larger term has staged is of a process that has taken over.
+        # Staged rows of an epoch that was not committed are written again; those of a committed one are done with.
+        # A folder with a larger term belongs to a process that has taken over.
         context = self._opened()
         for other in self._folder(context).parent.iterdir():
             if not other.name.isdigit() or int(other.name) < context.term:
@@ -108,7 +110,7 @@ class Sink(ports.Sink):
         context = self._opened()
         folder = self._folder(context)
         if staged.count:
-            # Names that begin with _ are hidden to Spark's listing, but not where each file is named.
+            # Spark's listing hides names that begin with _, but not files that are named one by one.
             files = [paths.escaped(folder / file["path"]) for file in staged.files]
             frame = context.session.read.schema(context.schema.ddl).parquet(*files)
             try:
@@ -134,12 +136,12 @@ class Sink(ports.Sink):
 
     @staticmethod
     def _folder(context: ports.SinkContext) -> Path:
-        # Each start has its own: one that was replaced and wakes up late clears away nothing of its successor's.
+        # One folder per start: a replaced process that wakes up late then removes nothing of its successor's.
         return context.checkpoint / "foreach_batch" / context.name / str(context.term)
 
 
 def _imported(place: str) -> Function:
-    """A function by the module and name that a plan stored."""
+    """A function, by the module and name that a plan stored."""
     module, _, name = place.partition(":")
     try:
         found: Any = importlib.import_module(module)
@@ -152,7 +154,7 @@ def _imported(place: str) -> Function:
             hint="run the Python file that has it, or put the function into a module that can be imported",
             cause=cause,
         ) from masked_problem(cause)
-    return found  # type: ignore[no-any-return]  # what a name stands for is known when it is called
+    return found  # type: ignore[no-any-return]  # its type is known only at run time
 
 
 def _remove(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Rows of this process: lists to read from, to write to, to look up in."""
+"""Rows of this process: lists to read from, write to and look up rows in."""
 
 from __future__ import annotations
 
@@ -36,11 +36,17 @@ _filling = threading.Lock()
 
 
 class Source(ports.Source):
-    """Rows given as tuples or dicts. Timestamps without a zone, and timestamps given as text, are in the job's time zone.
+    """Reads rows of this Python process, given as tuples or dicts.
 
-    >>> import headrace as hr
-    >>> hr.read.memory([("a", 1, "2026-01-01 00:00:00")], "card string, amount int, ts timestamp", name="charges")
-    <Stream charges: card, amount, ts>
+    `rows` is a list of them, `schema` the columns in Spark's DDL. Rows that do not fit are refused at once. Timestamps without a zone, also
+    those given as text, are in the job's time zone. The source is bounded and replayable: a script that runs again with the same rows
+    resumes its checkpoint. A stored plan that runs in another process has no rows (`ROWS_GONE`). `change_column` and the other options of
+    changes are those of `hr.read.files`.
+
+    Examples:
+        >>> import headrace as hr
+        >>> hr.read.memory([("a", 1, "2026-01-01 00:00:00")], "card string, amount int, ts timestamp", name="charges")
+        <Stream charges: card, amount, ts>
     """
 
     connector: ClassVar[str] = "memory"
@@ -51,7 +57,7 @@ class Source(ports.Source):
         self.schema = schema_of(schema)
         if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
             raise wrong(f"read.memory: the rows cannot be {rows!r}", 'they are a list of tuples or dicts: [("a", 1), ("b", 2)]')
-        # In UTC for now: rows that do not fit are complained of here, at the user's line; the job's zone is known when it runs.
+        # In UTC for now: invalid rows raise here, at the user's line; the job's time zone is known only when it runs.
         self._given: list[Any] | None = list(rows)
         checked = rows_to_internal(self._given, self.schema, UTC, "the rows")
         self._digest = hashlib.sha256(repr((self.schema.ddl, checked)).encode()).hexdigest()
@@ -84,16 +90,16 @@ class Source(ports.Source):
         self.check()
         kernel = jvm(session).headrace.source
         name = context.name
-        # The same rows under the same name are the same board, so a job that starts again in this process goes on where it was.
+        # The same rows under the same name share a board, so a job that starts again in this process continues.
         board = f"{name}-{self._digest[:16]}-{hashlib.sha256(context.time_zone.encode()).hexdigest()[:4]}"
         with _filling:
-            # Boards live as long as the JVM, which outlives a session. One that is not filled was left by an attempt that failed.
+            # Boards live as long as the JVM, longer than a session. One that is not filled was left by a failed attempt.
             if not kernel.Board.filled(board):
                 kernel.Board.drop(board)
                 kernel.Board.create(board)
                 rows = rows_to_internal(self._given or (), self.schema, zone(context.time_zone), name)
                 for at in range(0, len(rows), _SLICE):
-                    # Protocol 2 is the one that the unpickler in Spark reads fastest and without surprises.
+                    # Spark's unpickler reads protocol 2 fastest and most reliably.
                     kernel.Board.append(board, name, bytearray(pickle.dumps(rows[at : at + _SLICE], 2)), self.schema.ddl)
                 kernel.Board.publish(board)
         frame = kernel.Memory.frame(java_session(session), board, name, self.schema.ddl)
@@ -108,18 +114,19 @@ class Source(ports.Source):
 
 
 class Sink(ports.Options, ports.Sink):
-    """Rows kept in this process, in `.rows()` of the sink; a run in another process has only the rows that it reads itself.
+    """Keeps rows in this Python process, for tests and notebooks.
 
-    Its checkpoint goes on there, and rows that were read before do not come again.
+    `.rows()` of the sink has the rows present, `.changes()` the changes, `.epochs()` the added rows by epoch. The sink is exactly once as
+    long as the process lives. The checkpoint outlives it: a later process has only the rows that it reads itself. With a `key`, `.rows()`
+    has the newest row of each key.
 
-    With a `key` each row takes the place of the one with the same key.
-
-    >>> import headrace as hr
-    >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
-    >>> kept = charges.write.memory()
-    >>> summary = hr.job("copy", kept).run(progress=False)
-    >>> kept.rows()
-    [('a', 1)]
+    Examples:
+        >>> import headrace as hr
+        >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
+        >>> kept = charges.write.memory()
+        >>> summary = hr.job("copy", kept).run(progress=False)
+        >>> kept.rows()
+        [('a', 1)]
     """
 
     connector: ClassVar[str] = "memory"
@@ -153,7 +160,7 @@ class Sink(ports.Options, ports.Sink):
             self._epochs.pop(epoch, None)
 
     def rows(self) -> list[tuple[Any, ...]]:
-        """All rows that are there, in the order of their epochs."""
+        """All current rows, in the order of their epochs."""
         if self.key and self._context is not None:
             names = [name.lower() for name in self._context.schema.names]
             places = [names.index(name.lower()) for name in self.key]
@@ -165,12 +172,12 @@ class Sink(ports.Options, ports.Sink):
         ]
 
     def epochs(self) -> list[tuple[int, list[tuple[Any, ...]]]]:
-        """The rows that each epoch added, of those that added some."""
+        """The rows that each epoch added, for epochs that added some."""
         added = [(epoch, [row for row, weight in changes for _ in range(weight)]) for epoch, changes in sorted(self._epochs.items())]
         return [(epoch, rows) for epoch, rows in added if rows]
 
     def changes(self) -> list[tuple[int, str, tuple[Any, ...]]]:
-        """What each epoch changed: its number, "+" or "-", and the row, what goes before what comes."""
+        """The changes of each epoch: its number, "+" or "-", and the row; retractions come first."""
         return [
             (epoch, "+" if weight > 0 else "-", row)
             for epoch, changes in sorted(self._epochs.items())
@@ -180,13 +187,17 @@ class Sink(ports.Options, ports.Sink):
 
 
 class Lookup(ports.Lookup):
-    """Rows given as tuples or dicts, to look up in. Timestamps without a zone, and timestamps given as text, are in the job's time zone.
+    """Looks up rows of this Python process, given as tuples or dicts, which each executor keeps in memory.
 
-    >>> import headrace as hr
-    >>> orders = hr.read.memory([("a", 7), ("x", 1)], "customer string, amount int", name="orders")
-    >>> customers = hr.lookup.memory([("a", "SE"), ("b", "DK")], "customer string, country string", name="customers")
-    >>> sorted(hr.collect(orders.lookup(customers, on="customer")).rows())
-    [('a', 7, 'SE'), ('x', 1, None)]
+    `rows` is a list of them, `schema` the columns in Spark's DDL. Timestamps without a zone, also those given as text, are in the job's
+    time zone. The rows do not change, so guarantees are not weakened. A stored plan that runs in another process has no rows (`ROWS_GONE`).
+
+    Examples:
+        >>> import headrace as hr
+        >>> orders = hr.read.memory([("a", 7), ("x", 1)], "customer string, amount int", name="orders")
+        >>> customers = hr.lookup.memory([("a", "SE"), ("b", "DK")], "customer string, country string", name="customers")
+        >>> sorted(hr.collect(orders.lookup(customers, on="customer")).rows())
+        [('a', 7, 'SE'), ('x', 1, None)]
     """
 
     connector: ClassVar[str] = "memory"

@@ -1,8 +1,8 @@
-"""Stores as the session reaches them: what Hadoop's file system for S3 needs is put into it, where it has none.
+"""Stores as the session reaches them; a session without Hadoop's file system for S3 gets its packages.
 
-Hadoop asks for all of the AWS SDK in one jar of hundreds of megabytes. Of its modules S3A loads these, which `tools/pins.py` prints for
-software.amazon.awssdk:{s3,s3-transfer-manager,sts}:2.35.4 and software.amazon.s3.analyticsaccelerator:analyticsaccelerator-s3:1.3.1, the
-versions that hadoop-aws 3.5.0 is made with, `--beside-spark`.
+Hadoop depends on the whole AWS SDK, one jar of hundreds of megabytes. S3A loads only the modules listed here.
+`tools/pins.py --beside-spark` prints them for software.amazon.awssdk:{s3,s3-transfer-manager,sts}:2.35.4 and
+software.amazon.s3.analyticsaccelerator:analyticsaccelerator-s3:1.3.1, the versions that hadoop-aws 3.5.0 is built with.
 """
 
 from __future__ import annotations
@@ -70,22 +70,22 @@ S3 = Packages(
 
 
 def reach(session: SparkSession, address: str) -> Store:
-    """The folder at an address of Hadoop's, and the session able to read and write what is in it."""
+    """The folder at a Hadoop address, after making the session able to read and write it."""
     if address.startswith("s3a://") and _lacks(session):
         attach(session, [S3])
     return Store(session, address)
 
 
 def opened(session: SparkSession, address: str) -> None:
-    """Complain of a place in a store that the session has no file system for."""
+    """Raise if the session has no file system for a place in a store."""
     if paths.local(address) is None:
         reach(session, address)
 
 
 def _lacks(session: SparkSession) -> bool:
-    """Whether the session has no S3A but ours; that of the user is of the version that he wants."""
+    """Whether the session has no S3A but ours; a user's own S3A keeps its version."""
     found = jvm(session).java.lang.Thread.currentThread().getContextClassLoader().getResource(_CLASS)
     if found is not None:
-        # The driver's class loader outlives a session, and executors of the next one have nothing yet.
+        # The driver's class loader outlives a session, but executors of the next one have no jars yet.
         return fetch.place(_S3A).as_uri().removeprefix("file://") in str(found.toString())
     return hadoop_version() == _HADOOP

@@ -20,11 +20,15 @@ PORTS = 1
 
 
 class Source(ports.Source):
-    """Constant rows: columns as pairs of name and type, and the rows' values as texts of Spark SQL.
+    """Reads constant rows that are part of the plan.
 
-    >>> import headrace as hr
-    >>> hr.read.values([("card", "string"), ("limit", "int")], [["'a'", "100"], ["'b'", "2 * 100"]], name="limits")
-    <Stream limits: card, limit>
+    `columns` are pairs of a name and a type, `rows` lists of Spark SQL texts, one for each column. The source is bounded and replayable. A
+    stored plan has the rows, so it runs in any process.
+
+    Examples:
+        >>> import headrace as hr
+        >>> hr.read.values([("card", "string"), ("limit", "int")], [["'a'", "100"], ["'b'", "2 * 100"]], name="limits")
+        <Stream limits: card, limit>
     """
 
     connector: ClassVar[str] = "values"
@@ -56,7 +60,7 @@ class Source(ports.Source):
 
     def scan(self, session: SparkSession, context: ports.SourceContext) -> tuple[DataFrame, dict[str, Any]]:
         kernel = jvm(session).headrace.source
-        # The same name in every process: offsets in a checkpoint are of this board.
+        # The same name in every process, because offsets in a checkpoint refer to this board.
         board = f"values-{self._digest}-{hashlib.sha256(context.time_zone.encode()).hexdigest()[:4]}"
         texts = json.dumps(self._rows)
         kernel.Board.fill(java_session(session), board, context.name, self.schema.ddl, texts, context.time_zone)

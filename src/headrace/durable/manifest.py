@@ -292,13 +292,22 @@ def _missing(epoch: int, file: Path) -> ConnectorError:
 
 
 def committed_files(folder: str | os.PathLike[str]) -> list[Path]:
-    """The data files of all complete epochs in a folder that a files sink writes, oldest epoch first.
+    """Lists the data files of all complete epochs in the local folder of a files sink, oldest epoch first.
 
-    Reading these and no others gives every row exactly once and never a part of an epoch, also while the job runs or after it was killed.
+    Reading exactly these files gives every row once and no part of an epoch, also while the job runs and after it was killed.
 
-    >>> import tempfile
-    >>> committed_files(tempfile.mkdtemp())
-    []
+    Args:
+        folder: The folder that the sink writes. Without a manifest in it, the list is empty.
+
+    Raises:
+        ConnectorError: `OUTPUT_MISSING` if a manifest is missing.
+        CheckpointError: `MANIFEST_FORMAT` for a manifest of a later version, `CHECKPOINT_UNREADABLE` for a damaged one.
+
+    Examples:
+        >>> import headrace as hr
+        >>> import tempfile
+        >>> hr.committed_files(tempfile.mkdtemp())
+        []
     """
     manifest = Manifest(Path(folder))
     *older, newest = [[manifest.folder / file["path"] for file in entry["files"]] for entry in manifest.entries()] or [[]]

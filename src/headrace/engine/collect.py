@@ -1,4 +1,4 @@
-"""hr.collect: the rows of a stream, from a run on a temporary checkpoint."""
+"""hr.collect: the rows of a stream, by a run on a temporary checkpoint."""
 
 from __future__ import annotations
 
@@ -25,14 +25,23 @@ from headrace.spark.run.start import start
 
 
 def collect(stream: Stream) -> Table:
-    """All rows of a stream of bounded input, run to its end on a checkpoint that is thrown away.
+    """Runs a stream of bounded input to its end and returns its rows. The checkpoint is temporary.
 
-    >>> import headrace as hr
-    >>> charges = hr.read.memory([("a", 1), ("b", 600)], "card string, amount int", name="charges")
-    >>> hr.collect(charges.filter("amount > 500")).rows()
-    [('b', 600)]
+    Failed rows are left out, with a warning; `dead_letters` of the table has them. For a stream of changes the rows are the net contents.
 
-    Rows that fail are left out with a warning; `.dead_letters` of the table has them.
+    Args:
+        stream: The stream to run.
+
+    Raises:
+        PlanError: `UNBOUNDED` if a source has no end.
+        ConfigError: `RUN_WHILE_LOADING` while `hr.load` loads the file.
+        HeadraceError: As for `hr.job` and `Job.run`.
+
+    Examples:
+        >>> import headrace as hr
+        >>> charges = hr.read.memory([("a", 1), ("b", 600)], "card string, amount int", name="charges")
+        >>> hr.collect(charges.filter("amount > 500")).rows()
+        [('b', 600)]
     """
     refuse_while_loading("hr.collect")
     return collected(stream)

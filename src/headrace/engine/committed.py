@@ -1,4 +1,4 @@
-"""hr.committed_paths: the committed files of a files sink, in any store."""
+"""hr.committed_paths: the files of a files sink's result, wherever its folder is."""
 
 from __future__ import annotations
 
@@ -10,12 +10,24 @@ from headrace.ports import sink_class
 
 
 def committed_paths(folder: str | os.PathLike[str]) -> list[str]:
-    """What `hr.committed_files` lists as texts, also for a folder in a store that is reached by a URI, `s3a://bucket/out`; that starts the
-    session.
+    """Lists the data files of all complete epochs in the folder of a files sink, as texts. The folder may be a URI such as
+    `s3a://bucket/out`.
 
-    >>> import tempfile
-    >>> committed_paths(tempfile.mkdtemp())
-    []
+    A URI other than `file://` starts the session. For local folders it is `hr.committed_files`.
+
+    Args:
+        folder: The folder or URI that the sink writes.
+
+    Raises:
+        ConnectorError: `OUTPUT_MISSING` if a manifest is missing; `STORE_FAILED`, `UNKNOWN_FILE_SYSTEM` for a store.
+        CheckpointError: `MANIFEST_FORMAT` for a manifest of a later version, `CHECKPOINT_UNREADABLE` for a damaged one.
+
+    Examples:
+        >>> import headrace as hr
+        >>> charges = hr.read.memory([("a", 7)], "card string, amount int", name="charges")
+        >>> _ = hr.job("written", charges.write.files("written", format="json")).run(progress=False)
+        >>> hr.committed_paths("written")
+        ['written/part-00000000000000000000-00000.json']
     """
     place = os.fspath(folder)
     if "://" not in place or place.startswith("file://"):

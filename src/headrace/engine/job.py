@@ -1,4 +1,4 @@
-"""Job: sinks and everything upstream of them, from plan to run."""
+"""Job: sinks and their upstream plan, from plan to run."""
 
 from __future__ import annotations
 
@@ -41,7 +41,32 @@ _SEALS = (
 
 
 class Job:
-    """Sinks and all that feeds them, under one name and with one checkpoint. Made by `hr.job(name, *sinks)` or `hr.load(file)`."""
+    """Sinks and everything upstream of them, with one checkpoint. `hr.job` and `hr.load` create it. `plan` is its `Plan`.
+
+    Examples:
+        >>> import headrace as hr
+        >>> charges = hr.read.memory([("a", 7), ("b", 900)], "card string, amount int", name="charges")
+        >>> large = charges.filter("amount > 500").write.files("large", format="json", name="large")
+        >>> job = hr.job("copy", large).require("exactly once")
+        >>> print(job.explain())
+        job copy  (fingerprint ...)
+          source  charges: memory (2 rows), bounded, append only
+          sink    large: files large (json), exactly once
+        ...
+        >>> print(job.run(progress=False))
+        copy: 2 rows in 1 epoch, ...
+          source   read  malformed
+          charges     2          0
+          sink   rows
+          large     1
+        >>> job.name, job.checkpoint()
+        ('copy', PosixPath('.headrace/copy'))
+        >>> print(job.rewind())
+        copy: the sinks hold what ....headrace/copy has written, and nothing later
+        >>> other = job.with_paths({"large": "elsewhere"}).start(checkpoint="other", progress=False)
+        >>> other.wait().sinks
+        {'large': 1}
+    """
 
     def __init__(self, plan: Plan, said: Mapping[str, str] | None = None, compiled: SparkJob | None = None) -> None:
         self.plan = plan
@@ -55,13 +80,14 @@ class Job:
 
     @property
     def name(self) -> str:
+        """The name of the job."""
         return self.plan.job
 
     def explain(self, *, verbose: bool = False) -> Explanation:
-        """What the job does, and what is known about it: text when printed, `.to_json()`, a drawing in notebooks.
+        """Explains the job: text when printed, `.to_json()` as data, a drawing in a notebook. It shows the optimized plan that runs.
 
-        The text is a summary; `verbose` has every node with all that is known of it.
-        Where rules of headrace made something cheaper of the plan, that is what is shown, and what runs.
+        Args:
+            verbose: Every node with its columns and all facts about it, instead of a summary.
         """
         from headrace.spark.compile.placement import placement
 
@@ -70,12 +96,13 @@ class Job:
         return explain(made.plan, more={"placement": placement(made)}, notes=notes, asked=self.plan, verbose=verbose)
 
     def require(self, guarantee: str) -> Job:
-        """The job itself if every sink has this guarantee; else an error that says which has not, and why.
+        """Checks the guarantee of every sink and returns the job.
 
-        >>> import headrace as hr
-        >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
-        >>> hr.job("copy", charges.write.memory()).require("exactly once")
-        <Job copy: charges.memory>
+        Args:
+            guarantee: `"exactly once"`.
+
+        Raises:
+            PlanError: `GUARANTEE` if a sink has a weaker one, with the reason, or for another text.
         """
         if guarantee != EXACTLY:
             raise HeadraceError("GUARANTEE", f"a guarantee cannot be {guarantee!r}", hint=f'"{EXACTLY}" can be required', site=here())
@@ -103,15 +130,34 @@ class Job:
         partitions: int | None = None,
         standby: bool = False,
     ) -> Summary:
-        """Run to the end of bounded input, where held rows are handled and all timers fire; without an end, until it is stopped.
+        """Runs the job to the end of bounded input. Without an end it runs until Ctrl-C, SIGTERM or an error.
 
-        The job goes on from its `checkpoint` (default `.headrace/NAME`); `fresh=True` removes that and what the sinks wrote.
-        Where something goes by event time or closes, that end is final, and the job says so when it starts; `flush=False` reads what is
-        there and keeps held rows, windows and timers for a later run. `every` is how often an epoch begins.
-        `progress` is shown on a terminal, by default, and a script (`python job.py`) without one prints the summary at its end on stderr; a
-        function gets every `Progress`. Ctrl-C finishes the epoch and stops.
-        Where another process works on the checkpoint, `standby=True` waits until it has ended, or gives no sign for 20 seconds (the
-        setting `lease`), and takes over; else that is an error.
+        The job continues from its checkpoint. Ctrl-C and SIGTERM let the epoch finish; a second signal stops at once. On a terminal the run
+        shows its progress. In a script without a terminal it prints the summary on stderr.
+
+        Args:
+            checkpoint: The folder of the job's state. Default: the setting `checkpoint`, else `.headrace/NAME`.
+            every: The least time between the starts of two epochs: `"10 seconds"`, a timedelta or a number of seconds, at most 365 days.
+                Default: the setting `every`, else 0, which starts an epoch as soon as the last has ended.
+            fresh: Deletes the checkpoint and what this job's sinks wrote, then starts over.
+            flush: False keeps held rows, windows and timers for a later run when bounded input ends. By default they are handled, which is
+                final for a job that uses event time or windows; the job then prints a notice, which True omits.
+            progress: True or False: show progress on stderr, or nothing. A function receives every `Progress`. Default: the setting
+                `progress`, else on a terminal only.
+            partitions: The number of tasks of each level, from 1 to 100,000, fixed by the first run of a checkpoint. Default: the setting
+                `partitions`, else the number of cores.
+            standby: Waits while another process works on the checkpoint, and takes over when that ends or gives no sign for the setting
+                `lease`, 20 seconds by default.
+
+        Returns:
+            What the run did.
+
+        Raises:
+            ConfigError: `BAD_SETTING` for an invalid argument or setting; `RUN_WHILE_LOADING` while `hr.load` loads the job's file.
+            CheckpointError: `CHECKPOINT_IN_USE`, `CHECKPOINT_SEALED`, `STATE_CHANGED`, `SETTINGS_CHANGED`, `PARTITIONS_CHANGED`,
+                `CHECKPOINT_BEHIND`, `FOLDER_OWNED` and others if the job cannot continue from the checkpoint.
+            ConnectorError: The code of a source, sink or lookup that cannot be used.
+            RunError: `RUN_FAILED`, `SINK_FAILED`, `DISK_FULL` and others if the run fails.
         """
         _refuse_others(fresh=fresh, flush=flush is None or flush, standby=standby)
         asked, display = self._asked(checkpoint, every, partitions, progress)
@@ -138,8 +184,19 @@ class Job:
         partitions: int | None = None,
         standby: bool = False,
     ) -> Run:
-        """Start the job and return at once, with `standby=True` when it is its turn; the arguments are those of `run`. `progress` is
-        shown while somebody waits for the `Run`.
+        """Starts the job and returns at once, with `standby` as soon as the job may start.
+
+        Args:
+            checkpoint: As for `run`.
+            every: As for `run`.
+            fresh: As for `run`.
+            flush: As for `run`.
+            progress: As for `run`; shown during `Run.wait`.
+            partitions: As for `run`.
+            standby: As for `run`.
+
+        Raises:
+            HeadraceError: As for `run`, if the job cannot start; `Run.wait` raises the errors of the run.
         """
         _refuse_others(fresh=fresh, flush=flush is None or flush, standby=standby)
         asked, display = self._asked(checkpoint, every, partitions, progress)
@@ -191,13 +248,22 @@ class Job:
         return waits
 
     def migrate(self, to: str | os.PathLike[str], *, checkpoint: str | os.PathLike[str] | None = None, dry_run: bool = False) -> Migration:
-        """Make a checkpoint for this version of the job out of one that it cannot go on with, as `headrace state migrate` does.
+        """Makes a checkpoint for this version of the job from one that it cannot continue from, as `headrace state migrate` does.
 
-        `to` is the new checkpoint, a folder that is not there yet; `checkpoint` the old one (default `.headrace/NAME`), which stays, marked
-        as migrated. `dry_run` only says what would be done. Raises STATE_CHANGED for what cannot be rewritten, before anything is written.
+        The old checkpoint stays, marked as migrated. No job may work on it.
 
-            made = job.migrate(".headrace/fraud-2")
-            job.run(checkpoint=made.new)
+        Args:
+            to: The new checkpoint, a folder that does not exist.
+            checkpoint: The old checkpoint. Default: as for `run`.
+            dry_run: Only reports what would be done.
+
+        Raises:
+            CheckpointError: `STATE_CHANGED` for a change that cannot be migrated; `NOTHING_TO_MIGRATE` if none is needed;
+                `CHECKPOINT_EXISTS`, `CHECKPOINT_IN_USE`, `CHECKPOINT_MIGRATED`, `EPOCH_UNFINISHED`, `KEYS_MEET`.
+
+        Examples:
+            >>> migration = job.migrate(".headrace/fraud-2")  # doctest: +SKIP
+            >>> job.run(checkpoint=migration.new)  # doctest: +SKIP
         """
         refuse_while_loading(f"the job {self.name}")
         old, new = self.checkpoint(checkpoint), self.checkpoint(to)
@@ -205,14 +271,17 @@ class Job:
             return migrate(self._compiled(), old, new, dry_run=dry_run)
 
     def rewind(self, *, checkpoint: str | os.PathLike[str] | None = None, dry_run: bool = True) -> Rewinding:
-        """Bring the sinks back to the epoch with which the `checkpoint` (default `.headrace/NAME`) ends, as `headrace rewind` does.
+        """Returns the sinks to the last epoch of a checkpoint that was restored from a backup, as `headrace rewind` does.
 
-        It is for a checkpoint that was put back from a backup, while no job works there. With `dry_run`, the default, nothing is changed.
-        Rows that were fed to a source since by `Letters.replay` go, too, and have to be fed again.
-        Raises CANNOT_REWIND where a sink cannot take back what came later.
+        No job may work on the checkpoint. Rows that `Letters.replay` fed since the copy was made are withdrawn too: replay them again.
 
-            print(job.rewind())
-            job.rewind(dry_run=False)
+        Args:
+            checkpoint: The restored checkpoint. Default: as for `run`.
+            dry_run: Only reports what would be done, the default.
+
+        Raises:
+            CheckpointError: `CANNOT_REWIND` if a sink cannot return; `NOTHING_TO_REWIND` if no run was started in the checkpoint;
+                `CHECKPOINT_IN_USE`, `CHECKPOINT_MIGRATED`.
         """
         refuse_while_loading(f"the job {self.name}")
         made = self._compiled()
@@ -220,11 +289,25 @@ class Job:
             return rewind(made, self.checkpoint(checkpoint), dry_run=dry_run)
 
     def checkpoint(self, folder: str | os.PathLike[str] | None = None) -> Path:
-        """Where a run with this argument keeps the state of the job: HEADRACE_CHECKPOINT, `headrace.toml` and the job's script count."""
+        """Returns the folder in which a run with this argument keeps the state of the job.
+
+        Args:
+            folder: The argument `checkpoint` of `run`. Default: the setting `checkpoint`, else `.headrace/NAME`.
+
+        Raises:
+            ConfigError: `BAD_SETTING` for an invalid path.
+        """
         return settings(self.name, self._said, checkpoint=folder).checkpoint
 
     def with_paths(self, paths: Mapping[str, str]) -> Job:
-        """The same job with other paths for some sources and sinks, by their names."""
+        """Returns the same job with other paths for some sources and sinks.
+
+        Args:
+            paths: The new path of each source or sink, by its name.
+
+        Raises:
+            ConfigError: `UNKNOWN_PATH` for a name without a path.
+        """
         shown = DisplayNames.of(self.plan)
         paths = {shown.stored(name): path for name, path in paths.items()}
         data = self.plan.to_json()
@@ -266,12 +349,26 @@ def of_script(name: str, catalogue: Catalogue) -> Job:
 
 
 def job(name: str, *sinks: Sink) -> Job:
-    """A job: everything that these sinks need, under one name. Types are resolved here, which starts the session.
+    """Builds a job: sinks and everything upstream of them, under one name.
 
-    >>> import headrace as hr
-    >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
-    >>> hr.job("copy", charges.write.memory())
-    <Job copy: charges.memory>
+    Spark resolves all types here, which starts the session.
+
+    Args:
+        name: The job's name: letters, digits, blanks, `_`, `-` and `.`, at most 200 bytes. The checkpoint belongs to it.
+        sinks: One sink or more: `stream.write.files(...)`.
+
+    Raises:
+        PlanError: `NO_SINKS` without sinks, or for an argument that is not a sink; `BAD_NAME` for an invalid name; `NAME_CLASH` for two
+            nodes of one name; `UNKNOWN_FUNCTION`, `BAD_EXPRESSION`, `WRONG_TYPE`, `NOT_REPEATABLE` and others for a plan that Spark or
+            headrace refuses.
+        ProgramError: `BAD_AGGREGATE`, `TIMER_LOOP` for a program.
+        ConfigError: As for `hr.session`.
+
+    Examples:
+        >>> import headrace as hr
+        >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
+        >>> hr.job("copy", charges.write.memory())
+        <Job copy: charges.memory>
     """
     if not sinks:
         raise HeadraceError(

@@ -1,4 +1,4 @@
-"""hr.letters: the dead letters of a job, to inspect, repair and replay."""
+"""hr.letters: the dead letters of a job, to show, repair and replay."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from headrace.spelling import suggestion
 
 
 class Exported(NamedTuple):
-    """The result of `Letters.export`: the number of rows written, the number of letters without a writable row by reason, and the rows that
-    may already have reached sinks, to which a replay feeds them again.
+    """The result of `Letters.export`: the number of `rows` written; `left_out`, the number of letters without a row to write, by reason;
+    and `reached`, the rows that may have reached sinks, to which a replay feeds them again.
     """
 
     rows: int
@@ -38,7 +38,28 @@ class Exported(NamedTuple):
 
 
 class Letters:
-    """The dead letters that lie beside a checkpoint. Made by `hr.letters(checkpoint)`."""
+    """The dead letters of a job that no stream reads, and the rows that its sinks refused. `hr.letters` opens them.
+
+    `job` is the name of the job, `folder` its checkpoint.
+
+    Examples:
+        >>> import headrace as hr
+        >>> from pathlib import Path
+        >>> _ = Path("in.json").write_text('{"card": "a", "amount": 1}\\n{"card": "b", "amount": "x"}\\n')
+        >>> charges = hr.read.files("in.json", format="json", schema="card string, amount int", name="charges")
+        >>> job = hr.job("mended", charges.write.memory())
+        >>> _ = job.run(progress=False)
+        >>> letters = hr.letters(".headrace/mended")
+        >>> letters.export("charges", "repair.json").rows
+        1
+        >>> _ = Path("repair.json").write_text('{"card": "b", "amount": 2}\\n')
+        >>> letters.replay("charges", "repair.json")
+        1
+        >>> job.run(progress=False).rows
+        1
+        >>> len(letters.table(source="charges"))
+        1
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -50,7 +71,16 @@ class Letters:
         return f"<Letters {self.job}: {len(self._all()):,}>"
 
     def table(self, *, source: str | None = None, reason: str | None = None, limit: int | None = None) -> Table:
-        """The letters, oldest first: those of a source, those whose reason has this text in it, at most so many."""
+        """Returns the letters, oldest first: `epoch`, `time`, `source`, `node`, `reason`, `file`, `position`, `raw`.
+
+        Args:
+            source: Only those of this source. Default: all.
+            reason: Only those whose reason contains this text, without case. Default: all.
+            limit: The greatest number of letters. Default: all.
+
+        Raises:
+            CheckpointError: `UNKNOWN_SOURCE` for a source that the job does not have.
+        """
         wanted = None if source is None else self._shown.stored(source)
         if wanted is not None:
             self._known(wanted)
@@ -63,8 +93,20 @@ class Letters:
         return Table(rows[:limit], Table.letters, more=limit is not None and len(rows) > limit)
 
     def export(self, source: str, path: str | os.PathLike[str], *, reason: str | None = None) -> Exported:
-        """Write the rows of a source's letters into a file to be repaired, each once, however often it failed. Says how many there are, how
-        many letters were left out, and why, and which sinks may have rows of these already.
+        """Writes the rows of a source's letters to a file for repair, each row once however often it failed.
+
+        Args:
+            source: The name of the source.
+            path: The file to write, in the source's format: JSON lines or CSV.
+            reason: Only letters whose reason contains this text, without case. Default: all.
+
+        Returns:
+            `rows`, the number written; `left_out`, the number of letters without a row to write, by reason; `reached`, the rows that sinks
+            may have already.
+
+        Raises:
+            CheckpointError: `UNKNOWN_SOURCE` for a source that the job does not have.
+            ConnectorError: `BAD_REPAIR` for a source that takes no repaired rows, `FOLDER_NOT_WRITABLE` for the file.
         """
         source = self._shown.stored(source)
         node, lines = self._source(source)
@@ -103,10 +145,23 @@ class Letters:
         return tuple(Reached(count, nodes, sinks) for (nodes, sinks), count in found.items())
 
     def replay(self, source: str, path: str | os.PathLike[str], *, again: bool = False) -> int:
-        """Feed a file of repaired rows to a source: each of its rows is one more row of the source, once. The job takes it with its next
-        epoch, or when it next runs. Says how many rows there are.
+        """Feeds a file of repaired rows to a source, each once. The job takes them with its next epoch, or when it next runs.
 
-        A file that was given before is refused, unless it is to count `again`.
+        Only the checkpoint has these rows: keep the file as long as the checkpoint may be restored from a backup.
+
+        Args:
+            source: The name of the source.
+            path: The file, in the format that `export` writes.
+            again: Accepts a file that was replayed before; its rows count once more.
+
+        Returns:
+            The number of rows.
+
+        Raises:
+            CheckpointError: `UNKNOWN_SOURCE`; `REPAIRED_BEFORE` for a file that was replayed before; `CHECKPOINT_SEALED` if the job takes
+                no new input.
+            ConnectorError: `BAD_REPAIR` for a file whose rows do not fit the source, or a source that takes no repaired rows.
+            ConfigError: `FILE_MISSING`.
         """
         source = self._shown.stored(source)
         node, lines = self._source(source)
@@ -155,15 +210,23 @@ class Letters:
 
 
 def letters(checkpoint: str | os.PathLike[str]) -> Letters:
-    """The dead letters of the job that keeps its state in the folder `checkpoint`. Nothing is locked: the job may run meanwhile.
+    """Opens the dead letters in a job's checkpoint. Nothing is locked, so the job may run meanwhile.
 
-    >>> import headrace as hr
-    >>> from pathlib import Path
-    >>> _ = Path("in.json").write_text('{"card": "a", "amount": 1}\\n{"card": "b", "amount": "x"}\\n')
-    >>> charges = hr.read.files("in.json", format="json", schema="card string, amount int", name="charges")
-    >>> _ = hr.job("copy", charges.write.memory()).run(checkpoint="copied", progress=False)
-    >>> [(row[2], row[4], row[7]) for row in hr.letters("copied").table().rows()]
-    [('charges', "field amount: cannot read 'x' as INT", '{"card": "b", "amount": "x"}')]
+    Args:
+        checkpoint: The folder of the job's state.
+
+    Raises:
+        CheckpointError: `NOT_A_CHECKPOINT`, `CHECKPOINT_FORMAT`, `CHECKPOINT_UNREADABLE`.
+        ConfigError: `RUN_WHILE_LOADING` while `hr.load` loads the file.
+
+    Examples:
+        >>> import headrace as hr
+        >>> from pathlib import Path
+        >>> _ = Path("in.json").write_text('{"card": "a", "amount": 1}\\n{"card": "b", "amount": "x"}\\n')
+        >>> charges = hr.read.files("in.json", format="json", schema="card string, amount int", name="charges")
+        >>> _ = hr.job("copy", charges.write.memory()).run(checkpoint="copied", progress=False)
+        >>> [(row[2], row[4], row[7]) for row in hr.letters("copied").table().rows()]
+        [('charges', "field amount: cannot read 'x' as INT", '{"card": "b", "amount": "x"}')]
     """
     refuse_while_loading("hr.letters")
     return Letters(Path(checkpoint).expanduser().absolute())

@@ -1,4 +1,4 @@
-"""hr.state: the state of a job, decoded from its checkpoint into tables."""
+"""hr.state: the state in a job's checkpoint, as tables."""
 
 from __future__ import annotations
 
@@ -20,10 +20,24 @@ from headrace.spelling import suggestion
 
 
 class State:
-    """The state of a job at one epoch, as tables. Made by `hr.state(checkpoint)`.
+    """The state of a job after an epoch, as tables. `hr.state` opens it.
 
-    `job` is the name of the job, `epochs` are those that can be read, `epoch` is the one that is shown. A job of several queries counts
-    epochs in each of them: `queries` has, for each query shown, its epoch.
+    * `job`, `folder`: the name of the job and its checkpoint.
+    * `epochs`, `epoch`: the epochs that can be read, and the one that is shown.
+    * `queries`: the epoch of each query shown; each query of a job counts its own epochs.
+
+    Examples:
+        >>> import headrace as hr
+        >>> charges = hr.read.memory([("a", 1), ("a", 2), ("b", 3)], "card string, amount int", name="charges")
+        >>> sums = charges.group_by("card").agg(total="sum(amount)").named("sums")
+        >>> _ = hr.job("sums", sums.write.memory()).run(progress=False)
+        >>> state = hr.state(".headrace/sums")
+        >>> state.epoch, state.tables
+        (0, {'sums': 'key struct<card: string>, rows bigint, total bigint'})
+        >>> state.count("sums"), state.table("sums", limit=1).rows()
+        (2, [(('a',), 2, 3)])
+        >>> state.query("SELECT key.card FROM sums WHERE total > 2 ORDER BY 1").rows()
+        [('a',), ('b',)]
     """
 
     def __init__(self, folder: Path, epoch: int | None) -> None:
@@ -60,19 +74,47 @@ class State:
 
     @property
     def tables(self) -> dict[str, str]:
-        """Each table and its columns, as DDL."""
+        """The columns of each table, as DDL.
+
+        Raises:
+            CheckpointError: `STATE_UNREADABLE` if the state cannot be read, `NO_STATE` if nothing is kept.
+        """
         return {name: schema.ddl for name, schema in self._inspected.schemas.items()}
 
     def count(self, name: str) -> int:
-        """How many rows a table has."""
+        """Returns the number of rows of a table.
+
+        Args:
+            name: The name of the table.
+
+        Raises:
+            CheckpointError: `UNKNOWN_TABLE`; `STATE_UNREADABLE` if the job has deleted the epoch meanwhile.
+        """
         return self._inspected.count(self._known(name))
 
     def table(self, name: str, *, limit: int | None = None) -> Table:
-        """The rows of a table, in the order of its columns; at most `limit` of them."""
+        """Returns the rows of a table, ordered by its columns.
+
+        Args:
+            name: The name of the table.
+            limit: The greatest number of rows. Default: all.
+
+        Raises:
+            CheckpointError: `UNKNOWN_TABLE`; `STATE_UNREADABLE` if the job has deleted the epoch meanwhile.
+        """
         return _cut(*self._inspected.table(self._known(name), _one_more(limit)), limit)
 
     def query(self, sql: str, *, limit: int | None = None) -> Table:
-        """The rows that a SELECT over the tables gives; at most `limit` of them."""
+        """Runs a SELECT of Spark SQL over the tables.
+
+        Args:
+            sql: The SELECT.
+            limit: The greatest number of rows. Default: all.
+
+        Raises:
+            CheckpointError: `UNKNOWN_TABLE`; `STATE_UNREADABLE` if the job has deleted the epoch meanwhile.
+            PlanError: `BAD_SYNTAX`, `UNKNOWN_COLUMN`, `UNKNOWN_FUNCTION`, `WRONG_TYPE` for a text that Spark refuses.
+        """
         return _cut(*self._inspected.query(self._renamed(sql), _one_more(limit)), limit)
 
     @cached_property
@@ -97,24 +139,35 @@ class State:
 
 
 def state(checkpoint: str | os.PathLike[str], *, epoch: int | None = None) -> State:
-    """The state that a job keeps in the folder `checkpoint`, after its last epoch or after `epoch`.
+    """Opens the state in a job's checkpoint as tables.
 
-    Nothing is locked and nothing is changed: the job may run meanwhile. What is shown is described by `headrace docs state`.
+    Nothing is locked or changed, so the job may run meanwhile. `headrace docs state` lists the tables of each operator.
 
-    >>> import headrace as hr
-    >>> class Count(hr.Program):
-    ...     n = hr.Value("bigint", default=0)
-    ...
-    ...     def on_event(self, e):
-    ...         self.n.set(self.n.get() + 1)
-    ...         hr.emit(card=self.key.card, n=self.n.get())
-    >>> charges = hr.read.memory([("a", 1), ("a", 2), ("b", 3)], "card string, amount int", name="charges")
-    >>> counts = charges.key_by("card").process(Count).named("counts")
-    >>> _ = hr.job("count", counts.write.memory()).run(checkpoint="state", progress=False)
-    >>> hr.state("state").tables
-    {'counts': 'key struct<card: string>, n bigint'}
-    >>> hr.state("state").query("SELECT key.card, n FROM counts WHERE n > 1").rows()
-    [('a', 2)]
+    Args:
+        checkpoint: The folder of the job's state.
+        epoch: The epoch after which to show the state; Spark keeps the last hundred. Queries without it are omitted. Default: the last one
+            of each query.
+
+    Raises:
+        CheckpointError: `NOT_A_CHECKPOINT`; `NO_STATE` if no operator keeps state or no epoch is committed; `UNKNOWN_EPOCH`;
+            `CHECKPOINT_FORMAT`, `CHECKPOINT_UNREADABLE`.
+        ConfigError: `RUN_WHILE_LOADING` while `hr.load` loads the file.
+
+    Examples:
+        >>> import headrace as hr
+        >>> class Count(hr.Program):
+        ...     n = hr.Value("bigint", default=0)
+        ...
+        ...     def on_event(self, e):
+        ...         self.n.set(self.n.get() + 1)
+        ...         hr.emit(card=self.key.card, n=self.n.get())
+        >>> charges = hr.read.memory([("a", 1), ("a", 2), ("b", 3)], "card string, amount int", name="charges")
+        >>> counts = charges.key_by("card").process(Count).named("counts")
+        >>> _ = hr.job("count", counts.write.memory()).run(checkpoint="state", progress=False)
+        >>> hr.state("state").tables
+        {'counts': 'key struct<card: string>, n bigint'}
+        >>> hr.state("state").query("SELECT key.card, n FROM counts WHERE n > 1").rows()
+        [('a', 2)]
     """
     refuse_while_loading("hr.state")
     return State(Path(checkpoint).expanduser().absolute(), epoch)

@@ -14,11 +14,31 @@ if TYPE_CHECKING:
 
 
 class Table:
-    """Rows with their schema: `.rows()`, `.to_pandas()`, `.to_arrow()`; printed and in notebooks a table.
+    """The rows of a result with their schema, returned by `hr.collect`, `hr.state` and `hr.letters`. Printed, and in a notebook, it is a
+    table.
 
-    >>> from headrace.schema import parse_schema
-    >>> Table([("a", 1)], parse_schema("card string, amount int")).rows()
-    [('a', 1)]
+    * `schema`: the columns and their types.
+    * `more`: whether rows were left out because of a `limit`.
+
+    `len(table)` is the number of rows.
+
+    Examples:
+        >>> import headrace as hr
+        >>> charges = hr.read.memory([("a", 7), ("b", None)], "card string, amount int", name="charges")
+        >>> table = hr.collect(charges)
+        >>> table.rows()
+        [('a', 7), ('b', None)]
+        >>> print(table.shown(1))
+        card  amount
+        ----  ------
+        a     7
+        ... 1 more
+        >>> table.to_json()
+        [{'card': 'a', 'amount': 7}, {'card': 'b', 'amount': None}]
+        >>> table.to_arrow().column_names, list(table.to_pandas().columns)
+        (['card', 'amount'], ['card', 'amount'])
+        >>> len(table.dead_letters)
+        0
     """
 
     letters: ClassVar[Struct] = parse_schema(
@@ -34,19 +54,23 @@ class Table:
         """Whether rows were left out because only so many were asked for."""
 
     def rows(self) -> list[tuple[Any, ...]]:
-        """The rows as tuples; timestamps are aware, in the session's time zone."""
+        """Returns the rows as tuples. Timestamps are aware, in the session's time zone; structs are tuples."""
         return list(self._rows)
 
     @property
     def dead_letters(self) -> Table:
-        """Of `hr.collect`: the rows that failed on the way and are missing, with the columns of `hr.letters(...).table()`."""
+        """The rows that failed in `hr.collect`, with the columns of `Letters.table`. Empty for other tables."""
         return Table((), Table.letters) if self._dead_letters is None else self._dead_letters
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def to_arrow(self) -> pyarrow.Table:
-        """The rows as an Arrow table, in the types of the schema."""
+        """Returns the rows as a `pyarrow.Table` in the types of the schema.
+
+        Raises:
+            ConfigError: `PACKAGE_MISSING` without pyarrow.
+        """
         arrow = _installed("pyarrow")
         from pyspark.sql.pandas.types import to_arrow_schema
         from pyspark.sql.types import StructType
@@ -60,16 +84,24 @@ class Table:
         )
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The rows as a pandas DataFrame."""
+        """Returns the rows as a `pandas.DataFrame`.
+
+        Raises:
+            ConfigError: `PACKAGE_MISSING` without pyarrow and pandas.
+        """
         _installed("pandas")
         return self.to_arrow().to_pandas()
 
     def to_json(self) -> list[dict[str, Any]]:
-        """The rows as objects that `json.dumps` takes: a struct is an object, a time its ISO text, a decimal its digits, bytes Base64."""
+        """Returns the rows as dicts that `json.dumps` takes: structs as dicts, times as ISO text, decimals as text, bytes as Base64."""
         return [plain(row, self.schema) for row in self._rows]
 
     def shown(self, n: int = 20) -> str:
-        """The first `n` rows as a text of columns."""
+        """Returns the first rows as a text of columns.
+
+        Args:
+            n: The number of rows.
+        """
         head = list(self.schema.names)
         lines = [head, *([_text(value) for value in row] for row in self._rows[:n])]
         widths = [max((len(line[i]) for line in lines), default=0) for i in range(len(head))]

@@ -18,34 +18,56 @@ of_value = operand
 
 
 def col(name: str) -> Column:
-    """The column of a name, whatever characters the name has.
+    """Returns the column of a name.
 
-    >>> import headrace as hr
-    >>> hr.col("amount") > 500
-    <Column amount > 500>
-    >>> hr.col("two words")
-    <Column `two words`>
+    Args:
+        name: The name, whatever characters it has. A field of a struct is `hr.col("place").city`.
+
+    Raises:
+        PlanError: `BAD_COLUMN` for a PySpark column. A verb raises `UNKNOWN_COLUMN` if its stream does not have the column.
+
+    Examples:
+        >>> import headrace as hr
+        >>> hr.col("amount") > 500
+        <Column amount > 500>
+        >>> hr.col("two words")
+        <Column `two words`>
     """
     refuse_pyspark(name)
     return Column(Expression(quote(name), (name,), here()), ATOM)
 
 
 def lit(value: Any) -> Column:
-    """A Python value as a constant column: int, float, Decimal, str, bool, bytes, date, datetime, timedelta, list, dict, None.
+    """Returns a Python value as a constant column.
 
-    >>> import headrace as hr
-    >>> hr.f.concat("city", hr.lit(", "), "country")
-    <Column concat(city, ', ', country)>
+    Args:
+        value: An int, float, Decimal, str, bool, bytes, date, datetime, timedelta, list, dict or None. A datetime without a zone is in the
+            job's time zone. A column stays as it is.
+
+    Raises:
+        PlanError: `BAD_LITERAL` for another type, an int of more than 38 digits or a Decimal that is not finite.
+
+    Examples:
+        >>> import headrace as hr
+        >>> hr.f.concat("city", hr.lit(", "), "country")
+        <Column concat(city, ', ', country)>
     """
     return operand(value)
 
 
 def expr(text: str) -> Column:
-    """Any Spark SQL expression.
+    """Returns any Spark SQL expression as a column.
 
-    >>> import headrace as hr
-    >>> hr.expr("amount * 2 AS twice")
-    <Column amount * 2 AS twice>
+    Args:
+        text: One expression as it follows `SELECT`, with or without `AS` and a name.
+
+    Raises:
+        PlanError: `BAD_COLUMN` for a PySpark column. Spark reports `BAD_SYNTAX` when the plan is checked.
+
+    Examples:
+        >>> import headrace as hr
+        >>> hr.expr("amount * 2 AS twice")
+        <Column amount * 2 AS twice>
     """
     refuse_pyspark(text)
     written, alias = split_alias(text)
@@ -54,11 +76,18 @@ def expr(text: str) -> Column:
 
 
 def struct(**columns: Column | str) -> Column:
-    """A struct of named columns. A text is Spark SQL; `hr.lit("x")` is a text.
+    """Returns a struct of named columns.
 
-    >>> import headrace as hr
-    >>> hr.struct(card="card", cents=hr.col("amount") * 100)
-    <Column named_struct('card', card, 'cents', amount * 100)>
+    Args:
+        **columns: The fields by name: columns, or texts of Spark SQL. A string is `hr.lit("x")`.
+
+    Raises:
+        PlanError: `BAD_LITERAL` if a value is neither a column nor a text and has no SQL literal.
+
+    Examples:
+        >>> import headrace as hr
+        >>> hr.struct(card="card", cents=hr.col("amount") * 100)
+        <Column named_struct('card', card, 'cents', amount * 100)>
     """
     given = {name: argument(value, f"hr.struct({name}={value!r})") for name, value in columns.items()}
     items = ", ".join(f"{text_literal(name)}, {column._expression.text}" for name, column in given.items())
@@ -66,11 +95,19 @@ def struct(**columns: Column | str) -> Column:
 
 
 def case(*branches: tuple[Column | str, Any], otherwise: Any = None) -> Column:
-    """The value of the first condition that is true. A text as a value is a literal.
+    """Returns the value of the first condition that is true, as SQL's `CASE WHEN`.
 
-    >>> import headrace as hr
-    >>> hr.case((hr.col("amount") > 500, "large"), otherwise="small")
-    <Column CASE WHEN amount > 500 THEN 'large' ELSE 'small' END>
+    Args:
+        *branches: Pairs of a condition, as a SQL text or column, and a value. A text as a value is a string.
+        otherwise: The value if no condition is true. Default: null.
+
+    Raises:
+        PlanError: `BAD_LITERAL` if a value is no column and has no SQL literal.
+
+    Examples:
+        >>> import headrace as hr
+        >>> hr.case((hr.col("amount") > 500, "large"), otherwise="small")
+        <Column CASE WHEN amount > 500 THEN 'large' ELSE 'small' END>
     """
     given = [(sql(condition), operand(value)) for condition, value in branches]
     last = operand(otherwise)

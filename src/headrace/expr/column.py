@@ -19,7 +19,6 @@ from headrace.syntax import quote
 from headrace.words import method_cure
 
 _CONSTANT = re.compile(r"\s*(?:[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|true|false)\s*", re.IGNORECASE)
-
 # How tightly an operator binds; an operand that binds less gets parentheses.
 ANY, OR, AND, NOT, COMPARE, SUM, PRODUCT, SIGN, ATOM = range(9)
 
@@ -46,17 +45,22 @@ class Call:
 
 
 class Column:
-    """A column, or what was made of columns. Operators build Spark SQL text.
+    """A column, or an expression over columns, whose operators build Spark SQL text.
 
-    >>> import headrace as hr
-    >>> hr.col("amount") * 2 > 500
-    <Column amount * 2 > 500>
-    >>> (hr.col("country") == "SE") & ~hr.col("closed")
-    <Column country = 'SE' AND NOT closed>
-    >>> hr.col("place").city.alias("city")
-    <Column place.city AS city>
+    `c[0]` is an item of an array (counted from 0), `c["k"]` the value of a map's key, `c.name` a field of a struct. A Python value beside
+    an operator is a literal (`BAD_LITERAL` if it has none); `hr.expr` makes SQL of a text. Python cannot compute with a column: `if`,
+    `and`, `in` and `len` raise `TRACED_BOOL` or `TRACED_VALUE`, a comparison with None `NULL_COMPARISON`.
 
-    A text on the right of an operator is a literal; `hr.expr` makes SQL of it.
+    Examples:
+        >>> import headrace as hr
+        >>> (hr.col("country") == "SE") & ~hr.col("closed") | (hr.col("amount") * 2 > 500)
+        <Column country = 'SE' AND NOT closed OR amount * 2 > 500>
+        >>> hr.col("place").city.cast("string").alias("city"), hr.col("amount").asc(), hr.col("amount").desc()
+        (<Column CAST(place.city AS string) AS city>, <Column amount ASC>, <Column amount DESC>)
+        >>> hr.col("n").is_null(), hr.col("n").is_not_null(), hr.col("n").is_in(1, 2), hr.col("n").between(1, 9), hr.col("n").like("4%")
+        (<Column n IS NULL>, <Column n IS NOT NULL>, <Column n IN (1, 2)>, <Column n BETWEEN 1 AND 9>, <Column n LIKE '4%'>)
+        >>> hr.f.count("card").distinct().where("amount > 500"), hr.f.sum("amount").over(per="card", by="ts desc")
+        (<Column count(DISTINCT card) FILTER (WHERE amount > 500)>, <Column sum(amount) OVER (PARTITION BY card ORDER BY ts desc)>)
     """
 
     __slots__ = ("_binds", "_call", "_expression")
@@ -73,8 +77,6 @@ class Column:
     def __repr__(self) -> str:
         name = self._expression.alias
         return f"<Column {self._expression.text} AS {quote(name)}>" if name else f"<Column {self._expression.text}>"
-
-    # operators
 
     def __add__(self, other: Any) -> Column:
         return binary(self, "+", other, SUM)
@@ -153,35 +155,48 @@ class Column:
             raise AttributeError(name)
         return made(f"{inside(self, ATOM)}.{quote(name)}", ATOM, self)
 
-    # methods
-
     def cast(self, to: Any) -> Column:
-        """As another type, given in Spark's DDL or as a pyspark type: `col("n").cast("decimal(10,2)")`."""
+        """Casts to another type, as Spark's `CAST`: a value that does not fit fails.
+
+        Args:
+            to: The type, in Spark's DDL such as `"decimal(10,2)"` or as a PySpark type.
+
+        Raises:
+            SchemaError: `BAD_TYPE` if `to` is neither.
+        """
         refuse_pyspark(to)
         return made(f"CAST({self._expression.text} AS {to if isinstance(to, str) else type_text(to)})", ATOM, self)
 
     def alias(self, name: str) -> Column:
-        """The same under a name: `(col("a") + col("b")).alias("total")`."""
+        """Gives the expression a name, as `AS` does.
+
+        Args:
+            name: The name of the column that a verb makes of it.
+        """
         return Column(replace(self._expression, alias=name), self._binds, self._call)
 
     def asc(self) -> Column:
-        """Ascending, nulls first, where an order is asked for."""
+        """The ascending order, nulls first, for `by` of `top`, `dedupe` and `over`."""
         return made(f"{self._expression.text} ASC", ANY, self)
 
     def desc(self) -> Column:
-        """Descending, nulls last, where an order is asked for."""
+        """The descending order, nulls last, for `by` of `top`, `dedupe` and `over`."""
         return made(f"{self._expression.text} DESC", ANY, self)
 
     def is_null(self) -> Column:
-        """True where there is no value."""
+        """True where the value is null."""
         return made(f"{inside(self, COMPARE + 1)} IS NULL", COMPARE, self)
 
     def is_not_null(self) -> Column:
-        """True where there is a value."""
+        """True where the value is not null."""
         return made(f"{inside(self, COMPARE + 1)} IS NOT NULL", COMPARE, self)
 
     def is_in(self, *values: Any) -> Column:
-        """True where it equals one of the values: `col("country").is_in("SE", "NO")`."""
+        """True where the value equals one of several. Without values it is false.
+
+        Args:
+            *values: Columns or Python values, or one list, tuple or set of them.
+        """
         if len(values) == 1 and isinstance(values[0], list | tuple | set | frozenset):
             values = tuple(sorted(values[0], key=repr) if isinstance(values[0], set | frozenset) else values[0])
         if not values:
@@ -190,27 +205,56 @@ class Column:
         return made(f"{inside(self, COMPARE + 1)} IN ({', '.join(item._expression.text for item in items)})", COMPARE, self, *items)
 
     def between(self, low: Any, high: Any) -> Column:
-        """True from `low` to `high`, both included."""
+        """True from one value to another, both included.
+
+        Args:
+            low: The least value, a column or a Python value.
+            high: The greatest value.
+        """
         first, last = operand(low), operand(high)
         return made(f"{inside(self, SUM)} BETWEEN {inside(first, SUM)} AND {inside(last, SUM)}", COMPARE, self, first, last)
 
     def like(self, pattern: str) -> Column:
-        """True where the text has the pattern's form: % stands for any text, _ for one character."""
+        """True where a string matches a pattern, as in SQL's `LIKE`.
+
+        Args:
+            pattern: `%` stands for any text, `_` for one character.
+        """
         return made(f"{inside(self, COMPARE + 1)} LIKE {literal(pattern)}", COMPARE, self)
 
     def where(self, condition: Column | str) -> Column:
-        """An aggregate over the rows that meet a condition: `hr.f.count().where("amount > 500")`."""
+        """Restricts an aggregate to the rows that meet a condition, as SQL's `FILTER (WHERE …)`.
+
+        Args:
+            condition: A SQL text or column. A second `where` adds a condition.
+
+        Raises:
+            PlanError: `NOT_AN_AGGREGATE` if it does not follow a function call.
+        """
         given = sql(condition)
         return self._again("where", where=given._expression.text, others=(given,))
 
     def distinct(self) -> Column:
-        """An aggregate that takes each value once: `hr.f.count("card").distinct()`."""
+        """Makes an aggregate take each value once.
+
+        Raises:
+            PlanError: `NOT_AN_AGGREGATE` if it does not follow a function call.
+        """
         return self._again("distinct", distinct=True)
 
     def over(
         self, *, per: Column | str | Iterable[Column | str] = (), by: Column | str | Iterable[Column | str] = (), frame: str | None = None
     ) -> Column:
-        """A window function: `hr.f.sum("amount").over(per="card", by="ts", frame="rows unbounded preceding")`."""
+        """Makes a window function of a function, as SQL's `OVER`.
+
+        Args:
+            per: The columns of the partition. Default: all rows are one partition.
+            by: The order: columns or SQL texts such as `"ts desc"`.
+            frame: The frame in SQL. Default: Spark's.
+
+        Raises:
+            PlanError: `NOT_AN_AGGREGATE` if it does not follow a function call.
+        """
         if self._call is None:
             raise self._not_a_call("over")
         partition, order = listed(per), listed(by)
@@ -240,8 +284,6 @@ class Column:
             hint=f'write it at the function: hr.f.sum("amount").{method}(...)',
             site=here(),
         )
-
-    # what Python asks and a column cannot answer
 
     def __bool__(self) -> NoReturn:
         raise PlanError(

@@ -9,19 +9,22 @@ from headrace.expr.column import ATOM, Call, Column, argument, made
 
 
 class Functions:
-    """Every function of Spark SQL: `hr.f.NAME(...)`. A text argument is Spark SQL; `hr.lit("x")` is a text.
+    """Calls any function of Spark SQL by its name: `hr.f.NAME(…)`.
 
-    >>> import headrace as hr
-    >>> hr.f.round(hr.col("amount") * 2, 1)
-    <Column round(amount * 2, 1)>
-    >>> hr.f.if_("amount > 500", hr.lit("large"), hr.lit("small"))
-    <Column if(amount > 500, 'large', 'small')>
-    >>> hr.f.count().where("amount > 500")
-    <Column count(*) FILTER (WHERE amount > 500)>
-    >>> hr.f.sum("amount").over(per="card", by="ts")
-    <Column sum(amount) OVER (PARTITION BY card ORDER BY ts)>
+    A text argument is Spark SQL and `hr.lit("x")` a string; other Python values are literals. A text that reads like a number warns. A name
+    that is a Python keyword has an underscore at its end: `hr.f.if_`. `hr.f.count()` is `count(*)`. Functions registered on the session can
+    be called too. Spark reports unknown functions and wrong arguments when the plan is checked (`UNKNOWN_FUNCTION`, `WRONG_TYPE`).
 
-    Whether a function exists and fits its arguments is Spark's to say, when types are resolved.
+    Examples:
+        >>> import headrace as hr
+        >>> hr.f.round(hr.col("amount") * 2, 1)
+        <Column round(amount * 2, 1)>
+        >>> hr.f.if_("amount > 500", hr.lit("large"), hr.lit("small"))
+        <Column if(amount > 500, 'large', 'small')>
+        >>> hr.f.count().where("amount > 500")
+        <Column count(*) FILTER (WHERE amount > 500)>
+        >>> hr.f.sum("amount").over(per="card", by="ts")
+        <Column sum(amount) OVER (PARTITION BY card ORDER BY ts)>
     """
 
     __slots__ = ()

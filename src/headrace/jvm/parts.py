@@ -71,10 +71,10 @@ class OneOf(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class Place(Part):
-    """The place to which a failure in a step is reported: a node, and the user's line.
+    """The place where a failure in a step is reported: a node, and the user's line.
 
-    `way` numbers rows that take the same steps once more, as in a union of a stream with itself. `quiet`: another route of the same
-    output has this very step, and reports its failures.
+    `way` distinguishes routes with the same steps, such as those of a union of a stream with itself. With `quiet`, another route of the
+    same output has the same step, and reports its failures.
     """
 
     node: str

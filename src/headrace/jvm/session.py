@@ -48,16 +48,27 @@ def session(
     conf: Mapping[str, object] | None = None,
     packages: str | None = None,
 ) -> SparkSession:
-    """The SparkSession that headrace works with: the one given, else the active one, else a new one on this machine.
+    """Returns the SparkSession that headrace uses, with the kernel's jar added: the given one, else the active one, else a new one.
 
-    The kernel's jar is added to it. A new one runs on `master` (default: HEADRACE_MASTER, else `local[*]`) with Spark's own
-    settings `conf`. It listens on the loopback address only, shows no web page unless asked, and writes its log to a file.
-    `packages` says whether jars that a connector needs are fetched when a job starts ("auto", which HEADRACE_PACKAGES can change) or only
-    by `headrace packages add` ("never").
+    A new session runs on this machine by default. It listens on the loopback address only, has no web page, and writes its log to a file.
+    headrace calls this itself when it needs Spark, so call it only to set something, before anything else.
 
-    >>> import headrace as hr
-    >>> hr.session().sql("SELECT 1 + 1 AS two").collect()
-    [Row(two=2)]
+    Args:
+        spark: A running classic session to use. Spark Connect is refused.
+        master: Where a new session runs. Default: `HEADRACE_MASTER`, else Spark's own configuration, else `"local[*]"`.
+        conf: Spark settings of a new session; they win over `spark-defaults.conf`. A running session with other settings is refused.
+        packages: `"auto"`: a job that starts fetches the jars that its connectors need. `"never"`: only `headrace packages add` fetches
+            them. Default: `HEADRACE_PACKAGES`, else `"auto"`.
+
+    Raises:
+        ConfigError: `SESSION_RUNNING` if the running session has other settings; `CONNECT_SESSION`; `SESSION_START` if Spark does not start
+            or `spark` was stopped; `JAVA_MISSING`, `JAVA_VERSION`, `SPARK_VERSION`, `KERNEL_BUILD`, `KERNEL_OTHER`; `BAD_SETTING` for
+            `packages`.
+
+    Examples:
+        >>> import headrace as hr
+        >>> hr.session().sql("SELECT 1 + 1 AS two").collect()
+        [Row(two=2)]
     """
     with interruptible(), _lock:
         if packages is not None:

@@ -1,8 +1,7 @@
 package headrace
 
-/** A failure the kernel can explain itself. `code` is the error code of headrace's table, `node` the plan node, `site` the user's line;
-  * each is null where it is not known. `hint` is the cure, for codes that the
-  * driver has none for.
+/** A failure that the kernel can explain. `code` is the error code of headrace's table, `node` the plan node, `site` the user's line; each
+  * is null if unknown. `hint` is the cure, for codes without one in the driver.
   */
 final class HeadraceKernelException(
     val code: String,

@@ -12,12 +12,12 @@ import org.apache.logging.log4j.core.impl.Log4jLogEvent
 import org.apache.logging.log4j.message.SimpleMessage
 import org.apache.spark.SparkContext
 
-/** The log of a JVM that headrace started, and of the executors of such a session, without secrets. In a session of the user's own the log is
-  * the user's, and stays as it is.
+/** Masks secrets in the log of a JVM that headrace started, and of that session's executors. In a session of the user's own, the log is the
+  * user's and is not changed.
   */
 private[headrace] object MaskedLog {
 
-  /** Whether the log of this process is headrace's; executors are told. */
+  /** Whether headrace owns this process's log. Executors get the value with their tasks. */
   @volatile var own: Boolean = System.getProperty("headrace.log") != null
 
   /** Puts a mask in front of each appender that has none. */

@@ -2,13 +2,13 @@ package headrace
 
 import java.util.regex.Pattern
 
-/** The secrets that Python has read, and texts without them. Python gives the driver a pattern of all their spellings, which travels on to
-  * executors with what may meet one.
+/** The secrets that Python has read, and how texts are masked. Python gives the driver a pattern of all their spellings, which travels to
+  * executors with everything that may contain one.
   */
 object Masking {
   @volatile private var secrets: Option[Pattern] = None
 
-  /** Masks what this pattern matches from now on; an empty one says nothing. */
+  /** Masks what this pattern matches from now on. An empty pattern changes nothing. */
   def hide(pattern: String): Unit = if (pattern.nonEmpty && pattern != this.pattern) {
     secrets = Some(Pattern.compile(pattern))
     MaskedLog.install()
@@ -19,7 +19,7 @@ object Masking {
   def masked(text: String): String = secrets.fold(text)(_.matcher(text).replaceAll("***"))
 }
 
-/** The secrets that are known when a task's closure is made: they go with it, so that the executor masks its log before the task begins. */
+/** The secrets known when a task's closure is made. They travel with it, so the executor masks its log before the task begins. */
 final class Secrets extends Serializable {
   private val pattern = Masking.pattern
   private val own = MaskedLog.own

@@ -2,12 +2,12 @@ package headrace
 
 import java.nio.file.{Files, Path}
 
-/** Reads and checks the classes that a first job needs, on a core that a start leaves idle. It initialises none: threads that do so can wait for
-  * each other for ever.
+/** Reads and checks the classes that a first job needs, on a core that is idle during the start. It initialises no class: threads that do
+  * can deadlock.
   */
 object Preload {
 
-  /** Begins with the classes that are named in a file, a line each. */
+  /** Starts loading the classes that a file names, one per line. */
   def begin(list: String): Thread = {
     val loader = Thread.currentThread.getContextClassLoader
     val thread = new Thread(() => Files.lines(Path.of(list)).forEach(load(_, loader)), "headrace preload")
@@ -17,7 +17,7 @@ object Preload {
   }
 
   private def load(name: String, loader: ClassLoader): Unit =
-    // To ask for constructors links a class. One that is not there was not needed by this job, either.
+    // Listing the constructors links a class. This job does not need a class that is missing.
     try Class.forName(name, false, loader).getDeclaredConstructors
     catch { case _: ClassNotFoundException | _: LinkageError => () }
 }

@@ -2,10 +2,12 @@ package headrace
 
 import sun.misc.{Signal, SignalHandler}
 
-/** A supervisor sends SIGTERM to all processes of a job. Python ends the driver's JVM, after the epoch that runs; the JVM itself does nothing. */
+/** Handles the SIGTERM that a supervisor sends to all processes of a job: the JVM ignores it, and Python ends the driver's JVM after the
+  * current epoch.
+  */
 object Signals {
 
-  // A handler, and not SIG_IGN: executors that this JVM starts would inherit that.
+  // A handler, not SIG_IGN: executors that this JVM starts would inherit SIG_IGN.
   private val python: SignalHandler = _ => ()
 
   def leaveToPython(): Unit =

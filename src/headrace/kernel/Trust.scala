@@ -8,10 +8,10 @@ import javax.net.ssl.{SSLContext, TrustManagerFactory}
 
 import scala.jdk.CollectionConverters._
 
-/** Servers that are trusted by certificates of the user's own. */
+/** TLS contexts for servers whose certificates the user gives. */
 private[headrace] object Trust {
 
-  /** A context that trusts the certificates of a text in PEM format and no others. The text comes from the driver: executors need no file. */
+  /** Makes a context that trusts only the certificates of a text in PEM format. The text comes from the driver: executors need no file. */
   def only(pem: String): SSLContext = {
     val store = KeyStore.getInstance(KeyStore.getDefaultType)
     store.load(null, null)

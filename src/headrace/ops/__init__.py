@@ -1,6 +1,6 @@
-"""Verbs and their nodes, one file per operator; here are those that other packages name.
+"""Verbs and their nodes, one file per operator. This module exports the names that other packages use.
 
-Importing it registers all operators: those of verbs come with `Stream`.
+Importing it registers all operators, those of verbs through `Stream`.
 """
 
 from headrace.ops.aggregate import Aggregate

@@ -28,7 +28,7 @@ from headrace.syntax import path_of, quote
 
 @dataclass(frozen=True)
 class Groups:
-    """A stream with the columns it is grouped by, as names and texts."""
+    """A stream with its grouping columns, as names and expressions."""
 
     node: Node
     items: tuple[tuple[str, str], ...]
@@ -42,7 +42,7 @@ class Groups:
 
 @dataclass(frozen=True, kw_only=True)
 class AggregateText(RelationText):
-    """The names and texts of keys and aggregates; `global_`: without keys, there is one group, also of no rows."""
+    """The names and texts of keys and aggregates. With `global_` there are no keys, but one group, even without rows."""
 
     keys: tuple[tuple[str, str], ...]
     aggregates: tuple[tuple[str, str], ...]
@@ -51,10 +51,10 @@ class AggregateText(RelationText):
 
 @node("aggregate")
 class Aggregate(Grouped):
-    """A row for each group of rows with equal keys, its aggregates kept up to date; without keys one row, also for no rows at all.
+    """One row for each group of rows with equal keys, its aggregates kept up to date; without keys always one row.
 
-    `seed` is a source of one row, which wakes the one group of an aggregate without keys. `expires_ms`: after how long without rows a group
-    is forgotten.
+    `seed` is a source of one row, which makes the only group of an aggregate without keys emit its row. `expires_ms`: a group without rows
+    for that long is forgotten.
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([("a", 1), ("b", 5), ("a", 2)], "card string, amount int", name="charges")
@@ -129,17 +129,17 @@ class Aggregate(Grouped):
 
     def inlets(self, at: Checked, steady: bool = True) -> tuple[Inlet, ...]:
         key = at.key_schema(self)
-        # Of rows that are only added each is taken by itself.
+        # Insert-only rows need no order.
         order = None if only_added(self) else "rows"
         rows = inlet(self.input, at, delivery="null_key", key=self.keys, key_schema=key, order=order)
-        # The row of the seed wakes the group, and says nothing.
+        # The seed's row creates the group; its values are not used.
         return (rows,) if self.seed is None else (rows, inlet(self.seed, at, delivery="null_key", name="seed", side=1, order=order))
 
 
 def aggregate(
     input: Node, keys: Sequence[tuple[str, str]], aggregates: Sequence[tuple[str, str]], expires_ms: int | None = None
 ) -> Aggregate:
-    """The node of an aggregate."""
+    """Return the node of an aggregate."""
     return Aggregate(input, tuple(keys), tuple(aggregates), None if keys else one_row(), expires_ms, site=here())
 
 
@@ -163,7 +163,7 @@ def agg(groups: Groups, columns: Sequence[Any], named: Mapping[str, Any]) -> Agg
 
 
 def _no_aggregate(groups: Groups, expression: Expression) -> PlanError:
-    """The error for a column, or a field of one, where an aggregate is expected."""
+    """Return the error for a column, or a field of one, where an aggregate is expected."""
     text, name = expression.text, expression.alias or (path_of(expression.text) or ("total",))[-1]
     if text.lower() in (name.lower() for name in groups.names):
         hint = f"it is in each row of the result already, which has: {', '.join(groups.names)}"
@@ -189,5 +189,23 @@ class DistinctVerb(Handle):
 
     @verb("distinct")
     def distinct(self, *, expires: str | timedelta | None = None) -> Self:
-        """Each row once; with `expires="7 days"` once more if it comes again after it has not come for that long, in event time."""
+        """Keeps each distinct row once.
+
+        A row appears with its first copy and is retracted with its last one. Over append-only input the result is append-only.
+
+        Args:
+            expires: A duration such as `"7 days"` in event time: a row that has not come for that long is forgotten, and passes again when
+                it returns. Default: never.
+
+        Raises:
+            PlanError: `BAD_EXPIRY` if `expires` is zero, or, when the job is built, if the rows close by themselves, and `NO_WATERMARK` if
+                no source has event time.
+            SchemaError: `BAD_DURATION` if `expires` is not a duration.
+
+        Examples:
+            >>> import headrace as hr
+            >>> charges = hr.read.memory([("a", 7), ("b", 5), ("a", 7)], "card string, amount int", name="charges")
+            >>> charges.distinct()                             # ('a', 7), ('b', 5)
+            <Stream aggregate(charges): card, amount>
+        """
         return self._then(distinct(self._node, expires))

@@ -1,4 +1,4 @@
-"""How a table outside is asked: said of the table, or of one lookup in it."""
+"""How an external table is asked: options of the table, or of one lookup in it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from headrace.schema import milliseconds
 
 @dataclass(frozen=True)
 class Asking:
-    """How long an answer is kept, of how many keys, how many keys a request has, how many are under way, how long one is made again. None:
-    that is not said.
+    """How long an answer is kept, of how many keys, the keys of a request, the concurrent requests, and how long one is repeated. None:
+    not set here.
     """
 
     cache_ms: int | None = None
@@ -23,7 +23,7 @@ class Asking:
     retry_ms: int | None = None
 
     def over(self, other: Asking) -> Asking:
-        """What is said here, else there.
+        """The options set here, and those of the other where nothing is.
 
         >>> Asking(batch=5).over(Asking(batch=7, cache_ms=1000))
         Asking(cache_ms=1000, cache_keys=None, batch=5, in_flight=None, retry_ms=None)
@@ -33,7 +33,7 @@ class Asking:
 
 
 UNSAID = Asking()
-"""Nothing is said."""
+"""No option is set."""
 
 
 def asking(
@@ -43,7 +43,7 @@ def asking(
     in_flight: int | None = None,
     retry: str | timedelta | None = None,
 ) -> Asking:
-    """How a table is asked, as a user says it."""
+    """The options of a user."""
     for option, value in (("cache_keys", cache_keys), ("batch", batch), ("in_flight", in_flight)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
             raise PlanError("BAD_LOOKUP", f"{option} of lookup cannot be {value!r}", hint="it is a whole number from 1 on", site=here())
@@ -57,7 +57,7 @@ def asking(
 
 
 def checked(name: str, table: Lookup, said: Asking) -> Asking:
-    """What is said of a table that can be asked so."""
+    """The options, if the table supports them."""
     if said.cache_ms is not None and table.traits.whole:
         hint = 'say how old it may get where it is made: hr.lookup.files(..., refresh="5 minutes")'
         raise PlanError("BAD_LOOKUP", f"{name} is loaded as a whole, so there are no answers to be kept", hint=hint, site=here())

@@ -1,4 +1,4 @@
-"""Each row with the version of its time."""
+"""Each row with a version: the row of another stream whose time is next to its own."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ LATE_VERSIONS = "late_versions"
 
 @dataclass(frozen=True, kw_only=True)
 class AsOfText(RelationText):
-    """Both texts of each key, and both times; `within_us` is null where a version may be any time away."""
+    """Both texts of each key, and both times; `within_us` is null if the distance to a version is unlimited."""
 
     how: str
     keys: tuple[tuple[str, str], ...]
@@ -53,15 +53,15 @@ class AsOfText(RelationText):
 
 @node("join_asof")
 class AsOf(Ungrouped, TwoSided):
-    """Each left row with the one right row, its version, whose time is next to its own among those of equal keys.
+    """Each left row with one right row, its version: among those with equal keys, the one whose time is next to its own.
 
-    Law: the version is that of the greatest time at or before the row's (backward), the least at or behind it (forward) or the nearest
-    (backward where two are), at the most `within_us` away. Of versions of one time it is the last one by all columns, ascending, nulls
-    first. `how`: where there is none, left gives nulls and inner nothing. A null as time or in a key meets nothing. `shared` are the key
-    columns of the right side that its rows are given without.
+    Law: the version is that of the greatest time at or before the row's (backward), the least at or after it (forward) or the nearest
+    (backward on a tie), at most `within_us` away. Of versions of one time it is the last one by all columns, ascending, nulls first.
+    `how`: without a version, left gives nulls and inner nothing. A null as time or in a key matches nothing. `shared` are the key columns
+    of the right side that the result leaves out.
 
-    `clock` is "event" where both times are event time: a row that the watermark has passed stays as it is. `emit`: its answer is sent at
-    once and revised ("changes"), or once, when it is final ("close").
+    `clock` is "event" if both times are event time: a row that the watermark has passed is final. `emit`: a result is sent at once and
+    revised ("changes"), or once, when it is final ("close").
 
     >>> import headrace as hr
     >>> orders = hr.read.memory([], "pair string, ts timestamp", name="orders")
@@ -105,18 +105,18 @@ class AsOf(Ungrouped, TwoSided):
         return kinds[self.left] if self.emit == CLOSE else CHANGES
 
     def keys_after(self, keys: Mapping[Node, Keys]) -> Keys:
-        return keys[self.left]  # a row has one version at the most
+        return keys[self.left]  # a row has one version at most
 
     def time_after(self, times: Mapping[Node, str | None]) -> str | None:
-        # A row goes on when the watermark passes it: in the order of time, as those of a program. Behind a version that is awaited it is
-        # older.
+        # With `close` and backward, rows are sent when the watermark passes them, in the order of time, as a program's are. In other
+        # directions a row waits for its version, and is older than the watermark when it is sent.
         return times[self.left] if self.emit == CLOSE and self.direction == "backward" else None
 
     def closing_after(self, columns: Mapping[Node, Columns]) -> Columns:
         return {}
 
     def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
-        # Ties of versions are settled by all their columns.
+        # Versions of one time are ordered by all their columns.
         return {"left": both(wanted, read(self.left, [*(left for left, _ in self.keys), self.time[0]]))}
 
     def goes_by(self, group: Group | None) -> Clock:
@@ -157,7 +157,7 @@ class AsOf(Ungrouped, TwoSided):
         return tuple(self._inlet(name, side, stream, at) for name, side, stream in self.sides)
 
     def _inlet(self, name: str, side: int, stream: Node, at: Checked) -> Inlet:
-        """Rows with their time as the first column, so that those of a side come in the order of time, then of all columns."""
+        """Return the inlet of a side, with its time as the first column: rows come in the order of time, then of all columns."""
         text = self.time[0 if side == LEFT else 1]
         time = "_time"
         while time in (column.lower() for column in stream.columns):
@@ -192,7 +192,7 @@ def join_asof(
     aliases: tuple[str | None, str | None],
     times: tuple[str | None, str | None],
 ) -> AsOf:
-    """The join that a user asks for; `times` is the event time of both sides."""
+    """Return the join that a user asks for; `times` are the event-time columns of both sides."""
     for option, value, known in (("how", how, HOWS), ("direction", direction, DIRECTIONS), ("emit", emit, EMITS)):
         if value not in known:
             message = f"{option} of join_asof cannot be {value!r}"
@@ -226,19 +226,19 @@ def join_asof(
 
 
 def versions(node: Node) -> Node:
-    """What a stream tells of versions: where a row takes the place of the one before it, each that came, as it was valid in its time."""
+    """Return a stream's versions: if each row replaces the one before it, all rows that came, as each was valid in its time."""
     return operator(node).each_version
 
 
 def version_time(node: Node, time: str | None) -> str | None:
-    """The column from whose time on a row of a stream is valid: its event time, or that of the source whose changes it is."""
+    """Return the column with the time from which a row is valid: the stream's event time, or that of the source whose changes it is."""
     source = fed(node)
     mark = None if source is None else source.watermark
     return time if time is not None or mark is None or mark.column not in node.columns else mark.column
 
 
 def _times(left: Node, right: Node, time: Any, aliases: tuple[str | None, str | None]) -> tuple[str, str]:
-    """The texts of both times."""
+    """Return the expressions of both times."""
     if not isinstance(time, tuple | list) or len(time) != 2:
         hint = 'one for each side: time=("ts", "valid_from")'
         raise PlanError("BAD_JOIN", f"time of join_asof cannot be {time!r}", hint=hint, site=here())
@@ -247,7 +247,7 @@ def _times(left: Node, right: Node, time: Any, aliases: tuple[str | None, str | 
 
 
 def _keys(left: Node, right: Node, text: str, aliases: tuple[str | None, str | None]) -> tuple[tuple[str, str], ...]:
-    """The keys of a condition, which has nothing beside them."""
+    """Return the keys of a condition; raises if it has any other part."""
     keys, safe, rest = sides_of(left, right, text, aliases)
     wrong = rest[0] if rest else f"{keys[safe[0]][0]} <=> {keys[safe[0]][1]}" if safe else None
     if wrong is not None:
@@ -285,11 +285,36 @@ class AsOfVerb(Handle):
         within: str | timedelta | None = None,
         emit: str = "changes",
     ) -> Self:
-        """Each row with the version of its time: `orders.join_asof(rates, on="pair", time=("ts", "at"))`.
+        """Joins each row with the version that is valid at its time.
 
-        `time` is that of a row and of a version; `direction` is backward (the last version at or before the row), forward or nearest, at
-        the most `within` away. `how` is left (nulls where there is none) or inner. With `emit="close"` a row waits until the watermark has
-        passed it, and is sent once; else a version that comes later revises the answer.
+        After every epoch the result is the batch answer over all rows so far. If both times are the event time of their streams, the
+        watermark releases state; rows and versions that come after it has passed them are in the outputs `late` and `late_versions`. Of
+        several versions with one time, the last by all columns counts. A null in the time or the key matches nothing.
+
+        Args:
+            versions: The stream of versions. Besides the columns of `on`, the sides need different names.
+            on: Columns that both streams have, or a condition of equalities: `"o.pair = r.code"`.
+            time: The times of a row and of a version: two names, SQL texts or columns of type timestamp.
+            how: `"left"` gives nulls to a row without a version; `"inner"` drops it.
+            direction: `"backward"` takes the last version at or before the row, `"forward"` the first at or after it, `"nearest"` the
+                closer one, backward on a tie.
+            within: The greatest distance of a version, a duration such as `"1 hour"`. Default: no limit.
+            emit: `"changes"` sends a result at once and revises it; `"close"` sends each row once, when no other version can become valid
+                for it.
+
+        Raises:
+            PlanError: `BAD_JOIN` if an option has an unknown value or `on` has more than equalities; `UNKNOWN_COLUMN` if a column does not
+                exist; `DUPLICATE_COLUMN` if both sides have another column of one name; `BAD_INPUT` if `versions` is no stream;
+                `NO_WATERMARK` if `emit="close"` and a time is not event time.
+            SchemaError: `BAD_DURATION` if `within` is not a duration.
+
+        Examples:
+            >>> import headrace as hr
+            >>> orders = hr.read.memory([("EURUSD", "2026-01-01 10:30:00")], "pair string, ts timestamp", name="orders")
+            >>> rows = [("EURUSD", "2026-01-01 10:00:00", 1.1), ("EURUSD", "2026-01-01 11:00:00", 1.2)]
+            >>> rates = hr.read.memory(rows, "pair string, at timestamp, rate double", name="rates")
+            >>> hr.collect(orders.join_asof(rates, on="pair", time=("ts", "at")).select("pair", "rate")).rows()
+            [('EURUSD', 1.1)]
         """
         stream = other_stream(versions, "join_asof", 'orders.join_asof(rates, on="pair", time=("ts", "at"))')
         aliases, times = (self._alias, stream._alias), (event_time(self._node), event_time(stream._node))

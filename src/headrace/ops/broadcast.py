@@ -10,12 +10,31 @@ from headrace.ops.stream import Stream
 
 
 def broadcast(stream: Any) -> Broadcasted:
-    """An input whose rows go to all keys of a program, which keeps what it needs of them in a `hr.Broadcast`.
+    """Makes a stream an input of a program for all keys, kept in a `hr.Broadcast`.
 
-    >>> import headrace as hr
-    >>> rules = hr.read.memory([("SE", 100)], "country string, limit int", name="rules")
-    >>> hr.broadcast(rules)
-    <Broadcasted rules>
+    Its rows go to every partition. Their handler has no `self.key` and no cells of a key, and emits nothing.
+
+    Args:
+        stream: A stream of rows that are only added, without `key_by`.
+
+    Raises:
+        PlanError: `BAD_INPUT` if `stream` is not a stream. `process` raises `CHANGES_NOT_YET` for a stream with retractions.
+
+    Examples:
+        >>> import headrace as hr
+        >>> class Limits(hr.Program):
+        ...     limits = hr.Broadcast("string", "int")
+        ...
+        ...     def on_rules(self, r):
+        ...         self.limits.set(r.country, r.limit)
+        ...
+        ...     def on_event(self, e):
+        ...         with hr.when(e.amount > self.limits.get(e.country)):
+        ...             hr.emit(e)
+        >>> charges = hr.read.memory([], "card string, country string, amount int", name="charges")
+        >>> rules = hr.read.memory([], "country string, limit int", name="rules")
+        >>> charges.key_by("card").process(Limits, rules=hr.broadcast(rules))
+        <Stream charges.Limits: card, country, amount>
     """
     if not isinstance(stream, Stream):
         hint = ".process(P, rules=hr.broadcast(rules)); it has no keys, so key_by is not needed"

@@ -1,4 +1,4 @@
-"""How the rows of a source say what they change: the words of a change column, and Debezium's envelopes."""
+"""How rows of a source state their change: the words of a change column, and Debezium's envelopes."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from headrace.expr.literal import text_literal
 from headrace.schema import Struct
 from headrace.syntax import quote
 
-# What the projections behind a source of changes are called.
+# The names of the projections after a source of changes.
 WITHOUT_CHANGE, DEBEZIUM = "without_change", "debezium"
 
 ADDS = ("insert", "i", "c", "r", "+", "+i", "update_after", "+u")
 TAKES = ("delete", "d", "-", "-d", "update_before", "-u")
 REPLACES = ("update", "u", "upsert", "replace")
-"""They add their row where a key says which row it replaces. Alone they leave open which row goes."""
+"""Words that insert their row if a key tells which row it replaces. Without a key, the replaced row is unknown."""
 
 _CURE = (
     '. An update alone does not name the row that goes: use change_format="upsert" with a key, or the words update_before and update_after'
@@ -20,16 +20,16 @@ _CURE = (
 
 
 def weight(column: str, *, keyed: bool) -> str:
-    """The weight of a row by the word in its column, in SQL; null for any other word. Case makes no difference.
+    """Return the weight of a row by the word in its column, in SQL; null for any other word. Case makes no difference.
 
-    Operators are named after this text: another one makes them begin anew.
+    Operators are named after this text: a change of it makes them start without state.
     """
     adds = ADDS + REPLACES if keyed else ADDS
     return f"CASE WHEN {_word(column)} IN ({_listed(adds)}) THEN 1 WHEN {_word(column)} IN ({_listed(TAKES)}) THEN -1 END"
 
 
 def reason(text: str, columns: tuple[str, ...]) -> str | None:
-    """Why a row has no weight by a text of `weight`, in SQL; None for any other text."""
+    """Return why a row has no weight by a text of `weight`, in SQL; None for any other text."""
     found = ((column, keyed) for column in columns for keyed in (False, True) if text == weight(column, keyed=keyed))
     column, keyed = next(found, (None, False))
     if column is None:
@@ -42,7 +42,7 @@ def reason(text: str, columns: tuple[str, ...]) -> str | None:
 
 
 def after_items(envelope: Struct) -> tuple[tuple[str, str], ...]:
-    """The columns of the rows in envelopes, with their texts over a change that is taken out of one."""
+    """Return the columns of the rows in envelopes, with their expressions over one change of an envelope."""
     after = envelope.get("after")
     assert isinstance(after, Struct)
     return tuple((field.name, f"change.row.{quote(field.name)}") for field in after.fields)

@@ -19,12 +19,12 @@ CHANGE = "_change"
 
 @node("changes")
 class Changes(Stepwise):
-    """Each change as a row that is added, with the word `insert` or `delete` in the column `_change`.
+    """Each change as an inserted row, with the word `insert` or `delete` in the column `_change`.
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([("a", 1), ("a", 2)], "card string, amount int", name="charges")
-    >>> spent = charges.group_by("card").agg(spent="sum(amount)")
-    >>> spent.changes()                                        # epoch 1: +(a, 1)            ->   (a, 1, insert)
+    >>> totals = charges.group_by("card").agg(spent="sum(amount)")
+    >>> totals.changes()                                       # epoch 1: +(a, 1)            ->   (a, 1, insert)
     <Stream consolidate(aggregate(charges)).changes: card, spent, _change>
     """
 
@@ -46,8 +46,8 @@ class Changes(Stepwise):
 
 
 def changes(input: Node, kind: str) -> Changes:
-    """The changes of a stream of that kind."""
+    """Return the changes of a stream of this kind."""
     if any(name.lower() == CHANGE for name in input.columns):
         raise duplicate(CHANGE, CHANGE, "changes")
-    # Rows that are only ever added have nothing to net.
+    # An insert-only stream has nothing to consolidate.
     return Changes(input if kind == "append" else consolidate(input), site=here())

@@ -1,4 +1,4 @@
-"""What verbs check of the columns they are given: names that exist, each once, at the user's line."""
+"""Checks of the columns that verbs get: each name exists, and only once; errors point to the user's line."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _LONGEST = 48
 
 
 def label(node: Node) -> str:
-    """What a node is called in an error: its name, or the one a plan would give it by its place."""
+    """Return the name of a node in errors: its own, or the one that a plan would derive from its place."""
     verbs: list[str] = []
     skips = False
     while node.name is None and node.inputs and not node.by_content:
-        # As in a plan: stateful nodes, outputs and sinks are named after the nearest node that has a place of its own.
+        # As in a plan: stateful nodes, outputs and sinks are named after the nearest node with a place of its own.
         if not node.passing:
             skips = True
             verbs.append(node.verb)
@@ -34,7 +34,7 @@ def label(node: Node) -> str:
 
 
 def _called(node: Node) -> str:
-    """What an operator without a name is called: after what it reads, as in `join(orders, items)`."""
+    """Return the name of an operator that has none, after its inputs: `join(orders, items)`."""
     if not node.by_content:
         return node.verb
     reads = ", ".join(dict.fromkeys(label(_read(before)) for before in node.called_after))
@@ -42,14 +42,14 @@ def _called(node: Node) -> str:
 
 
 def _read(node: Node) -> Node:
-    """The nearest node before an operator that has a place of its own."""
+    """Return the nearest node from this one upstream that has a place of its own."""
     while node.passing and node.name is None and node.inputs:
         node = node.inputs[0]
     return node
 
 
 def known(node: Node, expressions: Iterable[Expression]) -> None:
-    """Refuse names that a node does not have. Names that sqlglot cannot find are left to Spark."""
+    """Raise for names that a node does not have. Names that sqlglot cannot find are left to Spark."""
     has = {name.lower() for name in node.columns}
     for expression in expressions:
         for name in expression.names:
@@ -58,14 +58,14 @@ def known(node: Node, expressions: Iterable[Expression]) -> None:
 
 
 def _alone(name: str, expression: Expression) -> bool:
-    """Whether a name stands for a whole value, as a text would: `kind="large"`, `hr.struct(n="large")`."""
+    """Return whether a name is a whole value, as a string would be: `kind="large"`, `hr.struct(n="large")`."""
     if expression.text == name:
         return expression.alias not in (None, name)
     return re.search(rf"[(,]\s*{re.escape(name)}\s*[),]", expression.text) is not None
 
 
 def unknown(node: Node, name: str, *, meant_as_text: bool = False) -> PlanError:
-    """The error for a column that a node does not have; a word as a value may have been meant as a text."""
+    """Return the error for a column that a node does not have; a word as a value may have been meant as a string."""
     parts = name.split(".")
     columns = f"it has: {', '.join(node.columns)}."
     if len(parts) > 1 and any(column.lower() == parts[0].lower() for column in node.columns):
@@ -78,16 +78,16 @@ def unknown(node: Node, name: str, *, meant_as_text: bool = False) -> PlanError:
 
 
 def given(node: Node, columns: Sequence[Any], named: dict[str, Any], alias: str | None, *, aliases: bool = True) -> tuple[Expression, ...]:
-    """What a verb was given as expressions over a node's columns, `"*"` spread out, the stream's alias taken off, names checked.
+    """Return a verb's arguments as expressions over a node's columns: `"*"` expanded, the stream's alias removed, names checked.
 
-    `aliases`: a text may name its column with AS. Where a name means nothing, the text stays whole, and Spark refuses it.
+    `aliases`: a text may name its column with AS. Otherwise the text stays whole, and Spark refuses the AS.
     """
     found: list[Expression] = []
     for column in columns:
         if isinstance(column, str) and column.strip() == "*":
             found.extend(Expression(quote(name), (name,), None, name) for name in node.columns)
         elif isinstance(column, str) and column.isidentifier() and column.lower() in (name.lower() for name in node.columns):
-            # Also where the name is a word of SQL's own, such as `user`: there is a column of that name.
+            # The name of a column wins over a keyword of SQL, such as `user`.
             found.append(Expression(quote(column), (column,), here()))
         else:
             found.extend(columns_of([checked(column)], {}) if aliases else [of_text(checked(column))._expression])
@@ -98,7 +98,7 @@ def given(node: Node, columns: Sequence[Any], named: dict[str, Any], alias: str 
 
 
 def single(node: Node, column: Any, alias: str | None) -> Expression:
-    """One expression over a node's columns, where neither `*` nor a name says anything."""
+    """Return one expression over a node's columns, where neither `*` nor a name has a meaning."""
     if isinstance(column, str) and column.strip() == "*":
         raise PlanError("BAD_COLUMN", "`*` stands for all columns where one is asked for", hint="name the column", site=here())
     [found] = given(node, [column], {}, alias, aliases=False)
@@ -106,7 +106,7 @@ def single(node: Node, column: Any, alias: str | None) -> Expression:
 
 
 def listed(value: Any, argument: str) -> list[Any]:
-    """The columns of an argument that takes one or several."""
+    """Return the columns of an argument that takes one or several."""
     if isinstance(value, Column | str):
         return [value]
     refuse_pyspark(value)
@@ -118,14 +118,14 @@ def listed(value: Any, argument: str) -> list[Any]:
 
 
 def conditions(node: Node, values: Sequence[Any], alias: str | None) -> tuple[str, ...]:
-    """Texts of conditions over a node's columns."""
+    """Return the texts of conditions over a node's columns."""
     found = tuple(bare(of_text(checked(value))._expression, alias) for value in values)
     known(node, found)
     return tuple(expression.text for expression in found)
 
 
 def bare(expression: Expression, alias: str | None) -> Expression:
-    """An expression without the stream's own alias: `c.amount` is `amount` where the stream is called c."""
+    """Return an expression without the stream's own alias: `c.amount` is `amount` if the stream is called c."""
     if alias is None or alias.lower() not in (name.lower() for name in expression.names):
         return expression
     text = unqualified(expression.text, alias)
@@ -134,7 +134,7 @@ def bare(expression: Expression, alias: str | None) -> Expression:
 
 
 def checked(value: Any, name: str | None = None) -> Any:
-    """A value as it is if it can stand for a column."""
+    """Return a value unchanged if it can be a column, else raise."""
     if isinstance(value, Column | str):
         return value
     refuse_pyspark(value)
@@ -144,7 +144,7 @@ def checked(value: Any, name: str | None = None) -> Any:
 
 
 def _meant(value: Any, *, one: bool) -> tuple[str, str]:
-    """How a value that is no column is shown, and what is to be written for it."""
+    """Return how errors show a value that is no column, and the hint for it."""
     expression = 'an expression is a column or SQL text: hr.col("amount") > 100, or "amount > 100"'
     if callable(value):
         return "a Python function", expression
@@ -158,7 +158,7 @@ def _meant(value: Any, *, one: bool) -> tuple[str, str]:
 
 
 def name_of(expression: Expression, *, keywords: bool = False) -> str:
-    """The name of an output column: the one it was given, or that of the column or field it is. `keywords`: the verb takes names so."""
+    """Return the name of an output column: its alias, or that of its column or field. `keywords`: the verb takes names as keywords."""
     if expression.alias is not None:
         return expression.alias
     text = expression.text
@@ -172,7 +172,7 @@ def name_of(expression: Expression, *, keywords: bool = False) -> str:
 
 
 def _loose(text: str) -> PlanError | None:
-    """The error for a word behind an expression, as the type check says it where no name is needed."""
+    """Return the error for a word after an expression, as the type check reports it where no name is needed; None without such a word."""
     word = loose_alias(text)
     if word is None:
         return None
@@ -191,7 +191,7 @@ def _unnamed(text: str, keywords: bool) -> PlanError:
 
 
 def once(names: Iterable[str], verb: str) -> None:
-    """Refuse a name that is there twice; Spark compares names without case."""
+    """Raise for a name that occurs twice; Spark compares names without case."""
     seen: dict[str, str] = {}
     for name in names:
         if name.lower() in seen:
@@ -200,7 +200,7 @@ def once(names: Iterable[str], verb: str) -> None:
 
 
 def duplicate(name: str, before: str, verb: str) -> PlanError:
-    """The error for two columns of one name."""
+    """Return the error for two columns of one name."""
     spelled = "" if before == name else f" (the other is spelled `{before}`; Spark compares names without case)"
     return PlanError(
         "DUPLICATE_COLUMN", f"{verb} would give two columns `{name}`{spelled}", hint="give one of them another name", site=here()
@@ -208,7 +208,7 @@ def duplicate(name: str, before: str, verb: str) -> PlanError:
 
 
 def column_name(node: Node, name: Any) -> str:
-    """The column of a node that a user named, as the node spells it."""
+    """Return the column of a node that a user named, as the node spells it."""
     if not isinstance(name, str):
         raise PlanError("BAD_COLUMN", f"a column's name cannot be {name!r}", hint='names are texts: "amount"', site=here())
     plain = plain_name(name) or name

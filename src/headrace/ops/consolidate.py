@@ -13,12 +13,12 @@ from headrace.plan import Fact, Node, node
 
 @dataclass(frozen=True, kw_only=True)
 class ConsolidateText(RelationText):
-    """Nothing but the rows."""
+    """An operator without texts."""
 
 
 @node("consolidate")
 class Consolidate(NetRows):
-    """What an epoch changes in all: a row that is added and taken away in it does not appear. It keeps nothing.
+    """The net changes of each epoch: a row that is added and retracted in it does not appear. It keeps nothing.
 
     epoch 1: +(a, 1) +(b, 2) -(a, 1)   ->   +(b, 2)
     """

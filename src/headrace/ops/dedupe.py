@@ -24,7 +24,7 @@ _TURNED = {"asc": "desc", "desc": "asc", "first": "last", "last": "first"}
 
 
 class Dedupe(Program):
-    """The first row of a key; for a time from that row on no other."""
+    """The first row of a key, and no other for a span of time after it."""
 
     def __init__(self, within: str | timedelta) -> None:
         self.seen = Value("boolean", expires=within)
@@ -36,7 +36,7 @@ class Dedupe(Program):
 
 
 def dedupe(input: Node, on: Any, keep: str, by: Any, expires: Duration, alias: str | None) -> Top:
-    """The first row of each key, or the last: by event time, where no order is given."""
+    """The first or last row of each key: by event time, unless an order is given."""
     _known(keep)
     time = event_time(input)
     if by is None and time is None and keep == "last":
@@ -51,7 +51,7 @@ def dedupe(input: Node, on: Any, keep: str, by: Any, expires: Duration, alias: s
 
 
 def for_a_while(input: Node, keep: str, by: Any, within: str | timedelta, expires: Duration) -> tuple[Dedupe, str]:
-    """The program that passes the first row of a key by event time and forgets it a while later, and the column of that time."""
+    """Return the program that passes the first row of a key by event time and later forgets the key, and the column of that time."""
     if expires is not None:
         hint = "leave one of them out: within is from the first row on, expires from the last"
         raise PlanError("BAD_EXPIRY", "dedupe was given both within and expires", hint=hint, site=here())
@@ -67,7 +67,7 @@ def for_a_while(input: Node, keep: str, by: Any, within: str | timedelta, expire
 
 
 def forgets_keys_after(node: Stateful) -> int | None:
-    """Of what `dedupe` makes with `within=`, that time in milliseconds; None for all else."""
+    """The `within=` of `dedupe`, in milliseconds; None for any other node."""
     if node.program_class != Dedupe.__name__ or [cell.name for cell in node.cells] != ["seen"]:
         return None
     return node.cells[0].expires_ms if node.columns == node.inputs[0].columns else None
@@ -98,11 +98,35 @@ class DedupeVerb(Handle):
         within: str | timedelta | None = None,
         expires: str | timedelta | None = None,
     ) -> Self:
-        """One row for each key: `orders.dedupe(on="id")`, the first by event time; or the last, or in an order `by` columns.
+        """Keeps one row for each key: the first or the last in an order.
 
-        All keys are kept, as an earlier row may come. With `within="1 hour"` a key is forgotten an hour after its row: the first goes on
-        when the watermark has passed it, is never taken back, and those of the hour behind it are dropped. With `expires="1 hour"` it is
-        forgotten when no row of it has come for an hour, in event time; the next one is then one row more.
+        Without `within`, a row that precedes the result in the order replaces it, so every key is kept. Ties are settled by all columns,
+        nulls first. With `within`, the first row of a key passes when the watermark reaches it and is final. Later rows of the key in that
+        time are dropped; the input must be append-only, and a row with a null key becomes a dead letter.
+
+        Args:
+            on: The columns of the key.
+            keep: `"first"` or `"last"`.
+            by: The order: columns or SQL texts such as `"version desc"`. Default: event time; without event time, all columns.
+            within: A duration such as `"1 hour"` in event time: how long a key is kept after its row. Needs event time, `keep="first"` and
+                no `by`.
+            expires: A duration in event time: a key without rows for that long is forgotten, and its next row is one more. Not with
+                `within`. Default: never.
+
+        Returns:
+            Without `within`, a stream of changes with `on` as a unique key; with it, an append-only stream.
+
+        Raises:
+            PlanError: `BAD_KEY` if `on` is empty; `UNKNOWN_COLUMN` if a column does not exist; `BAD_INPUT` if `keep` is unknown or does not
+                fit `within`; `BAD_ORDER` if `keep="last"` has neither `by` nor event time; `NO_WATERMARK` or `CHANGES_NOT_YET` if the
+                stream does not fit `within`; `BAD_EXPIRY` if `expires` is zero or given with `within`.
+            SchemaError: `BAD_DURATION` if `within` or `expires` is not a duration.
+
+        Examples:
+            >>> import headrace as hr
+            >>> orders = hr.read.memory([(1, 1, "new"), (1, 2, "paid"), (2, 1, "new")], "id int, version int, state string", name="orders")
+            >>> sorted(hr.collect(orders.dedupe(on="id", keep="last", by="version")).rows())
+            [(1, 2, 'paid'), (2, 1, 'new')]
         """
         if within is None:
             return self._then(dedupe(self._node, on, keep, by, expires, self._alias), self._alias)

@@ -1,4 +1,4 @@
-"""What the rows of a stream are expected to meet."""
+"""Expectations: conditions on the rows of a stream."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _BECOMES = {DEAD_LETTER: "else a dead letter", "drop": "else dropped", "fail": "
 
 @node("expect")
 class Expect(Selective):
-    """The rows that meet all conditions; `expectations` are their names and texts. What becomes of a row that does not is `on_violation`:
-    it goes to the dead letters, is dropped, ends the run, or is kept.
+    """The rows that meet all conditions; `expectations` are their names and texts. `on_violation`: a row that violates one becomes a dead
+    letter, is dropped, ends the run, or is kept.
 
-    Law: a condition that is null or fails is not met. Every condition is looked at for every row; of the rows that are there, so many
-    passed and so many violated it, and a row that is taken away is counted away, as its dead letter is taken away.
+    Law: a condition that is null or fails is violated. Every condition is evaluated for every row. The counts are those of the rows
+    present: a retraction retracts the row's count and its dead letter.
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([("a", 5), ("b", -1)], "card string, amount int", name="charges")
@@ -48,27 +48,27 @@ class Expect(Selective):
 
     @property
     def keeps_apart(self) -> bool:
-        return False  # nobody has looked at what it leaves of a net
+        return False  # it is not known whether its result is net
 
     @property
     def expected(self) -> Mapping[str, str]:
         return {name: self.on_violation for name, _ in self.expectations}
 
     def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
-        # A dead letter, and what ends a run, shows the whole row.
+        # Dead letters and the error that ends a run show the whole row.
         shows = self.on_violation in (DEAD_LETTER, "fail")
         return {"input": None if shows else both(wanted, read(self.input, (text for _, text in self.expectations)))}
 
 
 def conditions_of(nodes: Iterable[Node]) -> dict[str, dict[str, str]]:
-    """By the names of those of some nodes that expect something, the texts of their conditions, by name."""
+    """Return the conditions of the nodes that expect something: by the node's name, texts by the condition's name."""
     return {str(node.name): dict(node.expectations) for node in nodes if isinstance(node, Expect)}
 
 
 def expect(
     input: Node, given: Sequence[Any], on_violation: str, name: str | None, named: Mapping[str, Any], alias: str | None = None
 ) -> Expect:
-    """The node of the verb. A condition is named by its keyword, by `name`, by its alias, or by its own text."""
+    """Return the node of the verb. A condition is named by its keyword, by `name`, by its alias, or by its own text."""
     policy = choice("expect", "on_violation", on_violation, POLICIES)
     found: list[tuple[str | None, Column]] = [(None, of_text(checked(value))) for value in given]
     found += [(key, of_text(checked(value, key))) for key, value in named.items()]
@@ -115,9 +115,29 @@ class ExpectVerb(Handle):
 
     @verb("expect")
     def expect(self, *conditions: Column | str, on_violation: str = "dead_letter", name: str | None = None, **named: Column | str) -> Self:
-        """The rows that are as expected: `charges.expect("amount >= 0", known="country IS NOT NULL", on_violation="drop")`.
+        """Checks conditions on each row and counts the rows that pass and that violate them.
 
-        Each condition is counted by its name, its alias or its text; one that is null is not met. A row that does not meet all of them
-        goes to the dead letters, or is dropped, ends the run ("fail"), or is kept and only counted ("keep").
+        A condition that is null or fails is violated. Every condition is evaluated for every row. A retraction is judged like its row and
+        retracts its count. `Summary` and `Run.metrics` show the counts.
+
+        Args:
+            *conditions: Conditions, named by their alias or their text.
+            on_violation: What becomes of a row that violates a condition: `"dead_letter"`; `"drop"`; `"fail"` ends the run, and nothing of
+                the epoch is written; `"keep"` passes the row on and only counts it.
+            name: The name of the condition, if there is only one.
+            **named: Conditions by name: `known="country IS NOT NULL"`.
+
+        Raises:
+            PlanError: `BAD_EXPECTATION` without a condition, with two of one name, or on a stream of dead letters with
+                `on_violation="dead_letter"`; `BAD_NAME` if `name` is not one line of text; `UNKNOWN_COLUMN` if a column does not exist;
+                `BAD_COLUMN` if an argument is no column.
+            ConnectorError: `BAD_OPTION` if `on_violation` is unknown.
+            RunError: `EXPECTATION_FAILED` in a run, with `on_violation="fail"`.
+
+        Examples:
+            >>> import headrace as hr
+            >>> charges = hr.read.memory([("a", 5), ("b", -1)], "card string, amount int", name="charges")
+            >>> charges.expect(positive="amount > 0", on_violation="drop")     # ('a', 5), ('b', -1)  ->  ('a', 5)
+            <Stream charges.expect: card, amount>
         """
         return self._then(expect(self._node, conditions, on_violation, name, named, self._alias), self._alias)

@@ -1,4 +1,4 @@
-"""After how long without rows an operator of a query forgets a group, as users say it."""
+"""The time without rows after which a query operator forgets a group, as users give it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Duration = str | timedelta | None
 
 
 def expiry(expires: Duration, what: str) -> int | None:
-    """The duration that a user gave, in milliseconds; `what` names it in an error."""
+    """Return a user's duration in milliseconds; `what` names it in an error."""
     if expires is None:
         return None
     after = milliseconds(expires, what)
@@ -22,5 +22,5 @@ def expiry(expires: Duration, what: str) -> int | None:
 
 
 def expiring(expires_ms: int | None) -> str:
-    """How an operator's line in explain ends."""
+    """Return the end of an operator's line in explain."""
     return "" if expires_ms is None else f", expires after {shown(expires_ms)}"

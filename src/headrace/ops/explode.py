@@ -22,8 +22,8 @@ from headrace.syntax import plain_name, quote
 class Explode(Repeating):
     """A row for each item of an array (or key and value of a map), the other columns repeated.
 
-    Without `as_` the item takes the place of the array. With `as_` it is a new column after the others; a map needs two names.
-    With `outer` a row without items is kept, its item null.
+    Without `as_` the item replaces the array. With `as_` it is a new column after the others; a map needs two names.
+    With `outer` a row without items is kept, with a null as its item.
 
     >>> import headrace as hr
     >>> baskets = hr.read.memory([("a", ["tea", "jam"])], "card string, goods array<string>", name="baskets")
@@ -86,7 +86,7 @@ def explode(input: Node, column: Any, as_: Any = None, outer: bool = False, alia
         hint = 'name its items: as_="item", or as_=("key", "value") for a map'
         raise PlanError("UNNAMED_COLUMN", f"`{expression.text}` is no column that its items could replace", hint=hint, site=here())
     replaced = next(name for name in input.columns if name.lower() == str(named).lower())
-    # A name that no column has, so that the item and the array can stand side by side for a moment.
+    # A name that no column has, as between the two steps a row has both the item and the array.
     item = "item"
     while item.lower() in {name.lower() for name in input.columns}:
         item += "_"
@@ -98,5 +98,24 @@ class ExplodeVerb(Handle):
 
     @verb("explode")
     def explode(self, column: Column | str, as_: str | tuple[str, ...] | None = None, outer: bool = False) -> Self:
-        """A row for each item of an array or map: `baskets.explode("goods", as_="good")`."""
+        """Returns one row for each item of an array or entry of a map; the other columns are repeated.
+
+        Args:
+            column: The array or map.
+            as_: The name of a new column for the items; for a map two names, of key and value. Default: items replace the array column.
+            outer: Keeps a row without items, with a null as its item.
+
+        Raises:
+            PlanError: `BAD_COLUMN` if `as_` is no name; `UNNAMED_COLUMN` if `as_` is missing and `column` is an expression;
+                `UNKNOWN_COLUMN` if the column does not exist; `DUPLICATE_COLUMN` if a name of `as_` is taken.
+            ConnectorError: `BAD_OPTION` if `outer` is not a boolean.
+
+        Examples:
+            >>> import headrace as hr
+            >>> baskets = hr.read.memory([("a", ["tea", "jam"])], "card string, goods array<string>", name="baskets")
+            >>> baskets.explode("goods")           # ('a', ['tea', 'jam'])  ->  ('a', 'tea'), ('a', 'jam')
+            <Stream baskets.explode: card, goods>
+            >>> baskets.explode("goods", as_="good")
+            <Stream baskets.explode: card, goods, good>
+        """
         return self._then(explode(self._node, column, as_, outer, self._alias), self._alias)

@@ -1,4 +1,4 @@
-"""Sources whose rows are changes: by a column with the operation, as Debezium's envelopes, or as what takes the place of rows."""
+"""Sources whose rows are changes: with the operation in a column, as Debezium's envelopes, or as rows that replace others."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from headrace.schema import Struct, parse_schema, plain_type, schema_of
 from headrace.syntax import quote
 
 OPTIONS = tuple(one.name for one in CHANGES)
-"""What a source of rows that others have changed takes beside its connector's own options."""
+"""The options of a source of changes, beside those of its connector."""
 
 
 @dataclass(frozen=True)
 class Feeding:
-    """How the rows of a source are changes; as `verb` was asked for.
+    """How the rows of a source are changes; `verb` is the call in errors.
 
     `format` "debezium": envelopes; "upsert": each row takes the place of the one with the same `key`. `column` has a word that says what a
-    row does. `trusted`: nobody judges whether a row that is taken away was there.
+    row does. `trusted`: no ledger checks whether a retracted row was present.
     """
 
     verb: str
@@ -44,7 +44,7 @@ class Feeding:
     trusted: bool = False
 
     def schema(self, asked: Any) -> Any:
-        """The schema that the connector reads, where the user gave that of the rows."""
+        """Return the schema that the connector reads, given the user's schema of the rows."""
         if self.format != "debezium" or asked is None:
             return asked
         row = f"struct<{', '.join(f'{quote(field.name)}: {field.type}' for field in schema_of(asked).fields)}>"
@@ -56,9 +56,9 @@ class Feeding:
         return (self.key,) if isinstance(self.key, str) else tuple(self.key or ())
 
     def rows(self, envelope: Struct) -> Struct:
-        """The columns of the rows in envelopes that were found by looking: in `payload`, as Debezium sends them with a schema, or without.
+        """Return the columns of the rows in envelopes whose schema was inferred.
 
-        Of what is deleted nothing may have been seen, so `after` says them.
+        They are in `payload`, if Debezium sends a schema, else at the top; and in `after`, as the rows read may have no `before`.
         """
         payload = envelope.get("payload")
         for place in (payload, envelope) if isinstance(payload, Struct) else (envelope,):
@@ -69,7 +69,7 @@ class Feeding:
         raise ConnectorError("SCHEMA_NEEDED", message, hint='give the columns of the rows: schema="id bigint, name string"', site=here())
 
     def stream(self, source: Source) -> Node:
-        """The rows of the source as changes."""
+        """Return the rows of the source as changes."""
         traits = source.connect().traits
         if self.format == "debezium":
             found = _debezium(source)
@@ -87,7 +87,7 @@ class Feeding:
 
 
 def taken(connector: str, takes: bool, options: dict[str, Any]) -> Feeding:
-    """What the options of a source say of its changes; they are taken out."""
+    """Take the options for changes out of a source's options and return what they mean."""
     given = {name: options.pop(name) for name in OPTIONS if name in options} if takes else {}
     return _feeding(f"read.{connector}", given)
 
@@ -105,7 +105,7 @@ def _feeding(verb: str, given: Mapping[str, Any]) -> Feeding:
     trusted = given.get("trusted")
     if trusted is not None and not flag(verb, "trusted", trusted):
         trusted = False
-    # Debezium's `before` comes from the database's own log.
+    # Debezium's `before` comes from the database's log.
     return Feeding(verb, column, format, key, format == "debezium" if trusted is None else trusted)
 
 
@@ -119,7 +119,7 @@ def _weighed_by(source: Source, column: str, *, keyed: bool) -> Node:
 
 
 def _debezium(source: Source) -> Node:
-    """Each envelope as what it takes away and what it adds. An update without `before` does not say what it replaces."""
+    """Return each envelope as a retraction and an insertion. An update without `before` fails, as the row it replaces is unknown."""
     op, before, after = (f"if(payload IS NULL, {name}, payload.{name})" for name in ("op", "before", "after"))
     states = f"array(named_struct('w', -1L, 'row', {before}), named_struct('w', 1L, 'row', {after}))"
     missing = f"concat('NO_CHANGE: the operation is ', coalesce({op}, 'missing'))"
@@ -137,14 +137,14 @@ def _debezium(source: Source) -> Node:
 
 
 def fed(node: Node) -> Source | None:
-    """The source that changes are read from; None if it is not their stream."""
+    """Return the source whose changes a node has; None if it has others."""
     while operator(node).reads_changes:
         node = node.inputs[0]
     return next(iter(sources_of([node])), None)
 
 
 def over(node: Node, schemas: Mapping[str, str]) -> Node:
-    """The node where sources have these schemas, by their names: what projects the rows of changes has all their columns."""
+    """Return the node over sources with these schemas, by their names: the projection of changes gets all their columns."""
     source = fed(node)
     if source is None or str(source.name) not in schemas:
         return node
@@ -152,7 +152,7 @@ def over(node: Node, schemas: Mapping[str, str]) -> Node:
 
 
 def with_source(node: Node, source: Source) -> Node:
-    """The same changes of another source."""
+    """Return the same changes of another source."""
     return with_inputs(node, {before: with_source(before, source) for before in node.inputs}) if node.inputs else source
 
 
@@ -161,9 +161,28 @@ class WatermarkVerb(Handle):
 
     @verb("watermark")
     def watermark(self, column: str, delay: str | timedelta, *, idle: str | timedelta | None = None) -> Self:
-        """Event time: which column it is, and how much later than the newest one a row may come.
+        """Declares the event time of a source and how late its rows may come.
 
-        `idle` is how long a silent source may hold back the others: `charges.watermark("ts", "5 minutes", idle="1 hour")`.
+        The watermark is the newest event time so far, minus the delay; that of a query is the least of its sources. It moves at the end of
+        an epoch. When the watermark passes them, windows close, and programs with `order="time"` handle the rows that they hold. A row that
+        comes after that is late.
+
+        Args:
+            column: The name of a column of type timestamp.
+            delay: How much older than the newest row a row may be and still be in time: a duration such as `"5 minutes"`.
+            idle: How long, by the machine's clock, a source without new rows holds back the other sources: a duration. Default: without
+                limit.
+
+        Raises:
+            PlanError: `WATERMARK_PLACE` if the stream is not a source or has a watermark already; `WATERMARK_TYPE` if the column is not a
+                timestamp; `UNKNOWN_COLUMN` if it does not exist.
+            SchemaError: `BAD_DURATION` if `delay` or `idle` is not a duration.
+
+        Examples:
+            >>> import headrace as hr
+            >>> charges = hr.read.memory([("a", "2026-01-01 12:00:00")], "card string, ts timestamp", name="charges")
+            >>> charges.watermark("ts", "5 minutes", idle="1 hour")
+            <Stream charges: card, ts>
         """
         source = fed(self._node)
         if source is not None:

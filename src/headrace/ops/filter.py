@@ -20,7 +20,7 @@ from headrace.plan import Node, Where, node
 
 @node("filter")
 class Filter(Selective):
-    """The rows for which every condition is true; rows for which one is false or null go nowhere. `by` is the verb that the user wrote.
+    """The rows for which every condition is true; rows for which one is false or null are dropped. `by` is the verb that the user wrote.
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([("a", 1), ("b", 900)], "card string, amount int", name="charges")
@@ -50,7 +50,7 @@ class Filter(Selective):
 
 
 def filters_of(nodes: Iterable[Node]) -> tuple[Filter, ...]:
-    """The filters among some nodes."""
+    """Return the filters among some nodes."""
     return tuple(node for node in nodes if isinstance(node, Filter))
 
 
@@ -68,5 +68,18 @@ class FilterVerb(Handle):
 
     @verb("filter")
     def filter(self, *conditions: Column | str) -> Self:
-        """The rows for which every condition is true: `charges.filter("amount > 500", hr.col("country") == "SE")`."""
+        """Keeps the rows for which every condition is true. A condition that is null is not true, as in SQL's `WHERE`.
+
+        Args:
+            *conditions: SQL texts or columns, all of which must be true.
+
+        Raises:
+            PlanError: `UNKNOWN_COLUMN` if a column does not exist; `BAD_COLUMN` if an argument is neither a column nor a text.
+
+        Examples:
+            >>> import headrace as hr
+            >>> charges = hr.read.memory([("a", 900), ("b", 20)], "card string, amount int", name="charges")
+            >>> charges.filter("amount > 500", hr.col("card") != "x")          # ('a', 900), ('b', 20)  ->  ('a', 900)
+            <Stream charges.filter: card, amount>
+        """
         return self._then(filter(self._node, conditions, self._alias), self._alias)

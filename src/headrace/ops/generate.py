@@ -13,8 +13,9 @@ from headrace.plan import Generate, Node, Step, node
 
 @node("generate")
 class Generated(Repeating):
-    """A row for each one that a generator such as `posexplode(xs)` makes, its columns after the input's; with `outer` a row without any is
-    kept, with nulls.
+    """A row for each row of a generator such as `posexplode(xs)`, its columns after the input's.
+
+    With `outer`, a row for which it makes none is kept, with nulls.
     """
 
     text: str

@@ -1,4 +1,4 @@
-"""What the verbs of streams have in common: the node behind a stream, and the name of a verb in files."""
+"""The base of the verbs of streams: the node of a stream, and the name of a verb in files."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 class Handle(NoTable):
     """A stream as its verbs see it: its node, and the qualifier of its columns.
 
-    An operator's file has its verbs as methods of a subclass, of which `Stream` is made.
+    The file of an operator defines its verbs as methods of a subclass, and `Stream` inherits from all of them.
     """
 
     __slots__ = ("_alias", "_node")
 
     def __init_subclass__(cls) -> None:
-        """Verbs are called as users call them where Python names them, as in a TypeError: `Stream.join`, not by the class of their file."""
+        """Name verbs for Python as users do, for a TypeError: `Stream.join`, without the class of their file."""
         for name, method in vars(cls).items():
             if isinstance(method, FunctionType) and Handle in cls.__bases__:
                 method.__module__, method.__qualname__ = f"{__package__}.stream", f"Stream.{name}"
@@ -32,19 +32,19 @@ class Handle(NoTable):
         self._alias = alias
 
     def _then(self, node: Node, alias: str | None = None) -> Self:
-        """The stream of a node that comes after this one's. It has a qualifier where its columns are still this stream's."""
+        """Return the stream of a downstream node. It gets a qualifier if its columns are still this stream's."""
         return type(self)(node, alias)
 
 
 def other_stream(stream: Any, verb: str, cure: str) -> Handle:
-    """A stream that a verb is given beside its own."""
+    """Return the second stream of a verb, or raise if it is none."""
     if not isinstance(stream, Handle):
         raise PlanError("BAD_INPUT", f"{verb} was given {stream!r}, which is no stream", hint=cure, site=here())
     return stream
 
 
 def verb(name: str) -> Callable[[F], F]:
-    """Marks the method that a verb of YAML and JSON files calls; its signature says what stands there.
+    """Mark the method that a verb of YAML and JSON files calls; its signature defines the verb's keys.
 
     >>> class ShoutVerb(Handle):
     ...     @verb("shout")
@@ -62,6 +62,6 @@ def verb(name: str) -> Callable[[F], F]:
 
 
 def verb_name(method: Any) -> str | None:
-    """The verb of files that calls a method."""
+    """Return the verb of files that calls a method, or None."""
     name = getattr(method, "__verb__", None)
     return name if isinstance(name, str) else None

@@ -28,15 +28,15 @@ from headrace.ops.relational import Relational
 from headrace.plan import Fact, Node, node
 
 ADDED = ("count", "overestimate")
-"""The columns of numbers in its rows, behind those of the values."""
+"""The columns of numbers in its rows, after those of the values."""
 
 _MOST = 1_000_000
-"""So many counters are a state of some hundred megabytes under one key."""
+"""That many counters are a state of some hundred megabytes under one key."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class HeavyHittersText(RelationText):
-    """How many values are shown, and how many counters there are."""
+    """The number of values in the result, and the number of counters."""
 
     k: int
     counters: int
@@ -46,12 +46,12 @@ class HeavyHittersText(RelationText):
 class HeavyHitters(Relational, Unary, Ungrouped):
     """The `k` most frequent rows of its input, by the Space-Saving algorithm: `count` is an estimate, `overestimate` bounds its error.
 
-    A row that has a counter adds to it. Once all `counters` are in use, a row without one takes that of the rarest value: its count goes
-    on from that value's count, which is its `overestimate`.
+    A row whose value has a counter adds to it. Once all `counters` are in use, another value takes the counter of the rarest one: its count
+    continues from that value's count, which is its `overestimate`.
 
     Law: after every epoch, of n rows so far, `count - overestimate <= frequency <= count` for each row, and `overestimate <= n / counters`.
-    Each value more frequent than n / counters has a counter. If no more values came than there are counters, all counts are exact. Of
-    equal counts the first value in ascending order is shown, nulls first.
+    Each value more frequent than n / counters has a counter. If there were no more values than counters, all counts are exact. Of equal
+    counts the first value in ascending order is shown, nulls first.
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([("a", 1), ("a", 5), ("b", 2)], "card string, amount int", name="charges")
@@ -108,7 +108,7 @@ class HeavyHitters(Relational, Unary, Ungrouped):
 
     def inlets(self, at: Checked, steady: bool = True) -> tuple[Inlet, ...]:
         _only_added(self.input, self.site)
-        # All rows meet in one group. They come in order, so that a replay gives the same counters; equal ones may come as one.
+        # All rows are in one group. They come in order, so that a replay gives the same counters; equal ones may be combined.
         rows = inlet(self.input, at, delivery="null_key", key_schema=at.key_schema(self), order="columns")
         return (replace(rows, combines=True),)
 
@@ -124,7 +124,7 @@ def heavy_hitters(input: Node, k: Any, by: Any, error: Any, alias: str | None) -
     items = tuple((name_of(expression), expression.text) for expression in values)
     once((*(name for name, _ in items), *ADDED), "heavy_hitters")
     _only_added(input, here())
-    # As the user wrote it: 1 / 0.1 is 10 counters, whatever a float makes of it.
+    # From the decimal that the user wrote: 1 / 0.1 is exactly 10 counters.
     counters = max(k, math.ceil(1 / Fraction(repr(error))))
     return HeavyHitters(Project(input, "heavy_hitters", items, site=here()), k, counters, site=here())
 
@@ -146,10 +146,29 @@ class HeavyHittersVerb(Handle):
 
     @verb("heavy_hitters")
     def heavy_hitters(self, k: int, by: Column | str | Iterable[Column | str], error: float) -> Self:
-        """The `k` most frequent values of columns: `charges.heavy_hitters(10, by="card", error=0.001)`.
+        """Estimates the `k` most frequent values of columns in bounded state.
 
-        Rows have the columns, `count` and `overestimate`. The frequency of a value lies between `count - overestimate` and `count`;
-        `overestimate` is at most `error` times the number of rows. State has `1 / error` counters, `k` at least, however many values there
-        are. Rows may only be added to the stream. With no more values than counters, all counts are exact.
+        The true frequency of a value lies between `count - overestimate` and `count`. `overestimate` is at most `error` times the number of
+        rows so far. All counts are exact while there are no more values than counters. The algorithm is Space-Saving (Metwally, Agrawal and
+        El Abbadi, 2005); one task holds its counters.
+
+        Args:
+            k: The number of values to return, from 1 to 1,000,000.
+            by: The columns whose values are counted.
+            error: The bound of the error as a fraction of all rows, from 0.000001 to 1. State has `1 / error` counters, at least `k`.
+
+        Returns:
+            The columns of `by`, `count` and `overestimate`: a stream of changes.
+
+        Raises:
+            PlanError: `BAD_INPUT` if `k` or `error` is out of range or `by` is empty; `CHANGES_NOT_YET` if rows of the stream are
+                retracted; `UNKNOWN_COLUMN` if a column does not exist; `UNNAMED_COLUMN` or `DUPLICATE_COLUMN` if the columns do not have
+                names of their own.
+
+        Examples:
+            >>> import headrace as hr
+            >>> charges = hr.read.memory([("a",), ("b",), ("a",), ("c",)], "card string", name="charges")
+            >>> hr.collect(charges.heavy_hitters(1, by="card", error=0.001)).rows()
+            [('a', 2, 0)]
         """
         return self._then(heavy_hitters(self._node, k, by, error, self._alias))

@@ -1,4 +1,4 @@
-"""Inlets: how rows come to the inputs of an operator in a query document, and what an operator may ask about the plan to say it."""
+"""Inlets: how rows come to the inputs of an operator in a query document, and which questions about the plan an operator needs for that."""
 
 from __future__ import annotations
 
@@ -13,23 +13,24 @@ Json = dict[str, Any]
 
 
 class Checked(Protocol):
-    """A plan whose texts Spark has checked."""
+    """A plan whose expressions Spark has checked."""
 
     @property
     def plan(self) -> Plan: ...
 
     def schema(self, node: Node) -> Struct:
-        """The columns of a node's rows."""
+        """Return the columns of a node's rows."""
 
     def output_schema(self, node: Node, output: str) -> Struct:
-        """The columns of an output of an operator."""
+        """Return the columns of an output of an operator."""
 
     def key_schema(self, node: Node) -> str:
-        """The columns of an operator's key, as DDL."""
+        """Return the columns of an operator's key, as DDL."""
 
     def may_be_late(self, node: Node, name: str, stream: Node, apart: str) -> bool:
-        """Whether rows of the input `name`, which takes a stream, may be late. Refuses a stream that mixes such rows with others; `apart`
-        says how the others are given an input of their own.
+        """Return whether rows of the input `name`, which reads `stream`, may be late.
+
+        Raises for a stream that mixes such rows with others; `apart` is a hint how to give the others an input of their own.
         """
 
 
@@ -37,10 +38,12 @@ class Checked(Protocol):
 class Inlet:
     """How the rows of a stream come to one input of an operator.
 
-    `delivery`: to the group of their key (`key`, or `null_key` where a null is a key as any other), of the whole `row`, of one of `shards`
-    by hash (`shard`) or of each (`shards`; None: as many as there are partitions), or to all keys of each partition (`shared`). `order`:
-    time, columns, rows (equal ones together), position (as they came) or none. `steps` are done last on the way. `combines`: the operator
-    takes the net of equal rows, so that they may become one before they are sent.
+    * `delivery`: `key`, to the group of their key; `null_key`, the same with null as a valid key; `row`, to the group of the whole row;
+      `shard`, to one of `shards` groups by hash; `shards`, to each of them (None: as many as there are partitions); `shared`, to all keys
+      of each partition; `looked_up`, to a lookup
+    * `order`: time, columns, rows (equal ones together), position (as they came), or None
+    * `steps` are the last ones on the way
+    * `combines`: the operator takes the net of equal rows, so they may be combined before they are sent
     """
 
     stream: Node
@@ -70,11 +73,11 @@ def inlet(
     steps: tuple[Step, ...] = (),
     shards: int | None = None,
 ) -> Inlet:
-    """An input that takes the rows of a stream."""
+    """Return an inlet for the rows of a stream."""
     combines = order in (None, "rows")
     return Inlet(stream, name, side, at.schema(stream).ddl, delivery, tuple(key), key_schema, None, order, steps, shards, combines)
 
 
 def numbered(texts: Sequence[str]) -> list[tuple[str, str]]:
-    """Texts as the columns of a key: `key_1` and so on."""
+    """Return expressions as the columns of a key: `key_1` and so on."""
     return [(f"key_{i}", text) for i, text in enumerate(texts, 1)]

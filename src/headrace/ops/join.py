@@ -1,15 +1,14 @@
-"""Rows of two streams that meet."""
+"""Rows of two streams that match."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 from headrace.errors import PlanError, here
-from headrace.expr import Column, of_text
+from headrace.expr import of_text
 from headrace.ops.columns import checked, column_name, duplicate, label
 from headrace.ops.expires import Duration, expiring, expiry
 from headrace.ops.facts.carried import CHANGES, CLOSE, SELF, Closes, Columns, carried
@@ -23,7 +22,6 @@ from headrace.ops.facts.reading import Wanted, both, read
 from headrace.ops.facts.state import GIVEN, GROWS, Basis
 from headrace.ops.filter import Filter
 from headrace.ops.generate import Generated
-from headrace.ops.handle import Handle, other_stream, verb
 from headrace.ops.inlet import Checked, Inlet, inlet
 from headrace.ops.on import Aliases, apart, free, names_of, over_both, set_apart, shared
 from headrace.ops.parts import RelationText
@@ -40,12 +38,10 @@ EMITS = (CHANGES, CLOSE)
 WAITING: Mapping[str, tuple[int, ...]] = {"left": (0,), "anti": (0,), "existence": (0,), "full": (0, 1)}
 """The sides, left 0 and right 1, of whose rows a kind of join says that they meet none."""
 
-"""Keys of both sides, which of them also meet where both are null, and the other parts of a condition."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class JoinText(RelationText):
-    """Both texts of each key, the condition beside them, and the column that says whether a row meets any (`existence`)."""
+    """Both texts of each key, the additional condition, and the column that shows whether a row has a match (`existence`)."""
 
     how: str
     keys: tuple[tuple[str, str], ...]
@@ -57,11 +53,11 @@ class JoinText(RelationText):
 class Join(TwoSided):
     """Rows of two inputs whose keys are equal and for which the condition is true.
 
-    `how`: inner; left and full also give rows that meet none, with nulls; semi and anti give the left rows that meet some, or none;
-    existence gives each left row with whether it does, in the column `mark`. A key is a text over the left columns and one over the
-    right; keys in `null_safe` (by number) also meet where both are null. The inputs have no column name in common. `expires_ms`: after how
-    long without rows of either side a key is forgotten. `emit`: that a row meets none is said at once and taken back when it does
-    ("changes"), or once, when it can meet none any more ("close").
+    `how`: inner; left and full also give unmatched rows, with nulls; semi and anti give the left rows with or without a match; existence
+    gives each left row and, in the column `mark`, whether it has one. A key is a text over the left columns and one over the right; nulls
+    match in the keys `null_safe` (by number). The inputs have no column name in common. `expires_ms`: after how long without rows of either
+    side a key is forgotten. `emit`: an unmatched row is sent at once and retracted ("changes"), or sent once, when none can match
+    ("close").
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([("a", 7)], "card string, amount int", name="charges")
@@ -94,7 +90,7 @@ class Join(TwoSided):
         return f"{self.how} join" + (f" on {' AND '.join(met)}" if met else "") + expiring(self.expires_ms) + once
 
     def kind_after(self, kinds: Mapping[Node, str]) -> str:
-        # A row without partners is taken back, or comes, when the first of them does, unless it is told of when there can be none.
+        # A row without a match changes with its first match, unless it is sent only when none can come.
         alone = self.how in ("inner", "semi") or self.emit == CLOSE
         return APPEND if kinds[self.left] == kinds[self.right] == APPEND and alone else CHANGES
 
@@ -110,7 +106,7 @@ class Join(TwoSided):
         return (*left, *right, *pairs)
 
     def _meeting(self, columns: Mapping[Node, Columns]) -> Iterable[tuple[int, Closes]]:
-        """The keys that close alike on both sides, which then wait for the later of the two."""
+        """Yield the keys that close alike on both sides; they wait for the later of the two."""
         for number, (left, right) in enumerate(self.keys):
             one, other = carried(left, columns[self.left]), carried(right, columns[self.right])
             if one is not None and other is not None and (one.at, one.start, one.clock) == (other.at, other.start, other.clock):
@@ -123,14 +119,14 @@ class Join(TwoSided):
         return group_by_keys(tuple(self._meeting(columns)), judged)
 
     def interval(self, columns: Mapping[Node, Columns]) -> Interval | None:
-        # Where its groups end as a whole, rows do not end one by one.
+        # If its groups end as a whole, rows do not end one by one.
         if self.expires_ms is not None or any(self._meeting(columns)):
             return None
         left, right = delays(columns[self.left]), delays(columns[self.right])
         return interval(self.bounds(left, right), left, right, self.emit) if left and right else None
 
     def bounds(self, left: Collection[str], right: Collection[str]) -> Mapping[Pair, Bounds]:
-        """The least and the most that these columns of the left side are later than those of the right, as its condition says."""
+        """Return the least and the most that these columns of the left side are later than those of the right, by its condition."""
         keys = [pair for i, pair in enumerate(self.keys) if i not in self.null_safe]
         return bounds(keys, self.condition, left, right)
 
@@ -161,7 +157,7 @@ class Join(TwoSided):
         sides = (0,) if self.how in ("semi", "anti", "existence") else (0, 1)
         closing = {plain_name(self.keys[number][side]): closes for number, closes in self._meeting(columns) for side in sides}
         if (near := self.interval(columns)) is not None:
-            # A row goes out at the latest when it is forgotten.
+            # A row is sent at the latest when it is forgotten.
             kept = {near.times[side]: near.kept_us[side] for side in sides}
             closing = {name: Closes(SELF, -(-micros // 1000)) for name, micros in kept.items() if micros is not None}
         return result({name.lower(): closes for name, closes in closing.items() if name is not None})
@@ -179,7 +175,7 @@ class Join(TwoSided):
         return None if endless is None else self._endless(endless, (columns[self.left], columns[self.right]))
 
     def _endless(self, side: int, columns: tuple[Columns, Columns]) -> PlanError:
-        """Of the rows of a side (left 0, right 1) it would never be said that they meet none."""
+        """Return the error for a side (left 0, right 1) whose rows without a match would never be sent."""
         name = ("left", "right")[side]
         waits = f"{label(self)} says that a {name} row meets none when none can come any more"
         keys = [tuple((plain_name(text) or "").lower() for text in pair) for pair in self.keys]
@@ -188,7 +184,7 @@ class Join(TwoSided):
             for pair, ends in self._all_bounds.items()
             if ends[side] is not None and pair not in keys
         }
-        # Where one of the two is event time, it is the other that is missing; two columns that are not may be no times at all.
+        # If one of the two is event time, the other one lacks a watermark; if neither is, they may be no times at all.
         bounding = [pair for pair, timed in known.items() if any(timed) or not all(columns)]
         if not bounding:
             return PlanError(
@@ -211,7 +207,7 @@ class Join(TwoSided):
         return {name: both(wanted, read(stream, [*(pair[i] for pair in self.keys), self.condition])) for i, (name, stream) in sides}
 
     def place_of_filter(self, named: frozenset[str]) -> str | None:
-        # A row of a join that forgets keeps those of its key, also where it is left out behind it.
+        # In a join that forgets keys, each row keeps those of its key, also a row that the filter would drop.
         if self.expires_ms is not None:
             return None
         if named <= lower(self.left.columns):
@@ -235,7 +231,7 @@ class Join(TwoSided):
         return Fact(GROWS, f"grows with the rows of both sides, each of which may still meet a row that comes{partners}{spread}{cure}")
 
     def _cure(self, columns: Mapping[Node, Columns]) -> str:
-        """What would let the rows of a join go, if little is missing."""
+        """Return what would bound the state of a join, if little is missing."""
         left, right = columns[self.left], columns[self.right]
         for mine, other in self._all_bounds:
             if (mine in left) != (other in right):
@@ -249,7 +245,7 @@ class Join(TwoSided):
         return JoinText(how=self.how, keys=self.keys, condition=self.condition, mark=self.mark)
 
     def inlets(self, at: Checked, steady: bool = True) -> tuple[Inlet, ...]:
-        # Rows of two streams to which rows are only added meet in any order.
+        # Rows of two insert-only streams match in any order.
         order = None if self.how == "inner" and only_added(self) else "rows"
         if not self.keys:
             return self._sharded(at, order)
@@ -260,9 +256,7 @@ class Join(TwoSided):
         )
 
     def _sharded(self, at: Checked, order: str | None) -> tuple[Inlet, ...]:
-        """Without keys all rows can meet: each left row is in one shard, each right row in all; a right row kept for itself needs one
-        shard.
-        """
+        """Without keys, send each left row to one shard and each right row to all; a full join, which keeps right rows, has one shard."""
         shards = 1 if self.how == "full" else None
         schema = at.key_schema(self)
         return (
@@ -272,7 +266,7 @@ class Join(TwoSided):
 
 
 def _one_by_one(near: Interval) -> Fact:
-    """What a join keeps whose rows lie near each other in time."""
+    """Return what a join keeps whose rows are close in time."""
     sides = ("left", "right")
     ends = [f"{name} + {shown_micros(us)}" if us else name for name, us in zip(near.times, near.kept_us, strict=True)]
     late = "; rows that come when it has passed them are late" if any(near.judged) else ""
@@ -286,7 +280,7 @@ def _one_by_one(near: Interval) -> Fact:
 
 
 def join(left: Node, right: Node, on: Any, how: str, expires: Duration, emit: str, aliases: Aliases) -> Node:
-    """The join that a user asks for, with the columns of both sides, a key by name once."""
+    """Return the join that a user asks for, with the columns of both sides; a key given by name appears once."""
     for option, value, known in (("how", how, HOWS), ("emit", emit, EMITS)):
         if value not in known:
             raise PlanError("BAD_JOIN", f"{option} cannot be {value!r}", hint=f"it is one of: {', '.join(known)}", site=here())
@@ -323,7 +317,7 @@ def _on_names(left: Node, right: Node, names: tuple[str, ...], how: str, after: 
 
 
 def _on_names_right(left: Node, right: Node, names: tuple[str, ...], after: int | None, emit: str) -> Node:
-    """A right join is a left one with its sides changed, and its columns in the order that was asked for."""
+    """Return a right join: a left one with its sides swapped, and the columns in the order that was asked for."""
     swapped = _on_names(right, left, tuple(column_name(right, name) for name in names), "left", after, emit)
     keys = {name.lower() for name in names}
     order = [*left.columns, *(name for name in right.columns if name.lower() not in keys)]
@@ -345,7 +339,7 @@ def _on_condition(left: Node, right: Node, text: str, how: str, after: int | Non
 
 
 def joined(left: Node, right: Node, how: str, condition: str | None, expires_ms: int | None = None, emit: str = CHANGES) -> Join:
-    """A join on a condition, of which the equalities between the sides become its keys."""
+    """Return a join on a condition; the equalities between the sides become its keys."""
     keys, safe, rest = apart(left, right, condition)
     condition = " AND ".join(f"({part})" for part in rest) or None
     return Join(left, right, how, tuple(keys), tuple(safe), condition, expires_ms=expires_ms, emit=emit, site=here())
@@ -367,32 +361,5 @@ def _join(tree: Tree) -> Node:
 
 
 def nulls_meet(tree: Tree) -> tuple[int, ...]:
-    """The numbers of the keys of a tree in which nulls meet."""
+    """Return the numbers of the keys of a tree in which nulls match."""
     return tuple(i for i, each in enumerate(tree["null_safe"]) if each)
-
-
-class JoinVerb(Handle):
-    __slots__ = ()
-
-    @verb("join")
-    def join(
-        self,
-        other: Self,
-        *,
-        on: Column | str | Iterable[str],
-        how: str = "inner",
-        expires: str | timedelta | None = None,
-        emit: str = "changes",
-    ) -> Self:
-        """Rows of this stream with those of another that they meet: `charges.join(cards, on="card")`.
-
-        `on` names columns that both have, or is a condition over columns of different names. `how` is inner, left, right, full, semi (the
-        rows that meet some) or anti (the rows that meet none). `expires` is how long the rows of a key are kept after the last one came, in
-        event time: `orders.join(payments, on="order", expires="7 days")`.
-
-        Where the condition bounds how far the event times of both sides are apart, `ts BETWEEN opened AND opened + INTERVAL 1 HOUR`, and
-        there is no `expires`, a row is forgotten when it can meet no other. With `emit="close"` only then is it said that a row meets
-        none, once; else at once, to be taken back when it does.
-        """
-        stream = other_stream(other, "join", 'charges.join(cards, on="card")')
-        return self._then(join(self._node, stream._node, on, how, expires, emit, (self._alias, stream._alias)))

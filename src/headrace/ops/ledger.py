@@ -13,19 +13,19 @@ from headrace.plan import Fact, Node, node
 
 @dataclass(frozen=True, kw_only=True)
 class LedgerText(RelationText):
-    """Nothing but the rows."""
+    """An operator without texts."""
 
 
 @node("ledger")
 class Ledger(NetRows):
-    """The changes of a source, each row that is taken away more often than it was there left out: that is a dead letter.
+    """The changes of a source without retractions of rows that are not present: those become dead letters.
 
-    Only the net of an epoch is judged. It keeps how often each row is there.
+    Only the net of an epoch is checked. State has how often each row is there.
 
     epoch 1: +(a, 1) -(b, 2)   ->   +(a, 1), and (b, 2) among the dead letters
     """
 
-    by_content = False  # named by its source, whose changes it judges
+    by_content = False  # named after its source, whose changes it checks
 
     def describe(self) -> str:
         return "ledger: what is taken away was there"

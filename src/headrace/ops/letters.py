@@ -1,4 +1,4 @@
-"""The dead letters of a stream of changes, which its source and the operator that judges it share."""
+"""The dead letters of a stream of changes, which its source and the operator that checks it share."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from headrace.schema import parse_schema
 
 
 def of_stream(node: Node, wanted: Any, late: tuple[str, ...]) -> Node:
-    """An output of a stream. The dead letters of changes are those of their source and of the operator that judges them."""
+    """Return an output of a stream. The dead letters of changes are those of their source and of the operator that checks them."""
     source = fed(node)
     if wanted != DEAD_LETTER or source is None or source is node:
         return output.output(node, wanted, late)
@@ -27,7 +27,7 @@ def of_stream(node: Node, wanted: Any, late: tuple[str, ...]) -> Node:
 
 
 def _none(node: Node) -> Node:
-    """No rows, with the columns of dead letters: the rows are read for it and fail as they do for any other reader."""
+    """Return no rows, with the columns of dead letters. The stream is still read, and its rows fail as they do for any other reader."""
     items = tuple((field.name, f"CAST(NULL AS {field.type})") for field in parse_schema(DEAD_SCHEMA).fields)
     return Project(weigh(node, "0"), DEAD_LETTER, items, site=here())
 
@@ -37,9 +37,25 @@ class OutputVerb(Handle):
 
     @verb("output")
     def output(self, output_: Any) -> Self:
-        """Another output: "late", "dead_letter", or an hr.Output of the program, by the object or its name.
+        """Returns another output of a source or an operator, such as its late rows or dead letters.
 
-        A query has late rows where its groups close: of `.window(...).group_by("window_end").agg(...)` those that came after that. Where
-        they expire, they are those that take away what is forgotten.
+        * `"dead_letter"`: rows that could not be read or computed, with the columns `node`, `reason`, `file`, `position` and `raw`.
+        * `"late"`: rows that came after their window, session or span had closed, and retractions of rows that `expires` has forgotten. The
+          right side of a join has `"late_right"`, the versions of `join_asof` `"late_versions"`, a further input of a program
+          `"late_<input>"`.
+        * `"missed"`: the rows of a lookup without a match.
+        * Side outputs of a program, by their name or their `hr.Output` object.
+
+        Args:
+            output_: The name, or the `hr.Output` object.
+
+        Raises:
+            PlanError: `UNKNOWN_OUTPUT` if the source or operator has no such output. The verb follows it directly.
+
+        Examples:
+            >>> import headrace as hr
+            >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
+            >>> charges.output("dead_letter")
+            <Stream charges.dead_letter: node, reason, file, position, raw>
         """
         return self._then(of_stream(self._node, output_, late_outputs(self._node)))

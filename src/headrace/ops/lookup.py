@@ -39,14 +39,14 @@ _DEFAULT = Asking(cache_ms=0, cache_keys=100_000, batch=200, in_flight=4, retry_
 
 @node("lookup")
 class Lookup(RowWise, Consumer, Connected):
-    """Each row with the rows of its key in a table outside.
+    """Each row with the rows of its key in an external table.
 
-    Law: a row gets what the table answers once for it, in the epoch in which it arrives; of what changes there later it is not told.
-    `keys` are a text over the row and a column of the table; a null in it meets nothing. `how`: a row that meets nothing has nulls (left),
-    or goes nowhere (inner); the output `missed` has it as it came. `given` are the columns that the rows get, by their new names.
+    Law: a row gets the table's answer once, in the epoch in which it arrives; later changes of the table do not reach it. `keys` are a text
+    over the row and a column of the table; a null in it matches nothing. `how`: a row without a match gets nulls (left) or is dropped
+    (inner); the output `missed` has it as it came. `given` are the columns that the rows get, by their new names.
 
-    An answer is kept for `cache_ms`, of at most `cache_keys` keys; the others are asked for in requests of at most `batch` keys,
-    `in_flight` of them at once on each executor. A request that fails is made again for `retry_ms`. `constant`: the user says that the
+    An answer is kept for `cache_ms`, for at most `cache_keys` keys; the others are asked for in requests of at most `batch` keys,
+    `in_flight` of them at once on each executor. A request that fails is repeated for `retry_ms`. `constant`: the user declares that the
     table never changes.
 
     >>> import headrace as hr
@@ -92,7 +92,7 @@ class Lookup(RowWise, Consumer, Connected):
 
     @property
     def repeatable(self) -> bool:
-        """Whether a key has the same rows whenever it is asked for."""
+        """Whether a key has the same rows whenever it is looked up."""
         return self.constant or self.connect().traits.repeatable
 
     @property
@@ -162,7 +162,7 @@ class Lookup(RowWise, Consumer, Connected):
         ).to_json()
 
     def inlets(self, at: Checked, steady: bool = True) -> tuple[Inlet, ...]:
-        # Downstream, only what comes with a row tells where the row was read.
+        # A downstream operator can know where a row was read only from the row itself.
         asked = (one.order for node in stateful_of(at.plan.nodes.values()) for one in node.inlets(at, steady))
         order = "position" if "position" in asked else None
         keys = tuple(numbered([text for text, _ in self.keys]))
@@ -170,12 +170,12 @@ class Lookup(RowWise, Consumer, Connected):
 
 
 def lookups_of(nodes: Iterable[Node]) -> tuple[Lookup, ...]:
-    """The lookups among some nodes."""
+    """Return the lookups among some nodes."""
     return tuple(node for node in nodes if isinstance(node, Lookup))
 
 
 def lookup(input: Node, table: Any, on: Any, how: Any, said: tuple[Any, ...], kind: str, alias: str | None) -> Lookup:
-    """The lookup that a user asks for; `said` is how the table is asked, as `asking` takes it, `kind` that of the stream."""
+    """Return the lookup that a user asks for; `said` are the arguments of `asking`, `kind` is that of the stream."""
     found = table_of(table)
     if how not in HOWS:
         raise PlanError("BAD_LOOKUP", f"how of lookup cannot be {how!r}", hint=f"it is one of: {', '.join(HOWS)}", site=here())
@@ -194,7 +194,7 @@ def of_table(
     said: Asking,
     kind: str,
 ) -> Lookup:
-    """The lookup of a stream of that kind in a table."""
+    """Return the lookup of a stream of this kind in a table."""
     _found_by(table, [theirs for _, theirs in keys])
     made = Lookup(
         input,
@@ -216,14 +216,14 @@ def of_table(
 
 
 def _asked(table: Table, said: Asking) -> dict[str, Any]:
-    """The fields of a lookup that say how its table is asked."""
+    """Return the fields of a lookup for how its table is asked."""
     whole = checked(table.name, table.connected, said.over(table.asking)).over(_DEFAULT)
     most = table.connected.keys_at_once
     return asdict(whole) if most is None else {**asdict(whole), "batch": min(most, whole.batch or most)}
 
 
 def over_changes(lookup: Lookup) -> PlanError:
-    """The error for a row that could be taken away with another value than it was added with."""
+    """Return the error for a row that could be retracted with another value than it was inserted with."""
     return PlanError(
         "LOOKUP_CHANGES",
         f"from {label(lookup.input)} rows are also taken away, and {lookup.table} may by then answer otherwise than when they were added",
@@ -234,7 +234,7 @@ def over_changes(lookup: Lookup) -> PlanError:
 
 
 def _keys(input: Node, table: Table, on: Any, alias: str | None) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
-    """The keys of `on`, and the columns of the table that go by the name of the stream's."""
+    """Return the keys of `on`, and the columns of the table that the stream has under the same name."""
     refuse_pyspark(on)
     given_names = [on] if isinstance(on, str) else list(on) if isinstance(on, Iterable) else []
     are_texts = all(isinstance(name, str) for name in (on.values() if isinstance(on, Mapping) else given_names))
@@ -251,7 +251,7 @@ def _keys(input: Node, table: Table, on: Any, alias: str | None) -> tuple[tuple[
 
 
 def _found_by(table: Table, names: list[str]) -> None:
-    """Refuse columns by which the table cannot be asked."""
+    """Raise for columns by which the table cannot be asked."""
     if len(set(names)) < len(names):
         raise PlanError("BAD_LOOKUP", "two values of a row are looked up in one column", hint="name each column once", site=here())
     key = table.connected.key
@@ -262,7 +262,7 @@ def _found_by(table: Table, names: list[str]) -> None:
 
 
 def _of_table(table: Table, name: str) -> str:
-    """A column of the table as it spells it."""
+    """Return a column of the table as the table spells it."""
     names = table.connected.schema.names
     found = next((one for one in names if one.lower() == name.lower()), None)
     if found is None:
@@ -310,10 +310,34 @@ class LookupVerb(Handle):
         in_flight: int | None = None,
         retry: str | timedelta | None = None,
     ) -> Self:
-        """Each row with those of its key in a table outside, as they are when the row arrives: `orders.lookup(customers, on="customer")`.
+        """Adds to each row the columns of an external table, as they are when the row arrives.
 
-        `on` names columns of both, or texts over the row and columns of the table, `{"upper(name)": "id"}`; `how` is left or inner. An
-        answer is kept for `cache`, of `cache_keys` keys; others are sought `batch` at a time, `in_flight` at once, or as the table says.
+        Later changes of the table do not change the result. A key with several rows in the table gives one output row for each; a null in
+        the key matches nothing. The output `missed` has the rows without a match. Options of requests apply to tables that are asked by
+        key.
+
+        Args:
+            table: A table of `hr.lookup`.
+            on: Columns that both have, `"customer"`, or values of the row with the table's columns, `{"upper(customer)": "id"}`.
+            how: `"left"` gives nulls to a row without a match; `"inner"` drops it.
+            cache: How long an executor keeps an answer, a duration. Default: that of the table, else no answer is kept.
+            cache_keys: The greatest number of keys with a kept answer. Default: that of the table, else 100,000.
+            batch: The greatest number of keys in a request. Default: that of the table, else 200.
+            in_flight: The greatest number of concurrent requests on an executor. Default: that of the table, else 4.
+            retry: How long a failing request is repeated before the epoch fails, a duration. Default: that of the table, else 1 minute.
+
+        Raises:
+            PlanError: `BAD_INPUT` if `table` is no table of `hr.lookup`; `BAD_LOOKUP` if `how`, `on` or an option does not fit the table;
+                `UNKNOWN_COLUMN` if a column does not exist; `DUPLICATE_COLUMN` if the table has another column of one name;
+                `LOOKUP_CHANGES` if rows of the stream are retracted and the table may change.
+            SchemaError: `BAD_DURATION` if `cache` or `retry` is not a duration.
+
+        Examples:
+            >>> import headrace as hr
+            >>> orders = hr.read.memory([("a", 7), ("x", 1)], "customer string, amount int", name="orders")
+            >>> customers = hr.lookup.memory([("a", "SE")], "customer string, country string", name="customers")
+            >>> orders.lookup(customers, on="customer")        # ('a', 7), ('x', 1)  ->  ('a', 7, 'SE'), ('x', 1, None)
+            <Stream orders.lookup_customers: customer, amount, country>
         """
         said = (cache, cache_keys, batch, in_flight, retry)
         return self._then(lookup(self._node, table, on, how, said, kind_of(self._node), self._alias), self._alias)

@@ -1,4 +1,4 @@
-"""The mode in which a stream is written to a sink, and what to write where it cannot be."""
+"""The mode in which a stream is written to a sink, and the hints where it cannot be."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ MODES = ("append", "upsert", "changes")
 
 
 def written(connected: ports.Sink, kind: str, mode: str | None, keyed: bool) -> str | None:
-    """The mode in which a sink writes a stream of a kind, where a user asks for a mode or for none, with a key or without.
+    """Return the mode in which a sink writes a stream, or None if it cannot.
 
-    None: it does not write it.
+    `kind` is that of the stream, `mode` the one that the user asks for, if any, and `keyed` whether there is a key.
     """
     accepts, with_key = connected.traits.accepts, connected.traits.keyed
     mode = mode or connected.mode
@@ -25,7 +25,7 @@ def written(connected: ports.Sink, kind: str, mode: str | None, keyed: bool) -> 
         if not keyed or mode not in with_key:
             return None
         kind = "changes" if mode == "upsert" else kind
-    # Only who asks for its changes gets rows of another shape.
+    # Rows have another shape as changes, so that mode has to be asked for.
     if mode is not None and as_rows(connected, mode):
         return mode
     mode = mode or kind
@@ -33,13 +33,13 @@ def written(connected: ports.Sink, kind: str, mode: str | None, keyed: bool) -> 
 
 
 def as_rows(connected: ports.Sink, mode: str) -> bool:
-    """Whether a change is written as a row that says what it is, as to this sink rows can only be added."""
+    """Return whether changes are written as rows with the change in a column, since rows can only be inserted into this sink."""
     accepts = connected.traits.accepts
     return mode == "changes" and mode not in accepts and "append" in accepts
 
 
 def refused(input: Node, connected: ports.Sink, kind: str, mode: str | None) -> HeadraceError:
-    """The error of a stream that a sink does not write in this mode."""
+    """Return the error for a stream that a sink does not write in this mode."""
     keyed = bool(connected.key)
     hint = ", or ".join(_cures(input, connected, kind, mode, keyed)) or f"it takes: {', '.join(connected.traits.accepts)}"
     if kind == "changes" and mode == "append" and (not keyed or mode in connected.traits.keyed):
@@ -59,7 +59,7 @@ def refused(input: Node, connected: ports.Sink, kind: str, mode: str | None) -> 
 
 
 def _cures(input: Node, connected: ports.Sink, kind: str, mode: str | None, keyed: bool) -> list[str]:
-    """What to write instead: only what the sink has, and takes of such a stream."""
+    """Return what to write instead: only what the sink has and accepts for such a stream."""
     found = []
     if mode is not None and written(connected, kind, None, keyed):
         found.append("leave mode out")
@@ -80,7 +80,7 @@ def _takes_key(connected: ports.Sink) -> bool:
 
 
 def _key(input: Node) -> str:
-    """The option with the columns that are known to tell the rows of a stream apart, where some are."""
+    """Return the option with a known unique key of a stream, if there is one."""
     known = min(known_keys(input), key=len, default=frozenset())
     columns = [f'"{name}"' for name in input.columns if name.lower() in known]
     return f"key={columns[0]}" if len(columns) == 1 else f"key=[{', '.join(columns)}]" if columns else 'key="..."'

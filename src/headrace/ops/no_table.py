@@ -1,4 +1,4 @@
-"""What Python asks of a table or a list, and a stream cannot answer: its rows are there only when a job runs."""
+"""What Python does with a table or a list and cannot do with a stream, whose rows exist only when a job runs."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from headrace.words import Verbs
 
 
 class NoTable(Verbs):
-    """What has verbs, and no rows to index, count or loop over. `_called` is how its errors call the stream whose rows are meant."""
+    """An object with verbs, and without rows to index, count or loop over. `_called` is the name of the stream in its errors."""
 
     __slots__ = ()
     _called: ClassVar[str] = "stream"
 
-    if not TYPE_CHECKING:  # a checker of types is to find these uses itself
+    if not TYPE_CHECKING:  # type checkers find these uses themselves
 
         def __getitem__(self, wanted: Any) -> NoReturn:
             raise _no_table(f"it has no [{_shown(wanted)}]", _item_cure(wanted, self._called))
@@ -32,7 +32,7 @@ class NoTable(Verbs):
             raise _no_table("Python cannot look into it with `in`", f"the names of its columns are {self._called}.columns")
 
     def __bool__(self) -> bool:
-        # Python would ask for the length, and `stream or default` is written where there may be no stream.
+        # Python would ask for the length; `stream or default` has to work.
         return True
 
 
@@ -46,7 +46,7 @@ def _shown(wanted: Any) -> str:
 
 
 def _item_cure(wanted: Any, called: str) -> str:
-    """What to write instead of [...]: pandas and PySpark take columns by it, and Python rows."""
+    """Return what to write instead of [...]: pandas and PySpark select columns with it, Python rows."""
     if isinstance(wanted, str):
         return f'the column is hr.col("{wanted}"), or its name in a text of SQL; a stream of it alone is {called}.select("{wanted}")'
     if isinstance(wanted, list | tuple) and wanted and all(isinstance(name, str) for name in wanted):

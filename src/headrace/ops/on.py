@@ -1,4 +1,4 @@
-"""What `on=` of a join says: columns that both sides have, or a condition over both, taken apart."""
+"""The `on=` of a join, taken apart: columns that both sides have, or a condition over both."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from headrace.plan import Node
 from headrace.syntax import conjuncts, equal_sides, quote, references, unqualified
 
 Aliases = tuple[str | None, str | None]
-"""How a condition calls the left and the right stream."""
+"""The aliases of the left and the right stream in a condition."""
 
 Parts = tuple[list[tuple[str, str]], list[int], list[str]]
-"""The equalities of both sides, which of them hold of two nulls, and the other conditions."""
+"""The equalities between both sides, which of them hold for two nulls, and the other conditions."""
 
 
 def names_of(left: Node, right: Node, on: Any, verb: str) -> tuple[str, ...] | None:
-    """The columns of `on` where it names some, as the left side spells them; None where it is a condition."""
+    """Return the columns of `on` if it names some, as the left side spells them; None if it is a condition."""
     if isinstance(on, str) and on.strip().isidentifier():
         on = (on,)
     if isinstance(on, str) or not isinstance(on, Sequence):
@@ -33,7 +33,7 @@ def names_of(left: Node, right: Node, on: Any, verb: str) -> tuple[str, ...] | N
 
 
 def over_both(left: Node, right: Node, text: str, aliases: Aliases) -> str:
-    """A condition without the aliases of the streams, its columns checked."""
+    """Return a condition without the aliases of the streams, its columns checked."""
     for alias in aliases:
         expression = bare(of_text(text)._expression, alias)
         text = expression.text
@@ -56,13 +56,13 @@ def _unknown(left: Node, right: Node, path: tuple[str, ...]) -> PlanError:
 
 
 def shared(left: Node, right: Node) -> list[str]:
-    """The columns of the right side that have the name of one of the left side."""
+    """Return the columns of the right side that have the name of one of the left side."""
     taken = {name.lower() for name in left.columns}
     return [name for name in right.columns if name.lower() in taken]
 
 
 def set_apart(left: Node, right: Node, text: str, aliases: Aliases, verb: str) -> tuple[Node, str]:
-    """The right side with other names for the columns that both have, for a verb that does not give them, and the condition over them."""
+    """Return the right side and the condition with new names for columns that both sides have, for a verb that gives no right columns."""
     plain = over_both(left, right, text, aliases)
     both = shared(left, right)
     if not both:
@@ -86,7 +86,7 @@ def set_apart(left: Node, right: Node, text: str, aliases: Aliases, verb: str) -
 
 
 def free(wanted: str, taken: Sequence[str]) -> str:
-    """A name that no column has."""
+    """Return a name that no column has."""
     has = {name.lower() for name in taken}
     while wanted.lower() in has:
         wanted += "_"
@@ -94,7 +94,7 @@ def free(wanted: str, taken: Sequence[str]) -> str:
 
 
 def sides_of(left: Node, right: Node, text: str, aliases: Aliases) -> Parts:
-    """What a user's condition over both sides consists of."""
+    """Return the parts of a user's condition over both sides."""
     return apart(left, right, over_both(left, right, text, aliases))
 
 
@@ -114,7 +114,7 @@ def apart(left: Node, right: Node, condition: str | None) -> Parts:
 
 
 def _side(text: str, left: Node, right: Node) -> str:
-    """Which side's columns a text is over: left, right, or both or neither."""
+    """Return the side whose columns an expression is over: left, right, both or neither."""
     paths = references(text)
     used = {path[0].lower() for path in paths or ()}
     if not used:

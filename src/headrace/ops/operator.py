@@ -1,6 +1,6 @@
-"""Operators: what each says of itself beside what follows from its inputs, and the bases of those that go row by row.
+"""Operators: their facts beside those that follow from their inputs, and the bases of those that work row by row.
 
-An operator is one class in one file. What it shares with others it has from its bases; what it does not say cannot be declared.
+An operator is one class in one file. It inherits the facts that it shares with others; a class that lacks one cannot be declared.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
 
 
 class Operator(Rewritable):
-    """A node of a plan, with all that Python says of it."""
+    """A node of a plan with all its facts."""
 
     @property
     def unrepeatable(self) -> str | None:
-        """Why its rows may be others when an epoch is run again; None: they are the same, or texts that Spark knows say otherwise."""
+        """Why its rows may differ when an epoch is run again, apart from its expressions, which Spark checks; None: they do not."""
         return None
 
     @property
     @abstractmethod
     def compares_rows(self) -> bool:
-        """Whether it keeps rows, or what they gave, for others that take them away to be compared with."""
+        """Whether it keeps rows, or results of them, to compare them with later retractions."""
 
     @property
     def caveat(self) -> str | None:
@@ -51,139 +51,137 @@ class Operator(Rewritable):
 
     @property
     def expected(self) -> Mapping[str, str]:
-        """The names of what its rows are expected to meet, each with what becomes of those that do not."""
+        """The names of its expectations, each with what becomes of the rows that violate it."""
         return {}
 
     @property
     def sent_at_close(self) -> bool:
-        """Whether a user can say, and has said, that its result is sent once, when a window, a session or the time of a row closes."""
+        """Whether a user can choose, and has chosen, to get its result once, when a window, a session or the time of a row closes."""
         return False
 
     @property
     def awaited(self) -> str | None:
-        """Of windows whose results are sent when they close, the column that says which window a row is in."""
+        """For windows whose results are sent when they close, the column with the window of a row."""
         return None
 
     @property
     def knows_rows(self) -> bool:
-        """Whether it has to know of a row that is taken away whether it was there, by all its columns: where it forgets some."""
+        """Whether it must know if a retracted row was there, by all its columns: if it forgets some."""
         return self.forgets_after is not None and any(self.judged)
 
     @abstractmethod
     def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
-        """By the names of its inputs, the columns that it needs of them where `wanted` of its own are read; an input that is not named is
-        needed as it is.
-        """
+        """Return, by input, the columns that it needs if `wanted` of its own are read; an input that is not named is needed whole."""
 
     @property
     @abstractmethod
     def keeps(self) -> bool:
-        """Whether anything is left of an epoch, so that it makes a difference to have missed one."""
+        """Whether it has state after an epoch, so that a missed epoch makes a difference."""
 
     @abstractmethod
     def wait(self, columns: Mapping[Node, Columns]) -> Wait:
-        """What becomes, at it, of windows in front whose results are sent when they close."""
+        """Return where results of upstream windows wait that are sent when the windows close."""
 
-    # Facts that explain shows; None where there is nothing to say.
+    # Facts that explain shows, or None.
 
     @abstractmethod
     def row_fact(self, kind: str, group: Group | None) -> Fact | None:
-        """What kind of rows it gives, and when they are sent; `group` is how its groups close."""
+        """Return the kind of its rows, and when they are sent; `group` is how its groups close."""
 
     @abstractmethod
     def order_fact(self, watermarks: Callable[[Node], Mapping[str, Watermark]]) -> Fact | None:
-        """In which order it handles rows, and how long they wait; `watermarks` gives those of its query, by the names of the sources."""
+        """Return the order in which it handles rows, and how long they wait; `watermarks` gives those of its query, by source."""
 
     @abstractmethod
     def letter_fact(self, job: str) -> Fact | None:
-        """Where the rows are that it could not handle, and how to read them."""
+        """Return where the rows are that it could not handle, and how to read them."""
 
     @abstractmethod
     def table_fact(self) -> Fact | None:
-        """How it asks a table outside, and what of the answer depends on when a row arrives."""
+        """Return how it asks an outside table, and whether results depend on when a row arrives."""
 
     @abstractmethod
     def asked(self) -> Json | None:
-        """What Spark's check is asked about it; None where its schema is another's."""
+        """Return its part of the request to Spark's check; None if its schema is another node's."""
 
     @property
     def checked_as(self) -> str:
-        """The name under which the check knows the columns of its rows."""
+        """The name under which the check has the schema of its rows."""
         return str(self.name)
 
-    # Its outputs beside its rows: those that come as they are from an input, else dead letters, unless it says otherwise.
+    # Its outputs beside its rows: by default rows of an input as they came (`rows_of`), or dead letters.
 
     def rows_of(self, output: str) -> Node | None:
-        """The input whose rows an output has as they came; None where it has others."""
+        """Return the input whose rows an output has as they came; None if it has others."""
         return None
 
     def output_columns(self, output: str) -> tuple[str, ...]:
-        """The columns of an output."""
+        """Return the columns of an output."""
         source = self.rows_of(output)
         return DEAD_COLUMNS if source is None else source.columns
 
     def output_kind(self, output: str, kinds: Mapping[Node, str]) -> str:
-        """Whether rows are also taken away from an output."""
+        """Return the kind of an output."""
         source = self.rows_of(output)
-        # The dead letter of a row that is taken away is taken away as well.
+        # A retraction also retracts the dead letter of its row.
         return CHANGES if source is None else kinds[source]
 
     def output_time_after(self, output: str, times: Mapping[Node, str | None]) -> str | None:
-        """The column of an output's rows that is event time."""
+        """Return the column of an output's rows that is event time, or None."""
         return None
 
     def output_closing_after(self, output: str, columns: Mapping[Node, Columns]) -> Columns:
-        """The columns of an output's rows that close."""
+        """Return the columns of an output's rows that close."""
         return {}
 
     def output_checked_as(self, output: str) -> str | None:
-        """The name under which the check knows the columns of an output; None for dead letters, which have fixed ones."""
+        """Return the name under which the check has the schema of an output; None for dead letters, which have fixed columns."""
         source = self.rows_of(output)
         return None if source is None else operator(source).checked_as
 
     def unclosed(self, columns: Mapping[Node, Columns]) -> PlanError | None:
-        """The error for what it holds until something closes that never does."""
+        """Return the error for rows that it would hold until something closes that never does, or None."""
         return None
 
-    # What errors in its texts need to be in the user's words.
+    # For errors in its expressions, in the user's words.
 
     @property
     def texts_over(self) -> Node | None:
-        """The input whose columns its texts name; None where that is not one."""
+        """The input, or the first of several, whose columns its expressions name; else None."""
         return self.inputs[0] if self.inputs else None
 
     @property
     def texts_of_groups(self) -> bool:
-        """Whether each of its texts is an aggregate of the rows of a group."""
+        """Whether each of its expressions is an aggregate of the rows of a group."""
         return False
 
     @property
     def key_pairs(self) -> tuple[tuple[str, str], ...]:
-        """The texts by which rows of two inputs meet."""
+        """The expressions by which rows of two inputs match."""
         return ()
 
     @property
     def refuses_null_keys(self) -> bool:
-        """Whether a row whose key is null does not come to it, and is a dead letter of the node in front."""
+        """Whether a row with a null key does not reach it, and is a dead letter of the node upstream."""
         return False
 
     @property
     def program_class(self) -> str | None:
-        """The name of the class of a program."""
+        """The name of the class of a program, or None."""
         return None
 
     @property
     def made_columns(self) -> Mapping[str, str]:
-        """Columns that users do not name, each with the text that they wrote."""
+        """Columns that a verb named, each with the text that the user wrote."""
         return {}
 
     def as_written(self, text: str) -> str:
-        """A text about it, with what the user wrote in the place of names that stand for it."""
+        """Return a text about it, with the user's words in place of names that a verb made."""
         return text if self.texts_over is None else spelled(text, self.texts_over)
 
     @property
     def time_cure(self) -> str:
-        """What gives its rows event time, where they have none."""
+        """The hint how its rows get event time, if they have none."""
         return "late rows and dead letters have no event time"
 
     # How changes are read.
@@ -194,12 +192,12 @@ class Operator(Rewritable):
         return False
 
     def over_schema(self, schema: Struct, before: tuple[str, ...]) -> Node:
-        """It where the source whose changes it reads has other columns than those `before`."""
+        """Return it over the source whose changes it reads, with other columns than those `before`."""
         return self
 
     @property
     def each_version(self) -> Node:
-        """Where it gives the last row of each key, what gives all of them; else itself."""
+        """If it gives the last row of each key, the node that gives all of them; else itself."""
         return self
 
     @property
@@ -209,52 +207,52 @@ class Operator(Rewritable):
 
     @property
     def place(self) -> Place:
-        """Where failures in its steps are reported."""
+        """The place at which failures in its steps are reported."""
         return Place(node=str(self.name), site=self.line)
 
 
 def operator(node: Node) -> Operator:
-    """A node of a plan as an operator; all of them are."""
+    """Return a node as an operator, which every node is."""
     assert isinstance(node, Operator)
     return node
 
 
 def spelled(text: str, node: Node) -> str:
-    """A message about a node's columns, with what the user wrote in the place of those that a verb has named."""
+    """Return a message about a node's columns, with the user's words in place of columns that a verb named."""
     for name, written in operator(node).made_columns.items():
         text = re.sub(rf"\b{re.escape(name)}\b", written.replace("\\", "\\\\"), text)
     return text
 
 
 def stepwise(node: Node) -> Stepwise:
-    """A stateless node with one input as what it is."""
+    """Return a stateless node with one input as what it is."""
     assert isinstance(node, Stepwise)
     return node
 
 
 class Consumer(Operator):
-    """Routes end at it, and others begin behind it."""
+    """An operator at which routes end and others begin."""
 
     @abstractmethod
     def inlets(self, at: Checked, steady: bool = True) -> tuple[Inlet, ...]:
-        """How rows come to its inputs. `steady`: some sink counts on a replay being equal."""
+        """Return how rows come to its inputs. `steady`: some sink relies on equal replays."""
 
 
 class Connected(Operator):
-    """It stands for an object of a connector."""
+    """An operator with an object of a connector."""
 
     @abstractmethod
     def connect(self) -> ports.Source | ports.Lookup | ports.Sink:
-        """The connector's own object: the one the user made, or one made of what the plan stored."""
+        """Return the connector's object: the user's, or one restored from the plan."""
 
 
 def connected_of(nodes: Iterable[Node]) -> tuple[Connected, ...]:
-    """Those of some nodes that stand for objects of connectors."""
+    """Return the nodes that have objects of connectors."""
     return tuple(node for node in nodes if isinstance(node, Connected))
 
 
 class Ungrouped(Operator):
-    """Its rows are in no groups that end."""
+    """An operator whose rows are in no groups that end."""
 
     def group(self, columns: Mapping[Node, Columns]) -> Group | None:
         return None
@@ -276,7 +274,7 @@ class Ungrouped(Operator):
 
 
 class Memoryless(Ungrouped):
-    """It keeps nothing between epochs, and handles rows as they come."""
+    """An operator that keeps nothing between epochs, and handles rows as they come."""
 
     @property
     def keeps(self) -> bool:
@@ -304,13 +302,13 @@ class Memoryless(Ungrouped):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Unary(Operator):
-    """It has one input."""
+    """An operator with one input."""
 
     input: Node
 
 
 class RowWise(Unary, Memoryless):
-    """It takes each row by itself and keeps nothing: what comes of a row that is taken away is taken away, and times stay as they are."""
+    """A stateless operator over single rows: a retraction retracts what its row gave, and times stay as they are."""
 
     def kind_after(self, kinds: Mapping[Node, str]) -> str:
         return kinds[self.input]
@@ -323,13 +321,13 @@ class RowWise(Unary, Memoryless):
 
 
 class Stepwise(RowWise):
-    """It is steps on the way of a row, and no operator of Spark's."""
+    """An operator made of steps on the way of a row, without a Spark operator of its own."""
 
     role = Role.STATELESS
 
     @abstractmethod
     def steps(self) -> tuple[Step, ...]:
-        """What it does to a row."""
+        """Return what it does to a row."""
 
     def asked(self) -> Json | None:
         source = operator(self.input).checked_as
@@ -337,7 +335,7 @@ class Stepwise(RowWise):
 
 
 class Selective(Stepwise):
-    """It leaves rows out and the others as they are."""
+    """An operator that drops rows and leaves the others as they are."""
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -352,7 +350,7 @@ class Selective(Stepwise):
 
 
 class Repeating(Stepwise):
-    """It makes several rows of one, each with its columns."""
+    """An operator that makes several rows of one, each with the columns of that row."""
 
     holds_columns = True
 
@@ -361,5 +359,5 @@ class Repeating(Stepwise):
 
 
 def all_append(node: Node, kinds: Mapping[Node, str]) -> str:
-    """The kind of rows that are taken away only if rows of some input are."""
+    """Return the kind of rows that are retracted only if rows of some input are."""
     return APPEND if all(kinds[before] == APPEND for before in node.inputs) else CHANGES

@@ -1,4 +1,4 @@
-"""Another output of a source or operator: late rows, dead letters, rows that met nothing, side outputs."""
+"""Another output of a source or operator: late rows, dead letters, rows without a match, side outputs."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ from headrace.spelling import suggestion
 
 @node("output")
 class OutputOf(Unary, Memoryless):
-    """The rows of one output of a source or operator by its name.
+    """The rows of one output of a source or operator, by its name.
 
-    `dead_letter` has the rows that could not be read or computed: `node, reason, file, position, raw`; `late` those that came to an
-    operator after their group had closed, or took away what it had forgotten, of a join those of its left side, `late_right` those of the
-    other; `missed` those that a lookup found nothing for.
+    * `dead_letter`: the rows that could not be read or computed, with the columns `node, reason, file, position, raw`
+    * `late`: the rows that came after their group had closed, or retracted forgotten rows; for a join, those of its left side
+    * `late_right`: those of the right side of a join
+    * `missed`: the rows without a match in a lookup
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
@@ -47,7 +48,7 @@ class OutputOf(Unary, Memoryless):
 
     @property
     def late(self) -> Node | None:
-        """The input of an operator whose rows these are, late ones or such as met nothing; None where they are others."""
+        """The input of an operator whose rows these are: late ones, or rows without a match; None if they are others."""
         return operator(self.input).rows_of(self.output)
 
     @property
@@ -82,12 +83,12 @@ class OutputOf(Unary, Memoryless):
 
 
 def outputs_of(nodes: Iterable[Node]) -> tuple[OutputOf, ...]:
-    """Those of some nodes that are other outputs than the main one."""
+    """Return the other outputs among some nodes."""
     return tuple(node for node in nodes if isinstance(node, OutputOf))
 
 
 def output(input: Node, wanted: Any, late: tuple[str, ...]) -> OutputOf:
-    """`late` are the outputs that it has for rows behind their time."""
+    """Return the node of an output; `late` are the input's outputs for late rows."""
     outputs = (*input.outputs, *late)
     if not outputs:
         before = input

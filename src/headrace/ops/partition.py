@@ -1,4 +1,4 @@
-"""Window functions, and the first rows of each partition."""
+"""Window functions."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from headrace.plan import Fact, Node, node
 from headrace.syntax import windows
 
 Ordering = tuple[str, str, str]
-"""A text, `asc` or `desc`, and whether nulls come `first` or `last`."""
+"""An expression, `asc` or `desc`, and whether nulls come `first` or `last`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PartitionText(RelationText):
-    """The texts of the partition and its order, and the names and texts of the functions."""
+    """The expressions of the partition and its order, and the names and texts of the functions."""
 
     per: tuple[str, ...]
     order: tuple[Ordering, ...]
@@ -33,7 +33,7 @@ class PartitionText(RelationText):
 
 @node("partition")
 class Partition(Partitioned):
-    """Each row with the values of window functions over its partition. Ties of the order are settled by all columns, nulls first.
+    """Each row with the values of window functions over its partition. Ties of the order are broken by all columns, nulls first.
 
     `functions` are names and complete texts: `rank() OVER (PARTITION BY shop ORDER BY amount DESC)`.
 
@@ -95,7 +95,7 @@ def are_orderings(order: Sequence[Ordering]) -> bool:
 
 
 def windowed(input: Node, items: Sequence[tuple[str, str]]) -> tuple[Node, tuple[tuple[str, str], ...]]:
-    """The node that has the values of all window functions in some texts, and the texts with columns in their place."""
+    """Return the node with the values of all window functions in some expressions, and the expressions with columns in their place."""
     taken = {name.lower() for name in (*input.columns, *(name for name, _ in items))}
     of: dict[tuple[tuple[str, ...], tuple[Ordering, ...]], dict[str, str]] = {}
     texts = []
@@ -114,7 +114,7 @@ def windowed(input: Node, items: Sequence[tuple[str, str]]) -> tuple[Node, tuple
 
 
 def _free(taken: set[str]) -> str:
-    """A name for a column that no other has."""
+    """Return a name that no other column has."""
     number = 1
     while f"_window_{number}" in taken:
         number += 1

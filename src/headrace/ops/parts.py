@@ -1,4 +1,4 @@
-"""What the check and the kernel read of operators: what all of them share. What an operator has of its own stands in its file."""
+"""The parts of documents that operators share, as the check and the kernel read them. Parts of a single operator are in its file."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from headrace.program.traced import TracedCell, TracedHandler
 
 
 class RelationText(OneOf):
-    """What the check and the kernel read of one operator of queries: its texts, without types and routes."""
+    """The part of an operator of queries that the check and the kernel read: its texts, without types and routes."""
 
 
 class EndingText(OneOf):
-    """What ends the groups or the rows of an operator. `late` are its outputs for late rows, each with the side whose rows it takes."""
+    """The end of an operator's groups or rows. `late` are its outputs for late rows, each with the side whose rows it takes."""
 
     late: Mapping[str, Int]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClosesText(EndingText):
-    """Groups close at a time, which `closes` computes from the key; `emit` says when their result is sent: as it changes, early or once.
+    """Groups close at a time, which `closes` computes from the key; `emit` is when their result is sent: on changes, early or once.
 
-    `early_ms`: what has changed is sent at multiples of that until the time `ends`. `by` is the clock; left out it is the watermark.
+    With `early_ms`, changes are sent at multiples of that until the time `ends`. `by` is the clock; by default the watermark.
     """
 
     closes: str
@@ -37,7 +37,7 @@ class ClosesText(EndingText):
 
 @dataclass(frozen=True, kw_only=True)
 class ExpiresText(EndingText):
-    """Groups are forgotten when no row has come for so long."""
+    """Groups are forgotten after no row has arrived for this long."""
 
     expires_us: int
     late: Mapping[str, Int]
@@ -45,9 +45,9 @@ class ExpiresText(EndingText):
 
 @dataclass(frozen=True, kw_only=True)
 class IntervalText(Part):
-    """Which rows of a join are near enough to meet, and how long they are kept; where there are two numbers, the left side's comes first.
+    """The rows of a join that are near enough to match, and how long they are kept; of two numbers, the left side's comes first.
 
-    `times` are the columns with the times. A null says that there is no bound, or that a row is kept for ever.
+    `times` are the columns with the times. Null means no bound, or no end of retention.
     """
 
     times: tuple[str, str]
@@ -59,7 +59,7 @@ class IntervalText(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class NearText(EndingText):
-    """The rows of a join end one by one, when they can meet no other; `emit` says when a row is sent that meets none."""
+    """The rows of a join end one by one, when they can have no more matches; `emit` is when a row without a match is sent."""
 
     interval: IntervalText
     late: Mapping[str, Int]
@@ -68,7 +68,7 @@ class NearText(EndingText):
 
 @dataclass(frozen=True, kw_only=True)
 class TimingText(Part):
-    """The clock of an operator that judges rows by itself, how late they may be, and whether any may."""
+    """The clock of an operator that detects late rows itself, the lateness it allows, and whether rows can be late at all."""
 
     clock: str
     lateness_ms: int | None = None
@@ -77,7 +77,7 @@ class TimingText(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class AskedSteps(Part):
-    """Steps that are checked, over the columns of a node."""
+    """Steps to check, over the columns of a node."""
 
     id: str
     site: str | None
@@ -87,7 +87,7 @@ class AskedSteps(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class AskedRelation(Part):
-    """An operator of queries that is checked, over the columns of its inputs; `relation` is its name."""
+    """An operator of queries to check, over the columns of its inputs; `relation` is its name."""
 
     id: str
     site: str | None
@@ -98,7 +98,7 @@ class AskedRelation(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class AskedLookup(Part):
-    """A lookup that is checked: both texts of each key, the columns of the table, and those that it gives, by their names in the result."""
+    """A lookup to check: both texts of each key, the columns of the table, and its output columns, by their names in the result."""
 
     id: str
     site: str | None
@@ -111,7 +111,7 @@ class AskedLookup(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class AskedInput(Part):
-    """An input of a program that is checked: the rows of a node, by a key."""
+    """An input of a program to check: the rows of a node, by a key."""
 
     name: str
     side: Int
@@ -122,7 +122,7 @@ class AskedInput(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class AskedOutput(Part):
-    """An output of a program that is checked; `time` is the column that is event time in it."""
+    """An output of a program to check; `time` is its event-time column."""
 
     name: str
     time: str | None
@@ -130,7 +130,7 @@ class AskedOutput(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class AskedProgram(Part):
-    """A program that is checked."""
+    """A program to check."""
 
     name: str
     site: str | None
@@ -145,10 +145,10 @@ class AskedProgram(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class RouteText(Part):
-    """Where rows go: to one `side` of the operator, lookup or sink `to`, by its `delivery`; `steps` are done on the way.
+    """The route of rows to one `side` of the operator, lookup or sink `to`, by its `delivery`; `steps` are applied on the way.
 
-    Only routes to operators and lookups say how many `shards` there are, the schema of their key and whether equal rows may become one;
-    `rank` orders the routes of one inlet that takes rows as they come.
+    Only routes to operators and lookups have the number of `shards`, the schema of the key, and whether equal rows may be merged;
+    `rank` orders the routes of an inlet that takes rows in the order of arrival.
     """
 
     to: Int
@@ -167,7 +167,7 @@ class RouteText(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class OutputText(Part):
-    """An output of an operator or a lookup; `time` is the column that is event time behind it."""
+    """An output of an operator or a lookup; `time` is the event-time column downstream of it."""
 
     name: str
     schema: Columns
@@ -177,7 +177,7 @@ class OutputText(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class InputText(Part):
-    """An input of an operator. `broadcast`: its rows are for all keys. `judged`: they may be late."""
+    """An input of an operator. With `broadcast`, its rows are for all keys; with `judged`, they may be late."""
 
     name: str
     side: Int
@@ -194,7 +194,7 @@ class OperatorText(OneOf):
 
 @dataclass(frozen=True, kw_only=True)
 class RelationalText(OperatorText):
-    """An operator of queries: what it says of itself, what ends its groups, and its time. `append`: rows are only ever added to it."""
+    """An operator of queries: its relation, the end of its groups, and its time. With `append`, its input has no retractions."""
 
     op: Int
     name: str
@@ -211,7 +211,7 @@ class RelationalText(OperatorText):
 
 @dataclass(frozen=True, kw_only=True)
 class KeptCellText(Part):
-    """A cell as it is stored: `type` is that of its values, or the columns that are added to an aggregate, `key` that of a map's keys."""
+    """A cell as it is stored: `type` is the type of its values, or an aggregate's input columns, `key` that of a map's keys."""
 
     id: Int
     name: str
@@ -232,7 +232,7 @@ class CellText(KeptCellText):
 
 @dataclass(frozen=True, kw_only=True)
 class OldLayoutText(Part):
-    """How the cells lay in an earlier version."""
+    """The layout of the cells in an earlier version."""
 
     number: Int
     cells: tuple[KeptCellText, ...]
@@ -248,7 +248,7 @@ class LayoutText(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class ProgramText(OperatorText):
-    """A state program: `order` in which it takes rows, the `clock` of its timers, and what its handlers do."""
+    """A state program: the `order` of its input, the `clock` of its timers, and its handlers."""
 
     kind_name = "program"
 
@@ -269,9 +269,9 @@ class ProgramText(OperatorText):
 
 @dataclass(frozen=True, kw_only=True)
 class Frame:
-    """What a query document says of every operator with state; the operator itself says the rest.
+    """What a query document has of every stateful operator; the operator adds the rest.
 
-    `ending` is what ends its groups, None where they never do; `cells` and `layout` are those of its author.
+    `ending` is what ends its groups, None if they never do; `cells` and `layout` are those of its author.
     """
 
     op: int

@@ -20,7 +20,7 @@ from headrace.program import Traced, trace
 
 @dataclass(frozen=True)
 class Keys:
-    """The columns that a stream is keyed by, with their texts over its columns; none for one whose rows go to all keys."""
+    """The columns that a stream is keyed by, with their expressions over its columns; none for a stream whose rows go to all keys."""
 
     node: Node
     items: tuple[tuple[str, str], ...]
@@ -32,7 +32,7 @@ class Keys:
 
 
 class Broadcasted:
-    """What `hr.broadcast` gives: an input of a program for all keys."""
+    """The result of `hr.broadcast`: an input of a program for all keys."""
 
     __slots__ = ("_keys",)
 
@@ -57,7 +57,7 @@ def key_by(node: Node, columns: tuple[Any, ...], alias: str | None = None) -> Ke
 def process(
     main: Keys, program: Any, *, order: str | None, time: str | None, inputs: Mapping[str, Any], times: Mapping[Node, str | None]
 ) -> Program:
-    """The node of a program; `times` gives the event time of each input's stream."""
+    """Return the node of a program; `times` has the event time of each input's stream."""
     named: dict[str, Keys] = {MAIN_INPUT: main}
     for name in sorted(inputs):
         named[name] = _input(name, inputs[name], main)
@@ -100,7 +100,7 @@ def process(
 
 
 def processed(keys: Keys, program: Any, order: str | None, time: str | None, inputs: Mapping[str, Any]) -> Program:
-    """The node of a program that a user wrote behind keys; it handles rows that are only added."""
+    """Return the node of a program over keyed streams; raises unless their rows are only inserted."""
     streams = [keys.node, *(one._keys.node for one in inputs.values() if isinstance(getattr(one, "_keys", None), Keys))]
     for stream in streams:
         if kind_of(stream) != APPEND:
@@ -111,7 +111,7 @@ def processed(keys: Keys, program: Any, order: str | None, time: str | None, inp
 
 
 def title(program: Any) -> str:
-    """What a program is called."""
+    """Return the name of a program."""
     return str(program.__name__ if isinstance(program, type) else type(program).__name__)
 
 
@@ -162,12 +162,12 @@ def _order(order: str | None, traced: Traced, timeless: list[Node], title: str) 
 
 
 def _timed(traced: Traced) -> str:
-    """What of a program goes by a clock."""
+    """Return the words for a program's parts that depend on a clock."""
     return "timers of" if any(cell.kind == "timer" for cell in traced.cells) else "cells that expire in"
 
 
 def _cure(node: Node) -> str:
-    """How a stream gets event time."""
+    """Return the hint how a stream gets event time."""
     before = node
     while before.role in (Role.STATELESS, Role.LOOKUP) and before.inputs:
         before = before.inputs[0]

@@ -1,4 +1,4 @@
-"""A state program over one keyed stream or several."""
+"""A state program over one or several keyed streams."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ MAIN_INPUT = "event"
 
 @node("program")
 class Program(Stateful, Ungrouped):
-    """A traced program with its inputs: the main one is called `event`, the others follow in order of name.
+    """A traced program with its inputs: the main one is called `event`, the others follow in the order of their names.
 
     `order` is "time" or "arrival", `clock` the clock of its timers ("event", "processing" or "none"), `time` the emitted column that is
-    event time downstream. `keys` has, for each input, the key columns with their texts. The rows of the inputs in `broadcast` go to all
-    keys.
+    event time downstream. `keys` has, for each input, the key columns with their expressions. The rows of the inputs in `broadcast` go to
+    all keys.
 
     >>> import headrace as hr
     >>> class Count(hr.Program):
@@ -80,7 +80,7 @@ class Program(Stateful, Ungrouped):
         return (MAIN, *declared, *late, DEAD_LETTER)
 
     def output_columns(self, output: str) -> tuple[str, ...]:
-        """The columns of an output."""
+        """Return the columns of an output."""
         if output == DEAD_LETTER:
             return DEAD_COLUMNS
         if output in (declared.name for declared in self.traced.outputs):
@@ -88,13 +88,13 @@ class Program(Stateful, Ungrouped):
         return self.stream(MAIN_INPUT if output == LATE else output.removeprefix(f"{LATE}_")).columns
 
     def output_time(self, output: str) -> str | None:
-        """The event time of an output: the column named by `time` where the program emits it; late rows and dead letters have none."""
+        """Return the event time of an output: the column named by `time` if the program emits it; late rows and dead letters have none."""
         if self.time is None or output not in (declared.name for declared in self.traced.outputs):
             return None
         return next((name for name in self.traced.columns(output) if name.lower() == str(self.time).lower()), None)
 
     def stream(self, name: str) -> Node:
-        """The input of a name."""
+        """Return the input with this name."""
         return self.streams[self.names.index(name)]
 
     def describe(self) -> str:
@@ -124,14 +124,14 @@ class Program(Stateful, Ungrouped):
 
     def output_closing_after(self, output: str, columns: Mapping[Node, Columns]) -> Columns:
         time = self.output_time(output)
-        # A program that takes rows as they come takes the oldest ones, too.
+        # In arrival order, a program handles late rows too, so its own may be late.
         return {} if time is None else {time.lower(): Closes(SELF, straight=self.order == "arrival")}
 
     def output_checked_as(self, output: str) -> str | None:
         return str(self.name) if output == MAIN else f"{self.name}#{output}"
 
     def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
-        # Programs read what they like.
+        # A program may read any column.
         return {}
 
     def goes_by(self, group: Group | None) -> Clock:
@@ -208,7 +208,7 @@ class Program(Stateful, Ungrouped):
             elif self.clock == EVENT:
                 how = "as they come, its timers at the end of an epoch; its results depend on how rows arrive"
             return Fact({"order": "arrival", "delay_ms": 0}, how)
-        # One watermark serves the whole query: the one that is furthest behind.
+        # The whole query has one watermark: the one that is furthest behind.
         marks = watermarks(self)
         delay = max((mark.delay_ms for mark in marks.values()), default=0)
         silent = ", ".join(name for name, mark in marks.items() if mark.idle_ms is None)
@@ -217,7 +217,7 @@ class Program(Stateful, Ungrouped):
         return Fact({"order": "time", "delay_ms": delay}, text)
 
     def letter_fact(self, job: str) -> Fact | None:
-        # A row without a key or event time never comes to it, and is its sender's.
+        # A row without a key or event time does not reach it, and is a dead letter of the node upstream.
         nodes = (one for stream in self.streams for one in nearest(stream, (Role.SOURCE, Role.LOOKUP, Role.STATEFUL)))
         senders = tuple(dict.fromkeys(str(one.name) for one in nodes))
         keyless = ", ".join(f'{name}.output("dead_letter")' for name in senders)
@@ -235,7 +235,7 @@ class Program(Stateful, Ungrouped):
 
     @property
     def handlers(self) -> tuple[TracedHandler, ...]:
-        """Its handlers as the kernel names them: one for late rows by the output where such rows go without it, not by its input."""
+        """Its handlers as the kernel names them: one for late rows by the output that gets them without it, not by its input."""
         return tuple(replace(one, on=_late(one.on)) if one.kind == "late" else one for one in self.traced.handlers)
 
     def asked(self) -> Json | None:
@@ -258,7 +258,7 @@ class Program(Stateful, Ungrouped):
 
     @property
     def key_names(self) -> tuple[str | None, ...]:
-        return ()  # they are the author's
+        return ()  # its author named them
 
     @property
     def outlives_edits(self) -> bool:
@@ -299,7 +299,7 @@ class Program(Stateful, Ungrouped):
         return True
 
     def inlets(self, at: Checked, steady: bool = True) -> tuple[Inlet, ...]:
-        # Rows that are handled as they come are sorted all the same where a sink counts on a replay being equal.
+        # In arrival order, rows are sorted only if a sink relies on equal replays.
         order = "time" if self.order == "time" else "columns" if steady else None
         return tuple(
             Inlet(
@@ -310,7 +310,7 @@ class Program(Stateful, Ungrouped):
                 "shared" if name in self.broadcast else "key",
                 key,
                 at.key_schema(self),
-                # an operator without event time takes rows that have none
+                # without a clock of event time, rows need none
                 event_time(stream) if self.clock == EVENT else None,
                 order,
             )

@@ -1,4 +1,4 @@
-"""Verbs that compute a row's columns anew: select, with_columns, drop, rename."""
+"""Verbs that compute a row's columns: select, with_columns, drop, rename."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from headrace.syntax import plain_name, quote
 
 @node("project")
 class Project(Stepwise):
-    """All columns of the output with their texts over the input's columns, in order. `by` is the verb that the user wrote.
+    """All columns of the output with their expressions over the input's columns, in order. `by` is the verb that the user wrote.
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
@@ -67,7 +67,7 @@ class Project(Stepwise):
     def made_columns(self) -> Mapping[str, str]:
         if self.by in ("select", "with_columns", "rename", "drop"):
             return {}
-        # A verb of two streams moves columns of one name out of the way.
+        # A verb of two streams renames columns that both have.
         pairs = ((name, plain_name(text)) for name, text in self.items)
         return {name: had for name, had in pairs if had is not None and name.rstrip("_") == f"{had}_right"}
 
@@ -103,14 +103,14 @@ class Project(Stepwise):
         if time is None:
             return None
         copies = [name for name, text in self.items if (plain_name(text) or "").lower() == time.lower()]
-        # Where a copy was made, the one that kept the name is meant.
+        # Of several copies, the one that kept the name counts.
         return next((name for name in copies if name.lower() == time.lower()), copies[0] if copies else None)
 
     def closing_after(self, columns: Mapping[Node, Columns]) -> Columns:
         return named(self.items, columns[self.input])
 
     def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
-        # Also what nobody reads is computed, as it may fail.
+        # Columns that are not read are computed, too, as they may fail.
         return {"input": read(self.input, (text for _, text in self.items))}
 
 
@@ -151,7 +151,7 @@ def _made(input: Node, items: tuple[tuple[str, str], ...], verb: str) -> Project
 
 
 def in_order(input: Node, items: tuple[tuple[str, str], ...], site: Site | None) -> Node:
-    """These columns and no others; the input itself if they are its columns."""
+    """Return a node with these columns and no others; the input itself if they are its columns."""
     same = tuple((name, quote(name)) for name in input.columns)
     return input if items == same else Project(input, "select", items, site=site)
 
@@ -166,20 +166,81 @@ class ProjectVerbs(Handle):
 
     @verb("select")
     def select(self, *columns: Column | str, **named: Column | str) -> Self:
-        """These columns and no others: `charges.select("card", cents="amount * 100")`; `"*"` stands for all."""
+        """Keeps the given columns and no others.
+
+        Args:
+            *columns: Names, SQL texts with a name such as `"amount * 100 AS cents"`, or columns; `"*"` stands for all columns. Window
+                functions are allowed.
+            **named: Columns by their new name: `cents="amount * 100"`.
+
+        Raises:
+            PlanError: `NO_COLUMNS` without a column; `UNNAMED_COLUMN` if an expression has no name; `DUPLICATE_COLUMN` if two columns have
+                one name; `UNKNOWN_COLUMN` if a column does not exist; `BAD_COLUMN` if an argument is neither a column nor a text.
+
+        Examples:
+            >>> import headrace as hr
+            >>> charges = hr.read.memory([("a", 9)], "card string, amount int", name="charges")
+            >>> charges.select("card", cents=hr.col("amount") * 100)           # ('a', 9)  ->  ('a', 900)
+            <Stream charges.select: card, cents>
+        """
         return self._then(select(self._node, columns, named, self._alias))
 
     @verb("with_columns")
     def with_columns(self, *columns: Column | str, **named: Column | str) -> Self:
-        """More columns, or others in the place of those of the same name: `charges.with_columns(large="amount > 500")`."""
+        """Adds columns, or replaces columns of the same name.
+
+        All expressions see the columns as they were before.
+
+        Args:
+            *columns: SQL texts with a name such as `"amount * 100 AS cents"`, or columns. Window functions are allowed.
+            **named: Columns by their name: `large="amount > 500"`.
+
+        Raises:
+            PlanError: `UNNAMED_COLUMN` if an expression has no name; `DUPLICATE_COLUMN` if two new columns have one name; `UNKNOWN_COLUMN`
+                if a column does not exist; `BAD_COLUMN` if an argument is neither a column nor a text, such as the number `3` instead of
+                `hr.lit(3)`.
+
+        Examples:
+            >>> import headrace as hr
+            >>> sales = hr.read.memory([("a", 5), ("a", 7)], "shop string, amount int", name="sales")
+            >>> sales.with_columns(cents="amount * 100", place=hr.f.rank().over(per="shop", by="amount desc"))
+            <Stream partition(sales).with_columns: shop, amount, cents, place>
+        """
         return self._then(with_columns(self._node, columns, named, self._alias), self._alias)
 
     @verb("drop")
     def drop(self, *names: str) -> Self:
-        """Without these columns: `charges.drop("country")`."""
+        """Removes columns.
+
+        Args:
+            *names: The names of the columns.
+
+        Raises:
+            PlanError: `UNKNOWN_COLUMN` if a column does not exist; `NO_COLUMNS` if none is left.
+
+        Examples:
+            >>> import headrace as hr
+            >>> charges = hr.read.memory([("a", 9)], "card string, amount int", name="charges")
+            >>> charges.drop("amount")
+            <Stream charges.drop: card>
+        """
         return self._then(drop(self._node, names), self._alias)
 
     @verb("rename")
     def rename(self, names: Mapping[str, str]) -> Self:
-        """Other names for columns: `charges.rename({"amt": "amount"})`."""
+        """Renames columns. A renamed column of event time stays event time.
+
+        Args:
+            names: The new name of each column by its old one.
+
+        Raises:
+            PlanError: `UNKNOWN_COLUMN` if a column does not exist; `DUPLICATE_COLUMN` if a new name is taken; `BAD_COLUMN` if `names` is
+                not a mapping of names.
+
+        Examples:
+            >>> import headrace as hr
+            >>> charges = hr.read.memory([("a", 9)], "card string, amt int", name="charges")
+            >>> charges.rename({"amt": "amount"})
+            <Stream charges.rename: card, amount>
+        """
         return self._then(rename(self._node, names), self._alias)

@@ -17,11 +17,16 @@ from headrace.ports.registry import names_with, unnamed
 
 
 class Read:
-    """The sources: `hr.read.<connector>(..., name=None)`; `dir(hr.read)` lists them.
+    """The sources, by connector: `hr.read.<connector>(…)` returns a stream. `dir(hr.read)` lists the connectors.
 
-    >>> import headrace as hr
-    >>> hr.read.memory([("a", 1)], "card string, amount int", name="charges")
-    <Stream charges: card, amount>
+    `name` names the source in plans, metrics and checkpoints. By default the name comes from the path, table or topic. Without a `schema`,
+    a connector that needs one starts the session and looks at the data. A source of changes takes `change_column`, `change_format`, `key`
+    and `trusted` besides: see its connector.
+
+    Examples:
+        >>> import headrace as hr
+        >>> hr.read.memory([("a", 1)], "card string, amount int", name="charges")
+        <Stream charges: card, amount>
     """
 
     __slots__ = ()
@@ -63,7 +68,7 @@ class Read:
                 error.site = error.site or site
                 raise
             if feeding.format == "debezium":
-                # from here on as if they had been given: what else is in envelopes is nobody's
+                # From here on as if the user had given these columns; other fields of envelopes are not read.
                 connected = made(feeding.rows(found))
                 found = connected.schema or found
             return Stream(feeding.stream(source(connected, found.ddl, name, inferred=True)))

@@ -7,7 +7,7 @@ from headrace.ops.stream import Stream
 from headrace.ports import Secret
 
 class Read:
-    """The sources: `hr.read.<connector>(..., name=None)`; `dir(hr.read)` lists them."""
+    """The sources, by connector: `hr.read.<connector>(…)` returns a stream. `dir(hr.read)` lists the connectors."""
 
     def delta(
         self,
@@ -20,7 +20,7 @@ class Read:
         storage_options: Mapping[str, Any] | None = None,
         name: str | None = None,
     ) -> Stream:
-        """The rows of a Delta table, and with `follow=True` those of later versions."""
+        """Reads the rows of a Delta table, and with `follow=True` those of later versions."""
 
     def files(
         self,
@@ -40,7 +40,7 @@ class Read:
         trusted: bool | None = None,
         name: str | None = None,
     ) -> Stream:
-        """Rows of files: a path is a file, folder or pattern, `format` "json" (one object per line), "csv", "parquet", "orc" or "avro"."""
+        """Reads the rows of JSON, CSV, Parquet, ORC or Avro files."""
 
     def iceberg(
         self,
@@ -53,7 +53,7 @@ class Read:
         files_per_epoch: int | None = None,
         name: str | None = None,
     ) -> Stream:
-        """The rows of an Iceberg table, and with `follow=True` those of later snapshots."""
+        """Reads the rows of an Iceberg table, and with `follow=True` those of later snapshots."""
 
     def jdbc(
         self,
@@ -74,7 +74,7 @@ class Read:
         trusted: bool | None = None,
         name: str | None = None,
     ) -> Stream:
-        """Rows of a table of PostgreSQL, MariaDB or SQLite, or of a query that begins with SELECT or WITH."""
+        """Reads a table or query of PostgreSQL, MariaDB or SQLite, and with `follow=True` rows that are added later."""
 
     def kafka(
         self,
@@ -103,7 +103,7 @@ class Read:
         trusted: bool | None = None,
         name: str | None = None,
     ) -> Stream:
-        """Records of one topic, of several, or of those that match a `pattern`; topics and partitions may be added while the job runs."""
+        """Reads the records of one Kafka topic, of several, or of all that match a pattern."""
 
     def memory(
         self,
@@ -116,7 +116,7 @@ class Read:
         trusted: bool | None = None,
         name: str | None = None,
     ) -> Stream:
-        """Rows given as tuples or dicts. Timestamps without a zone, and timestamps given as text, are in the job's time zone."""
+        """Reads rows of this Python process, given as tuples or dicts."""
 
     def rate(
         self,
@@ -124,7 +124,7 @@ class Read:
         *,
         name: str | None = None,
     ) -> Stream:
-        """Rows generated at a fixed rate, without end: `timestamp` and `value`, which counts from 0."""
+        """Generates rows at a fixed rate by the clock, without end, to try things out."""
 
     def values(
         self,
@@ -133,7 +133,7 @@ class Read:
         *,
         name: str | None = None,
     ) -> Stream:
-        """Constant rows: columns as pairs of name and type, and the rows' values as texts of Spark SQL."""
+        """Reads constant rows that are part of the plan."""
 
     # A connector of another package.
     def __getattr__(self, connector: str) -> Callable[..., Stream]: ...

@@ -1,4 +1,4 @@
-"""The bases of operators with state: what they keep, by which time they go, and how the kernel reads those of queries."""
+"""The bases of stateful operators: what they keep, their clocks, and how the kernel reads those of queries."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ if TYPE_CHECKING:
 RIGHT, LEFT = 0, 1
 """The sides of two inputs, as the kernel numbers them."""
 
-# Which sides keep rows that meet none.
+# The sides whose rows are kept without a match.
 _KEPT = {"left": (LEFT,), "anti": (LEFT,), "existence": (LEFT,), "full": (LEFT, RIGHT)}
 
 
 class Stateful(Consumer):
-    """It keeps something between epochs, in a level of the kernel."""
+    """An operator that keeps state between epochs, in a level of the kernel."""
 
     role = Role.STATEFUL
 
@@ -66,56 +66,54 @@ class Stateful(Consumer):
     @property
     @abstractmethod
     def key_names(self) -> tuple[str | None, ...]:
-        """What the columns of its key are called for people, where a checkpoint calls them `key_1` and so on."""
+        """The names of its key columns for people; a checkpoint calls them `key_1` and so on."""
 
-    # Below: how it stands in query documents and checkpoints. `ending` is what ends its groups, None where they never do.
+    # Its parts of query documents and checkpoints. `ending` is what ends its groups, None if they never do.
 
     @property
     @abstractmethod
     def outlives_edits(self) -> bool:
-        """Whether it finds its state by its name when what it says or reads is another; else only while that is the same."""
+        """Whether it finds its state by name after its definition or inputs have changed; else only while they stay the same."""
 
     @property
     @abstractmethod
     def order_kept(self) -> str:
-        """The order in which it takes rows, as a checkpoint has it."""
+        """The order in which it takes rows, as a checkpoint stores it."""
 
     @abstractmethod
     def clock_kept(self, ending: EndingText | None) -> str:
-        """The time by which its state ends, as a checkpoint has it."""
+        """Return the clock by which its state ends, as a checkpoint stores it."""
 
     @abstractmethod
     def late_inputs(self, at: Checked) -> Mapping[str, bool]:
-        """By the name of an input, whether it may have late rows, where the operator judges each by itself; refuses inputs of which that
-        cannot be said.
-        """
+        """Return, by input, whether it may have late rows, if the operator detects them itself; raises if that depends on the row."""
 
     @abstractmethod
     def text(self, frame: Frame, at: Checked | None) -> ProgramText | RelationalText:
-        """It in a query document, its outputs without their routes; without `at`, as a checkpoint knows it: what tells its state."""
+        """Return its part of a query document, with outputs but no routes; without `at`, the part by which a checkpoint knows its state."""
 
     @abstractmethod
     def kept(self, basis: Basis) -> Fact:
-        """What it keeps, while nothing ends its groups, and whether that grows without limit."""
+        """Return what it keeps while nothing ends its groups, and whether that grows without bound."""
 
     @abstractmethod
     def goes_by(self, group: Group | None) -> Clock:
-        """The time that it goes by; `group` is how its groups close."""
+        """Return its clock; `group` is how its groups close."""
 
 
 def stateful(node: Node) -> Stateful:
-    """An operator with state as what it is."""
+    """Return a stateful operator as what it is."""
     assert isinstance(node, Stateful)
     return node
 
 
 def stateful_of(nodes: Iterable[Node]) -> tuple[Stateful, ...]:
-    """The operators with state among some nodes."""
+    """Return the stateful operators among some nodes."""
     return tuple(node for node in nodes if isinstance(node, Stateful))
 
 
 class Relational(Stateful):
-    """An operator of queries: after each epoch its rows are what Spark's batch engine would say of its input so far."""
+    """A query operator: after each epoch its rows are the result of Spark's batch engine over its input so far."""
 
     by_content: ClassVar[bool] = True
     holds_columns = True
@@ -133,7 +131,7 @@ class Relational(Stateful):
         return ()
 
     def time_after(self, times: Mapping[Node, str | None]) -> str | None:
-        # What a query gives is right at the end of each epoch, whatever the times in its rows.
+        # A query's result is correct at the end of each epoch, whatever the times in its rows.
         return None
 
     def rows_of(self, output: str) -> Node | None:
@@ -141,11 +139,11 @@ class Relational(Stateful):
 
     @abstractmethod
     def relation(self) -> RelationText:
-        """What the check and the kernel read of it; an operator returns a class of its own, which its Scala reads."""
+        """Return what the check and the kernel read of it, as a class of its own that its Scala reads."""
 
     @property
     def relation_inputs(self) -> tuple[Node, ...]:
-        """The inputs whose columns its texts are over."""
+        """The inputs whose columns its expressions name."""
         return self.inputs
 
     def asked(self) -> Json | None:
@@ -165,7 +163,7 @@ class Relational(Stateful):
         return None
 
     def sent(self, changes: bool, group: Group | None) -> str:
-        """In words, whether rows are also taken away, and when they are sent if that is not at once."""
+        """Return in words whether rows are also retracted, and when they are sent if not at once."""
         if changes:
             return f"are added and taken away{_early(group) if group is not None and group.early_ms else ''}"
         return f"are only added{', once, when their group closes' if group is not None and group.final else ''}"
@@ -184,7 +182,7 @@ class Relational(Stateful):
         return ending.by if isinstance(ending, ClosesText) and ending.by is not None else EVENT
 
     def late_rows(self, ending: EndingText | None) -> dict[str, Node]:
-        """The outputs for its late rows, each with the input that they come from."""
+        """Return the outputs for its late rows, each with the input that they come from."""
         late = {} if ending is None else ending.late
         return {name: stream for name, stream in zip((LATE, LATE_RIGHT), self.inputs, strict=False) if name in late}
 
@@ -192,7 +190,7 @@ class Relational(Stateful):
         return {}
 
     def timing(self) -> TimingText | None:
-        """What else the kernel reads of its time."""
+        """Return what else the kernel reads about its time, or None."""
         return None
 
     def text(self, frame: Frame, at: Checked | None) -> RelationalText:
@@ -214,7 +212,7 @@ class Relational(Stateful):
 
 
 class WholeRows(Relational, Unary, Ungrouped):
-    """It compares whole rows and gives some of them as they are: the row is the key."""
+    """An operator that compares whole rows and gives some of them as they are: the row is the key."""
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -225,12 +223,12 @@ class WholeRows(Relational, Unary, Ungrouped):
         return ()
 
     def inlets(self, at: Checked, steady: bool = True) -> tuple[Inlet, ...]:
-        # Of equal rows it makes no difference which comes first.
+        # The order of equal rows makes no difference.
         return (inlet(self.input, at, delivery="row", key_schema=at.schema(self.input).ddl, order=None),)
 
 
 class NetRows(WholeRows):
-    """It gives the net of the rows that come, by no other text than the row."""
+    """An operator that gives the net of the rows that come, with no other expression than the row."""
 
     net = True
 
@@ -244,7 +242,7 @@ class NetRows(WholeRows):
         return columns[self.input]
 
     def wait(self, columns: Mapping[Node, Columns]) -> Wait:
-        # The net of whole rows has their windows.
+        # Net rows keep the columns of their windows.
         return Wait.BEHIND
 
     def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
@@ -255,12 +253,12 @@ class NetRows(WholeRows):
 
 
 class Grouped(Relational, Unary):
-    """Its rows are in groups of equal texts over its input; a group ends when one of them closes, or when no row has come for long."""
+    """An operator over groups of equal expressions; a group ends when one of them closes, or after a time without rows."""
 
     @property
     @abstractmethod
     def group_columns(self) -> Sequence[tuple[str, str]]:
-        """What its rows are grouped by, as names of its own columns, empty where there is none, and texts over its input."""
+        """What its rows are grouped by: names of its own columns, empty if there is none, and expressions over its input."""
 
     @property
     def grouped_by(self) -> tuple[str, ...]:
@@ -281,21 +279,21 @@ class Grouped(Relational, Unary):
         return judged_by_ends(self)
 
     def closing_after(self, columns: Mapping[Node, Columns]) -> Columns:
-        # Of the other columns a value may still be taken away when its own time has passed.
+        # A value of another column may still be retracted after its own time has passed.
         return result(named(self.group_columns, columns[self.input]))
 
     def goes_by(self, group: Group | None) -> Clock:
         return clock_of_groups(self, group)
 
     def place_of_filter(self, named: frozenset[str]) -> str | None:
-        # Columns that are equal in all rows of a group, and come in under the same name.
+        # Columns that are equal in all rows of a group, and have the same name in the input.
         alike = {name.lower() for name, text in self.group_columns if (plain_name(text) or "").lower() == name.lower()}
         return "input" if named <= alike else None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Partitioned(Grouped):
-    """Rows of its input with their columns, by their places in the order of each partition."""
+    """An operator that gives rows of its input by their places in the order of each partition."""
 
     per: tuple[str, ...]
 
@@ -304,7 +302,7 @@ class Partitioned(Grouped):
         return [(plain_name(text) or "", text) for text in self.per]
 
     def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
-        # Ties are settled by all columns.
+        # Ties are broken by all columns.
         return {}
 
     def inlets(self, at: Checked, steady: bool = True) -> tuple[Inlet, ...]:
@@ -313,7 +311,7 @@ class Partitioned(Grouped):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TwoSided(Relational):
-    """Rows of two inputs meet by equal keys, a text over each side."""
+    """An operator that matches rows of two inputs by equal keys, an expression over each side."""
 
     left: Node
     right: Node
@@ -344,7 +342,7 @@ class TwoSided(Relational):
     def met(
         self, side: int, stream: Node, at: Checked, null_safe: Sequence[int] = ()
     ) -> tuple[list[tuple[str, str]], str, tuple[Step, ...]]:
-        """The key of a side with its schema, and the step that leaves out rows which can meet none and are not kept."""
+        """Return the key of a side with its schema, and the step that drops rows which can match nothing and are not kept."""
         texts = [pair[0 if side == LEFT else 1] for pair in self.keys]
         plain = [i for i in range(len(texts)) if i not in null_safe]
         none = " OR ".join(f"({texts[i]}) IS NULL" for i in plain)
@@ -364,13 +362,13 @@ def _early(group: Group) -> str:
 
 
 def _spread(stream: Node, side: int, at: Checked) -> str:
-    """Rows with a null in their key meet nobody, and each goes to one of many groups of its side: they would make one group huge."""
-    # Spark hashes no maps, and nothing that may have some inside.
+    """Return the SQL that spreads a side's rows with a null key over 64 groups: they match nothing, and one group could be huge."""
+    # Spark does not hash maps, or types that may contain one.
     hashed = [field for field in at.schema(stream).fields if not any(word in str(field.type) for word in ("map<", "variant", "struct<"))]
     columns = ", ".join(quote(field.name) for field in hashed)
     return f"CAST({64 * side} + pmod(xxhash64({columns or '1'}), 64) AS int)"
 
 
 def partition_of(per: tuple[str, ...]) -> str:
-    """A partition in words."""
+    """Return a partition in words."""
     return f"partition of {', '.join(per)}" if per else "partition (there is one)"

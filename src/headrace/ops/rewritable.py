@@ -1,6 +1,6 @@
-"""What rules that make plans cheaper look for in an operator.
+"""What rewrite rules look for in an operator.
 
-Here alone an operator may be silent: a rule leaves it as it is then, and the answer is the same.
+Only here an operator may leave facts out: a rule then leaves it unchanged, and the result is the same.
 """
 
 from __future__ import annotations
@@ -14,43 +14,43 @@ from headrace.plan import Node
 
 
 class Rewritable(Contract):
-    """An operator as the rules see it."""
+    """An operator as the rewrite rules see it."""
 
-    # Whether it keeps its rows or repeats their columns, so that those which nobody reads are left out in front of it.
+    # Whether it keeps its rows or repeats their columns, so that columns which are not read are left out of its input.
     holds_columns: ClassVar[bool] = False
 
-    # Whether no epoch both adds a row and takes it away again in what it gives.
+    # Whether no epoch of its output both inserts and retracts the same row.
     net: ClassVar[bool] = False
 
     def place_of_filter(self, named: frozenset[str]) -> str | None:
-        """The input at which a condition over these columns of its rows, in lower case, says the same; None: it has to stay behind it."""
+        """Return the input at which a condition over these columns (lower case) gives the same result; None if it stays downstream."""
         return None
 
     @property
     def copies(self) -> Copies | None:
-        """Where it gives copies of its rows and has no state: of which columns. A condition over those says the same in front of it."""
+        """The columns that it copies, if it has no state and copies rows. A condition over them gives the same result in front of it."""
         return None
 
     @property
     def ranking(self) -> Ranking | None:
-        """Where it numbers rows: by which functions, in which order."""
+        """How it numbers rows, if it does: the functions and the order."""
         return None
 
     @property
     def first_rows(self) -> bool:
-        """Whether it gives nothing but the first rows of partitions."""
+        """Whether it gives only the first rows of partitions."""
         return False
 
     @property
     def keeps_apart(self) -> bool:
-        """Whether each row gives one at the most, and rows that differ give others."""
+        """Whether each row gives at most one, and different rows give different ones."""
         return False
 
     @property
     def needless_over_net(self) -> bool:
-        """Whether it gives its input as it is, where no epoch both adds a row of that and takes it away again."""
+        """Whether it gives its input as it is, if no epoch of the input both inserts and retracts the same row."""
         return False
 
     def with_table(self, array: Callable[[Node], str | None]) -> Node | None:
-        """It without state, where an input is a table of few rows, of which `array` gives the text of an array."""
+        """Return it without state if an input is a small table, for which `array` returns the SQL text of an array; else None."""
         return None

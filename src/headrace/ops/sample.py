@@ -15,7 +15,7 @@ _BITS = 53
 
 
 def sample(input: Node, fraction: Any, seed: Any) -> Filter:
-    """The rows whose hash is in the lowest `fraction` of all hashes."""
+    """Return the rows whose hash is in the lowest `fraction` of all hashes."""
     if isinstance(fraction, bool) or not isinstance(fraction, int | float) or not 0 <= fraction <= 1:
         hint = "a number from 0 to 1: .sample(0.1) keeps about one row in ten"
         raise PlanError("BAD_INPUT", f"sample: fraction cannot be {fraction!r}", hint=hint, site=here())
@@ -32,17 +32,24 @@ class SampleVerb(Handle):
 
     @verb("sample")
     def sample(self, fraction: float, seed: int = 0) -> Self:
-        """About this part of the rows: `charges.sample(0.1)`.
+        """Keeps about a fraction of the rows, chosen by a hash of all columns and the seed.
 
-        A hash of all columns and the seed decides. Equal rows are kept or left out together, and so is a row that is taken away later. The
-        same seed gives the same rows in every run; a larger fraction adds rows to those of a smaller one. Columns of maps have no hash:
-        `drop` leaves them out.
+        Equal rows are kept or left out together, and so are their retractions. A seed gives the same rows in every run. A larger fraction
+        adds rows to those of a smaller one. Maps have no hash (`WRONG_TYPE`): `drop` such columns first.
 
-        >>> import headrace as hr
-        >>> charges = hr.read.memory([("a", 1), ("b", 900)], "card string, amount int", name="charges")
-        >>> # epoch 1: +(a, 1) +(b, 900)   ->   +(b, 900)
-        >>> # epoch 2: -(a, 1) -(b, 900)   ->   -(b, 900)
-        >>> charges.sample(0.5, seed=7)
-        <Stream charges.sample: card, amount>
+        Args:
+            fraction: The fraction of the rows to keep, from 0 to 1.
+            seed: A whole number of 64 bits. Another seed chooses other rows.
+
+        Raises:
+            PlanError: `BAD_INPUT` if `fraction` or `seed` is out of range.
+
+        Examples:
+            >>> import headrace as hr
+            >>> charges = hr.read.memory([("a", 1), ("b", 900)], "card string, amount int", name="charges")
+            >>> # epoch 1: +(a, 1) +(b, 900)   ->   +(b, 900)
+            >>> # epoch 2: -(a, 1) -(b, 900)   ->   -(b, 900)
+            >>> charges.sample(0.5, seed=7)
+            <Stream charges.sample: card, amount>
         """
         return self._then(sample(self._node, fraction, seed), self._alias)

@@ -1,4 +1,4 @@
-"""Sessions: rows that come close together in time, and end when none has come for a while."""
+"""Sessions: spans of rows that are close together in time."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from headrace.syntax import plain_name, quote
 
 @dataclass(frozen=True)
 class SessionWindow(Windowing):
-    """Sessions over a column of time, made by `hr.sessions`; the gap in microseconds."""
+    """Sessions over a column of time, made by `hr.sessions`; the gap is in microseconds."""
 
     time: Any
     gap_us: int
@@ -50,9 +50,9 @@ class SessionWindow(Windowing):
 
 @dataclass(frozen=True, kw_only=True)
 class SessionsText(RelationText):
-    """What sessions are of, the times of a row's span, the names of the columns that are added, and when rows are sent.
+    """The key of sessions, the times of a row's span, the names of the added columns, and when rows are sent.
 
-    The end of a span is `gap_us` after its begin, or the time `until`; the other one is null.
+    A span ends `gap_us` after its begin, or at the time `until`; the other one is null.
     """
 
     per: tuple[str, ...]
@@ -65,14 +65,14 @@ class SessionsText(RelationText):
 
 @node("sessions")
 class Sessions(Relational, Unary, Ungrouped):
-    """Each row with its session: the session's start, end and time behind the other columns.
+    """Each row with its session: the session's start, end and time after the other columns.
 
-    Law: each row has a span, `gap_us` long from its time on, or until the time `until`. Spans of equal `per` that overlap or touch are one
-    session, from the first start to the last end. Its time is the last millisecond before the end. A row without a time is a dead letter;
-    one whose span has no length is in no session.
+    Law: each row has a span that starts at its time and is `gap_us` long, or ends at the time `until`. Spans of equal `per` that overlap or
+    touch are one session, from the first start to the last end. Its time is the last millisecond before the end. A row without a time is a
+    dead letter; one whose span has no length is dropped.
 
-    `emit`: a row is sent at once, and anew when the bounds of its session have changed, or once, when its session closes; that is
-    `lateness_ms` after its end.
+    `emit`: a row is sent at once, and again when the bounds of its session have changed, or once, when its session closes, `lateness_ms`
+    after its end.
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([], "card string, ts timestamp", name="charges").watermark("ts", "5 minutes")
@@ -110,7 +110,7 @@ class Sessions(Relational, Unary, Ungrouped):
         return tuple(plain_name(text) for text in self.per)
 
     def kind_after(self, kinds: Mapping[Node, str]) -> str:
-        # Of a session that has closed nothing is taken back.
+        # Rows of a closed session are never retracted.
         return APPEND if self.emit == CLOSE else CHANGES
 
     def keys_after(self, keys: Mapping[Node, Keys]) -> Keys:
@@ -118,7 +118,7 @@ class Sessions(Relational, Unary, Ungrouped):
 
     @property
     def ended(self) -> Closes | None:
-        """How sessions close, by their end, and whether their rows come straight from a source; None: they never do."""
+        """How sessions close, by their end, and whether their rows come directly from a source; None: they never do."""
         return self._ended(closing([self.input])[self.input])
 
     def _ended(self, before: Columns) -> Closes | None:
@@ -130,7 +130,7 @@ class Sessions(Relational, Unary, Ungrouped):
         return Closes(SELF, max(own, self.lateness_ms), self.emit, time.straight)
 
     def closing_after(self, columns: Mapping[Node, Columns]) -> Columns:
-        # Its rows are sent long after their own time, and with a start that may be older still.
+        # Rows are sent long after their own time, and their session's start may be older still.
         end = self._ended(columns[self.input])
         if end is None:
             return {}
@@ -177,7 +177,7 @@ class Sessions(Relational, Unary, Ungrouped):
         return SessionsText(per=self.per, time=self.time, gap_us=self.gap_us, until=self.until, names=self.names, emit=self.emit)
 
     def inlets(self, at: Checked, steady: bool = True) -> tuple[Inlet, ...]:
-        """Rows with the span of each as the first columns, so that they come in the order of time, then of all columns."""
+        """Return the inlet, with the span of a row as the first columns: rows come in the order of time, then of all columns."""
         start, end = self._unused("_start"), self._unused("_end")
         until = self.until or f"timestampadd(MICROSECOND, {self.gap_us}L, {self.time})"
         columns = ((column, quote(column)) for column in self.input.columns)
@@ -192,7 +192,7 @@ class Sessions(Relational, Unary, Ungrouped):
         return (replace(rows, schema=f"{start} {time}, {end} {time}, {rows.schema}"),)
 
     def _unused(self, name: str) -> str:
-        """A name that no column has."""
+        """Return a name that no column has."""
         while name in (column.lower() for column in self.input.columns):
             name += "_"
         return name
@@ -215,15 +215,43 @@ class Sessions(Relational, Unary, Ungrouped):
         return TimingText(clock=EVENT, lateness_ms=end.lateness_ms, judged=end.straight)
 
 
-_UNSAID: Any = object()
+class _Required:
+    """The default of `per`, which has to be given; `()` is a value."""
+
+    def __repr__(self) -> str:
+        return "<required>"
 
 
-def sessions(time: Any, gap: str | timedelta, *, per: Column | str | Iterable[Column | str] = _UNSAID) -> SessionWindow:
-    """Sessions that end after a gap without rows: `charges.window(hr.sessions("ts", "10 minutes", per="card"))`.
+_REQUIRED: Any = _Required()
 
-    `per` is the column or columns whose rows have sessions of their own; `per=()` is one session at a time of the whole stream.
+
+def sessions(time: Any, gap: str | timedelta, *, per: Column | str | Iterable[Column | str] = _REQUIRED) -> SessionWindow:
+    """Makes windows of sessions: rows that are close together in time. A session ends when no row has come for the gap.
+
+    Each row spans the gap from its time on; spans that overlap or touch are one session, as in Spark's `session_window`.
+
+    Args:
+        time: The time of a row: a name, SQL text or column of type timestamp.
+        gap: The gap, a duration such as `"10 minutes"`, at least 1 millisecond.
+        per: The columns that have sessions of their own. `per=()` makes sessions of the whole stream. Required.
+
+    Returns:
+        Windows for `Stream.window`.
+
+    Raises:
+        PlanError: `BAD_KEY` without `per`; `BAD_COLUMN` if `per` has something else than columns.
+        SchemaError: `BAD_DURATION` if `gap` is not a duration, or zero.
+
+    Examples:
+        >>> import headrace as hr
+        >>> times = [("a", "2026-01-01 12:00:00"), ("a", "2026-01-01 12:08:00"), ("a", "2026-01-01 13:00:00")]
+        >>> charges = hr.read.memory(times, "card string, ts timestamp", name="charges")
+        >>> in_sessions = charges.window(hr.sessions("ts", "10 minutes", per="card")).group_by("card", "window_start", "window_end")
+        >>> spans = in_sessions.agg(n="count(*)").select("n", until="date_format(window_end, 'H:mm')")
+        >>> sorted(hr.collect(spans).rows())
+        [(1, '13:10'), (2, '12:18')]
     """
-    if per is _UNSAID:
+    if per is _REQUIRED:
         hint = f'name them, hr.sessions({time!r}, {gap!r}, per="card"), or give the whole stream one session at a time: per=()'
         raise PlanError("BAD_KEY", "sessions of what is not said: which columns have sessions of their own", hint=hint, site=here())
     return SessionWindow(time, micros(gap, "the gap"), tuple(listed(per, "per")))
@@ -233,7 +261,7 @@ KINDS["sessions"] = (sessions, ("gap", "per"), ())
 
 
 def not_early() -> PlanError:
-    """The error for sessions that are to be sent before they close, and then anew."""
+    """Return the error for sessions that should be sent early."""
     hint = 'send each change, emit="changes", or once, emit="close"'
     return PlanError("BAD_INPUT", "rows of sessions are not sent early", hint=hint, site=here())
 

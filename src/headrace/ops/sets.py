@@ -21,21 +21,21 @@ _LEFT, _RIGHT, _COPY = "_left", "_right", "_copy"
 
 
 def intersect(left: Node, right: Node, all: bool) -> Node:
-    """The rows that both have; with `all` each as often as the one that has it less often."""
+    """The rows that both have; with `all` each as often as the stream that has it less often."""
     if flag("intersect", "all", all):
         return _repeated(left, right, "intersect", "{left} > 0 AND {right} > 0", "least({left}, {right})")
     return distinct(_meeting(left, right, "semi", "intersect"))
 
 
 def subtract(left: Node, right: Node, all: bool) -> Node:
-    """The rows of the first that the second has not; with `all` each as many times more often as the first has it."""
+    """The rows of the first that the second does not have; with `all` by subtracting their counts."""
     if flag("subtract", "all", all):
         return _repeated(left, right, "subtract", "{left} > {right}", "{left} - {right}")
     return distinct(_meeting(left, right, "anti", "subtract"))
 
 
 def _meeting(left: Node, right: Node, how: str, verb: str) -> Join:
-    union([left, right])  # refuses other columns
+    union([left, right])  # raises if the columns differ
     theirs = {name.lower(): name for name in right.columns}
     moved = Project(right, verb, tuple((f"{name}_right", quote(theirs[name.lower()])) for name in left.columns), site=here())
     keys = tuple((quote(name), quote(f"{name}_right")) for name in left.columns)
@@ -43,7 +43,7 @@ def _meeting(left: Node, right: Node, how: str, verb: str) -> Join:
 
 
 def _repeated(left: Node, right: Node, verb: str, condition: str, times: str) -> Node:
-    """Each row so often, by how often either side has it; `{left}` and `{right}` in the texts."""
+    """Each row as often as `times` says; the counts of both sides are `{left}` and `{right}` in the texts."""
     one, other, copy = (free(name, left.columns) for name in (_LEFT, _RIGHT, _COPY))
     counts = {"left": one, "right": other}
     both = union([_counted(left, verb, {one: 1, other: 0}), _counted(right, verb, {one: 0, other: 1})])
@@ -64,10 +64,43 @@ class SetVerbs(Handle):
 
     @verb("intersect")
     def intersect(self, other: Self, *, all: bool = False) -> Self:
-        """The rows that both streams have, each once; with `all` as often as both have it."""
+        """Keeps the rows that both streams have. Columns are matched by name; nulls are equal, as in SQL's `INTERSECT`.
+
+        Args:
+            other: A stream with the same columns.
+            all: Keeps a row as often as the stream that has it less often. Default: once.
+
+        Raises:
+            PlanError: `UNION_COLUMNS` if the columns differ; `BAD_INPUT` if `other` is no stream.
+            ConnectorError: `BAD_OPTION` if `all` is not a boolean.
+
+        Examples:
+            >>> import headrace as hr
+            >>> first = hr.read.memory([("a",), ("b",), ("b",)], "card string", name="first")
+            >>> second = hr.read.memory([("b",), ("b",), ("c",)], "card string", name="second")
+            >>> hr.collect(first.intersect(second, all=True)).rows()           # with all=False once
+            [('b',), ('b',)]
+        """
         return self._then(intersect(self._node, other_stream(other, "intersect", "first.intersect(second)")._node, all))
 
     @verb("subtract")
     def subtract(self, other: Self, *, all: bool = False) -> Self:
-        """The rows that the other stream has not, each once; with `all` as many times more often as this one has it."""
+        """Keeps the rows that the other stream does not have. Columns are matched by name; nulls are equal, as in SQL's `EXCEPT`.
+
+        Args:
+            other: A stream with the same columns.
+            all: Subtracts counts: a row that this stream has three times and the other once is kept twice. Default: a row that the other
+                stream does not have is kept once.
+
+        Raises:
+            PlanError: `UNION_COLUMNS` if the columns differ; `BAD_INPUT` if `other` is no stream.
+            ConnectorError: `BAD_OPTION` if `all` is not a boolean.
+
+        Examples:
+            >>> import headrace as hr
+            >>> first = hr.read.memory([("a",), ("b",), ("b",)], "card string", name="first")
+            >>> second = hr.read.memory([("b",), ("c",)], "card string", name="second")
+            >>> sorted(hr.collect(first.subtract(second, all=True)).rows())    # with all=False only a
+            [('a',), ('b',)]
+        """
         return self._then(subtract(self._node, other_stream(other, "subtract", "first.subtract(second)")._node, all))

@@ -1,4 +1,4 @@
-"""What `hr.read.*`, `hr.lookup.*` and `.write.*` take: the parameters of a connector's class and those that all of its kind have."""
+"""The parameters of `hr.read.*`, `hr.lookup.*` and `.write.*`: those of a connector's class and those that all of its kind have."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _keyword(name: str, annotation: str, default: Any = None) -> Parameter:
 
 NAME = _keyword("name", "str | None")
 
-# What a source of rows that others have changed takes beside its connector's own options.
+# The options of a source of changes, beside those of its connector.
 CHANGES = (
     _keyword("change_column", "str | None"),
     _keyword("change_format", "str | None"),
@@ -26,7 +26,7 @@ CHANGES = (
     _keyword("trusted", "bool | None"),
 )
 
-# What a sink takes that can put aside a row which its place refuses.
+# The option of a sink that can put aside rows which its target refuses.
 REFUSED = (_keyword("on_refused", "str", "dead_letter"),)
 
 # By the kind of a connector's class.
@@ -42,7 +42,7 @@ SHARED: dict[str, tuple[Parameter, ...]] = {
 
 
 def shared(cls: type[Any], kind: str) -> tuple[Parameter, ...]:
-    """What a verb takes beside the options of the connector's class."""
+    """Return the parameters of a verb beside those of the connector's class."""
     return (
         *(CHANGES if getattr(cls, "feeds", False) else ()),
         *SHARED[kind],
@@ -51,12 +51,12 @@ def shared(cls: type[Any], kind: str) -> tuple[Parameter, ...]:
 
 
 def names(cls: type[Any], kind: str) -> tuple[str, ...]:
-    """The names of what a verb takes beside the options of the connector's class."""
+    """Return the names of the parameters of a verb beside those of the connector's class."""
     return tuple(one.name for one in shared(cls, kind))
 
 
 def parameters(cls: type[Any], kind: str) -> tuple[Parameter, ...]:
-    """All that a verb takes, annotated as the connector's source has it."""
+    """Return all parameters of a verb, annotated as in the connector's source."""
     more = shared(cls, kind)
     own = [one for one in inspect.signature(cls).parameters.values() if one.name not in {one.name for one in more}]
     rest = [one for one in own if one.kind is Parameter.VAR_KEYWORD]
@@ -64,7 +64,7 @@ def parameters(cls: type[Any], kind: str) -> tuple[Parameter, ...]:
 
 
 def described(verb: Callable[..., Any], connector: str, cls: type[Any], kind: str, returns: type[Any]) -> None:
-    """Gives a verb the name, documentation and signature that `help` and notebooks show."""
+    """Give a verb the name, documentation and signature that `help` and notebooks show."""
     known = {"Sequence": Sequence, "timedelta": timedelta, **vars(sys.modules[cls.__module__])}
     found = [one.replace(annotation=_evaluated(one.annotation, known)) for one in parameters(cls, kind)]
     verb.__name__ = verb.__qualname__ = connector
@@ -75,7 +75,7 @@ def described(verb: Callable[..., Any], connector: str, cls: type[Any], kind: st
 
 
 def _evaluated(annotation: Any, names: dict[str, Any]) -> Any:
-    """The type that a text stands for; the text itself where that is imported for type checkers only."""
+    """Return the type that an annotation means; the text itself if the type is imported for type checkers only."""
     if not isinstance(annotation, str):
         return annotation
     try:

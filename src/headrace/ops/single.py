@@ -1,4 +1,4 @@
-"""Subqueries that stand for one value: each row with the one row that it meets."""
+"""Subqueries used as a value: each row with the one row that it matches."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MANY_ROWS = "raise_error('SCALAR_SUBQUERY_TOO_MANY_ROWS: a subquery used as a v
 
 
 def single(left: Node, right: Node, keys: tuple[tuple[str, str], ...], safe: tuple[int, ...], site: Site | None) -> Project:
-    """Each left row with the one right row that it meets, or nulls; a left row that meets several fails."""
+    """Return each left row with the one right row that it matches, or nulls; a left row with several matches fails."""
     row, several, *named = (free(name, left.columns) for name in ("_row", "_several", *(f"_key_{i}" for i in range(1, len(keys) + 1))))
     fields = ", ".join(f"'{i}', {quote(name)}" for i, name in enumerate(right.columns))
     one = f"CASE WHEN count(*) = 1 THEN first(named_struct({fields})) END"

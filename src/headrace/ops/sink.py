@@ -1,4 +1,4 @@
-"""Where rows go."""
+"""Sinks: where rows go."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _REFUSED = "on_refused"
 
 @node("sink")
 class Sink(Connected, Unary, Memoryless):
-    """A connector with its options, fed by a stream.
+    """The end of a stream: a connector with its options.
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
@@ -96,12 +96,12 @@ class Sink(Connected, Unary, Memoryless):
 
 
 def sinks_of(nodes: Iterable[Node]) -> tuple[Sink, ...]:
-    """The sinks among some nodes."""
+    """Return the sinks among some nodes."""
     return tuple(node for node in nodes if isinstance(node, Sink))
 
 
 def restored_sink(connector: str, options: Mapping[str, Any]) -> ports.Sink:
-    """The connector's object for the options that a plan stored."""
+    """Return the connector's object for options that a plan stored."""
     verb = f"write.{connector}"
     made = restored(ports.sink_class(connector), verb, {name: value for name, value in options.items() if name != _REFUSED})
     if _REFUSED in options:
@@ -110,7 +110,7 @@ def restored_sink(connector: str, options: Mapping[str, Any]) -> ports.Sink:
 
 
 def refuse(connected: ports.Sink, what: str) -> None:
-    """Say what becomes of rows that a sink cannot write."""
+    """Set what becomes of rows that a sink cannot write."""
     verb = f"write.{connected.connector}"
     if connected.on_refused is None:
         raise wrong(f"{verb} has no option `{_REFUSED}`", "it takes all rows as they are")
@@ -118,7 +118,7 @@ def refuse(connected: ports.Sink, what: str) -> None:
 
 
 def options_of(connected: ports.Sink) -> dict[str, Any]:
-    """What a plan stores of a connector's object."""
+    """Return what a plan stores of a connector's object."""
     said = {_REFUSED: connected.on_refused} if connected.on_refused == "fail" else {}
     return {**connected.options(), **said}
 
@@ -131,7 +131,7 @@ def sink(input: Node, connected: ports.Sink, mode: str | None, name: str | None)
     if way is None:
         error = refused(input, connected, kind, mode)
         if kind == "changes" and error.code == "SINK_KIND":
-            # Where a window that is to be sent once never closes, that is why rows would be taken away.
+            # If a window with `emit="close"` never closes, that is the reason for the retractions.
             require_closing([input])
         raise error
     if connected.key and (way == "upsert" or kind == "changes"):

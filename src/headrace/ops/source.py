@@ -1,4 +1,4 @@
-"""Where rows come from, and the watermark that tells how late they may be."""
+"""Sources: where rows come from, and their watermarks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from headrace.schema import milliseconds, parse_schema, shown
 
 @dataclass(frozen=True)
 class Watermark:
-    """How late rows may be: rows older than the newest time by more than the delay count as late."""
+    """How late rows may be: rows older than the newest time by more than the delay are late."""
 
     column: str
     delay_ms: int
@@ -47,7 +47,7 @@ class Watermark:
 
 @node("source")
 class Source(Connected, Memoryless):
-    """A connector with its options and the schema of its rows; `inferred` if that was found by looking.
+    """A connector with its options and the schema of its rows; `inferred` if the schema was found by reading.
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([("a", "2026-01-01 00:00:00")], "card string, ts timestamp", name="charges")
@@ -125,18 +125,18 @@ class Source(Connected, Memoryless):
 
 
 def sources_of(nodes: Iterable[Node]) -> tuple[Source, ...]:
-    """The sources among some nodes."""
+    """Return the sources among some nodes."""
     return tuple(node for node in nodes if isinstance(node, Source))
 
 
 def source(connected: ports.Source, schema: str, name: str | None, *, inferred: bool = False) -> Source:
-    """The node of a connector's source."""
+    """Return the node of a connector's source."""
     made = name if name is not None else clean(connected.default_name)
     return Source(connected.connector, connected.options(), schema, inferred, None, connected, name=valid_name(made), site=here())
 
 
 def watermark(node: Node, column: str, delay: str | timedelta, idle: str | timedelta | None = None) -> Source:
-    """The source with a watermark."""
+    """Return the source with a watermark."""
     if not isinstance(node, Source):
         raise PlanError(
             "WATERMARK_PLACE",
@@ -161,10 +161,10 @@ def watermark(node: Node, column: str, delay: str | timedelta, idle: str | timed
 
 
 def clean(name: str) -> str:
-    """A name made of a path or topic, with only what names may have."""
+    """Return a valid name made of a path or topic."""
     return plain(name) or "source"
 
 
 def plain(name: str) -> str:
-    """What is left of a text when it has only what names may have."""
+    """Return a text with only the characters that names may have."""
     return re.sub(r"[^\w.-]+", "_", name).strip("_.-")

@@ -20,7 +20,7 @@ from headrace.ops.feeding import WatermarkVerb
 from headrace.ops.filter import FilterVerb
 from headrace.ops.handle import verb
 from headrace.ops.heavy_hitters import HeavyHittersVerb
-from headrace.ops.join import JoinVerb
+from headrace.ops.joins import JoinVerb
 from headrace.ops.letters import OutputVerb
 from headrace.ops.lookup import LookupVerb
 from headrace.ops.no_table import NoTable
@@ -64,12 +64,28 @@ class Stream(
     WatermarkVerb,
     WindowVerb,
 ):
-    """Rows that keep coming. Immutable: each verb gives another stream.
+    """A description of rows that arrive over time.
 
-    >>> import headrace as hr
-    >>> charges = hr.read.memory([("a", 900)], "card string, amount int", name="charges")
-    >>> charges.filter("amount > 500").select("card", cents=hr.col("amount") * 100)
-    <Stream charges.filter.select: card, cents>
+    A stream is immutable: each verb returns a new stream and runs nothing. `hr.collect`, `hr.show` and `hr.job` run it. Verbs take columns
+    as names, SQL texts or `Column` objects, and compare names without case. They check names at once. Spark checks syntax, functions and
+    types in `schema`, `explain` and `hr.job` (`BAD_SYNTAX`, `UNKNOWN_FUNCTION`, `WRONG_TYPE`).
+
+    A stream has no rows to index, count or loop over: Python's `[…]`, `len` and `for` raise `NOT_A_TABLE`.
+
+    Examples:
+        >>> import headrace as hr
+        >>> charges = hr.read.memory([("a", 900), ("b", 20)], "card string, amount int", name="charges")
+        >>> large = charges.filter("amount > 500").select("card", cents=hr.col("amount") * 100)
+        >>> large
+        <Stream charges.filter.select: card, cents>
+        >>> large.columns
+        ('card', 'cents')
+        >>> print(large.schema)
+        struct<card: string, cents: int>
+        >>> hr.collect(large).rows()
+        [('a', 90000)]
+        >>> hr.job("large", large.write.memory())
+        <Job large: charges.memory>
     """
 
     __slots__ = ("__weakref__", "_plan")
@@ -82,41 +98,82 @@ class Stream(
         return f"<Stream {label(self._node)}: {', '.join(self.columns)}>"
 
     def _repr_html_(self) -> str:
-        """Its columns with their types and the drawing of its plan, for notebooks. Starts the session."""
+        """The columns with their types and a drawing of the plan, for notebooks. Starts the session."""
         rows = "".join(f"<tr><td>{escape(field.name)}</td><td>{escape(field.type.text)}</td></tr>" for field in self.schema.fields)
         return f"<div><table><thead><tr><th>column</th><th>type</th></tr></thead><tbody>{rows}</tbody></table>{drawn(self._alone())}</div>"
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of its columns."""
+        """The names of the columns, in order."""
         return self._node.columns
 
     @property
     def schema(self) -> Struct:
-        """Its columns with their types. Starts the session, as types are Spark's to find."""
+        """The columns with their types. Starts the session, because Spark resolves the types.
+
+        Raises:
+            PlanError: `BAD_SYNTAX`, `UNKNOWN_FUNCTION` or `WRONG_TYPE` if Spark rejects a SQL text of the stream.
+        """
         plan = self._alone()
         return parse_schema(str(facts(plan, "schema")[plan.sinks[0]].value))
 
     @property
     def write(self) -> Write:
-        """The sinks: `stream.write.files("out", format="parquet")`; `dir(stream.write)` lists them."""
+        """The sinks, by connector: `stream.write.files("out", format="parquet")`. `dir(stream.write)` lists them."""
         return Write(self._node)
 
     def explain(self, *, verbose: bool = False) -> Explanation:
-        """What it is made of and what is known about it. Starts the session."""
+        """Returns the plan of the stream: its operators and the known facts about each. Starts the session.
+
+        Args:
+            verbose: Also shows the steps, the kind of rows and the kept state of each operator.
+
+        Returns:
+            A text that prints itself; `facts` has the same as values.
+
+        Raises:
+            PlanError: `BAD_SYNTAX`, `UNKNOWN_FUNCTION` or `WRONG_TYPE` if Spark rejects a SQL text of the stream.
+
+        Examples:
+            >>> import headrace as hr
+            >>> charges = hr.read.memory([("a", 900), ("b", 20)], "card string, amount int", name="charges")
+            >>> charges.group_by("card").agg(rows="count(*)").explain()
+            plan  (fingerprint ...)
+              source  charges: memory (2 rows), bounded, append only
+              state   without bound: aggregate(charges) grows with groups
+            ...
+        """
         return explain(self._alone(), verbose=verbose)
 
     def _alone(self) -> Plan:
-        """The plan that ends in this stream, with what is learnt of it; another one where a script has other settings."""
+        """Return the plan that ends in this stream, kept with what analyses learn of it; a new one if a script has changed the settings."""
         if self._plan is None or self._plan.settings != asked():
             self._plan = Plan.of("", [self._node], asked())
         return self._plan
 
     def group_by(self, *columns: Column | str, expires: str | timedelta | None = None) -> Grouped:
-        """Grouped by columns, for aggregates kept up to date: `charges.group_by("card").agg(spent="sum(amount)")`.
+        """Groups the rows by columns, for aggregates that are kept up to date.
 
-        `expires="7 days"` forgets a group to which no row has come for that long, in event time. What was said of it stays; a row that
-        comes later begins it anew.
+        Args:
+            *columns: The keys of the groups: names, SQL texts with a name such as `"upper(card) AS card"`, or columns. Without keys all
+                rows are one group. A null is a key like any other.
+            expires: A duration such as `"7 days"` in event time: a group without new rows for that long is forgotten. Earlier output
+                stands; a later row begins the group anew. Default: never.
+
+        Returns:
+            Groups, on which `agg` is called.
+
+        Raises:
+            PlanError: `UNKNOWN_COLUMN` if a column does not exist; `BAD_COLUMN` if an argument is no column; `UNNAMED_COLUMN` if a key has
+                no name; `DUPLICATE_COLUMN` if two keys have one name; `BAD_EXPIRY` if `expires` is zero. When the job is built,
+                `BAD_EXPIRY` if there are no keys or the groups close by themselves, and `NO_WATERMARK` if no source has event time.
+            SchemaError: `BAD_DURATION` if `expires` is not a duration.
+
+        Examples:
+            >>> import headrace as hr
+            >>> charges = hr.read.memory([("a", 7), ("a", 2), ("b", 5)], "card string, amount int", name="charges")
+            >>> charges.group_by("card").agg(spent="sum(amount)")              # ('a', 9), ('b', 5)
+            <Stream aggregate(charges): card, spent>
         """
         return Grouped(aggregate.group_by(self._node, columns, expires, self._alias))
 
@@ -124,42 +181,127 @@ class Stream(
     def _group_by(
         self, *, keys: Iterable[Column | str] = (), agg: Iterable[Column | str], expires: str | timedelta | None = None
     ) -> Stream:
-        """As files have it: `group_by: {keys: card, agg: {spent: sum(amount)}}`."""
+        """The form of files: `group_by: {keys: card, agg: {spent: sum(amount)}}`."""
         return self.group_by(*keys, expires=expires).agg(*agg)
 
     def as_dataframe(self) -> DataFrame:
-        """A DataFrame with its columns, to build a query with PySpark's own calls; `hr.from_dataframe` makes a stream of that again.
+        """Returns a PySpark DataFrame with the columns of the stream, to build a query with PySpark's methods. Starts the session.
 
-        Starts the session. The DataFrame has no rows: whatever would run it is refused.
+        `hr.from_dataframe` makes a stream of the finished query. The DataFrame has no rows: Spark refuses every action on it, such as
+        `count` or `collect`.
+
+        Raises:
+            PlanError: `BAD_SYNTAX`, `UNKNOWN_FUNCTION` or `WRONG_TYPE` if Spark rejects a SQL text of the stream.
+
+        Examples:
+            >>> import headrace as hr
+            >>> charges = hr.read.memory([("a", 7)], "card string, amount int", name="charges")
+            >>> charges.as_dataframe().groupBy("card").count()
+            DataFrame[card: string, count: bigint]
         """
         return view_of(self)
 
     @verb("named")
     def named(self, name: str) -> Stream:
-        """The same under a name of your own, which state, metrics and errors then carry: `....process(P).named("alerts")`."""
+        """Names the last operator of the stream. State, metrics and errors then have that name.
+
+        Args:
+            name: A letter or digit, then letters, digits, spaces, `_`, `-` and `.`; at most 200 bytes. Unique in the job.
+
+        Raises:
+            PlanError: `BAD_NAME` if the name is invalid. When the job is built, `NAME_CLASH` if another node of the job has it.
+
+        Examples:
+            >>> import headrace as hr
+            >>> charges = hr.read.memory([("a", 7)], "card string, amount int", name="charges")
+            >>> charges.filter("amount > 500").named("large")
+            <Stream large: card, amount>
+        """
         return Stream(replace(self._node, name=valid_name(name)), self._alias)
 
     @verb("alias")
     def alias(self, name: str) -> Stream:
-        """The same with a qualifier for its columns: in `charges.alias("c").filter("c.amount > 500")`, `c.amount` is `amount`."""
+        """Gives the columns a qualifier, for SQL texts and conditions of joins.
+
+        `filter`, `with_columns`, `drop`, `rename`, `expect`, `explode` and `sample` keep the qualifier; most other verbs end it.
+
+        Args:
+            name: The qualifier.
+
+        Raises:
+            PlanError: `BAD_NAME` if the name is invalid.
+
+        Examples:
+            >>> import headrace as hr
+            >>> charges = hr.read.memory([("a", 7)], "card string, amount int", name="charges")
+            >>> charges.alias("c").filter("c.amount > 500")
+            <Stream charges.filter: card, amount>
+        """
         return Stream(self._node, valid_name(name))
 
     def key_by(self, *columns: Column | str) -> Keyed:
-        """Keyed by columns, for a program with state for each key: `charges.key_by("card").process(SmallThenLarge)`."""
+        """Keys the stream by columns, for a state program with a state for each key.
+
+        Args:
+            *columns: The keys: names, named SQL texts or columns. A row with a null in its key becomes a dead letter.
+
+        Returns:
+            A keyed stream, on which `process` is called.
+
+        Raises:
+            PlanError: `BAD_KEY` without a column; `UNKNOWN_COLUMN` if a column does not exist; `BAD_COLUMN` if an argument is no column;
+                `UNNAMED_COLUMN` if a key has no name; `DUPLICATE_COLUMN` if two keys have one name.
+
+        Examples:
+            >>> import headrace as hr
+            >>> charges = hr.read.memory([("a", 7)], "card string, amount int", name="charges")
+            >>> charges.key_by("card", "amount % 10 AS digit")
+            <Keyed charges by card, digit>
+        """
         return Keyed(key_by(self._node, columns, self._alias))
 
     def process(self, program_: Any, *, order: str | None = None, time: str | None = None, **inputs: Any) -> Stream:
-        """A program with one state for the whole stream; with a state for each key, write `.key_by(...).process(...)`."""
+        """Runs a state program with one state for the whole stream. One task handles all rows; `key_by` gives each key its own state.
+
+        Args:
+            program_: A subclass of `hr.Program`, or an instance of it.
+            order: `"time"` handles rows in the order of event time, each once the watermark has passed it; `"arrival"` handles them as they
+                come. Default: `"time"` if the stream has event time and the program does not use processing time.
+            time: The emitted column that is event time downstream. Default: the output has none.
+            **inputs: Not available without keys. Use `key_by` for a program with several inputs.
+
+        Returns:
+            The rows that the program emits.
+
+        Raises:
+            PlanError: `CHANGES_NOT_YET` if rows of the stream are retracted; `BAD_ORDER` or `ORDER_CLOCK` for an unsuitable `order`;
+                `NO_WATERMARK` if event time is needed and missing; `UNKNOWN_COLUMN` if the program does not emit `time`; `BAD_INPUT` or
+                `BAD_KEY` for any other input.
+            ProgramError: `NOT_A_PROGRAM` for another object; other codes for errors in the program, with their line.
+
+        Examples:
+            >>> import headrace as hr
+            >>> class Count(hr.Program):
+            ...     def __init__(self):
+            ...         self.rows = hr.Value("bigint", default=0)
+            ...     def on_event(self, e):
+            ...         self.rows.set(self.rows.get() + 1)
+            ...         hr.emit(number=self.rows.get(), card=e.card)
+            >>> charges = hr.read.memory([("a", 7)], "card string, amount int", name="charges")
+            >>> charges.process(Count)
+            <Stream charges.Count: number, card>
+        """
         return self._then(processed(Keys(self._node, ()), program_, order, time, inputs))
 
 
 class Grouped(NoTable):
-    """A stream with groups, to be followed by `agg`.
+    """Groups of a stream, as `group_by` returns them. `agg` computes their rows.
 
-    >>> import headrace as hr
-    >>> charges = hr.read.memory([("a", 900)], "card string, amount int", name="charges")
-    >>> charges.group_by("card")
-    <Grouped charges by card>
+    Examples:
+        >>> import headrace as hr
+        >>> charges = hr.read.memory([("a", 900)], "card string, amount int", name="charges")
+        >>> charges.group_by("card")
+        <Grouped charges by card>
     """
 
     __slots__ = ("_groups",)
@@ -172,17 +314,41 @@ class Grouped(NoTable):
         return f"<Grouped {label(self._groups.node)} by {', '.join(self._groups.names) or 'nothing'}>"
 
     def agg(self, *columns: Column | str, **named: Column | str) -> Stream:
-        """A row for each group, its aggregates kept up to date as rows come and go: `.agg(spent="sum(amount)", n=hr.f.count())`."""
+        """Returns one row for each group, its aggregates kept up to date as rows are added and retracted.
+
+        A group's row changes when its aggregates do, and is retracted with the last row of the group. Without keys there is always one row.
+        Without aggregates the result is the distinct keys.
+
+        Args:
+            *columns: Aggregates with a name: `"sum(amount) AS spent"` or `hr.f.sum("amount").alias("spent")`.
+            **named: Aggregates by the name of their column: `spent="sum(amount)"`, `n=hr.f.count()`.
+
+        Returns:
+            The keys and the aggregates, in this order. The keys are a unique key of the result.
+
+        Raises:
+            PlanError: `NOT_AN_AGGREGATE` if a value is a plain column; `NO_COLUMNS` if there are neither keys nor aggregates;
+                `UNKNOWN_COLUMN` if a column does not exist; `BAD_COLUMN` if an argument is no column; `UNNAMED_COLUMN` if an aggregate has
+                no name; `DUPLICATE_COLUMN` if two columns have one name.
+
+        Examples:
+            >>> import headrace as hr
+            >>> charges = hr.read.memory([("a", 900), ("a", 20)], "card string, amount int", name="charges")
+            >>> spent = charges.group_by("card").agg(spent="sum(amount)", large=hr.f.count().where("amount > 500"))
+            >>> hr.collect(spent).rows()
+            [('a', 920, 1)]
+        """
         return Stream(aggregate.agg(self._groups, columns, named))
 
 
 class Keyed(NoTable):
-    """A stream with keys, to be followed by `process`.
+    """A stream with keys, as `key_by` returns it. `process` runs a state program over it.
 
-    >>> import headrace as hr
-    >>> charges = hr.read.memory([("a", 900)], "card string, amount int", name="charges")
-    >>> charges.key_by("card")
-    <Keyed charges by card>
+    Examples:
+        >>> import headrace as hr
+        >>> charges = hr.read.memory([("a", 900)], "card string, amount int", name="charges")
+        >>> charges.key_by("card")
+        <Keyed charges by card>
     """
 
     __slots__ = ("_keys",)
@@ -195,10 +361,31 @@ class Keyed(NoTable):
         return f"<Keyed {label(self._keys.node)} by {', '.join(self._keys.names)}>"
 
     def process(self, program_: Any, *, order: str | None = None, time: str | None = None, **inputs: Any) -> Stream:
-        """What a program emits, with a state for each key.
+        """Runs a state program with a state for each key, and returns the rows that it emits.
 
-        Other inputs are keyed streams by name: `flights.key_by("origin").process(AddWeather, weather=weather.key_by("origin"))`.
-        `order="time"`, the default where all inputs have event time, handles the rows of a key in the order of their time, each when the
-        watermark has passed it; `order="arrival"` handles them as they come. `time=` names the emitted column that is event time after it.
+        Args:
+            program_: A subclass of `hr.Program`, or an instance of it.
+            order: `"time"` handles the rows of a key in the order of event time, each once the watermark has passed it; `"arrival"` handles
+                them as they come. Default: `"time"` if all inputs have event time and the program does not use processing time.
+            time: The emitted column that is event time downstream. Default: the output has none.
+            **inputs: Further inputs by name: streams with as many keys, which are matched by position, or `hr.broadcast(stream)`.
+
+        Raises:
+            PlanError: `CHANGES_NOT_YET` if rows of an input are retracted; `BAD_ORDER` or `ORDER_CLOCK` for an unsuitable `order`;
+                `NO_WATERMARK` if event time is needed and missing; `UNKNOWN_COLUMN` if the program does not emit `time`; `BAD_INPUT` if an
+                input has no keys; `BAD_KEY` if the numbers of keys differ.
+            ProgramError: `NOT_A_PROGRAM` for another object; other codes for errors in the program, with their line.
+
+        Examples:
+            >>> import headrace as hr
+            >>> class Count(hr.Program):
+            ...     def __init__(self):
+            ...         self.rows = hr.Value("bigint", default=0)
+            ...     def on_event(self, e):
+            ...         self.rows.set(self.rows.get() + 1)
+            ...         hr.emit(card=e.card, number=self.rows.get())
+            >>> charges = hr.read.memory([("a", 7), ("b", 5), ("a", 2)], "card string, amount int", name="charges")
+            >>> sorted(hr.collect(charges.key_by("card").process(Count)).rows())
+            [('a', 1), ('a', 2), ('b', 1)]
         """
         return Stream(processed(self._keys, program_, order, time, inputs))

@@ -1,4 +1,4 @@
-"""hr.lookup: outside tables by the names of their connectors."""
+"""hr.lookup: external tables by the names of their connectors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headrace.ports.registry import names_with, unnamed
 
 
 class Table:
-    """A table outside, to be looked up in: `stream.lookup(table, on="customer")`.
+    """An external table, to look rows up in: `stream.lookup(table, on="customer")`.
 
     >>> import headrace as hr
     >>> hr.lookup.files("customers.csv", format="csv", schema="customer string, country string")
@@ -42,10 +42,16 @@ class Table:
 
 
 class Tables:
-    """The tables: `hr.lookup.<connector>(..., name=None, constant=False)`; `dir(hr.lookup)` lists them.
+    """The external tables, by connector: `hr.lookup.<connector>(…)` returns a table. `dir(hr.lookup)` lists the connectors.
 
-    `constant=True` says that the table never changes, so that an epoch that is run again finds in it what it found. `cache`, `cache_keys`,
-    `batch`, `in_flight` and `retry` say how it is asked, where a lookup does not say it itself.
+    `name` names the table in plans and metrics. `constant=True` declares that the table never changes: a repeated epoch then finds the same
+    rows, and guarantees are not weakened. `cache`, `cache_keys`, `batch`, `in_flight` and `retry` are the defaults of `Stream.lookup` for
+    this table.
+
+    Examples:
+        >>> import headrace as hr
+        >>> hr.lookup.memory([("a", "SE")], "customer string, country string", name="customers")
+        <Table customers: customer, country>
     """
 
     __slots__ = ()
@@ -85,7 +91,7 @@ lookup = Tables()
 
 
 def table_of(given: Any) -> Table:
-    """What a verb was given, if it is a table."""
+    """The argument of a verb, if it is a table."""
     if isinstance(given, Table):
         return given
     hint = 'orders.lookup(hr.lookup.redis("redis://localhost", ...), on="customer"); of a stream use join or join_asof'

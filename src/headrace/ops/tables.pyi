@@ -9,7 +9,7 @@ from headrace.ports import Lookup
 from headrace.ports.secrets import Secret
 
 class Table:
-    """A table outside, to be looked up in: `stream.lookup(table, on="customer")`."""
+    """An external table, to look rows up in: `stream.lookup(table, on="customer")`."""
 
     connected: Lookup
     name: str
@@ -26,7 +26,7 @@ class Table:
     def columns(self) -> tuple[str, ...]: ...
 
 class Tables:
-    """The tables: `hr.lookup.<connector>(..., name=None, constant=False)`; `dir(hr.lookup)` lists them."""
+    """The external tables, by connector: `hr.lookup.<connector>(…)` returns a table. `dir(hr.lookup)` lists the connectors."""
 
     def delta(
         self,
@@ -44,7 +44,7 @@ class Tables:
         in_flight: int | None = None,
         retry: str | timedelta | None = None,
     ) -> Table:
-        """Rows of a Delta table, kept in the memory of each executor."""
+        """Looks up rows in a Delta table, which each executor keeps in memory."""
 
     def files(
         self,
@@ -62,7 +62,7 @@ class Tables:
         in_flight: int | None = None,
         retry: str | timedelta | None = None,
     ) -> Table:
-        """Rows of a file, a folder or a pattern, kept in the memory of each executor."""
+        """Looks up rows of a file, a folder or a pattern, which each executor keeps in memory."""
 
     def http(
         self,
@@ -84,7 +84,7 @@ class Tables:
         in_flight: int | None = None,
         retry: str | timedelta | None = None,
     ) -> Table:
-        """Rows that an HTTP service returns as JSON: one object, or a list of objects."""
+        """Looks up rows in an HTTP service that returns JSON: one object, or a list of objects."""
 
     def jdbc(
         self,
@@ -103,7 +103,7 @@ class Tables:
         in_flight: int | None = None,
         retry: str | timedelta | None = None,
     ) -> Table:
-        """Rows of a table of PostgreSQL, MariaDB or SQLite, or of a query that begins with SELECT or WITH."""
+        """Looks up rows in a table or query of PostgreSQL, MariaDB or SQLite."""
 
     def memory(
         self,
@@ -118,7 +118,7 @@ class Tables:
         in_flight: int | None = None,
         retry: str | timedelta | None = None,
     ) -> Table:
-        """Rows given as tuples or dicts, to look up in. Timestamps without a zone, and timestamps given as text, are in the job's time zone."""
+        """Looks up rows of this Python process, given as tuples or dicts, which each executor keeps in memory."""
 
     def redis(
         self,
@@ -139,7 +139,7 @@ class Tables:
         in_flight: int | None = None,
         retry: str | timedelta | None = None,
     ) -> Table:
-        """Rows stored under keys of Redis: `prefix` and the values of the `key` columns, as `.write.redis` writes them."""
+        """Looks up rows that are stored under keys of Redis, as `.write.redis` writes them."""
 
     # A connector of another package.
     def __getattr__(self, connector: str) -> Callable[..., Table]: ...

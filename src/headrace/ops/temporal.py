@@ -1,4 +1,4 @@
-"""Rows that are there for a span of time."""
+"""Rows that are present for a span of time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from headrace.plan import Fact, Node, node
 
 @dataclass(frozen=True, kw_only=True)
 class TemporalText(RelationText):
-    """The times from which a row is shown, and those until which."""
+    """The times from which on a row is shown, and the times until which it is."""
 
     since: tuple[str, ...]
     until: tuple[str, ...]
@@ -28,7 +28,7 @@ class TemporalText(RelationText):
 
 @node("temporal")
 class Temporal(WholeRows):
-    """Each row while the processing time is at or behind all of `since` and before all of `until`, which are times that its columns give.
+    """Each row while the processing time is at or after all of `since` and before all of `until`, times computed from its columns.
 
     Law: after every epoch it is `WHERE current_timestamp() >= since AND current_timestamp() < until` at the time at which the epoch began.
 

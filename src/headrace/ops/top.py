@@ -28,7 +28,7 @@ TIES = ("row_number", "rank", "dense_rank")
 
 @dataclass(frozen=True, kw_only=True)
 class TopText(RelationText):
-    """The texts of the partition and its order, and which rows count; `count` is null where all do behind the offset."""
+    """The texts of the partition and its order, and the rows to keep; `count` is null to keep all rows after the offset."""
 
     per: tuple[str, ...]
     order: tuple[Ordering, ...]
@@ -39,11 +39,11 @@ class TopText(RelationText):
 
 @node("top")
 class Top(Partitioned):
-    """The `count` first rows of each partition behind `offset` others, in an order whose ties are settled by all columns, nulls first.
+    """The first `count` rows of each partition after `offset` others, in an order whose ties are settled by all columns, nulls first.
 
     Law: after every epoch it is `ties() OVER (PARTITION BY per ORDER BY order) <= count` of the input so far. `ties` is `row_number`, or
-    without an offset also `rank`, which lets in all rows that tie with the last one, and `dense_rank`, which lets in the rows of the first
-    `count` values of the order. `expires_ms`: after how long without rows a partition is forgotten.
+    without an offset also `rank`, which includes all rows that tie with the last one, and `dense_rank`, which includes all rows of the
+    first `count` values of the order. `expires_ms`: a partition without rows for that long is forgotten.
 
     >>> import headrace as hr
     >>> sales = hr.read.memory([("a", 5), ("a", 7)], "shop string, amount int", name="sales")
@@ -148,9 +148,33 @@ class TopVerb(Handle):
         ties: str = "row_number",
         expires: str | timedelta | None = None,
     ) -> Self:
-        """The first `n` rows of each group in an order: `sales.top(3, by="amount desc", per="shop")`.
+        """Keeps the first `n` rows of each group, in an order.
 
-        `ties="rank"` adds those that are equal to the last one in that order; `ties="dense_rank"` takes all rows of the first `n` values.
-        `expires` is after how long without rows a group is forgotten, in event time.
+        Rows equal in the order are sorted by all columns, ascending, nulls first. When a row is retracted, the next one moves up. Over
+        append-only input only the rows that count are kept.
+
+        Args:
+            n: The number of rows to keep in each group, at least 1.
+            by: The order: columns or SQL texts such as `"amount desc"`. Nulls are first in ascending order and last in descending order,
+                unless the text says `nulls last` or `nulls first`.
+            per: The columns of the group. Default: the whole stream is one group.
+            ties: `"row_number"` keeps `n` rows; `"rank"` also those equal to the last one in the order; `"dense_rank"` all rows of the
+                first `n` values of the order. As Spark's functions of these names.
+            expires: A duration such as `"7 days"` in event time: a group without new rows for that long is forgotten. Default: never.
+
+        Returns:
+            A stream of changes with the same columns.
+
+        Raises:
+            PlanError: `BAD_ORDER` if `n` is not a whole number of at least 1 or `ties` is unknown; `UNKNOWN_COLUMN` if a column does not
+                exist; `BAD_COLUMN` if an argument is no column; `BAD_EXPIRY` if `expires` is zero. When the job is built, `BAD_EXPIRY` if
+                there is no `per` or the groups close by themselves, and `NO_WATERMARK` if no source has event time.
+            SchemaError: `BAD_DURATION` if `expires` is not a duration.
+
+        Examples:
+            >>> import headrace as hr
+            >>> sales = hr.read.memory([("a", 5), ("a", 7), ("b", 1)], "shop string, amount int", name="sales")
+            >>> sorted(hr.collect(sales.top(1, by="amount desc", per="shop")).rows())
+            [('a', 7), ('b', 1)]
         """
         return self._then(top(self._node, n, by, per, ties, expires, self._alias))

@@ -1,4 +1,4 @@
-"""The plain tree that Spark's plan of a query is given as, and who makes nodes of it: a function beside each operator."""
+"""The tree of a query, as Spark plans it, and the functions that make nodes of it: one beside each operator."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _READERS: dict[str, Reader] = {}
 
 
 def reads(kind: str) -> Callable[[Reader], Reader]:
-    """Marks the function that makes a node of this kind of tree.
+    """Mark the function that makes a node of this kind of tree.
 
     >>> @reads("nothing")
     ... def _nothing(tree: Tree) -> Node:
@@ -37,11 +37,10 @@ def reads(kind: str) -> Callable[[Reader], Reader]:
 
 @dataclass(frozen=True)
 class Tree:
-    """A part of a query, over these streams and tables outside; all nodes are of the query at `site`, its windows sent as `emit` and
-    `early_ms` say, as are its joins within a span of time.
+    """A part of a query, over these streams and outside tables; all its nodes have the query's `site`.
 
-    `expires_ms`: after how long without rows joins and aggregates forget a group, where the query does not say it and the group or
-    its rows do not end by themselves.
+    `emit` and `early_ms`: when results of its windows are sent, and of its joins within a span of time. `expires_ms`: the time without rows
+    after which joins and aggregates forget a group, if the query sets none and the group or its rows do not end by themselves.
     """
 
     part: Mapping[str, Any]
@@ -56,23 +55,23 @@ class Tree:
         return self.part[name]
 
     def read(self) -> Node:
-        """The node of this tree."""
+        """Return the node of this tree."""
         return _READERS[self["node"]](self)
 
     def node(self, name: str) -> Node:
-        """The node of an input."""
+        """Return the node of an input."""
         return replace(self, part=self[name]).read()
 
     def nodes(self, name: str) -> list[Node]:
-        """The nodes of several inputs."""
+        """Return the nodes of several inputs."""
         return [replace(self, part=part).read() for part in self[name]]
 
     def tuples(self, name: str) -> tuple[Any, ...]:
-        """A list of lists, as nodes have it: columns and their texts, keys of both sides, orderings."""
+        """Return a list of lists as nodes have it: columns with their expressions, keys of both sides, orderings."""
         return tuple(tuple(item) for item in self[name])
 
     def expiry(self, node: Node, keyed: bool) -> int | None:
-        """After how long without rows a node made of this tree forgets a group: by its hint, or by the default if nothing else ends it."""
+        """Return the time without rows after which a node forgets a group: that of its hint, or the default if nothing else ends it."""
         if self["expires"] is not None:
             return expiry(self["expires"], "the hint EXPIRES")
         ends = not keyed or node in {*groups([node]), *intervals([node])}

@@ -1,4 +1,4 @@
-"""Refuses results that are to be sent when windows close, where nothing closes."""
+"""Refuses results that are sent when windows close, where nothing closes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headrace.plan import Node, Role, order
 
 
 def require_closing(ends: Sequence[Node]) -> None:
-    """Behind windows that are sent when they close comes an operator whose groups do, and what waits for a row's end has rows that end."""
+    """Raise if `emit="close"` waits for something that never closes: groups downstream of a window, or the end of rows."""
     columns = closing(ends)
     waiting: dict[Node, Operator | None] = {}
     for node in map(operator, order(ends)):

@@ -91,7 +91,7 @@ def union(branches: Sequence[Node]) -> Union:
 @reads("union")
 def _union(tree: Tree) -> Node:
     first, *others = tree.nodes("inputs")
-    # By position, so that all have the names of the first, by which a union matches columns.
+    # By position, so that all get the names of the first: the node matches columns by name.
     alike = [
         in_order(other, tuple((name, quote(theirs)) for name, theirs in zip(first.columns, other.columns, strict=True)), tree.site)
         for other in others
@@ -104,6 +104,23 @@ class UnionVerb(Handle):
 
     @verb("union")
     def union(self, *streams: Self) -> Self:
-        """The rows of this stream and of others with the same columns: `north.union(south)`."""
+        """Returns the rows of this stream and of others. Equal rows are kept, as in SQL's `UNION ALL`.
+
+        Columns are matched by name and are in the order of this stream. Types are widened to one that holds all. Event time stays if it is
+        the same column everywhere.
+
+        Args:
+            *streams: One or more streams with the same column names.
+
+        Raises:
+            PlanError: `UNION_COLUMNS` if the names differ or no stream is given; `BAD_INPUT` if an argument is no stream.
+
+        Examples:
+            >>> import headrace as hr
+            >>> north = hr.read.memory([("a", 1)], "card string, amount int", name="north")
+            >>> south = hr.read.memory([(2, "b")], "amount int, card string", name="south")
+            >>> north.union(south)                             # ('a', 1) and (2, 'b')  ->  ('a', 1), ('b', 2)
+            <Stream north.union: card, amount>
+        """
         nodes = [other_stream(stream, "union", "first.union(second, third)")._node for stream in streams]
         return self._then(union([self._node, *nodes]))

@@ -29,7 +29,7 @@ from headrace.syntax import quote
 
 @dataclass(frozen=True, kw_only=True)
 class UpsertsText(RelationText):
-    """The columns of the key, and how its rows replace each other; `unique`: there cannot be two of one key."""
+    """The columns of the key, and how its rows replace each other; with `unique`, a key cannot have two rows."""
 
     by: tuple[str, ...]
     last: bool
@@ -40,20 +40,20 @@ class UpsertsText(RelationText):
 
 @node("upserts")
 class Upserts(Relational, Unary, Ungrouped):
-    """The one row of each key; of an epoch at the most one goes and one comes.
+    """The one row of each key; in an epoch at most one is retracted and one is added.
 
-    `last`: a row takes the place of the one before it, and a row that is taken away ends the key. Else the rows of a key add up, and two
-    of them at the end of an epoch stop the job. `pairs`: each change is a row with a word in `_change`, an update two of them. `replaces`:
-    whoever takes the rows puts each in the place of the one before it, which is not taken away first; so last rows need not be kept.
+    `last`: a row replaces the one before it, and a retraction ends the key. Otherwise the rows of a key add up, and two of them at the end
+    of an epoch stop the job. `pairs`: each change is a row with a word in `_change`, an update is two. `replaces`: the sink puts each row
+    in the place of the one before it, which is not retracted first, so last rows need not be kept.
 
     >>> import headrace as hr
-    >>> told = hr.read.memory([("a", 1), ("b", 5), ("a", 2)], "card string, amount int", name="told")
+    >>> prices = hr.read.memory([("a", 1), ("b", 5), ("a", 2)], "card string, amount int", name="prices")
     >>> # epoch 1: (a, 1) (b, 5)   ->   +(a, 1) +(b, 5)
     >>> # epoch 2: (a, 2)          ->   -(a, 1) +(a, 2)
-    >>> told.upserts("card")
-    <Stream upserts(told): card, amount>
-    >>> told.upserts("card").changes()
-    <Stream upserts(told): card, amount, _change>
+    >>> prices.upserts("card")
+    <Stream upserts(prices): card, amount>
+    >>> prices.upserts("card").changes()
+    <Stream upserts(prices): card, amount, _change>
     """
 
     net = True
@@ -101,17 +101,17 @@ class Upserts(Relational, Unary, Ungrouped):
         return {}
 
     def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
-        # Where each change is told, one of a column that nobody reads is a change as well.
+        # As a row of its own, a change of a column that is not read counts as well.
         return {"input": both(wanted, lower(self.key)) if self.last and not self.pairs else None}
 
     @property
     def keeps(self) -> bool:
-        """Whether it has to keep the row of a key: not where its sink replaces rows, or where a key has one row at the most."""
+        """Whether it has to keep the row of a key: not if its sink replaces rows, or if a key has at most one row."""
         return not (self.replaces if self.last else unique(self.input, self.key))
 
     @property
     def _may_begin_anew(self) -> bool:
-        """Whether an operator in front may forget what it has said of a key."""
+        """Whether an upstream operator may forget the rows that it has sent for a key."""
         return any(node.forgets_after is not None for node in contracts([self.input]))
 
     def kept(self, basis: Basis) -> Fact:
@@ -126,7 +126,7 @@ class Upserts(Relational, Unary, Ungrouped):
         return Fact(KEYS, f"grows with the number of keys: the row of {of}, to see whether another comes beside it")
 
     def place_of_filter(self, named: frozenset[str]) -> str | None:
-        # A row without a key is told of as a dead letter, whatever becomes of the others.
+        # A row with a null in its key becomes a dead letter, also one that the filter would drop.
         return "input" if not self.pairs and not self.last and named <= lower(self.key) else None
 
     def goes_by(self, group: Group | None) -> Clock:
@@ -138,7 +138,7 @@ class Upserts(Relational, Unary, Ungrouped):
 
     @property
     def refuses_null_keys(self) -> bool:
-        # Of a row without a key nobody can say which one it replaces; in a result a null is a key as any other.
+        # A row with a null in its key replaces no known row; in a result a null is a key like any other.
         return self.last
 
     def inlets(self, at: Checked, steady: bool = True) -> tuple[Inlet, ...]:
@@ -148,7 +148,7 @@ class Upserts(Relational, Unary, Ungrouped):
 
 
 def upserts(input: Node, key: Any, kind: str, *, replaces: bool = False) -> Upserts:
-    """The rows of a stream of that kind by key. `replaces`: for somebody who puts a row in the place of the one before it."""
+    """The rows of a stream of that kind by key. `replaces`: for a sink that puts a row in the place of the one before it."""
     columns = key_of(input, key, "upserts")
     if isinstance(input, Upserts) and not input.pairs and set(input.key) == set(columns):
         return input
@@ -156,7 +156,7 @@ def upserts(input: Node, key: Any, kind: str, *, replaces: bool = False) -> Upse
 
 
 def key_of(input: Node, key: Any, verb: str) -> tuple[str, ...]:
-    """The columns that a user gave as a key."""
+    """Return the columns that a user gave as a key."""
     names = (key,) if isinstance(key, str) else key
     if not isinstance(names, list | tuple) or not names:
         raise PlanError(
@@ -168,7 +168,7 @@ def key_of(input: Node, key: Any, verb: str) -> tuple[str, ...]:
 
 
 def shown(input: Node, kind: str) -> Changes | Upserts:
-    """The changes of a stream of that kind as rows; where it has a key, what takes the place of what."""
+    """The changes of a stream of that kind as rows; with a key, an update has its old and its new row."""
     if not isinstance(input, Upserts) or input.pairs:
         return changes(input, kind)
     if any(name.lower() == CHANGE for name in input.columns):
@@ -181,17 +181,46 @@ class UpsertsVerbs(Handle):
 
     @verb("changes")
     def changes(self) -> Self:
-        """Each change as a row of its own, with the word `insert` or `delete` in the column `_change`.
+        """Returns each change as an added row, with the word `insert` or `delete` in the column `_change`.
 
-        Behind `upserts` a row that takes the place of another is an update: two rows, with `update_before` and `update_after`.
+        Of an epoch only the net changes appear. After `upserts`, a row that replaces another is an update: two rows, with `update_before`
+        and `update_after`.
+
+        Returns:
+            An append-only stream.
+
+        Raises:
+            PlanError: `DUPLICATE_COLUMN` if the stream has a column `_change`.
+
+        Examples:
+            >>> import headrace as hr
+            >>> charges = hr.read.memory([("a", 7), ("a", 2)], "card string, amount int", name="charges")
+            >>> hr.collect(charges.group_by("card").agg(spent="sum(amount)").changes()).rows()
+            [('a', 9, 'insert')]
         """
         return self._then(shown(self._node, kind_of(self._node)))
 
     @verb("upserts")
     def upserts(self, key: str | Iterable[str]) -> Self:
-        """One row for each key, `prices.upserts("product")`: each row that comes takes the place of the one with the same key.
+        """Keeps one row for each key: the latest one.
 
-        Of a stream from which rows are also taken away the key has to tell the rows apart: two of them at the end of an epoch stop the job
-        with KEY_NOT_UNIQUE. What is known to do so, as the groups of an aggregate are, needs no state for it.
+        Over an append-only stream each row replaces the earlier row of its key, in the order in which rows are read; a row with a null in
+        its key becomes a dead letter. Over a stream with retractions the key must be unique at the end of each epoch, else the run stops
+        with `KEY_NOT_UNIQUE`; a null is then a key like any other. No state is needed if the key is known to be unique, as that of an
+        aggregate is.
+
+        Args:
+            key: The column or columns of the key.
+
+        Raises:
+            PlanError: `BAD_COLUMN` if `key` does not name columns; `UNKNOWN_COLUMN` if a column does not exist; `DUPLICATE_COLUMN` if it
+                names one twice.
+            RunError: `KEY_NOT_UNIQUE` in a run, if two rows have one key.
+
+        Examples:
+            >>> import headrace as hr
+            >>> prices = hr.read.memory([("tea", 3), ("jam", 5), ("tea", 4)], "product string, price int", name="prices")
+            >>> sorted(hr.collect(prices.upserts("product")).rows())
+            [('jam', 5), ('tea', 4)]
         """
         return self._then(upserts(self._node, key, kind_of(self._node)))

@@ -12,15 +12,15 @@ from headrace.ports import source_class
 
 
 def values(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]], name: str | None = None) -> Source:
-    """A source of constant rows: columns with their types, and each row's values as texts of Spark SQL."""
-    connected = source_class("values")(columns=columns, rows=rows)  # type: ignore[call-arg]  # an entry point's class says itself what it takes
+    """Return a source of constant rows: columns with their types, and each row's values as texts of Spark SQL."""
+    connected = source_class("values")(columns=columns, rows=rows)  # type: ignore[call-arg]  # the class of an entry point has parameters of its own
     schema = ", ".join(f"`{column.replace('`', '``')}` {kind}" for column, kind in columns)
-    # The plan says all of it, so two that say the same are one.
+    # The plan has all of it, so two equal sources become one.
     return replace(source(connected, schema, name), live=None)
 
 
 def one_row() -> Source:
-    """The source of a single row, the same for all that need one."""
+    """Return the source of a single row, the same for all that need one."""
     return values([("one", "int")], [["1"]], "one row")
 
 

@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from headrace.ops.stream import Stream
 
 _numbers = count(1)
-# A DataFrame knows its views by name alone, and may outlive whatever made it.
+# A DataFrame knows its views by name alone, and may outlive what made it.
 _streams: dict[str, Stream] = {}
 
 
 def view_of(stream: Stream) -> DataFrame:
-    """A DataFrame with the columns of a stream, for `hr.from_dataframe`; any action on it is refused."""
+    """Return a DataFrame with the columns of a stream, for `hr.from_dataframe`; any action on it is refused."""
     name = f"stream {next(_numbers)}"
     _streams[name] = stream
     return view(name, stream.schema.ddl)
 
 
 def streams() -> Mapping[str, Stream]:
-    """The streams of all views, by the views' names."""
+    """Return the streams of all views, by the views' names."""
     return _streams

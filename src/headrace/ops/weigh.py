@@ -1,4 +1,4 @@
-"""Rows that say themselves whether they are added or taken away."""
+"""Rows with their own weights: insertions and retractions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headrace.plan import Node, Step, Weigh, node
 
 @node("weigh")
 class Weighed(Stepwise):
-    """Each row with the weight that `text` gives: 1 adds it, -1 takes it away, 0 leaves it out."""
+    """Each row with the weight that `text` gives: 1 inserts it, -1 retracts it, 0 drops it."""
 
     text: str
 

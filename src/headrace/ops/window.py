@@ -1,4 +1,4 @@
-"""Windows of time: which ones a row falls into, and what becomes of what is computed of each."""
+"""Windows of time: the windows of a row, and when their results are sent."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ START, END, TIME = "window_start", "window_end", "window_time"
 COLUMNS = (START, END, TIME)
 
 NULL_TIME = "NULL_TIME: the event time is null"
-"""Why a row is in no window, and in no session."""
+"""Why a row is in no window and in no session."""
 
 
 class Windowing(ABC):
-    """What `.window(...)` is given: windows of some kind over a column of time."""
+    """The argument of `.window(...)`: windows of some kind over a column of time."""
 
     @abstractmethod
     def over(self, input: Node, emit: str, early: str | timedelta | None, lateness: str | timedelta, alias: str | None) -> Node:
-        """The rows of a node with their windows."""
+        """Return the rows of a node with their windows."""
 
 
 @dataclass(frozen=True)
 class Window(Windowing):
-    """A kind of windows over a column of time, made by `hr.tumble`, `hr.hop` and `hr.cumulate`; all in microseconds."""
+    """Windows of a kind over a column of time, made by `hr.tumble`, `hr.hop` and `hr.cumulate`; sizes are in microseconds."""
 
     kind: str
     time: Any
@@ -55,11 +55,11 @@ class Window(Windowing):
 
 @node("windows")
 class Windows(Repeating):
-    """A row for each window that the time of a row falls into, with the window's start, end and time behind the other columns.
+    """A row for each window that the time of a row falls into, with the window's start, end and time after the other columns.
 
-    The end is not part of the window; its time is the last millisecond before it. A row without a time is a dead letter.
-    `emit`: what is computed of a window is sent as it changes, or once, when the window closes; it closes `lateness_ms` after its end.
-    With `early_ms` what has changed is also sent whenever the watermark passes a multiple of that, and from the window's end on at once.
+    The end is exclusive; the window's time is the last millisecond before it. A row without a time is a dead letter.
+    `emit`: results of a window are sent as they change, or once, when the window closes, `lateness_ms` after its end. With `early_ms`
+    changed results are also sent when the watermark passes a multiple of that, and from the window's end on at once.
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([], "card string, ts timestamp", name="charges").watermark("ts", "5 minutes")
@@ -133,7 +133,7 @@ class Windows(Repeating):
 
 
 def no_time(node: Node, what: str, time: str) -> PlanError:
-    """The error for windows and sessions whose time is no event time, where what comes of them is sent when they close."""
+    """Return the error for windows and sessions with `emit="close"` whose time is not event time."""
     return PlanError(
         "NO_WATERMARK",
         f"{label(node)} sends {what} when it closes, and `{time}` is not event time there, so none ever does",
@@ -143,13 +143,48 @@ def no_time(node: Node, what: str, time: str) -> PlanError:
 
 
 def tumble(time: Any, size: str | timedelta, *, offset: str | timedelta = "0 seconds") -> Window:
-    """Windows one behind the other: `charges.window(hr.tumble("ts", "10 seconds"))`. `offset` moves all of them."""
+    """Makes consecutive windows of one length, aligned to 1970-01-01 00:00 UTC.
+
+    Args:
+        time: The time of a row: a name, SQL text or column of type timestamp.
+        size: The length, a duration such as `"10 seconds"`, at least 1 millisecond.
+        offset: Shifts all windows: `"2 hours"` makes windows of a day begin at 02:00 UTC.
+
+    Returns:
+        Windows for `Stream.window`.
+
+    Raises:
+        SchemaError: `BAD_DURATION` if `size` or `offset` is not a duration, or `size` is zero.
+
+    Examples:
+        >>> import headrace as hr
+        >>> charges = hr.read.memory([("a", "2026-01-01 12:00:07")], "card string, ts timestamp", name="charges")
+        >>> windowed = charges.window(hr.tumble("ts", "10 seconds"))       # in the window from 12:00:00 to 12:00:10
+    """
     length = micros(size, "the size")
     return Window("tumble", time, length, length, _offset(offset, length))
 
 
 def hop(time: Any, size: str | timedelta, step: str | timedelta, *, offset: str | timedelta = "0 seconds") -> Window:
-    """Windows of a size that begin at every step, so that a row is in several: `hr.hop("ts", "10 minutes", "5 minutes")`."""
+    """Makes windows of one length that begin at every step, so that a row is in several. Also known as sliding windows.
+
+    Args:
+        time: The time of a row: a name, SQL text or column of type timestamp.
+        size: The length, a duration such as `"10 minutes"`, at least 1 millisecond.
+        step: The distance of two beginnings, a duration of at most `size`.
+        offset: Shifts all windows, which are aligned to 1970-01-01 00:00 UTC.
+
+    Returns:
+        Windows for `Stream.window`.
+
+    Raises:
+        SchemaError: `BAD_DURATION` if an argument is not a duration, `size` or `step` is zero, or `step` is longer than `size`.
+
+    Examples:
+        >>> import headrace as hr
+        >>> charges = hr.read.memory([("a", "2026-01-01 12:00:07")], "card string, ts timestamp", name="charges")
+        >>> windowed = charges.window(hr.hop("ts", "10 seconds", "5 seconds"))     # from 12:00:00 to 12:00:10, from 12:00:05 to 12:00:15
+    """
     length, every = micros(size, "the size"), micros(step, "the step")
     if every > length:
         raise _wrong(
@@ -159,7 +194,25 @@ def hop(time: Any, size: str | timedelta, step: str | timedelta, *, offset: str 
 
 
 def cumulate(time: Any, size: str | timedelta, step: str | timedelta, *, offset: str | timedelta = "0 seconds") -> Window:
-    """Windows that begin together and end one step apart, up to the size: `hr.cumulate("ts", "1 day", "1 hour")`."""
+    """Makes windows that begin together and end one step apart, up to a size: the first hour of a day, its first two hours, and so on.
+
+    Args:
+        time: The time of a row: a name, SQL text or column of type timestamp.
+        size: The length of the longest window, a duration such as `"1 day"`: a multiple of `step`.
+        step: The distance of two ends, a duration of at least 1 millisecond.
+        offset: Shifts all windows, which are aligned to 1970-01-01 00:00 UTC.
+
+    Returns:
+        Windows for `Stream.window`.
+
+    Raises:
+        SchemaError: `BAD_DURATION` if an argument is not a duration, `size` or `step` is zero, or `size` is no multiple of `step`.
+
+    Examples:
+        >>> import headrace as hr
+        >>> charges = hr.read.memory([("a", "2026-01-01 22:10:00")], "card string, ts timestamp", name="charges")
+        >>> windowed = charges.window(hr.cumulate("ts", "1 day", "1 hour"))        # from 00:00 to 23:00, from 00:00 to 24:00
+    """
     length, every = micros(size, "the size"), micros(step, "the step")
     if length % every:
         raise _wrong(f"the size cannot be {size!r}: it is no multiple of the step, {shown_micros(every)}", "a size of whole steps")
@@ -167,7 +220,7 @@ def cumulate(time: Any, size: str | timedelta, step: str | timedelta, *, offset:
 
 
 def between(early: str | timedelta, emit: str) -> int:
-    """How many milliseconds lie between two early results."""
+    """Return the interval between two early results, in milliseconds."""
     if emit != CLOSE:
         message = f"window: early={early!r} has no meaning with emit={emit!r}, which sends each change at once"
         hint = 'leave early out, or hold what changes between: emit="close", early="1 minute"'
@@ -179,7 +232,7 @@ def between(early: str | timedelta, emit: str) -> int:
 
 
 def when_sent(emit: str, lateness: str | timedelta) -> int:
-    """The lateness in milliseconds."""
+    """Return the lateness in milliseconds; raises for an unknown `emit`."""
     if emit not in (CHANGES, CLOSE):
         raise PlanError("BAD_INPUT", f"window: emit cannot be {emit!r}", hint='it is "changes" or "close"', site=here())
     return milliseconds(lateness, "the lateness")
@@ -222,15 +275,34 @@ class WindowVerb(Handle):
         early: str | timedelta | None = None,
         lateness: str | timedelta = "0 seconds",
     ) -> Self:
-        """Each row with the windows that it falls into, to be grouped, joined or ranked by: `charges.window(hr.tumble("ts", "1 hour"))`.
+        """Puts each row into its windows, to group, join or rank by them.
 
-        It gets the columns `window_start`, `window_end` and `window_time`. What is computed for each window is sent as it changes, or with
-        `emit="close"` once, when the watermark has reached its end and `lateness` more; rows that come after that are late. With
-        `early="1 minute"` besides, what has changed is sent each time the watermark passes a full minute, when it passes the window's end,
-        and from then on in each epoch.
+        A row in several windows becomes one row for each, with the columns `window_start`, `window_end` (exclusive) and `window_time` (the
+        last millisecond). A row with a null time becomes a dead letter (`NULL_TIME`). An operator downstream with a window column among its
+        keys releases the state of a window when the watermark closes it; rows that come later are in its output `late`.
 
-        Of sessions, `hr.sessions("ts", "10 minutes", per="card")`, a row is sent anew when the bounds of its session change, or with
-        `emit="close"` once, when its session closes.
+        Args:
+            window_: Windows of `hr.tumble`, `hr.hop`, `hr.cumulate` or `hr.sessions`.
+            emit: `"changes"` sends the results of a window as they change; `"close"` sends them once, when the window closes. For sessions
+                it sends the rows themselves, again when the bounds of their session change, or once, when it closes.
+            early: With `emit="close"`, changed results are also sent when the watermark passes a multiple of this duration, when it passes
+                the end of the window, and in each epoch after that. Not for sessions.
+            lateness: How long after its end, by the watermark, a window stays open: a duration.
+
+        Raises:
+            PlanError: `BAD_INPUT` if `window_` is no window, `emit` is unknown or `early` does not fit; `UNKNOWN_COLUMN` if the time is no
+                column; `DUPLICATE_COLUMN` if the stream has window columns already. When the job is built, with `emit="close"`,
+                `NO_WATERMARK` if the time is not event time and `NEVER_CLOSES` if no operator downstream has a window column among its
+                keys.
+            SchemaError: `BAD_DURATION` if `early` or `lateness` is not a duration, or `early` is zero.
+
+        Examples:
+            >>> import headrace as hr
+            >>> rows = [("a", "2026-01-01 12:00:03", 7), ("a", "2026-01-01 12:00:16", 5), ("a", "2026-01-01 12:00:09", 2)]
+            >>> charges = hr.read.memory(rows, "card string, ts timestamp, amount int", name="charges").watermark("ts", "5 seconds")
+            >>> sums = charges.window(hr.tumble("ts", "10 seconds"), emit="close").group_by("window_end", "card").agg(spent="sum(amount)")
+            >>> sorted(hr.collect(sums.select("spent", until="date_format(window_end, 'H:mm:ss')")).rows())
+            [(5, '12:00:20'), (9, '12:00:10')]
         """
         return self._then(_windowing(window_).over(self._node, emit, early, lateness, self._alias), self._alias)
 
@@ -248,7 +320,7 @@ class WindowVerb(Handle):
         early: str | None = None,
         lateness: str = "0 seconds",
     ) -> Self:
-        """As files have it: `window: {kind: tumble, time: ts, size: 10 seconds}`."""
+        """The form of files: `window: {kind: tumble, time: ts, size: 10 seconds}`."""
         options = {"size": size, "step": step, "offset": offset, "gap": gap, "per": per}
         window = of_kind(kind, time, {name: value for name, value in options.items() if value is not None})
         return self.window(window, emit=emit, early=early, lateness=lateness)
@@ -262,7 +334,7 @@ def _windowing(window: Any) -> Windowing:
 
 
 def of_kind(kind: str, time: str, options: Mapping[str, Any]) -> Windowing:
-    """Windows of a kind by its name."""
+    """Return windows of a kind by its name."""
     if kind not in KINDS:
         *names, last = KINDS
         hint = f"the kinds are {', '.join(names)} and {last}: `window: {{kind: tumble, time: ts, size: 10 seconds}}`"
@@ -281,4 +353,4 @@ KINDS: dict[str, tuple[Callable[..., Windowing], tuple[str, ...], tuple[str, ...
     "hop": (hop, ("size", "step"), ("offset",)),
     "cumulate": (cumulate, ("size", "step"), ("offset",)),
 }
-"""The kinds of windows in files: how they are made, what they need beside the time, and what they may have."""
+"""The kinds of windows in files: their functions, the options that they need beside the time, and those that they may have."""

@@ -19,15 +19,22 @@ from headrace.ports.registry import names_with, unnamed
 
 
 class Sink:
-    """The end of a stream, to be given to `hr.job(name, *sinks)`; one that never is, warns, unless an error kept it from there.
+    """The end of a stream, to pass to `hr.job(name, *sinks)`.
 
-    >>> import headrace as hr
-    >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
-    >>> sink = charges.write.console(rows=5)
-    >>> sink
-    <Sink charges to console (5 rows)>
-    >>> hr.job("copy", sink)
-    <Job copy: charges.console>
+    `stream.write.<connector>(…)` returns it. It writes only as a part of a job: a sink that no job takes warns. Every connector also takes
+    `name`, its name in plans, metrics and checkpoints, and `mode`: `"append"`, `"upsert"` or `"changes"`. By default the mode follows from
+    the stream and the connector's `key`. With `"changes"`, an append-only connector writes each change as a row with `insert` or `delete`
+    in the column `_change`. A stream that the connector cannot write in its mode raises `SINK_KIND`. `on_refused`, where a connector has
+    it, is `"dead_letter"`, the default, or `"fail"`: what becomes of a row that the sink cannot write.
+
+    Examples:
+        >>> import headrace as hr
+        >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
+        >>> sink = charges.write.console(rows=5)
+        >>> sink
+        <Sink charges to console (5 rows)>
+        >>> hr.job("copy", sink)
+        <Job copy: charges.console>
     """
 
     def __init__(self, node: Node, connected: Any, stream: Node | None = None) -> None:
@@ -40,19 +47,22 @@ class Sink:
         return f"<Sink {self._of} to {self._node.describe()}>"
 
     def _use(self) -> Node:
-        """The node, for a job that takes this sink."""
+        """Return the node, for a job that takes this sink."""
         self._unused.detach()
         return self._node
 
     def __getattr__(self, name: str) -> Any:
-        # What a connector's object offers beyond the trait is the user's too: the rows of a memory sink.
+        # Users also reach what a connector's object offers beyond the trait, such as the rows of a memory sink.
         if name.startswith("_") or name not in getattr(type(self._connected), "shows", ()):
             raise AttributeError(f"a {self._node.verb} sink has no {name}")
         return getattr(self._connected, name)
 
 
 class Write:
-    """The sinks that a stream can be written to: `stream.write.<connector>(..., name=None, mode=None, on_refused="dead_letter")`."""
+    """The sinks, by connector: `stream.write.<connector>(…)` returns a sink. `dir(stream.write)` lists the connectors.
+
+    `Sink` describes the parameters that all have: `name`, `mode` and `on_refused`.
+    """
 
     __slots__ = ("_node",)
 
@@ -82,11 +92,11 @@ class Write:
 
 
 def _warn(stream: str, connector: str, site: Site | None, errors: int) -> None:
-    """Warns of a sink that no job took, unless an error came between: of `errors` headrace knew when the sink was made."""
+    """Warn of a sink that no job took, unless there were new errors: `errors` is their number when the sink was made."""
     import warnings
 
     if HeadraceError.total != errors or getattr(sys, "last_value", None) is not None:
         return
     message = f"{stream}.write.{connector}(...) was never given to hr.job(...), so it writes nothing"
-    # At the user's line, as the place where the sink is found to be forgotten says nothing.
+    # At the user's line: the place where the sink is collected means nothing.
     warnings.warn_explicit(message, UserWarning, site.file if site else "headrace", site.line if site else 0)

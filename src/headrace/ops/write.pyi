@@ -10,17 +10,17 @@ from headrace.plan import Node
 from headrace.ports import Secret
 
 class Sink:
-    """The end of a stream, to be given to `hr.job(name, *sinks)`; one that never is, warns."""
+    """The end of a stream, to pass to `hr.job(name, *sinks)`. A sink that no job takes warns."""
 
     _node: Node
     _connected: Any
     def __init__(self, node: Node, connected: Any) -> None: ...
     def _use(self) -> Node: ...
-    # What a connector shows beyond the trait: the rows of a memory sink.
+    # Methods of a connector's own: the rows of a memory sink.
     def __getattr__(self, name: str) -> Any: ...
 
 class Write:
-    """The sinks that a stream can be written to: `stream.write.<connector>(..., name=None, mode=None, on_refused="dead_letter")`."""
+    """The sinks, by connector: `stream.write.<connector>(…)` returns a sink. `dir(stream.write)` lists the connectors."""
 
     def __init__(self, node: Node) -> None: ...
     def console(
@@ -30,7 +30,7 @@ class Write:
         name: str | None = None,
         mode: str | None = None,
     ) -> Sink:
-        """A table in the terminal with the newest rows of each epoch, at most `rows`."""
+        """Prints a table of the newest rows of each epoch in the terminal, at most `rows`."""
 
     def delta(
         self,
@@ -47,7 +47,7 @@ class Write:
         mode: str | None = None,
         on_refused: str = "dead_letter",
     ) -> Sink:
-        """A Delta table, written exactly once: each epoch is one transaction of the table."""
+        """Writes a Delta table exactly once: each epoch is one transaction of the table."""
 
     def files(
         self,
@@ -60,7 +60,7 @@ class Write:
         mode: str | None = None,
         on_refused: str = "dead_letter",
     ) -> Sink:
-        """A folder of JSON, CSV, Parquet, ORC or Avro files, written exactly once."""
+        """Writes a folder of JSON, CSV, Parquet, ORC or Avro files exactly once."""
 
     def foreach_batch(
         self,
@@ -69,7 +69,7 @@ class Write:
         name: str | None = None,
         mode: str | None = None,
     ) -> Sink:
-        """Calls `function(frame, epoch)` with the rows of each epoch that has some, as a Spark DataFrame."""
+        """Calls a Python function with the rows of each epoch that has some, as a Spark DataFrame."""
 
     def http(
         self,
@@ -88,7 +88,7 @@ class Write:
         mode: str | None = None,
         on_refused: str = "dead_letter",
     ) -> Sink:
-        """Posts the rows of each epoch to a server in batches, as lines of JSON or as one array (`format="json"`)."""
+        """Posts the rows of each epoch to an HTTP server in batches of JSON."""
 
     def iceberg(
         self,
@@ -103,7 +103,7 @@ class Write:
         mode: str | None = None,
         on_refused: str = "dead_letter",
     ) -> Sink:
-        """An Iceberg table, written exactly once: each epoch is one commit to the table."""
+        """Writes an Iceberg table exactly once: each epoch is one commit to the catalog."""
 
     def jdbc(
         self,
@@ -120,7 +120,7 @@ class Write:
         mode: str | None = None,
         on_refused: str = "dead_letter",
     ) -> Sink:
-        """A table of PostgreSQL, MariaDB or SQLite, written exactly once, an epoch per transaction."""
+        """Writes a table of PostgreSQL, MariaDB or SQLite exactly once: each epoch is one transaction."""
 
     def kafka(
         self,
@@ -148,7 +148,7 @@ class Write:
         mode: str | None = None,
         on_refused: str = "dead_letter",
     ) -> Sink:
-        """Records of a topic, exactly once for readers with `isolation.level=read_committed`."""
+        """Writes records to a Kafka topic exactly once, for readers with `isolation.level=read_committed`."""
 
     def memory(
         self,
@@ -157,7 +157,7 @@ class Write:
         name: str | None = None,
         mode: str | None = None,
     ) -> Sink:
-        """Rows kept in this process, in `.rows()` of the sink; a run in another process has only the rows that it reads itself."""
+        """Keeps rows in this Python process, for tests and notebooks."""
 
     def redis(
         self,
@@ -174,7 +174,7 @@ class Write:
         mode: str | None = None,
         on_refused: str = "dead_letter",
     ) -> Sink:
-        """Keys of Redis, one per row: a row replaces the row with the same key, and a retraction deletes the key."""
+        """Writes one Redis key for each row: a row replaces the row with the same key, and a retraction deletes the key."""
 
     # A connector of another package.
     def __getattr__(self, connector: str) -> Callable[..., Sink]: ...

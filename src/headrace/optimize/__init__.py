@@ -1,6 +1,6 @@
-"""Rewrites of a plan that change what it costs and nothing of what it says.
+"""Rewrites of a plan that change its cost and none of its results.
 
-No rule has an expression evaluated on rows that the user's plan would have filtered first, unless it has a value on every row.
+No rule evaluates an expression on rows that the user's plan would have filtered first, unless it has a value on every row.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from headrace.plan import Plan
 
 Rule = Callable[[Plan], Plan]
 
-# In this order: the less is kept, the less is there to be narrowed.
+# The order matters: narrowing comes after the rules that leave less state to narrow.
 RULES: tuple[Rule, ...] = (literal_tables, filters_before_state, first_rows, narrow_inputs, net_once)
 
 
 def optimize(plan: Plan) -> tuple[Plan, tuple[str, ...]]:
-    """The plan by all rules, and the names of those that changed it. Starts the session."""
+    """Return the plan after all rules, and the names of those that changed it. Starts the session."""
     used: list[str] = []
     for rule in RULES:
         better = rule(plan)

@@ -1,4 +1,4 @@
-"""Filters in front of operators with state: what they leave out is never kept."""
+"""Filters in front of stateful operators, which then never keep the rows that the filter drops."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from headrace.syntax import used
 
 
 def filters_before_state(plan: Plan) -> Plan:
-    """A condition over the columns of one side of a join, or over the groups of an aggregate, holds as well in front of it.
+    """Move conditions over one side of a join, or over the group columns of an aggregate, in front of it.
 
-    Only conditions that have a value on every row move: they meet rows that the operator would have left out.
+    Only conditions that have a value on every row move: they meet rows that the operator would have dropped.
     """
     known = set(plan.nodes)
     total = check(plan).total
@@ -27,12 +27,12 @@ def filters_before_state(plan: Plan) -> Plan:
         if not changes:
             return plan
         plan = plan.rewritten(changes)
-        # A filter that moved says the same, under a name of its own.
+        # A moved filter has the same conditions under a new name.
         total |= {str(node.name) for node in filters_of(plan.nodes.values()) if node.name not in known}
 
 
 def _one_step(plan: Plan, total: frozenset[str]) -> dict[Node, Callable[[Node], Node]]:
-    """For some filters and the operators behind which they stand, what becomes of them."""
+    """Return the replacements for some filters and for the operators directly upstream of them."""
     readers = Counter(before for node in plan.nodes.values() for before in node.inputs)
     changes: dict[Node, Callable[[Node], Node]] = {}
     filters = [node for node in filters_of(plan.nodes.values()) if node.name in total]
@@ -52,7 +52,7 @@ def _one_step(plan: Plan, total: frozenset[str]) -> dict[Node, Callable[[Node], 
 
 
 def _passed(node: Node, readers: Counter[Node]) -> tuple[Operator | None, frozenset[str]]:
-    """The operator behind which a filter stands, with the columns that reach the filter as they are; none if others read its rows too."""
+    """Return the operator upstream of a filter and the columns that reach the filter unchanged; None if its rows have other readers."""
     visible = frozenset(name.lower() for name in node.columns)
     while readers[node] == 1 and (copies := operator(node).copies) is not None:
         visible &= {name for name, had in copies.columns.items() if name == had}
@@ -61,7 +61,7 @@ def _passed(node: Node, readers: Counter[Node]) -> tuple[Operator | None, frozen
 
 
 def _place(before: Operator, columns: Iterable[str], visible: frozenset[str], text: str) -> str | None:
-    """The input of the operator at which a condition over these columns may stand as well."""
+    """Return the input of the operator at which a condition over these columns gives the same result, or None."""
     named = used(text, columns)
     return before.place_of_filter(named) if named and named <= visible else None
 

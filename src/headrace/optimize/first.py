@@ -1,4 +1,4 @@
-"""The first rows of partitions, where a query asks for row numbers or ranks up to some number."""
+"""The first rows of partitions, where a query keeps only row numbers or ranks up to a bound."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ VERB = "number"
 
 
 def first_rows(plan: Plan) -> Plan:
-    """Row numbers up to 3 are those of the first three rows of each partition, which change seldom; the others need no numbers.
+    """Number only the first n rows of each partition where a filter keeps numbers or ranks up to n.
 
-    Ranks up to 3 are those of the same rows and the ones that tie with the third. Numbers and ranks depend on the rows before alone, and
-    both operators settle ties in the same way, so those of the rows that are left stay the same. Other functions look at rows behind,
-    or may fail over one of them. Where none but first rows are left, there is nothing to number: it is 1.
+    A number or rank depends only on the rows before it, and both operators break ties in the same way, so the remaining rows keep theirs.
+    For ranks, the rows that tie with the last one stay too. Other window functions look at later rows or may fail on one, so an operator
+    with such a function stays as it is. If all remaining numbers are 1, the column is the constant 1.
     """
     readers = Counter(before for node in plan.nodes.values() for before in node.inputs)
     changes: dict[Node, Callable[[Node], Node]] = {}
@@ -40,8 +40,9 @@ def first_rows(plan: Plan) -> Plan:
 
 
 def _numbered(filter: Filter, column: str, readers: Counter[Node]) -> tuple[Node, Ranking, str] | None:
-    """The operator that gives the rows of a filter their numbers in this column, if nobody else reads it and it gives nothing but numbers,
-    of more than first rows; how it numbers them; and the function that the column has.
+    """Return the operator that numbers the rows of a filter in this column, its ranking, and the column's function.
+
+    None if the operator has other readers or computes anything but numbers, or if its input has first rows only.
     """
     node, column = filter.input, column.lower()
     while readers[node] == 1 and (copies := operator(node).copies) is not None:

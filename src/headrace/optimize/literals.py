@@ -1,4 +1,4 @@
-"""Joins with tables that are written in the query, without state: each row meets the few rows on its way."""
+"""Stateless joins with tables written in the query: each row is compared with their few rows."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from headrace.plan import Node, Plan
 from headrace.schema import Type, parse_schema
 
 MOST = 32
-"""Rows of such a table. Each is compared with each row that comes, where a join would look one key up and keep all rows."""
+"""The most rows of such a table. Each incoming row is compared with all of them; a join would look up one key, but keep all rows."""
 
 
 def literal_tables(plan: Plan) -> Plan:
-    """An inner join with `VALUES` is Spark's own `inline` and a filter."""
+    """Replace inner joins with `VALUES` by Spark's `inline` and a filter."""
     changes: dict[Node, Callable[[Node], Node]] = {
         node: _inlined for node in plan.nodes.values() if operator(node).with_table(_array) is not None
     }
@@ -26,7 +26,7 @@ def _inlined(node: Node) -> Node:
 
 
 def _array(node: Node) -> str | None:
-    """The rows of a table as the text of an array, if the node is a table of few rows, or columns of one."""
+    """Return the rows of a small constant table, or of some of its columns, as the SQL text of an array; None for any other node."""
     wanted = [name.lower() for name in node.columns]
     while (copies := operator(node).copies) is not None and copies.all_rows:
         if not copies.columns.keys() >= set(wanted):

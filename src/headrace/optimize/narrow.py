@@ -1,4 +1,4 @@
-"""Only the columns that somebody reads, in front of operators with state: the others would be sent there and kept."""
+"""Projections of stateful operators' inputs to the columns that are read: all others would be sent and kept."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ VERB = "narrow"
 
 
 def narrow_inputs(plan: Plan) -> Plan:
-    """In front of joins, lookups, aggregates and rows by key come their keys and what is read behind them; in front of windows and
-    generators, which repeat it in each of their rows, what is read behind them.
+    """Narrow the inputs of operators to the columns that are read.
 
-    First rows and window functions settle ties by all columns of their input, as-of joins those of versions; ledgers compare whole rows,
-    programs read what they like: they get all. So does an operator whose dead letters or late rows somebody reads, and one that forgets
-    groups or sessions and has to know whether a row that is taken away was there.
+    Joins, lookups, aggregates, upserts, windows and generators get the columns that their own expressions name and those read downstream.
+
+    First rows and window functions break ties by all columns of their input, as-of joins by those of versions; ledgers compare whole rows;
+    programs may read any column. Their inputs stay whole. So do those of an operator whose dead letters or late rows have a reader, and of
+    one that forgets groups or sessions and must know whether a retracted row was there.
     """
     outputs = outputs_of(plan.nodes.values())
     told, late = {node.input for node in outputs}, {node.input for node in outputs if node.late is not None}
@@ -39,10 +40,10 @@ def narrow_inputs(plan: Plan) -> Plan:
 
 
 def _kept(before: Node, wanted: Wanted) -> tuple[str, ...]:
-    """The columns that are left of a node's rows, in their order; none if all are."""
+    """Return the remaining columns of a node's rows, in order; empty if all remain."""
     if wanted is None or len(before.columns) < 2:
         return ()
-    # A row without columns is none: any one of them stands for it.
+    # A row has at least one column.
     kept = tuple(name for name in before.columns if name.lower() in wanted) or before.columns[:1]
     return () if len(kept) == len(before.columns) else kept
 

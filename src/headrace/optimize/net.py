@@ -1,4 +1,4 @@
-"""Consolidation only where an epoch may add a row and take it away again."""
+"""Consolidation only where an epoch may insert and retract the same row."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from headrace.plan import Node, Plan
 
 
 def net_once(plan: Plan) -> Plan:
-    """What aggregates, rows by key and ledgers give is net already: of a key they compare what was with what is."""
+    """Remove consolidations of net input: aggregates, upserts and ledgers compare a key before and after the epoch."""
     changes: dict[Node, Callable[[Node], Node]] = {
         node: _without for node in plan.nodes.values() if operator(node).needless_over_net and _net(node.inputs[0])
     }

@@ -1,4 +1,4 @@
-"""Plans: nodes, their names, their JSON, their fingerprint, and how they are explained. Knows no concrete operator."""
+"""Plans: nodes, their names, JSON and fingerprint, and explain. This package knows no concrete operator."""
 
 from headrace.plan.display import DisplayNames, displayed
 from headrace.plan.explain import Explanation, explain

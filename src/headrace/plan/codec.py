@@ -1,4 +1,4 @@
-"""Nodes as JSON and back: one codec for all of them, driven by the types of their fields."""
+"""Nodes to JSON and back: one codec for all of them, driven by the types of their fields."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DEEPEST = 200
 
 
 def encode(node: Node, names: Mapping[Node, str]) -> dict[str, Any]:
-    """A node as JSON; its inputs by their names."""
+    """Return a node as JSON, its inputs by name."""
     found: dict[str, Any] = {"name": names[node], "op": node.op}
     for item in _stored(type(node)):
         if item.name != "name" and not (item.metadata.get("later") and getattr(node, item.name) == item.default):
@@ -27,7 +27,7 @@ def encode(node: Node, names: Mapping[Node, str]) -> dict[str, Any]:
 
 
 def decode(data: Mapping[str, Any], nodes: Mapping[str, Node]) -> Node:
-    """The node that a JSON object describes; its inputs are looked up by name."""
+    """Return the node that a JSON object describes; its inputs are looked up by name."""
     name, op = data["name"], data.get("op")
     cls = REGISTRY.get(op) if isinstance(op, str) else None
     if cls is None:
@@ -65,7 +65,7 @@ def decode(data: Mapping[str, Any], nodes: Mapping[str, Node]) -> Node:
 
 @contextmanager
 def _reading(what: str) -> Iterator[None]:
-    """Whatever a hostile text makes fail is said of the text."""
+    """Report any failure that hostile JSON causes as an error in that JSON."""
     try:
         yield
     except HeadraceError:
@@ -75,7 +75,7 @@ def _reading(what: str) -> Iterator[None]:
 
 
 def _check_range(name: str, item: Field[Any], value: Any) -> None:
-    """What else a field says of its values: some words (`of`), or a least number (`least`)."""
+    """Check the metadata of a field: its allowed words (`of`) or its least number (`least`)."""
     words, least = item.metadata.get("of"), item.metadata.get("least")
     if words is not None and value not in words:
         raise broken(f"`{item.name}` of node `{name}` is {short(value)}, not one of: {', '.join(words)}")
@@ -84,13 +84,13 @@ def _check_range(name: str, item: Field[Any], value: Any) -> None:
 
 
 def broken(what: str) -> PlanError:
-    """A text that is no plan."""
+    """Return the error for JSON that is no plan."""
     hint = "plans are written by `headrace plan FILE` and Job.plan.to_json()"
     return PlanError("PLAN_BROKEN", f"this is no plan of headrace: {what}", hint=hint)
 
 
 def typed(data: Any, kind: Any) -> Any:
-    """A value of a text as a type has it: `int`, `str | None`, `tuple[str, ...]`. TypeError if it is of another.
+    """Convert a JSON value to a type such as `int`, `str | None` or `tuple[str, ...]`; TypeError if it is of another type.
 
     >>> typed(["a", "b"], tuple[str, ...])
     ('a', 'b')
@@ -99,7 +99,7 @@ def typed(data: Any, kind: Any) -> Any:
 
 
 def refuse_unwritten(data: Any) -> None:
-    """Refuse what no plan has that is written: texts that are no Unicode, and a depth that is too much for Python's stack."""
+    """Raise for JSON that no written plan has: strings that are no Unicode, or nesting too deep for Python's stack."""
     depth, inside = 0, [data]
     while inside:
         depth += 1
@@ -114,9 +114,9 @@ def refuse_unwritten(data: Any) -> None:
 
 
 def without_sites(value: Any) -> Any:
-    """JSON without the places in the user's code, which are never part of what a plan means."""
+    """Return JSON without the places in the user's code, which are no part of a plan's meaning."""
     if isinstance(value, dict):
-        # Options are the user's own words, so a `site` among them is an option.
+        # Options have the user's own keys, so a `site` among them is an option.
         return {key: item if key == "options" else without_sites(item) for key, item in value.items() if key not in ("site", "sites")}
     if isinstance(value, list):
         return [without_sites(item) for item in value]
@@ -124,10 +124,10 @@ def without_sites(value: Any) -> Any:
 
 
 def _stored(cls: type[Node]) -> list[Field[Any]]:
-    """The fields that are part of a plan; others, `metadata={"stored": False}`, hold objects of this process.
+    """Return the fields that are part of a plan; others, `metadata={"stored": False}`, hold objects of this process.
 
-    Those that a kind of node got later, `metadata={"later": True}`, are written only where they say something: a plan without them keeps
-    its form, and so its fingerprint and the names made of it.
+    Fields that a kind of node got later, `metadata={"later": True}`, are written only if they differ from their default. A plan without
+    them keeps its JSON, and so its fingerprint and the names derived from it.
     """
     return [item for item in fields(cls) if item.metadata.get("stored", True)]
 
@@ -192,14 +192,14 @@ def _tuple(data: Any, items: tuple[Any, ...], nodes: Mapping[str, Node]) -> tupl
 
 
 def short(data: Any) -> str:
-    """A value of a text, for an error."""
-    # masked before it is cut: of a password that is cut off the rest would be shown
+    """Return a JSON value, shortened for an error."""
+    # masked before it is cut: one half of a password is not recognized as one
     text = masked(repr(data))
     return text if len(text) <= 60 else text[:57] + "..."
 
 
 def word(data: Any) -> str:
-    """A name of a text, for an error that puts it between marks."""
+    """Return a name for an error that quotes it itself."""
     return short(data).strip("'\"")
 
 

@@ -1,7 +1,7 @@
-"""DisplayNames names: what people read in place of the names by which a job is stored.
+"""Display names: what people read in place of the names under which a job is stored.
 
-A stored name that is made by rule may carry a hash, and a checkpoint knows the node by it. For people such a node is called after what
-it does: a join of `orders` and `items` is `join(orders, items)`, a sink is called after where it writes. Stored names never change.
+A stored name that is made by rule may carry a hash, and a checkpoint knows the node by it. For people such a node is named after what it
+does: a join of `orders` and `items` is `join(orders, items)`, a sink is named after the place it writes to. Stored names never change.
 """
 
 from __future__ import annotations
@@ -35,28 +35,28 @@ class DisplayNames:
         self.names = dict(names)
         self._stored = {shown: name for name, shown in self.names.items()}
         other = sorted((name for name, shown in self.names.items() if name != shown), key=len, reverse=True)
-        # not within a path or a longer name, and not a call in a line of Python but of its output
+        # not within a path or a longer name; of calls in a line of Python, only before `.output(`
         self._pattern = re.compile(rf"(?<![\w./-])(?:{'|'.join(map(re.escape, other))})(?![\w(-]|\.(?!output\()\w)") if other else None
 
     @classmethod
     def of(cls, plan: Plan) -> DisplayNames:
-        """The display names of a plan."""
+        """Return the display names of a plan."""
         return cls(_names(plan.nodes.values()))
 
     def __call__(self, name: str | None) -> str:
-        """What a node of this stored name is called."""
+        """Return the display name of the node with this stored name."""
         return self.names.get(str(name), str(name))
 
     def stored(self, name: str) -> str:
-        """The stored name of a node that is called so, in either way."""
+        """Return the stored name of a node, given either name."""
         return name if name in self.names else self._stored.get(name, name)
 
     def text(self, text: str) -> str:
-        """A sentence with the display names of the nodes that it speaks of."""
+        """Return a text with display names in place of stored ones."""
         return text if self._pattern is None else self._pattern.sub(lambda found: self(found[0]), text)
 
     def error(self, error: HeadraceError) -> HeadraceError:
-        """The same error, with the display names of the nodes that it speaks of."""
+        """Put display names into an error's texts and return it."""
         error.message = self.text(error.message)
         error.hint = error.hint and self.text(error.hint)
         error.args = (error.code, error.message)
@@ -67,7 +67,7 @@ class DisplayNames:
 
 @contextmanager
 def displayed(plan: Plan) -> Iterator[None]:
-    """What is refused here of a plan is told with display names."""
+    """Put display names into any error raised inside."""
     try:
         yield
     except HeadraceError as error:
@@ -89,14 +89,14 @@ def _names(given: Iterable[Node]) -> dict[str, str]:
 
 
 def _wanted(node: Node, found: Mapping[str, str], ruled: Collection[Node]) -> Iterable[str]:
-    """What a node might be called, the best first."""
+    """Yield the possible names of a node, the best first."""
     if 0 < len(node.called) <= _LONGEST:
         yield node.called
     if not node.inputs:
         yield node.verb
         return
     if node.role is Role.SINK:
-        # What a sink put before itself to take the rows is not worth a word either.
+        # Nodes that a sink puts in front of itself are left out of its name as well.
         yield f"{found[str(_sent(node.inputs[0], ruled).name)]}.{node.verb}"
     if not node.by_content:
         before = node.inputs[0] if node.passing else _place(node.inputs[0], ruled)
@@ -111,14 +111,14 @@ def _wanted(node: Node, found: Mapping[str, str], ruled: Collection[Node]) -> It
 
 
 def _place(node: Node, ruled: Collection[Node]) -> Node:
-    """The nearest node before another that has a place of its own: what only passes rows on is not worth a word."""
+    """Return the nearest node from this one upstream that names others: stateless nodes named by rule are skipped."""
     while node.passing and node in ruled:
         node = node.inputs[0]
     return node
 
 
 def _sent(node: Node, ruled: Collection[Node]) -> Node:
-    """The nearest node before a sink that is more than the form in which its rows are sent."""
+    """Return the nearest node upstream of a sink that does more than bring its rows into shape."""
     while node in ruled and (node.passing or node.verb in _FORMS):
         node = node.inputs[0]
     return node
@@ -129,7 +129,7 @@ def _sources(node: Node) -> list[str]:
 
 
 def _free(wanted: list[str], name: str, taken: Mapping[str, str]) -> str:
-    """The first that no other node has, by its stored name or by its display name; else the last one with a number."""
+    """Return the first name that no other node has as its stored or display name; else the last one with a number."""
     for one in wanted:
         if taken.get(one.lower(), name) == name:
             return one

@@ -1,4 +1,4 @@
-"""A plan drawn in layers from left to right, as SVG without any library."""
+"""A plan drawn as SVG in layers from left to right, without a library."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FILL = {
 
 
 def svg(plan: Plan, shown: DisplayNames) -> str:
-    """The drawing of a plan: a box per node, an arrow per input."""
+    """Return the drawing of a plan: a box for each node, an arrow for each input."""
     layers = _layers(plan)
     widths = [max(_width(node, shown) for node in layer) for layer in layers]
     rows = max(len(layer) for layer in layers) if layers else 0
@@ -48,12 +48,12 @@ def svg(plan: Plan, shown: DisplayNames) -> str:
 
 
 def drawn(plan: Plan) -> str:
-    """The drawing of a plan with the names that people read."""
+    """Return the drawing of a plan with display names."""
     return svg(plan, DisplayNames.of(plan))
 
 
 def _layers(plan: Plan) -> list[list[Node]]:
-    """Nodes by their distance from the sources; in a layer, by the mean place of what they read, so that few arrows cross."""
+    """Return nodes by their distance from the sources; within a layer, by the mean place of their inputs, so that few arrows cross."""
     layers: dict[int, list[Node]] = {}
     for node, depth in depths(plan.nodes.values()).items():
         layers.setdefault(depth, []).append(node)

@@ -21,7 +21,7 @@ _SHOWN, _WIDTH = 3, 160
 
 @dataclass(frozen=True)
 class Explanation:
-    """A plan explained. Printed it is text, `verbose` or a summary; a notebook draws it. `asked` is the plan that it was made of."""
+    """An explained plan: printed, a summary or with `verbose` all facts; drawn in a notebook. `asked` is the plan before rewrites."""
 
     plan: Plan
     facts: Mapping[str, Mapping[str, Fact]]
@@ -31,7 +31,7 @@ class Explanation:
 
     @cached_property
     def shown(self) -> DisplayNames:
-        """What its nodes are called."""
+        """The display names of its nodes."""
         return DisplayNames.of(self.plan)
 
     def __str__(self) -> str:
@@ -40,7 +40,7 @@ class Explanation:
     __repr__ = __str__
 
     def to_json(self) -> dict[str, Any]:
-        """The same for programs."""
+        """Return the explanation as JSON, for programs."""
         return {
             "job": self.plan.job,
             "fingerprint": self.asked.fingerprint,
@@ -77,16 +77,16 @@ def explain(
     asked: Plan | None = None,
     verbose: bool = False,
 ) -> Explanation:
-    """A plan with what the analyses say of it (`only` some of them) and `more` facts that the caller has.
+    """Return a plan with the facts of the analyses (with `only`, of some) and `more` facts that the caller has.
 
-    `asked` is the plan as it was written, where `plan` is what a rewrite made of it.
+    `asked` is the plan as it was written, if `plan` is the result of a rewrite.
     """
     found = {name: facts(plan, name) for name in (names() if only is None else only)}
     return Explanation(plan, {**found, **(more or {})}, tuple(notes), asked or plan, verbose)
 
 
 def summary(explanation: Explanation) -> str:
-    """The head, and a line for each operator."""
+    """Return the head, and a line for each stateful operator and lookup."""
     shown = explanation.shown
     operators = [node for node in explanation.plan.nodes.values() if node.role in (Role.LOOKUP, Role.STATEFUL)]
     lines = ["", *(_clipped(f"{shown(node.name)} = {node.describe()}{_at(node)}") for node in operators)] if operators else []
@@ -94,7 +94,7 @@ def summary(explanation: Explanation) -> str:
 
 
 def details(explanation: Explanation) -> str:
-    """The head, and each node with its inputs, its place and its facts."""
+    """Return the head, and each node with its inputs, its place and its facts."""
     shown, plan = explanation.shown, explanation.plan
     lines = [*_head(explanation), ""]
     for name, node in plan.nodes.items():
@@ -109,7 +109,7 @@ def details(explanation: Explanation) -> str:
 
 
 def _head(explanation: Explanation) -> list[str]:
-    """What the plan reads, writes, keeps and waits for, in at most ten lines."""
+    """Return what the plan reads, writes, keeps and waits for, in at most ten lines."""
     shown, plan = explanation.shown, explanation.plan
     roles = {role: [node for node in plan.nodes.values() if node.role is role] for role in Role}
     lines = [_title(explanation)]
@@ -137,13 +137,13 @@ def _of(explanation: Explanation, title: str) -> Iterable[tuple[str, Fact]]:
 
 
 def _said(explanation: Explanation, node: Node, title: str) -> str:
-    """A source or a sink in a few words, and the head of one of its facts."""
+    """Return a source or a sink in a few words, and the head of one of its facts."""
     fact = explanation.facts.get(title, {}).get(str(node.name))
     return node.describe() + (f", {_first(fact.text).partition(':')[0]}" if fact is not None else "")
 
 
 def _some(label: str, said: Iterable[str]) -> list[str]:
-    """The first of several, a line each, and how many more there are."""
+    """Return the first of several, a line each, and how many more there are."""
     given = list(said)
     lines = [line for text in given[:_SHOWN] for line in _line(label, text)]
     if len(given) > _SHOWN:
@@ -156,7 +156,7 @@ def _line(label: str, text: str) -> list[str]:
 
 
 def _few(said: Sequence[str], between: str = "; ") -> str:
-    """The first of several in one line."""
+    """Return the first of several in one line, and how many more there are."""
     return between.join([*said[:_SHOWN], *([f"{len(said) - _SHOWN} more"] if len(said) > _SHOWN else [])])
 
 
@@ -169,5 +169,5 @@ def _at(node: Node) -> str:
 
 
 def _clipped(line: str) -> str:
-    """A line for a terminal; whoever reads it elsewhere may look for what stands at its end."""
+    """Cut a line for a terminal; elsewhere it stays whole, as readers may search for its end."""
     return line if len(line) <= _WIDTH or not sys.stdout.isatty() else f"{line[: _WIDTH - 1]}…"

@@ -1,4 +1,4 @@
-"""Facts: what the analyses say about a plan. They register here when `headrace.analysis` is imported; a plan never depends on them."""
+"""Facts: results of analyses of a plan. Analyses register here when `headrace.analysis` is imported; a plan never depends on them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Fact:
-    """Something known about one node: a value for programs and a sentence for people."""
+    """A fact about one node: a value for programs and a sentence for people."""
 
     value: Any
     text: str
@@ -26,7 +26,7 @@ _ANALYSES: dict[str, Analysis] = {}
 
 
 def fact(name: str) -> Callable[[Analysis], Analysis]:
-    """Register a function that gives a fact for some nodes of a plan, by their names; explain shows it under this name."""
+    """Register a function that returns a fact for some nodes of a plan, by their names; explain shows it under this name."""
 
     def register(analysis: Analysis) -> Analysis:
         _ANALYSES[name] = analysis
@@ -36,10 +36,10 @@ def fact(name: str) -> Callable[[Analysis], Analysis]:
 
 
 def facts(plan: Plan, name: str) -> Mapping[str, Fact]:
-    """What one analysis says of a plan."""
+    """Return the facts of one analysis."""
     return _ANALYSES[name](plan)
 
 
 def names() -> tuple[str, ...]:
-    """The analyses there are, in the order in which they registered."""
+    """Return the names of the analyses, in the order in which they registered."""
     return tuple(_ANALYSES)

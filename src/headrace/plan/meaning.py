@@ -1,4 +1,4 @@
-"""Settings of Spark that change what a text means. A plan stores those that the user changed, and they win over the session's."""
+"""Settings of Spark that change what an expression means. A plan stores them, and they win over the session's."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ MEANING: Mapping[str, str] = {
     "spark.sql.timestampType": "TIMESTAMP_LTZ",
     "spark.sql.caseSensitive": "false",
 }
-"""What they are where a plan does not say."""
+"""Their values where a plan has none."""
 
 
 _KEPT = f"a plan has settings that change what texts mean: {', '.join(MEANING)}"
-_asked: ContextVar[Mapping[str, str]] = ContextVar("headrace_meaning", default={})  # noqa: B039  # nobody changes it
+_asked: ContextVar[Mapping[str, str]] = ContextVar("headrace_meaning", default={})  # noqa: B039  # it is never changed
 
 
 @contextmanager
 def meant(settings: Mapping[str, str]) -> Iterator[None]:
-    """While this lasts, these win over the session's: a script says its own."""
+    """Let the settings of a script win over the session's inside."""
     token = _asked.set(settings)
     try:
         yield
@@ -35,18 +35,18 @@ def meant(settings: Mapping[str, str]) -> Iterator[None]:
 
 
 def asked() -> dict[str, str]:
-    """Those that a script says."""
+    """Return the settings of the script."""
     return dict(_asked.get())
 
 
 def meaning() -> dict[str, str]:
-    """Those that a plan keeps: a script's own, else the session's. Starts the session."""
+    """Return the settings that a plan stores: those of the script, else the session's. Starts the session."""
     spark = session()
     return {key: spark.conf.get(key, default) or default for key, default in MEANING.items()} | asked()
 
 
 def settings_of(given: Any) -> dict[str, str]:
-    """The settings that a stored plan keeps: these and no others of Spark's, which could load any class."""
+    """Return the settings of a stored plan. No other setting of Spark is accepted: some load any class."""
     if not isinstance(given, Mapping):
         raise HeadraceError("BAD_SETTING", "the settings of a plan are no object", hint=_KEPT)
     unknown = next((key for key in given if key not in MEANING), None)
@@ -56,7 +56,7 @@ def settings_of(given: Any) -> dict[str, str]:
 
 
 def judged(key: str, value: str) -> str:
-    """One of these settings as Spark writes it, if it can be this."""
+    """Return a value of one of these settings as Spark spells it; raises if the setting cannot have it."""
     if not isinstance(value, str):
         raise HeadraceError("BAD_SETTING", f"{key} cannot be {str(value)[:60]!r}", hint="it is a text", site=here())
     if key.endswith("timeZone"):

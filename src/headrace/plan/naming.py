@@ -1,9 +1,9 @@
-"""One node for what says the same, and a name for each by a rule that survives unrelated edits.
+"""One node for equal definitions, and a name for each by a rule that survives unrelated edits.
 
-A name is the user's, or made of the node's place: `<input>.<verb>`. Nodes whose name is their identity across versions of a job
-(stateful ones, outputs, sinks) take as input the nearest source, stateful or named node, so a filter put in between changes nothing.
-Where two stateless nodes would be called the same, each gets a hash of what it says; where others would, the user has to name one.
-Operators of queries are named after all they say, their inputs included (`Node.by_content`).
+A name is the user's, or made of the node's place: `<input>.<verb>`. Nodes whose name is their identity across versions of a job (stateful
+nodes, outputs, sinks) use the nearest source, stateful or named node as the input, so an inserted filter changes nothing. If two stateless
+nodes would get the same name, each gets a hash of its definition; of other nodes, the user has to name one. Query operators are named after
+their whole definition, inputs included (`Node.by_content`).
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _LONGEST = 200
 
 
 def valid_name(name: Any) -> str:
-    """A name as it is if a user can give it: it stands in paths, on lines of logs and in what is printed."""
+    """Return a name unchanged if a user can give it: it is part of paths, log lines and output."""
     if len(spelled(name).encode()) > _LONGEST:
         raise PlanError("BAD_NAME", f"{name[:20]!r}... cannot be a name", hint=f"names have at most {_LONGEST} bytes", site=here())
     return str(name)
 
 
 def spelled(name: Any) -> str:
-    """A name as it is if it has the signs of one. One that is made by rule may be of any length."""
+    """Return a name unchanged if its characters are valid. A name made by rule may have any length."""
     if not isinstance(name, str) or not _NAME.fullmatch(name) or name != name.strip():
         text = repr(name)
         raise PlanError(
@@ -48,19 +48,19 @@ def spelled(name: Any) -> str:
 
 
 def named(ends: Iterable[Node]) -> dict[Node, Node]:
-    """Each node that the ends need -> the node that stands for it in the plan, with its name and its inputs' stand-ins."""
+    """Return, for each node that the ends need, the node in the plan: named, with renamed inputs, and merged with equal ones."""
     merged = _merged(order(ends))
     nodes = tuple(dict.fromkeys(merged.values()))
     names = _names(order(nodes))
     final: dict[Node, Node] = {}
     for node in order(nodes):
         final[node] = with_inputs(replace(node, name=names[node]), final)
-        _ = final[node].columns  # computed from the sources on, so that no chain is too long for Python's stack
+        _ = final[node].columns  # computed here, sources first, so that no chain is too long for Python's stack
     return {given: final[kept] for given, kept in merged.items()}
 
 
 def by_rule(node: Node, nodes: Collection[Node]) -> bool:
-    """Whether the name of a node of a plan was made by rule. A rewrite may have changed what the node reads since."""
+    """Return whether the name of a plan's node was made by rule. A rewrite may have changed its inputs since."""
     name = str(node.name)
     if node.by_content or not node.inputs:
         return re.fullmatch(rf"{re.escape(node.verb)}-[0-9a-f]{{8}}", name) is not None
@@ -69,7 +69,7 @@ def by_rule(node: Node, nodes: Collection[Node]) -> bool:
 
 
 def with_inputs(node: N, stand_ins: dict[Node, Node]) -> N:
-    """A node over other inputs."""
+    """Return a node over other inputs."""
     changed: dict[str, Any] = {}
     for item in fields(node):
         value = getattr(node, item.name)
@@ -81,7 +81,7 @@ def with_inputs(node: N, stand_ins: dict[Node, Node]) -> N:
 
 
 def _merged(nodes: tuple[Node, ...]) -> dict[Node, Node]:
-    """Nodes that say the same become one; what one of them leaves open (its name, a source's watermark) the other decides."""
+    """Merge nodes of equal definition. A field that one of them leaves open (its name, a source's watermark) gets the other's value."""
     levels: dict[int, list[Node]] = {}
     for node, depth in depths(nodes).items():
         levels.setdefault(depth, []).append(node)
@@ -96,7 +96,7 @@ def _merged(nodes: tuple[Node, ...]) -> dict[Node, Node]:
             full = max(wanted, key=lambda decided: sum(value is not None for value in decided))
             for node, moved in group:
                 decided = _decided(moved)
-                # Only what is open follows: two different decisions stay two nodes.
+                # Only open fields are filled in: nodes with different names or watermarks stay apart.
                 follows = all(mine in (None, theirs) for mine, theirs in zip(decided, full, strict=True))
                 kept[node] = wanted[full] if follows else wanted[decided]
     return kept
@@ -108,10 +108,10 @@ def _decided(node: Node) -> tuple[str | None, ...]:
 
 
 def _content(node: Node, *, open_fields: bool = False) -> str:
-    """What a node says, as a hash: without its site and name, and over its inputs by identity."""
+    """Return a hash of a node's definition, without its site and name, and with its inputs by identity."""
     data = without_sites(encode(node, _Identity()))
     del data["name"]
-    # Two objects of this process, say two lists of rows, are two things even where the plan says the same of them.
+    # Different objects of this process, such as two lists of rows, stay different even if the plan stores the same for both.
     data["live"] = [id(getattr(node, item.name)) for item in fields(node) if not item.metadata.get("stored", True)]
     if open_fields:
         data.pop("watermark", None)
@@ -135,7 +135,7 @@ def _names(nodes: tuple[Node, ...]) -> dict[Node, str]:
         if node not in names and node.by_content:
             names[node] = f"{node.verb}-{content[:8]}"
             taken[names[node]] = node
-    # The name of what passes may get a hash, so identities are named from anchors alone, and first.
+    # The name of a stateless node may get a hash, so identities are named first, and from anchors alone.
     for node in nodes:
         if node not in names and not node.passing:
             name = f"{_anchor(node, names)}.{node.verb}"
@@ -159,7 +159,7 @@ def _names(nodes: tuple[Node, ...]) -> dict[Node, str]:
 
 
 def _contents(nodes: tuple[Node, ...]) -> dict[Node, str]:
-    """What each node says with all that it reads, as a hash; the user's own names stand for themselves."""
+    """Return a hash of each node's definition with all its inputs; a name from the user takes the place of the hash."""
     found: dict[Node, str] = {}
     for node in nodes:
         data = without_sites(encode(node, {**found, node: ""}))
@@ -168,7 +168,7 @@ def _contents(nodes: tuple[Node, ...]) -> dict[Node, str]:
 
 
 def _anchor(node: Node, names: dict[Node, str]) -> str:
-    """The name of the nearest node before this one that has a name of its own."""
+    """Return the name of the nearest upstream node that has a name of its own."""
     before = node.inputs[0]
     while before not in names:
         before = before.inputs[0]

@@ -13,7 +13,7 @@ from headrace.errors import Site
 
 
 class Role(Enum):
-    """What a node is in a plan; stateless ones live in routes, stateful ones in levels, lookups between them."""
+    """The role of a node in a plan: stateless nodes are in routes, stateful ones in levels, lookups between levels."""
 
     SOURCE = "source"
     STATELESS = "stateless"
@@ -25,15 +25,15 @@ class Role(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """An operator with its arguments; inputs are other nodes. Equal only to itself: `Plan.of` finds nodes that say the same.
+    """An operator with its arguments; inputs are other nodes. Equal only to itself: `Plan.of` merges nodes of equal definition.
 
-    `name` is the user's, or None until a plan names the node; `site` is the line that made it and never part of its meaning.
+    `name` is the user's, or None until a plan names the node; `site` is the line that made it and no part of its meaning.
     """
 
     op: ClassVar[str] = ""
     role: ClassVar[Role] = Role.STATELESS
 
-    # Named after all that it says and reads, not after its place: what is unchanged in an edited query keeps its name and so its state.
+    # Named after its definition and inputs, not after its place: unchanged parts of an edited query keep their names and so their state.
     by_content: ClassVar[bool] = False
 
     name: str | None = field(default=None, kw_only=True)
@@ -53,42 +53,42 @@ class Node:
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """The names of the columns it gives; every kind of node says its own."""
+        """The names of the columns of its rows; every kind of node defines them."""
         raise NotImplementedError
 
     @property
     def verb(self) -> str:
-        """What it is called in a name made by rule."""
+        """The verb in a name made by rule."""
         return self.op
 
     @property
     def called(self) -> str:
-        """What people call it where nobody named it, if it knows better than its place does."""
+        """The display name of a node without a user's name, if there is a better one than its place; else empty."""
         return ""
 
     @property
     def called_after(self) -> tuple[Node, ...]:
-        """The inputs that people name where they speak of it."""
+        """The inputs that its display name shows."""
         return self.inputs
 
     @property
     def passing(self) -> bool:
-        """Whether it keeps nothing, so that it may be put in between and taken away again: then nothing is named after it."""
+        """Whether it has no state. No identity is named after it then, so inserting or removing it renames no state."""
         beside = self.role is Role.OUTPUT and self.inputs[0].role is Role.LOOKUP
         return beside or self.role in (Role.STATELESS, Role.LOOKUP)
 
     @property
     def fits(self) -> bool:
-        """Whether its fields fit each other, where they come from a text and not from a verb."""
+        """Whether its fields fit each other, if they come from JSON and not from a verb."""
         return True
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """The names of its outputs, where it has several."""
+        """The names of its outputs, if it has several."""
         return ()
 
     def describe(self) -> str:
-        """One line for explain."""
+        """Return its line in explain."""
         return self.verb
 
     def __repr__(self) -> str:
@@ -101,7 +101,7 @@ N = TypeVar("N", bound=Node)
 
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
 def node(op: str) -> Callable[[type[N]], type[N]]:
-    """Make a class of annotated fields a node and register it for the codec under its name in JSON. One that leaves a fact out is refused.
+    """Make a class of annotated fields a node and register it for the codec under its name in JSON. A class with a missing fact is refused.
 
     >>> @node("example")
     ... class Example(Node):
@@ -120,6 +120,6 @@ def node(op: str) -> Callable[[type[N]], type[N]]:
         made: Any = dataclass(frozen=True, eq=False, repr=False)(cls)
         made.op = op
         REGISTRY[op] = made
-        return made  # type: ignore[no-any-return]  # as Any it takes the attributes; it is the class that came
+        return made  # type: ignore[no-any-return]  # `Any` allows new attributes; it is still the same class
 
     return register

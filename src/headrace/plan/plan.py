@@ -1,4 +1,4 @@
-"""Plan: the product of all front ends, and all that later stages read."""
+"""Plan: a job as data, which every front end builds and all later stages read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,22 @@ from headrace.plan.walk import order
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A job as data: its nodes by name, each after its inputs; the names of its sinks; the settings that change meaning."""
+    """A job as data: its nodes, its sinks and the settings that change its meaning. `Job.plan` has it.
+
+    * `job`: the name of the job.
+    * `nodes`: the nodes by name, each after its inputs.
+    * `sinks`: the names of the sinks.
+    * `settings`: Spark's settings that change the result of expressions, such as the session's time zone.
+
+    Examples:
+        >>> import headrace as hr
+        >>> charges = hr.read.memory([("a", 7)], "card string, amount int", name="charges")
+        >>> plan = hr.job("copy", charges.filter("amount > 5").write.console()).plan
+        >>> list(plan.nodes), plan.sinks
+        (['charges', 'charges.filter', 'charges.console'], ('charges.console',))
+        >>> hr.Plan.from_json(plan.to_json()).fingerprint == plan.fingerprint
+        True
+    """
 
     job: str
     nodes: Mapping[str, Node]
@@ -28,14 +43,31 @@ class Plan:
 
     @classmethod
     def of(cls, job: str, sinks: Iterable[Node], settings: Mapping[str, str] | None = None) -> Plan:
-        """The plan that ends in these nodes (sinks, or any node to be looked at)."""
+        """Builds the plan that ends in some nodes and names them. `hr.job` calls it.
+
+        Args:
+            job: The name of the job.
+            sinks: The last nodes, in general sinks.
+            settings: The settings that change the result of expressions.
+
+        Raises:
+            PlanError: `NAME_CLASH` for two nodes of one name.
+
+        Examples:
+            >>> import headrace as hr
+            >>> charges = hr.read.memory([], "card string, amount int", name="charges")
+            >>> list(hr.Plan.of("look", [charges.filter("amount > 5")._node]).nodes)
+            ['charges', 'charges.filter']
+        """
         ends = tuple(sinks)
         kept = named(ends)
         nodes = {node.name: node for node in order(kept[end] for end in ends) if node.name is not None}
         return cls(job, nodes, tuple(dict.fromkeys(str(kept[end].name) for end in ends)), dict(settings or {}))
 
     def to_json(self) -> dict[str, Any]:
-        """The plan as JSON that `Plan.from_json` reads again, also in later versions."""
+        """Returns the plan as JSON, which `Plan.from_json` of this and later versions reads. Rows and functions of this process are not in
+        it.
+        """
         names = {node: name for name, node in self.nodes.items()}
         return {
             "format": FORMAT,
@@ -47,7 +79,15 @@ class Plan:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Plan:
-        """The plan that a JSON object describes."""
+        """Reads a plan from a JSON object.
+
+        Args:
+            data: The object, as `to_json` returns it.
+
+        Raises:
+            PlanError: `PLAN_BROKEN` if it is not a plan, `PLAN_VERSION` for another format, `PLAN_UNKNOWN_FIELD` or `PLAN_UNKNOWN_OPERATOR`
+                for a plan of a newer version.
+        """
         if not isinstance(data, Mapping) or not {"format", "nodes", "sinks"} <= set(data):
             raise broken("it has no format, nodes and sinks")
         if data["format"] != FORMAT:
@@ -81,24 +121,45 @@ class Plan:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of what the plan means: the same for the same job, however and where it was written."""
+        """A hash of what the plan means. It does not depend on where the plan was written."""
         text = json.dumps(without_sites(self.to_json()), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
     @cached_property
     def learnt(self) -> dict[type, Any]:
-        """What analyses have learnt of this plan and keep with it, by type. A plan that a rewrite makes of it has its own."""
+        """A cache of the analyses for this plan, by type. A rewritten plan has its own.
+
+        Examples:
+            >>> import headrace as hr
+            >>> hr.Plan.of("empty", []).learnt
+            {}
+        """
         return {}
 
     def changed(self, others: Mapping[Any, Node]) -> Plan:
-        """The plan with others in the place of some nodes, under their names and over their inputs."""
+        """Returns the plan with some nodes replaced, under their names and over their inputs.
+
+        Args:
+            others: The new node of each replaced one.
+
+        Examples:
+            >>> import headrace as hr
+            >>> hr.Plan.of("empty", []).changed({})
+            <Plan empty: 0 nodes, ...>
+        """
         kept: dict[Node, Node] = {}
         for node in self.nodes.values():
             kept[node] = with_inputs(others.get(node, node), kept)
         return Plan(self.job, {str(node.name): node for node in kept.values()}, self.sinks, self.settings)
 
     def renamed(self) -> Plan:
-        """The plan whose names by rule are made anew of what its nodes say now."""
+        """Returns the plan with the generated names derived anew from its nodes.
+
+        Examples:
+            >>> import headrace as hr
+            >>> hr.Plan.of("empty", []).renamed()
+            <Plan empty: 0 nodes, ...>
+        """
         nodes = list(self.nodes.values())
         kept: dict[Node, Node] = {}
         for node in nodes:
@@ -106,7 +167,16 @@ class Plan:
         return Plan.of(self.job, [kept[self.nodes[name]] for name in self.sinks], self.settings)
 
     def rewritten(self, changes: Mapping[Node, Callable[[Node], Node]]) -> Plan:
-        """The plan with other nodes in the place of some; each is made of the node over its new inputs. What is new gets a name."""
+        """Returns the plan with some nodes rewritten, and names for the new ones.
+
+        Args:
+            changes: For each rewritten node a function, which receives the node over its new inputs.
+
+        Examples:
+            >>> import headrace as hr
+            >>> hr.Plan.of("empty", []).rewritten({})
+            <Plan empty: 0 nodes, ...>
+        """
         kept: dict[Node, Node] = {}
         for node in self.nodes.values():
             moved = with_inputs(node, kept)

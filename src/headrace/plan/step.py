@@ -1,4 +1,4 @@
-"""Steps: what stateless nodes do to a row, as data that routes carry and the kernel reads."""
+"""Steps: what stateless nodes do to a row, as parts of routes that the kernel reads."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ __all__ = ["Expect", "Generate", "Place", "Project", "Step", "Unweigh", "Weigh",
 
 @dataclass(frozen=True, kw_only=True)
 class Step(OneOf):
-    """A step; `place` is where a failure in it is reported."""
+    """A step; failures in it are reported at `place`."""
 
     place: Place = field(metadata=inline())
 
 
 @dataclass(frozen=True, kw_only=True)
 class Where(Step):
-    """Keep the rows for which a condition is true. With a `reason` the others are dead letters, and say it."""
+    """Keep the rows for which a condition is true. With a `reason`, the others become dead letters with it."""
 
     where: str
     reason: str | None = None
@@ -26,14 +26,14 @@ class Where(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class Project(Step):
-    """Compute all columns of the output, in order: names and texts."""
+    """Compute all columns of the output, in order: names and expressions."""
 
     project: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Generate(Step):
-    """A row for each one that a generator makes, its columns after the input's."""
+    """Make a row for each row of a generator, with its columns after the input's."""
 
     generate: str
     names: tuple[str, ...]
@@ -42,9 +42,9 @@ class Generate(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class Weigh(Step):
-    """Multiply the row's weight by a number: 1 for a row that is added, -1 for one that is taken away.
+    """Multiply the row's weight by a number: 1 for an insertion, -1 for a retraction.
 
-    A row without a number is a dead letter. `reason` says why, in SQL.
+    A row without a number is a dead letter. `reason` is the reason, in SQL.
     """
 
     weigh: str
@@ -53,7 +53,7 @@ class Weigh(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class Unweigh(Step):
-    """Show the weight in one more column: as a number, or (`change`) as the words insert and delete, the row as often as it counts."""
+    """Add the weight as a column: as a number, or with `change` as the word insert or delete, one row for each unit of weight."""
 
     unweigh: str
     change: bool
@@ -61,7 +61,7 @@ class Unweigh(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class Expect(Step):
-    """Count the rows that meet each condition, by its name, and those that do not; of the latter `otherwise` says what becomes."""
+    """Count, by the name of each condition, the rows that meet and violate it; `otherwise` is what becomes of those that violate one."""
 
     expect: tuple[tuple[str, str], ...]
     otherwise: str

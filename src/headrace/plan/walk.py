@@ -8,7 +8,7 @@ from headrace.plan.node import Node, Role
 
 
 def order(ends: Iterable[Node]) -> tuple[Node, ...]:
-    """All nodes that the given ones need, each after its inputs, in the order a reader meets them."""
+    """Return all nodes that the given ones need, each after its inputs, in the order in which a reader meets them."""
     found: dict[Node, None] = {}
     stack: list[tuple[Node, bool]] = [(node, False) for node in reversed(tuple(ends))]
     while stack:
@@ -24,7 +24,7 @@ def order(ends: Iterable[Node]) -> tuple[Node, ...]:
 
 
 def depths(nodes: Iterable[Node]) -> dict[Node, int]:
-    """How far each node is from the sources; the nodes come in order."""
+    """Return the distance of each node from the sources; `nodes` come in order, inputs first."""
     found: dict[Node, int] = {}
     for node in nodes:
         found[node] = max((found[before] + 1 for before in node.inputs), default=0)
@@ -32,7 +32,7 @@ def depths(nodes: Iterable[Node]) -> dict[Node, int]:
 
 
 def reached(nodes: Iterable[Node], start: Node, without: Collection[Node]) -> tuple[Node, ...]:
-    """The nodes that rows of `start` reach without passing those of `without`. `nodes` come in order, inputs first."""
+    """Return the nodes that rows of `start` reach without passing those of `without`; `nodes` come in order, inputs first."""
     found = {start: None} if start not in without else {}
     for node in nodes:
         if node not in without and any(before in found for before in node.inputs):
@@ -41,7 +41,7 @@ def reached(nodes: Iterable[Node], start: Node, without: Collection[Node]) -> tu
 
 
 def nearest(node: Node, roles: Collection[Role]) -> tuple[Node, ...]:
-    """The nearest nodes of these roles whose rows a node is made of, itself among them."""
+    """Return the nearest nodes with these roles, from a node upstream, itself included."""
     found: dict[Node, None] = {}
     seen: set[Node] = set()
     stack = [node]

@@ -1,4 +1,4 @@
-"""The open traits: what a source, a sink and a lookup have to say and do. Connectors implement them and are found by entry point."""
+"""The interfaces of a source, a sink and a lookup. Connectors implement them and are registered by entry point."""
 
 from headrace.durable.marks import Mark
 from headrace.packages import Jar, Packages

@@ -1,4 +1,4 @@
-"""Rows that the other side of a sink does not take: dead letters, in a folder for each sink beside the checkpoint."""
+"""Rows that the target of a sink rejects: dead letters, in a folder per sink in the checkpoint."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from headrace.ports.sink import SinkContext, Staged
 
 FOLDER = "refused"
 NULL_KEY = "NULL_KEY: a key column is null"
-"""The reason for a row that has no place in what is kept by key."""
+"""The reason for a row without a place in a target that is kept by key."""
 CURE = (
     'nothing of the epoch was written. Mend such rows in front of the sink, or let them go to the dead letters: on_refused="dead_letter".'
 )
 
 
 def put_aside(context: SinkContext, epoch: int, letters: Iterable[tuple[str, str]], part: int = 0) -> None:
-    """Keep rows of a part of an epoch, each a reason and its text, where `headrace letters` finds them; with `on_refused="fail"` raise the
-    first one.
+    """Store the rejected rows of one part of an epoch, as pairs of a reason and the row's text, where `headrace letters` finds them. With
+    `on_refused="fail"` raise the first one instead.
 
-    Done again for an epoch it is the same file: what is put aside now takes the place of what was put aside before, so none at all removes
-    the file. Part 0 is of the tasks; parts from 1 on are the sink's own.
+    A retry of the epoch replaces the part's file, or removes it if the retry rejects no rows. Part 0 holds the rows that tasks rejected;
+    parts from 1 on are the sink's own.
     """
     folder = context.checkpoint / FOLDER / context.name
     file = folder / f"{epoch:020}-{part:05}.json"
@@ -39,13 +39,13 @@ def put_aside(context: SinkContext, epoch: int, letters: Iterable[tuple[str, str
 
 
 def put_aside_by_tasks(context: SinkContext, epoch: int, staged: Staged) -> None:
-    """Keep what the tasks of an epoch have put aside (`headrace.sink.Aside`)."""
+    """Store the rows of an epoch that its tasks rejected (`headrace.sink.Aside`)."""
     found = [letter for part in staged.parts for letter in json.loads(part.get("aside", "[]"))]
     put_aside(context, epoch, sorted((letter["reason"], letter["raw"]) for letter in found))
 
 
 def refused_of(context: SinkContext, epoch: int) -> int:
-    """How many rows of an epoch the sink itself has put aside, after its tasks had staged them."""
+    """The number of rows of an epoch that the sink itself rejected, after its tasks had staged them."""
     folder = context.checkpoint / FOLDER / context.name
     if not folder.is_dir():
         return 0
@@ -53,7 +53,7 @@ def refused_of(context: SinkContext, epoch: int) -> int:
 
 
 def counted(checkpoint: Path) -> Mapping[str, int]:
-    """How many rows lie there, by folder."""
+    """The number of stored rows, by folder."""
     files = sorted((checkpoint / FOLDER).glob("*/*.json"))
     found: dict[str, int] = {}
     for file in files:

@@ -1,4 +1,4 @@
-"""Lookup: a table outside in which rows are looked up. A connector's module has a class `Lookup` that derives from this one."""
+"""Lookup: an external table that rows are looked up in. A connector's module has a class `Lookup` that derives from this one."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LookupTraits:
-    """What the analyses have to know of an outside table.
+    """The properties of an external table that the analyses need.
 
-    `repeatable`: a key has the same rows whenever it is asked for, so that an epoch that is run again gives what it gave; `why` says how,
-    or why not. `whole`: the table is loaded as a whole and kept in the memory of each executor; else a server is asked for the keys of
-    rows as they come.
+    `repeatable`: a key always has the same rows, so an epoch that runs again gives the same result; `why` gives the reason for either.
+    `whole`: the table is loaded as a whole and kept in the memory of each executor; otherwise a server is asked for the keys of each
+    batch of rows.
     """
 
     repeatable: bool
@@ -30,7 +30,7 @@ class LookupTraits:
 
 @dataclass(frozen=True)
 class LookupContext:
-    """What a lookup may know when a job starts: its name there, the columns it is asked by, the job's time zone."""
+    """The context of a lookup when a job starts: its name in the job, the columns of its keys, the job's time zone."""
 
     name: str
     key: tuple[str, ...]
@@ -38,17 +38,17 @@ class LookupContext:
 
 
 class Lookup(ABC):
-    """An outside table with its options. The constructor takes what `hr.lookup.<connector>(...)` takes (`name=` and `constant=` are not its
-    business) and checks it.
+    """An external table with its options. The constructor takes and checks the arguments of `hr.lookup.<connector>(...)`, except `name=`
+    and `constant=`.
 
-    A class defines `traits`, `options`, `from_options`, `schema`, and one of two: `ask`, where a server is asked for keys, or `load`, where
-    the table is loaded as a whole.
+    A class defines `traits`, `options`, `from_options`, `schema`, and either `ask`, to ask a server for keys, or `load`, to load the table
+    as a whole.
     """
 
     does: ClassVar[str] = "lookup"
     connector: ClassVar[str]
     schema: Struct
-    """The columns of its rows, those it is asked by among them."""
+    """The columns of its rows, including those of the key."""
 
     @property
     @abstractmethod
@@ -56,66 +56,66 @@ class Lookup(ABC):
 
     @property
     def needs(self) -> Packages:
-        """What has to be there beside Spark."""
+        """The packages that it needs besides Spark."""
         return Packages()
 
     @property
     def key(self) -> tuple[str, ...]:
-        """The columns it can be asked by, all of them together; none where any will do."""
+        """The columns that a lookup has to name, all of them together; empty: any columns will do."""
         return ()
 
     @property
     def keys_at_once(self) -> int | None:
-        """The most keys that a request can have, where a server is asked; None: any number."""
+        """The maximum number of keys in one request to a server; None: no limit."""
         return None
 
     @property
     def refresh_ms(self) -> int | None:
-        """How old a whole table may get before an epoch loads it again; None: it is loaded once, when the job starts."""
+        """The age after which an epoch loads a whole table again; None: it is loaded once, when the job starts."""
         return None
 
     @abstractmethod
     def options(self) -> dict[str, Any]:
-        """What a plan stores, as JSON: enough for `from_options`, and no secret."""
+        """The options that a plan stores, as JSON: enough for `from_options`, without secrets."""
 
     @classmethod
     @abstractmethod
     def from_options(cls, options: Mapping[str, Any], schema: Struct) -> Self:
-        """The table that a plan stored."""
+        """The table from the options that a plan stored."""
 
     def ask(self, context: LookupContext) -> dict[str, Any]:
-        """How tasks ask: `{"class": "...", "options": {...}}`, a class in Scala that derives from `headrace.lookup.LookupStage`, and texts
-        for its constructor, secrets among them.
+        """How tasks ask the server: `{"class": "...", "options": {...}}`, with a Scala class that derives from
+        `headrace.lookup.LookupStage`, and strings for its constructor, including secrets.
         """
         raise NotImplementedError(f"{self.connector} is loaded as a whole")
 
     def load(self, session: SparkSession, context: LookupContext) -> DataFrame:
-        """The table as it is now, with the columns of `schema`; called when the job starts, and when it has become too old."""
+        """The current table, with the columns of `schema`; called when the job starts, and again once the table is too old."""
         raise NotImplementedError(f"{self.connector} is asked key by key")
 
     def state(self) -> str | None:
-        """A text that is another one when the table is, where it is loaded as a whole: as long as it stays, the table is not loaded again.
-        None where that cannot be told.
+        """A string that changes whenever a whole table does: the table is not loaded again while it stays the same. None if changes cannot
+        be detected.
         """
         return None
 
     @property
     def digest(self) -> str:
-        """A text that stands for rows that the job itself gives, where `options` do not tell of them; empty where they lie outside."""
+        """A digest of rows that are part of the job but not of `options`; empty if the rows are outside the job."""
         return ""
 
     def check(self) -> None:  # noqa: B027
-        """Complain before anything starts if there is nothing to ask."""
+        """Raise before anything starts if there is nothing to look up in."""
 
     def notice(self) -> str | None:
-        """What a start prints of it, behind its name: rows that lie there and are not loaded, and how they would be. None: nothing."""
+        """A line that a start prints after the lookup's name: which rows are not loaded, and how to load them. None: nothing."""
         return None
 
     @property
     def default_name(self) -> str:
-        """The name of the table if the user gave none."""
+        """The name of the table if the user gives none."""
         return self.connector
 
     def describe(self) -> str:
-        """A few words for explain."""
+        """A short description for explain."""
         return self.connector

@@ -7,8 +7,8 @@
         batch: int = option.number("rows in a request", default=500)
         token: Secret | None = option.secret("sent as `Authorization: Bearer`", default=None)
 
-Of these fields come the constructor and its checks, the signature of `.write.http`, what a plan stores, the schema for YAML and the table
-in the documentation. A field's annotation is the type of the attribute; what the verb takes may be wider: a name or several for columns.
+These fields define the constructor and its checks, the signature of `.write.http`, the options in a plan, the schema for YAML and the table
+in the documentation. A field's annotation is the type of the attribute; the verb may take a wider type, as one name or several for columns.
 """
 
 from __future__ import annotations
@@ -25,18 +25,22 @@ from headrace.ports.secrets import LINE, Secret, secret_of
 from headrace.schema import milliseconds, schema_of
 
 NEEDED: Any = object()
-"""The default of an option that has to be given."""
+"""The default of a required option."""
 
 Check = Callable[[str, str, Any], Any]
-"""Of a verb, an option and the value that was given: the value that is kept, or BAD_OPTION."""
+"""From a verb, an option and its argument to the value of the attribute; raises BAD_OPTION."""
 
 
 @dataclass(frozen=True)
 class Option:
-    """One option: a line of Markdown that says what it is for, the type that the verb takes, and how a value is checked and stored.
+    """One option: its description in Markdown, the type that the verb takes, and how a value is checked and stored.
 
-    `empty` makes what is kept where None is given for None. `stored`: "always", "given" (where it is not the default) or "never". `key` is
-    its name in a plan. A `local` value is about a file of the machine on which a job is made: what a plan stored is not checked again.
+    `empty` makes the attribute's value for None, if None is the default. `stored`: "always", "given" (if it is not the default) or "never".
+    `key` is its name in a plan. A `local` value names a file of the machine on which a job is made: it is not checked again when a plan
+    is loaded.
+    """
+
+    """
     """
 
     line: str
@@ -59,20 +63,20 @@ class Option:
         return self.default is NEEDED
 
     def kept(self, verb: str, value: Any) -> Any:
-        """A value that was given, as the connector has it."""
+        """The attribute's value for an argument."""
         if value is None and self.default is None:
             return None if self.empty is None else self.empty()
         return self.check(verb, self.name, value)
 
     def put(self, verb: str, value: Any, plan: dict[str, Any]) -> None:
-        """Store a value that is kept."""
+        """Store an attribute's value in a plan."""
         if self.stored == "always" or (self.stored == "given" and (self.needed or value != self.kept(verb, self.default))):
             plan[self.key] = (self.dump or _plain)(value)
 
 
 class Said(TypedDict, total=False):
-    """What may be said of an option of any kind: its default, what it is called where the attribute has another name, whether it is given
-    by keyword alone, when a plan stores it, and under which key.
+    """The settings that every kind of option has: its default, its public name if the attribute has another one, whether it is passed by
+    keyword alone, when a plan stores it, and under which key.
     """
 
     default: Any
@@ -91,7 +95,7 @@ def option(
     dump: Callable[[Any], Any] | None = None,
     **said: Unpack[Said],
 ) -> Any:
-    """An option with a check of its own; `takes` is the type of what is given, `dump` makes JSON of what is kept."""
+    """An option with a check of its own; `takes` is the type of the argument, `dump` turns the attribute's value into JSON."""
     return _option(line, takes, check, said, empty=empty, dump=dump)
 
 
@@ -101,12 +105,12 @@ def text(line: str, *, example: str, **said: Unpack[Said]) -> Any:
 
 
 def plain(line: str, *, takes: Any = str, **said: Unpack[Said]) -> Any:
-    """A text, or what it `takes`, that is checked elsewhere, with what else it belongs to."""
+    """A text, or what it `takes`, that is checked elsewhere, together with the options it depends on."""
     return _option(line, takes, lambda verb, name, value: value, said)
 
 
 def number(line: str, *, least: int = 1, **said: Unpack[Said]) -> Any:
-    """A whole number from `least` on."""
+    """A whole number of at least `least`."""
     return _option(line, int, lambda verb, name, value: checks.number(verb, name, value, least), said, least=least)
 
 
@@ -122,7 +126,7 @@ def flag(line: str, **said: Unpack[Said]) -> Any:
 
 
 def columns(line: str, **said: Unpack[Said]) -> Any:
-    """The name of a column, or several; the attribute is a tuple. Where it is needed, none is refused."""
+    """The name of a column, or several; the attribute is a tuple. A required one cannot be empty."""
     check = checks.columns_named if "default" in said else _some_columns
     return _option(line, str | Sequence[str], check, said, empty=tuple)
 
@@ -138,8 +142,8 @@ def texts(line: str, *, takes: Any = Mapping[str, Any], **said: Unpack[Said]) ->
 
 
 def duration(line: str, *, called: str = "", least: int = 0, why: str = "", **said: Unpack[Said]) -> Any:
-    """A duration of so many milliseconds at least, `why` being the hint where it has fewer. The attribute has its milliseconds, and so has
-    a plan under a `key` of its own. `called` names it in errors.
+    """A duration of at least `least` milliseconds, with the hint `why` for a shorter one. The attribute is in milliseconds, and so is the
+    value in a plan under a `key` of its own. `called` names it in errors.
     """
 
     def check(verb: str, name: str, value: Any) -> int:
@@ -156,7 +160,7 @@ def duration(line: str, *, called: str = "", least: int = 0, why: str = "", **sa
 
 
 def span(line: str, *, called: str, **said: Unpack[Said]) -> Any:
-    """A duration that stays the text that was given."""
+    """A duration that is kept as the text given."""
 
     def check(verb: str, name: str, value: Any) -> Any:
         milliseconds(value, called)
@@ -171,7 +175,7 @@ def secret(line: str, *, takes: str = LINE, **said: Unpack[Said]) -> Any:
 
 
 def certificates(line: str, **said: Unpack[Said]) -> Any:
-    """A file of certificates in PEM format, which has to be there when the job is made."""
+    """A file of certificates in PEM format, which has to exist when the job is made."""
 
     def check(verb: str, name: str, file: Any) -> Any:
         checks.certificates(verb, name, file)
@@ -205,16 +209,15 @@ def _option(line: str, takes: Any, check: Check, said: Said, **more: Any) -> Opt
     field_specifiers=(option, text, plain, number, choice, flag, columns, path, texts, duration, span, secret, certificates, schema),
 )
 class Options:
-    """What a connector's class derives from, before `Source`, `Sink` or `Lookup`, to declare its options as fields.
+    """The base of a connector's class, before `Source`, `Sink` or `Lookup`, that declares its options as fields.
 
-    `__post_init__` may check the options against each other, and make of them what the connector needs. It is called for those that a
-    plan stored, too.
+    `__post_init__` may check the options against each other and derive values from them. It also runs for options that a plan stored.
     """
 
     does: ClassVar[str]
     connector: ClassVar[str]
     stored: ClassVar[str] = "given"
-    """When a plan stores an option that does not say it."""
+    """When a plan stores an option that does not set it."""
     declared: ClassVar[Mapping[str, Option]] = {}
     """The options by the names of their attributes."""
 
@@ -230,10 +233,10 @@ class Options:
             cls.__init__ = _constructor(cls.declared, cls.__qualname__)  # type: ignore[method-assign]  # of this class's own fields
 
     def __post_init__(self) -> None:
-        """Look at the options together."""
+        """Check the options together."""
 
     def options(self) -> dict[str, Any]:
-        """What a plan stores, as JSON: enough for `from_options`, and no secret."""
+        """The options that a plan stores, as JSON: enough for `from_options`, without secrets."""
         plan: dict[str, Any] = {}
         for attribute, one in self.declared.items():
             one.put(self.verb, getattr(self, attribute), plan)
@@ -241,7 +244,7 @@ class Options:
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any], *more: Any) -> Self:
-        """What a plan stored, with the schema of a source or lookup."""
+        """An instance from the options that a plan stored, with the schema of a source or lookup."""
         given = dict(options)
         local = {attribute: given.pop(one.key) for attribute, one in cls.declared.items() if one.local and one.key in given}
         for one in cls.declared.values():
@@ -259,7 +262,7 @@ class Options:
 
     @property
     def verb(self) -> str:
-        """What errors call it: `write.http`."""
+        """Its name in errors: `write.http`."""
         return f"{self.does}.{self.connector}"
 
     def _fill(self, given: Mapping[str, Any]) -> None:
@@ -269,14 +272,14 @@ class Options:
 
 
 def _constructor(declared: Mapping[str, Option], owner: str) -> Callable[..., None]:
-    """An `__init__` with a parameter for each option, as editors, `help` and `inspect` know it."""
+    """An `__init__` with a parameter for each option, which editors, `help` and `inspect` see."""
     every = list(declared.values())
     defaults = {f"_{one.name}": one.default for one in every if not one.needed}
     first = [_parameter(one) for one in every if not one.kw_only]
     last = [_parameter(one) for one in every if one.kw_only]
     parameters = ", ".join(["self", *first, *(["*", *last] if last else [])])
     values = ", ".join(f"{one.name!r}: {one.name}" for one in every)
-    # Compiled as if it stood in this file, so that errors show the line of whoever calls it.
+    # Compiled under this file's name, so that errors show the line of the caller.
     exec(compile(f"def __init__({parameters}):\n    self._fill({{{values}}})", __file__, "exec"), defaults)
     made: Any = defaults["__init__"]
     made.__qualname__ = f"{owner}.__init__"
@@ -296,7 +299,7 @@ def _some_columns(verb: str, name: str, value: Any) -> tuple[str, ...]:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON has it."""
+    """A value as JSON."""
     if isinstance(value, Secret):
         return value.to_json()
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""What connectors check of the options they are given, at the user's line."""
+"""Checks of the options that connectors are given; their errors show the user's line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from headrace.spelling import suggestion
 T = TypeVar("T")
 
 LONGEST_NAME, LONGEST_PATH = 255, 4095
-"""Bytes, on the file systems of Linux and macOS."""
+"""In bytes, on the file systems of Linux and macOS."""
 
 _WRITTEN = "plans are written by `headrace plan FILE` and Job.plan.to_json()"
 
@@ -26,7 +26,7 @@ _CERTIFICATE = re.compile("-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-
 
 
 def build(cls: type[T], verb: str, arguments: tuple[Any, ...], options: Mapping[str, Any], more: Iterable[str] = ()) -> T:
-    """An instance of a connector's class, its options checked against what its constructor takes; the verb takes `more`."""
+    """An instance of a connector's class, with its options checked against the constructor; the verb itself also takes `more`."""
     signature = inspect.signature(cls)
     open_ended = any(one.kind is one.VAR_KEYWORD for one in signature.parameters.values())
     for name in options if not open_ended else ():
@@ -48,7 +48,7 @@ def takes(name: str, known: Sequence[str]) -> str:
 
 
 def restored(cls: type[T], verb: str, options: Mapping[str, Any], *more: Any) -> T:
-    """What a plan stored of a connector's object, with `more` for its `from_options`: checked as if a user had given it."""
+    """An instance of a connector's class from the options in a plan, with `more` for its `from_options`, checked like a user's options."""
     try:
         made: Any = cls.from_options(options, *more)  # type: ignore[attr-defined]  # every connector's class has it
         known = {*inspect.signature(cls).parameters, *made.options()}
@@ -63,7 +63,7 @@ def restored(cls: type[T], verb: str, options: Mapping[str, Any], *more: Any) ->
 
 
 def by_name(name: str, cls: type[Any], arguments: tuple[Any, ...], options: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of a connector's class, with the one of this name, and those behind it, among the options."""
+    """The arguments of a connector's class, with the one of this name, and those after it, moved to the options."""
     known = list(inspect.signature(cls).parameters)
     place = known.index(name) if name in known and name not in options else len(arguments)
     return arguments[:place], {**options, **dict(zip(known[place:], arguments[place:], strict=False))}
@@ -83,7 +83,7 @@ def choice(verb: str, option: str, value: Any, options: tuple[str, ...]) -> str:
 
 
 def number(verb: str, option: str, value: Any, least: int = 1) -> int:
-    """A whole number from `least` on."""
+    """A whole number of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise wrong(f"{verb}: {option} cannot be {value!r}", f"it is a whole number from {least} on")
     return value
@@ -111,7 +111,7 @@ def text(verb: str, option: str, value: Any, example: str) -> str:
 
 
 def columns_named(verb: str, option: str, value: Any) -> tuple[str, ...]:
-    """One column, or several; None is none.
+    """One column, or several; None for an empty tuple.
 
     >>> columns_named("write.jdbc", "key", "id"), columns_named("write.jdbc", "key", ["shop", "day"])
     (('id',), ('shop', 'day'))
@@ -123,7 +123,7 @@ def columns_named(verb: str, option: str, value: Any) -> tuple[str, ...]:
 
 
 def certificates(verb: str, option: str, file: Any) -> str:
-    """The certificates in a file in PEM format: no comments, and no keys that lie there, too."""
+    """The certificates in a file in PEM format, without comments or any keys that are in the file, too."""
     example = f'it is a file of certificates in PEM format: {option}="ca.pem"'
     if not isinstance(file, str) or not file:
         raise wrong(f"{verb}: {option} cannot be {file!r}", example)
@@ -137,7 +137,7 @@ def certificates(verb: str, option: str, file: Any) -> str:
 
 
 def address(text: Any) -> SplitResult:
-    """The parts of an address; none of what is no address, or has a port that is no number."""
+    """The parts of an address; empty for text that is not an address or has an invalid port."""
     try:
         found = urlsplit(text)
         _ = found.port
@@ -147,7 +147,7 @@ def address(text: Any) -> SplitResult:
 
 
 def no_password(verb: str, options: Mapping[str, Any]) -> None:
-    """Refuse an address with a password in it: a plan is stored and shown."""
+    """Refuse an address that contains a password, since a plan is stored and shown."""
     for name, value in options.items():
         inside = value.values() if isinstance(value, Mapping) else (value,)
         if any(isinstance(one, str) and holds_password(one) for one in inside):
@@ -169,7 +169,7 @@ def key_of(verb: str, key: str | Sequence[str], schema: Struct) -> tuple[str, ..
 
 
 def path_of(verb: str, path: Any, example: str = "charges/") -> str:
-    """The path that a user gave; whether something is there is asked later."""
+    """The path that a user gave; whether it exists is checked later."""
     hint = f'it is a text or a pathlib.Path: "{example}"'
     if not isinstance(path, str | os.PathLike) or not str(path) or "\0" in str(path):
         raise wrong(f"{verb}: the path cannot be {path!r}", hint)
@@ -182,5 +182,5 @@ def path_of(verb: str, path: Any, example: str = "charges/") -> str:
 
 
 def wrong(message: str, hint: str) -> ConnectorError:
-    """An option that does not do."""
+    """The error for an invalid option."""
     return ConnectorError("BAD_OPTION", message, hint=hint, site=here())

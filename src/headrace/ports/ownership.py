@@ -1,15 +1,15 @@
-"""Who may write to a place, and which epochs it holds: one rule for every sink that keeps a mark.
+"""Write access to a place, and the epochs that it holds: one set of rules for every sink that keeps a mark.
 
-A place (a table, the keys of a prefix) keeps a `Held` for the checkpoint and query that write it. Where and how is the connector's own
-business: a row, a hash, the properties of a table. What follows from it is decided here:
+A place (a table, the keys of a prefix) keeps a `Held` for the checkpoint and query that write it. The connector decides where and how: in
+a row, a hash, the properties of a table. The rules:
 
-* A start takes the place over from every start with a smaller term, and is refused by a greater one (SINK_FENCED).
-* An epoch is written if the place ends where this process left it. One that it holds already, by number and identity, is not written again.
+* A start takes the place over from every start with a smaller term, and fails if the place has a greater one (SINK_FENCED).
+* An epoch is written if the place ends where this process left it. One that it already holds, by number and identity, is not written again.
   One of another history is refused (CHECKPOINT_BEHIND), and so is a place that has lost epochs (TABLE_REPLACED). A mark without an
-  identity, of an earlier version, goes by its number.
-* Another checkpoint of the same job gives the place up to a start with fresh=True, if all that is there is the job's (else TABLE_OWNED).
+  identity, from an earlier version, is compared by its number.
+* Another checkpoint of the same job gives the place up to a start with fresh=True, if all rows in it are the job's (else TABLE_OWNED).
   Other jobs may write to a place that is `shared`.
-* Two sinks of one start do not write to the same place (FOLDER_OWNED).
+* Two sinks of one start cannot write to the same place (FOLDER_OWNED).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from headrace.ports.sink import SinkContext
 
 @dataclass(frozen=True)
 class Held:
-    """What a place keeps of a checkpoint's query: the mark of its last epoch, and the newest start that has opened it, 0 for none."""
+    """The record that a place keeps of a checkpoint's query: the mark of its last epoch, and the term of the newest start, 0 for none."""
 
     mark: Mark = field(default_factory=Mark)
     term: int = 0
@@ -33,7 +33,7 @@ class Held:
 
 @dataclass(frozen=True)
 class Holder:
-    """Who has written to a place; `made`: that job has made the place, and so may empty it."""
+    """A writer of a place; `made`: its job created the place, and so may empty it."""
 
     job: str
     sink: str
@@ -44,8 +44,8 @@ class Holder:
 
 
 class Ownership:
-    """What one start of a sink may do with its place. Errors call it `place`; `each` is what every sink has for itself, and `by_hand` the
-    cure where a fresh start does not empty it.
+    """The access of one start of a sink to its place. Errors call it `place`, and each sink should have an `each` of its own. `by_hand` is
+    the hint if a fresh start does not empty the place.
 
     >>> from types import SimpleNamespace
     >>> context: SinkContext = SimpleNamespace(job="j", name="best", checkpoint_id="c", query="main", term=2, fresh=False)  # type: ignore
@@ -75,19 +75,19 @@ class Ownership:
         self._shared = shared
         self._by_hand = by_hand
         self.last = Mark()
-        """The mark that this process has seen there last, or left."""
+        """The last mark that this process read or wrote there."""
 
     def key(self, *place: str) -> str:
-        """A short name for this checkpoint and query, at a place that keeps the marks of several."""
+        """A short name for this checkpoint and query, in a place that keeps the marks of several."""
         return hashlib.sha256("\0".join((self.context.checkpoint_id, self.context.query, *place)).encode()).hexdigest()[:32]
 
     def claim(self, held: Held) -> None:
-        """Take a place over from the start that holds it; the connector stores the term of this one in the same step."""
+        """Take a place over from its previous start; the connector stores the term of this one in the same step."""
         self.refuse_successor(held.term)
         self.last = held.mark
 
     def admits(self, held: Held, epoch: int, identity: str) -> bool:
-        """Whether an epoch is to be written; False: the place has it already."""
+        """Whether to write an epoch; False if the place already holds it."""
         self.refuse_successor(held.term)
         if held.mark.holds(epoch, identity, self.context.name):
             self.last = held.mark
@@ -96,11 +96,11 @@ class Ownership:
         return True
 
     def wrote(self, epoch: int, identity: str) -> None:
-        """An epoch was written, and its mark with it."""
+        """Note that an epoch was written together with its mark."""
         self.last = Mark(epoch, identity)
 
     def refuse_successor(self, term: int) -> None:
-        """Complain of a place that a later start has taken over."""
+        """Raise if a later start has taken the place over."""
         context = self.context
         if term > context.term:
             raise CheckpointError(
@@ -110,12 +110,12 @@ class Ownership:
             )
 
     def refuse_changed(self, mark: Mark) -> None:
-        """Complain of a place that is not as this process left it."""
+        """Raise if the place has changed since this process last saw it."""
         if mark.epoch != self.last.epoch or not mark.agrees(self.last.identity):
             raise mark.lacks(self.last, self.context.name, self.place)
 
     def refuse_twice(self, holders: Iterable[Holder]) -> None:
-        """Complain of another sink that this very start has opened, at the same place by another name."""
+        """Raise if another sink of this same start has opened the place."""
         context = self.context
         for other in holders:
             if (other.checkpoint, other.term) == (context.checkpoint_id, context.term) and other.sink != context.name:
@@ -126,14 +126,14 @@ class Ownership:
                 )
 
     def empties(self, holders: Sequence[Holder]) -> bool:
-        """Whether all that is there goes first, as others than this checkpoint's query wrote it and this is a fresh start."""
+        """Whether the place is emptied first, because another checkpoint or query wrote it and this is a fresh start."""
         mine, alone = self.rivals(holders)
         if mine and not (self.context.fresh and alone):
             raise self.owned(mine[0], alone=alone)
         return bool(mine)
 
     def rivals(self, holders: Iterable[Holder]) -> tuple[list[Holder], bool]:
-        """Those in whose way this start is, and whether a fresh one may empty the place."""
+        """The other writers that block this start, and whether a fresh start may empty the place."""
         context = self.context
         others = [one for one in holders if (one.checkpoint, one.query) != (context.checkpoint_id, context.query)]
         foreign = [one for one in others if one.job != context.job]

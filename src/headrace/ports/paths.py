@@ -1,6 +1,6 @@
 """Paths and patterns as a user writes them, on this file system, and as Hadoop takes them.
 
-A part with `* ? [ ] { }` begins a pattern, unless there is a file or folder of that very name: then it is that name.
+A part with `* ? [ ] { }` begins a pattern, unless a file or folder of exactly that name exists.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SIGNS = re.compile(r"[*?\[\]{}]")
 
 
 def local(path: str) -> Path | None:
-    """The place on this file system, absolute; None for a store that is reached by a URI.
+    """The absolute path on this file system; None for a store that is reached by a URI.
 
     >>> local("file:///data/a%20b"), local("s3://bucket/in")
     (PosixPath('/data/a b'), None)
@@ -43,7 +43,7 @@ def last(path: Any) -> str:
 
 
 def literal(path: str | os.PathLike[str]) -> str:
-    """The text of which Hadoop's `Path` makes this very path: unlike a URI's, its characters stand for themselves.
+    """The text that Hadoop's `Path` parses as this exact path: unlike in a URI, no character is an escape.
 
     >>> literal("/data/a b%20")
     'file:///data/a b%20'
@@ -52,7 +52,8 @@ def literal(path: str | os.PathLike[str]) -> str:
 
 
 def escaped(path: str | os.PathLike[str]) -> str:
-    """The same for Spark's readers, which take every text for a pattern; to tell them not to makes them read such files several times.
+    """The same for Spark's readers, which parse every path as a pattern. Their option against that makes them read such a file several
+    times.
 
     >>> print(escaped("/data/[1]"))
     file:///data/\\[1\\]
@@ -61,7 +62,7 @@ def escaped(path: str | os.PathLike[str]) -> str:
 
 
 def split(path: Path) -> tuple[Path, str | None]:
-    """The part of an absolute path that is a name, and the pattern that follows, if one does.
+    """The leading part of an absolute path without patterns, and the pattern after it, if any.
 
     >>> split(Path("/tmp/*.json")), split(Path("/tmp/a/b"))
     ((PosixPath('/tmp'), '*.json'), (PosixPath('/tmp/a/b'), None))
@@ -88,7 +89,7 @@ def for_hadoop(path: str) -> tuple[str, bool]:
 
 
 def for_reader(path: str) -> str:
-    """The path or pattern as Spark's readers take it: what is a name in it is escaped."""
+    """The path or pattern as Spark's readers take it, with literal parts escaped."""
     place = local(path)
     if place is None:
         return path
@@ -97,19 +98,19 @@ def for_reader(path: str) -> str:
 
 
 def listed(path: str, options: Mapping[str, str]) -> list[Path] | None:
-    """The files that Spark reads of a path or pattern with these options of its reader; None for a store that is reached by a URI."""
+    """The files that Spark reads from a path or pattern with these reader options; None for a store that is reached by a URI."""
     place = local(path)
     return None if place is None else _listed(place, options)[0]
 
 
 def passed_over(path: str, options: Mapping[str, str]) -> list[Path]:
-    """The files in subfolders that Spark does not read of a path or pattern; none of a store that is reached by a URI."""
+    """The files in subfolders of a path or pattern that Spark does not read; empty for a store that is reached by a URI."""
     place = local(path)
     return [] if place is None else _listed(place, options)[1]
 
 
 def reads(path: str, options: Mapping[str, str], file: PurePosixPath) -> bool:
-    """Whether Spark reads a file of a path or pattern with these options of its reader, once it is there. Links are resolved in `file`.
+    """Whether Spark would read a file from a path or pattern with these reader options. Links are resolved in `file`.
 
     >>> out = PurePosixPath("/data/out/part-0.json")
     >>> reads("/data/out", {}, out), reads("/data/*", {}, out), reads("/data/*/*.json", {}, out), reads("/data", {}, out)
@@ -131,7 +132,7 @@ def reads(path: str, options: Mapping[str, str], file: PurePosixPath) -> bool:
 
 
 def _split_uri(path: str) -> tuple[PurePosixPath, str | None]:
-    """The same as `split` of a path in a store."""
+    """Like `split`, for a path in a store."""
     parts = PurePosixPath(path).parts
     first = next((number for number, part in enumerate(parts) if SIGNS.search(part)), len(parts))
     return PurePosixPath(*parts[:first]), "/".join(parts[first:]) or None
@@ -142,7 +143,7 @@ def _lower(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def _filtered(name: str, options: Mapping[str, str]) -> bool:
-    """Whether a file's name is one that the reader is asked for."""
+    """Whether the reader's filter accepts a file's name."""
     return any(fnmatch.fnmatchcase(name, one) for one in _alternatives(_lower(options).get("pathglobfilter", "*")))
 
 
@@ -151,14 +152,14 @@ def _recursive(options: Mapping[str, str]) -> bool:
 
 
 def _listed(place: Path, options: Mapping[str, str]) -> tuple[list[Path], list[Path]]:
-    """The files that are read, and those in subfolders that are not. Spark reads subfolders where it is told to, or where a folder's name
-    is that of a column with a value.
+    """The files that are read, and those in subfolders that are not. Spark reads subfolders if an option says so, or if a folder is named
+    after a column and its value.
     """
     name, pattern = split(place)
     each = [] if pattern is None else _alternatives(pattern)
-    # Hadoop's patterns also fit folders whose names begin with a dot
+    # Hadoop's patterns also match folders whose names begin with a dot
     fitting = [path for one in each for path in sorted(glob.iglob(one, root_dir=name, include_hidden=True))]
-    found: dict[Path, tuple[str, ...]] = {}  # with the folders on the way to it
+    found: dict[Path, tuple[str, ...]] = {}  # with the folders between the root and the file
     for root in [name] if pattern is None else [name / one for one in fitting]:
         for file in [root] if root.is_file() else sorted(root.rglob("*")):
             parts = file.relative_to(root).parts
@@ -174,7 +175,7 @@ def _hidden(name: str) -> bool:
 
 
 def _alternatives(pattern: str) -> list[str]:
-    """A pattern with Hadoop's alternatives in braces as patterns without."""
+    """The patterns that a pattern with alternatives in braces stands for in Hadoop."""
     braces = re.search(r"\{([^{}]*)\}", pattern)
     if braces is None:
         return [pattern]
@@ -183,7 +184,7 @@ def _alternatives(pattern: str) -> list[str]:
 
 
 def unwritable(folder: Path) -> str | None:
-    """Why a folder of this file system cannot be made or written to, in the system's words; None if it can.
+    """The reason why a folder of this file system cannot be created or written to, in the system's words; None if it can.
 
     >>> unwritable(Path(__file__) / "out")
     'Not a directory'

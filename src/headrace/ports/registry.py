@@ -1,4 +1,4 @@
-"""Connectors by name, found by entry point. A built-in one has exactly the rights of a third party's."""
+"""Connectors by name, registered by entry point. Built-in ones have no more rights than those of other packages."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from headrace.words import CONNECTORS
 GROUP = "headrace.connectors"
 
 VERSION = 1
-"""The version of these traits. A connector's module says as `PORTS` which one it was made for; what a version had stays in later ones."""
+"""The version of these interfaces. A connector's module declares its version as `PORTS`; a later one keeps all of an earlier one."""
 
 UNSAID = 1
-"""The version of a module that does not say: the first, in which it need not."""
+"""The version of a module without `PORTS`: the first, in which it was optional."""
 
 
 @cache
@@ -36,7 +36,7 @@ def source_class(name: str) -> type[Source]:
     found = getattr(_module(name, "Source"), "Source", None)
     if found is None:
         raise ConnectorError("UNKNOWN_CONNECTOR", f"{name} can only be written", hint=_those_of("Source"), site=here())
-    return found  # type: ignore[no-any-return]  # an entry point says what it is by its name alone
+    return found  # type: ignore[no-any-return]  # an entry point has no type
 
 
 def sink_class(name: str) -> type[Sink]:
@@ -44,15 +44,15 @@ def sink_class(name: str) -> type[Sink]:
     found = getattr(_module(name, "Sink"), "Sink", None)
     if found is None:
         raise ConnectorError("UNKNOWN_CONNECTOR", f"{name} can only be read", hint=_those_of("Sink"), site=here())
-    return found  # type: ignore[no-any-return]  # an entry point says what it is by its name alone
+    return found  # type: ignore[no-any-return]  # an entry point has no type
 
 
 def lookup_class(name: str) -> type[Lookup]:
-    """The class that looks rows up in a connector's tables."""
+    """The class that looks up rows in a connector's tables."""
     found = getattr(_module(name, "Lookup"), "Lookup", None)
     if found is None:
         raise ConnectorError("UNKNOWN_CONNECTOR", f"rows cannot be looked up in {name}", hint=_those_of("Lookup"), site=here())
-    return found  # type: ignore[no-any-return]  # an entry point says what it is by its name alone
+    return found  # type: ignore[no-any-return]  # an entry point has no type
 
 
 def unnamed(kind: str) -> ConnectorError:
@@ -63,7 +63,7 @@ def unnamed(kind: str) -> ConnectorError:
 
 
 def _unknown(name: str, kind: str) -> ConnectorError:
-    """The error for a connector that is not there; it may be a format of one that is, or a word of PySpark's."""
+    """The error for an unknown connector, which may be a format of a known one, or a word of PySpark's."""
     if not connectors():
         hint = 'installed are none: install headrace itself, "pip install -e ." in a copy of its repository'
     else:
@@ -77,7 +77,7 @@ def _unknown(name: str, kind: str) -> ConnectorError:
 
 
 _PLACES = {"Source": "hr.read", "Sink": ".write", "Lookup": "hr.lookup"}
-"""Where the classes of connectors are called."""
+"""The public names that the classes of connectors are called by."""
 
 
 def _those_of(kind: str) -> str:
@@ -85,7 +85,7 @@ def _those_of(kind: str) -> str:
 
 
 def _formats(name: str, kind: str) -> tuple[str, ...]:
-    """The formats that a class of a connector can be called with."""
+    """The formats that a connector's class takes."""
     return next((one.among for one in getattr(getattr(_loaded(name), kind), "declared", {}).values() if one.name == "format"), ())
 
 
@@ -97,7 +97,7 @@ def _module(name: str, kind: str) -> ModuleType:
 
 @cache
 def _loaded(name: str) -> ModuleType:
-    """The module of a connector that is installed."""
+    """The module of an installed connector."""
     entry = connectors()[name]
     try:
         module: ModuleType = entry.load()
@@ -121,14 +121,14 @@ def _loaded(name: str) -> ModuleType:
 
 
 def load_all() -> None:
-    """Load every connector, with the error codes that it registers. One that cannot be loaded is reported where a job uses it."""
+    """Load every connector, with the error codes that it registers. One that fails to load is reported when a job uses it."""
     for entry in connectors().values():
         with suppress(Exception):
             entry.load()
 
 
 def names_with(kind: str) -> tuple[str, ...]:
-    """The connectors that have a `Source`, a `Sink` or a `Lookup`; one that cannot be loaded is left out."""
+    """The connectors that have a `Source`, a `Sink` or a `Lookup`, without those that fail to load."""
     found = []
     for name in connectors():
         try:
@@ -140,7 +140,9 @@ def names_with(kind: str) -> tuple[str, ...]:
 
 
 def packages() -> dict[str, Packages]:
-    """What the connectors may need beside Spark, by the names that `headrace packages add` takes; one that cannot be loaded is left out."""
+    """The packages that connectors may need besides Spark, by the names that `headrace packages add` takes, without connectors that fail to
+    load.
+    """
     found: dict[str, Packages] = {}
     for name in connectors():
         try:

@@ -1,4 +1,4 @@
-"""Secrets: a plan stores where a password lies, and never the password."""
+"""Secrets: a plan stores where a password is, never the password."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from headrace.masking import hide
 from headrace.ports.options import wrong
 
 LINE = r"[^\x00-\x1f\x7f]*"
-"""What most protocols take: one line, without control characters."""
+"""The values that most protocols accept: one line, without control characters."""
 
 HEADER = r"[\x20-\x7e]*"
-"""What a header of HTTP can be: one line of ASCII."""
+"""The values that an HTTP header can have: one line of ASCII."""
 
 LINES = r"[^\x00]*"
-"""What is a file as a rule: the key of a service account."""
+"""Values that usually come from a file, such as the key of a service account."""
 
 _UNFIT = {LINE: "a line break or another control character", HEADER: "a line break or a character beyond ASCII", LINES: "the character NUL"}
 
 
 @dataclass(frozen=True)
 class Secret:
-    """Where a secret lies: in a variable of the environment, or in a file. `read` gives what is there when a run starts.
+    """The place of a secret: an environment variable or a file. `read` gives its value when a run starts.
 
-    `takes` is the pattern of what may be sent.
+    `takes` is the pattern of values that can be sent.
     """
 
     env: str = ""
@@ -40,11 +40,11 @@ class Secret:
         return f"hr.secret({self.env!r})" if self.env else f"hr.secret(file={self.file!r})"
 
     def read(self) -> str:
-        """The secret itself, for whoever opens a connection. From here on every text that leaves the process is masked."""
+        """The secret itself, for opening a connection. From here on it is masked in all text that leaves the process."""
         return self._hidden(self._value())
 
     def check(self) -> None:
-        """Refuse a value that cannot be sent, if there is one by now."""
+        """Refuse a value that cannot be sent, if the variable is set already."""
         if self.env in os.environ:
             self._hidden(os.environ[self.env])
 
@@ -70,16 +70,27 @@ class Secret:
         return value
 
     def to_json(self) -> dict[str, str]:
-        """What a plan stores."""
+        """The form in a plan."""
         return {"env": self.env} if self.env else {"file": self.file}
 
 
 def secret(env: str | None = None, *, file: str | os.PathLike[str] | None = None) -> Secret:
-    """A secret by the name of the environment variable, or of the file, that has it when the job runs.
+    """Names a secret by the environment variable or the file that has it when the job runs.
 
-    >>> import headrace as hr
-    >>> hr.secret("DB_PASSWORD"), hr.secret(file="/run/secrets/db")
-    (hr.secret('DB_PASSWORD'), hr.secret(file='/run/secrets/db'))
+    A plan stores the name only. The value is read when a run starts; from then on it is masked in every text that leaves the process.
+
+    Args:
+        env: The name of an environment variable.
+        file: The path of a file, instead of `env`. Line breaks at its end are removed.
+
+    Raises:
+        ConnectorError: `BAD_OPTION` without, or with both, `env` and `file`. The start of a run raises `SECRET_MISSING` if the variable or
+            file does not exist, and `SECRET_UNFIT` for characters that cannot be sent.
+
+    Examples:
+        >>> import headrace as hr
+        >>> hr.secret("DB_PASSWORD"), hr.secret(file="/run/secrets/db")
+        (hr.secret('DB_PASSWORD'), hr.secret(file='/run/secrets/db'))
     """
     if (env is None) == (file is None) or not (env or file):
         raise wrong("secret: it takes the name of a variable or of a file", 'hr.secret("DB_PASSWORD") or hr.secret(file="/run/secrets/db")')
@@ -87,7 +98,7 @@ def secret(env: str | None = None, *, file: str | os.PathLike[str] | None = None
 
 
 def secret_of(verb: str, option: str, given: Any, takes: str = LINE) -> Secret | None:
-    """The secret that a user gave as an option, or that a plan stored; None if there is none. What it holds now has to fit."""
+    """The secret that a user gave as an option, or that a plan stored; None for None. Its current value, if any, has to be valid."""
     if given is None:
         return None
     if isinstance(given, Secret) or _is_stored(given):
@@ -100,7 +111,7 @@ def secret_of(verb: str, option: str, given: Any, takes: str = LINE) -> Secret |
 
 
 def with_secrets(given: Any) -> Any:
-    """A dict whose secrets may be spelled as scripts of SQL do, which have names with dots for what lies inside.
+    """A dict in which secrets may also be spelled as in SQL scripts, where a dot separates nested names.
 
     >>> with_secrets({"user": "me", "password.env": "DB_PASSWORD"})
     {'user': 'me', 'password': {'env': 'DB_PASSWORD'}}

@@ -19,20 +19,24 @@ if TYPE_CHECKING:
 
 
 REFUSED = ("dead_letter", "fail")
-"""What may become of a row that a sink cannot write: a dead letter of the sink, or the end of the job."""
+"""The options for a row that a sink cannot write: it becomes a dead letter, or the job fails."""
 
 
 @dataclass(frozen=True)
 class SinkTraits:
-    """What the analyses have to know of a sink.
+    """The properties of a sink that the analyses need.
 
-    `commit`: "transactional" (an epoch is there whole or not at all, and once), "idempotent" (written twice it is what it is written once)
-    or "plain" (neither); `why` says how, or why not. `accepts`: the modes it can be written with; `keyed`: those with a key. `placed`: it
-    commits task by task, so a replay has to bring each row to the task that had it before; `batched`: batch by batch, each under a key of
-    its own. `replaces`: with mode "upsert" it puts a row in the place of what is there under its key, and need not be told that this goes.
-    `visible`: what a reader sees at once, an "epoch", what one "task" wrote, or a "row". `cleans`: in words, what it leaves behind and when
-    that goes away. `marks`: it holds the identity of its last epoch (`Sink.mark`), so a checkpoint that was put back is noticed.
-    `rewinds`: it can be brought back to an earlier epoch (`Sink.rewind`). `lasting`: what earlier runs have written is still there.
+    * `commit`: "transactional" (an epoch is there whole or not at all, and once), "idempotent" (writing it twice equals writing it once) or
+      "plain" (neither); `why` gives the reason.
+    * `accepts`: the modes it can be written with; `keyed`: those with a key.
+    * `placed`: it commits task by task, so a replay has to bring each row to the same task.
+    * `batched`: it commits batch by batch, each under a key of its own.
+    * `replaces`: with mode "upsert" a row replaces the one under its key without a retraction of that row.
+    * `visible`: the unit that a reader sees at once: an "epoch", the output of one "task", or a "row".
+    * `cleans`: in words, what it leaves in its place, and when that is removed.
+    * `marks`: it holds the identity of its last epoch (`Sink.mark`), so a restored checkpoint is detected.
+    * `rewinds`: it can be brought back to an earlier epoch (`Sink.rewind`).
+    * `lasting`: the rows of earlier runs are still there.
     """
 
     commit: str
@@ -50,22 +54,27 @@ class SinkTraits:
 
     @property
     def repeatable(self) -> bool:
-        """Writing an epoch twice equals writing it once."""
+        """Whether writing an epoch twice equals writing it once."""
         return self.commit in ("transactional", "idempotent")
 
 
 @dataclass(frozen=True)
 class SinkContext:
-    """What a sink may know when it opens. `checkpoint_id` stays the same over restarts; `fresh` asks to forget what the
-    same `job` wrote before it, and never what another one wrote.
-    `query` is the query that feeds the sink, whose epochs are counted from 0 on each checkpoint. `term` counts the starts of the
-    checkpoint: what writes with a smaller one is a process that has been replaced, and a sink that can tell refuses it. `unfinished` is
-    the epoch that an earlier run was cut off in, which comes again. With `mode` "changes" or "upsert" staged rows have one more value,
-    the last: how often the row is added, or taken away if it is negative. With "upsert" an epoch adds at the most one row of a key, and
-    takes at the most one away, which comes first; a sink that `replaces` is told of a row that goes only where none takes its place.
-    `held` raises LEASE_LOST where another process has taken over. A sink that removes what is left lists it first, then calls this: what
-    was listed is of no successor then, however late it is removed. `partitions`: how many tasks write an epoch of a sink that is `placed`.
-    `on_refused`: what becomes of rows that the sink cannot write. `shown`: what people call the sink.
+    """The context of a sink when it opens.
+
+    * `checkpoint_id` stays the same over restarts; `fresh` asks the sink to delete what the same `job` wrote before, never what another one
+      wrote.
+    * `query` is the query of the sink, whose epochs are counted from 0 on each checkpoint.
+    * `term` counts the starts of the checkpoint: a writer with a smaller one has been replaced, and a sink that can detect it refuses it.
+    * `unfinished` is the epoch that an interrupted run has left, which is repeated.
+    * `mode`: with "changes" or "upsert" staged rows have one more value, the last: how often the row is added, or retracted if negative.
+      With "upsert" an epoch adds at most one row of a key, and retracts at most one, which comes first; a sink that `replaces` gets a
+      retraction only if no row replaces the retracted one.
+    * `held` raises LEASE_LOST if another process has taken over. A sink that removes leftovers lists them first, then calls this: nothing
+      on the list belongs to a successor then, however late it is removed.
+    * `partitions`: how many tasks write an epoch of a sink that is `placed`.
+    * `on_refused`: the option for rows that the sink cannot write, one of `REFUSED`.
+    * `shown`: the display name of the sink.
     """
 
     job: str
@@ -88,9 +97,9 @@ class SinkContext:
 
 @dataclass(frozen=True)
 class Staged:
-    """What the tasks left for one sink in one epoch: the number of rows, the files, the rows as tuples of internal values, and what each
-    task's writer said of its part. `identity` is the epoch's: a replay carries the same one, and an epoch of the same number from another
-    copy of the checkpoint does not. It is empty for an epoch that an earlier version began.
+    """The result of the tasks for one sink in one epoch: the number of rows, the files, the rows as tuples of internal values, and what
+    each task's writer reported of its part. `identity` is the epoch's: a replay has the same one, and an epoch of the same number from
+    another copy of the checkpoint does not. It is empty for an epoch that an earlier version began.
     """
 
     count: int
@@ -102,8 +111,8 @@ class Staged:
 
 @dataclass(frozen=True)
 class Rewind:
-    """What brings a sink back to an earlier epoch: `how`, in words; `first`, the earliest epoch whose rows go; and the `work`. Readers see
-    it done or not done, and it can be cut off anywhere and done again.
+    """A way to bring a sink back to an earlier epoch: `how`, in words; `first`, the earliest epoch whose rows are deleted; and the `work`.
+    Readers see all of it or nothing, and after an interruption it can be done again.
     """
 
     how: str
@@ -112,17 +121,16 @@ class Rewind:
 
 
 class Sink(ABC):
-    """A sink with its options. The constructor takes what `.write.<connector>(...)` takes (`name=`, `mode=` and `on_refused=` are not its
-    business).
+    """A sink with its options. The constructor takes the arguments of `.write.<connector>(...)`, except `name=`, `mode=` and `on_refused=`.
 
-    Methods without a body here may be left out. The engine calls `suits`, `mark`, with `fresh` `may_open`, `open`, `recover`, `stage`, then
+    Only abstract methods have to be defined. The engine calls `suits`, `mark`, with `fresh` `may_open`, `open`, `recover`, `stage`, then
     `commit` once per epoch in order (again for an epoch whose end was not seen), `close`.
     """
 
     does: ClassVar[str] = "write"
     connector: ClassVar[str]
     on_refused: str | None = "dead_letter"
-    """What becomes of a row that cannot be written, one of `REFUSED`; None: there is no such row, and no such option."""
+    """What becomes of a row that cannot be written, one of `REFUSED`; None: the sink takes every row and has no such option."""
 
     @property
     @abstractmethod
@@ -130,102 +138,102 @@ class Sink(ABC):
 
     @property
     def needs(self) -> Packages:
-        """What has to be there beside Spark."""
+        """The packages that it needs besides Spark."""
         return Packages()
 
     @property
     def key(self) -> tuple[str, ...]:
-        """The columns by which it replaces rows, where the user named some."""
+        """The columns of the key by which it replaces rows, if the user gave any."""
         return ()
 
     @property
     def mode(self) -> str | None:
-        """The mode in which it is written where the user names none; None: as the stream's rows are."""
+        """The mode of writing if the user gives none; None: that of the stream's rows."""
         return None
 
     @property
     def system(self) -> str:
-        """What it writes to, where a connector knows several: a certificate says so if it tried another."""
+        """The system it writes to, if a connector supports several: a certificate mentions a different one that it tried."""
         return self.connector
 
     @property
     def owns(self) -> str | None:
-        """What it writes to, if no other sink of a job can write to it."""
+        """The target, if no other sink of a job can write to it."""
         return None
 
     @classmethod
     def called(cls, options: Mapping[str, Any]) -> str:
-        """What people call a sink with these options that has no name: of a folder or table its last part; empty: after its stream."""
+        """The display name of an unnamed sink with these options: the last part of a folder or table; empty: that of its stream."""
         return ""
 
     @abstractmethod
     def options(self) -> dict[str, Any]:
-        """What a plan stores, as JSON: enough for `from_options`, and no secret."""
+        """The options that a plan stores, as JSON: enough for `from_options`, without secrets."""
 
     def lays_out(self) -> dict[str, Any]:
-        """Of the options of a sink that is `placed` or `batched` those that decide in which part of an epoch a row is, and by what a part
-        is known again: they stay as they are while an epoch is unfinished.
+        """The options of a sink that is `placed` or `batched` that decide in which part of an epoch a row is, and how a part is recognized
+        again. They have to stay the same while an epoch is unfinished.
         """
         return self.options()
 
     def written_as(self, mode: str, schema: Struct) -> dict[str, Any]:
-        """How its rows lie where it writes, as JSON: what a reader takes to be the same for all rows that are there. A start is refused
-        where this is not what it was. Of `columns`, each by name with its type or "" where a reader takes any, some may come and go;
-        of `places`, their names in order where a reader goes by that, some at the end.
+        """The layout of its rows in the target, as JSON: the properties that a reader expects to be the same for all rows. A start is
+        refused if the layout has changed. Of `columns`, each by name with its type, or "" if a reader takes any type, some may be added or
+        removed; of `places`, their names in order for a reader that depends on it, some may be added at the end.
         """
         return {"key": sorted(name.lower() for name in self.key), "mode": mode}
 
     @classmethod
     @abstractmethod
     def from_options(cls, options: Mapping[str, Any]) -> Self:
-        """The sink that a plan stored."""
+        """The sink from the options that a plan stored."""
 
     def check(self, columns: tuple[str, ...]) -> None:  # noqa: B027  # most sinks take any columns
-        """Complain when built if a stream of these columns cannot be written."""
+        """Raise when the plan is built if a stream of these columns cannot be written."""
 
     def suits(self, name: str, schema: Struct) -> None:  # noqa: B027  # most sinks take any types
-        """Complain if rows of these types cannot be written as the sink `name`: when a job is made, and again before its start touches
-        anything. A server may be asked, where one says what it takes. That it does not answer, or what else is the fault of the
-        environment, stops a start, and keeps no job from being made.
+        """Raise if rows of these types cannot be written as the sink `name`. Called when a job is made, and again before its start changes
+        anything. It may ask a server which types it takes. If the server cannot be reached, or the environment is at fault in another way,
+        a start fails, but the job can be made.
         """
 
     def mark(self, context: SinkContext) -> Mark | None:
         """The last epoch of this checkpoint's query that the sink holds, read before it opens and without changing anything; None if it
-        cannot tell. The engine refuses a start where this is not what the checkpoint has written there.
+        cannot tell. The engine refuses a start if the checkpoint has written another one there.
 
         An epoch with rows leaves its number and `Staged.identity` in the sink, in the step that makes its rows visible; one without rows
-        need not.
+        may leave none.
         """
         return None
 
     def examine(self, context: SinkContext) -> None:  # noqa: B027  # most sinks cannot tell, or refuse a start
-        """Complain of rows that it has written and that are gone, as far as a look at its place tells, and change nothing. It may take its
-        time: `headrace doctor` asks this, and no start does.
+        """Raise if rows that it has written are missing, as far as that can be seen, and change nothing. It may be slow: only
+        `headrace doctor` calls it, no start does.
         """
 
     def rewind(self, context: SinkContext, mark: Mark) -> Rewind:
         """How the sink comes back to an epoch that it held, -1 for none, found without changing anything and before it opens. After the
-        work `Sink.mark` gives that epoch. Raises CANNOT_REWIND where later rows cannot be taken back exactly, or are not of this job alone.
+        work `Sink.mark` gives that epoch. Raises CANNOT_REWIND if later rows cannot be removed exactly, or are not of this job alone.
         """
         raise cannot_rewind(context.name, f"a {self.connector} sink cannot take back what was written")
 
     def may_open(self, context: SinkContext) -> None:  # noqa: B027  # a sink that keeps nothing refuses nothing
-        """Complain of what `open` would refuse, without changing anything: a place of another job, a table that does not fit, a server that
-        is away, a secret that is missing. Asked of all sinks before a fresh start empties any of them.
+        """Raise what `open` would raise, without changing anything: for the place of another job, a table that does not match, a server
+        that cannot be reached, a missing secret. Called for all sinks before a fresh start empties any of them.
         """
 
     @abstractmethod
     def open(self, context: SinkContext) -> None:
-        """Take what is needed and refuse what cannot work, before the query starts."""
+        """Acquire what the sink needs and refuse what cannot work, before the query starts."""
 
-    def recover(self) -> None:  # noqa: B027  # nothing to mend is the rule
-        """Finish or forget what a killed run left half done."""
+    def recover(self) -> None:  # noqa: B027  # most sinks have nothing to recover
+        """Finish or drop what a killed run left incomplete."""
 
     @abstractmethod
     def stage(self) -> dict[str, Any]:
         """What tasks do with the rows: `{"kind": "rows"}`, `{"kind": "files", "format": ..., "folder": ...}`, `{"kind": "none"}`, or
         `{"kind": "writer", "class": ..., "options": {...}}` with a Scala class that derives from `headrace.sink.WriterStage`. With
-        `"years": True` rows with days or moments out of the years 1 to 9999 are put aside.
+        `"years": True` rows with dates or timestamps outside the years 1 to 9999 become dead letters.
         """
 
     @abstractmethod
@@ -233,24 +241,24 @@ class Sink(ABC):
         """Make an epoch's rows visible."""
 
     def close(self) -> None:  # noqa: B027
-        """The run has ended."""
+        """End the run."""
 
     def elsewhere(self, place: Elsewhere) -> Sink | None:
-        """The same sink, writing to a place that is thrown away; None if it cannot. One that can has `contents`."""
+        """The same sink, writing to a temporary place; None if it cannot. One that can implements `contents`."""
         return None
 
     def contents(self, session: SparkSession, schema: Struct) -> Iterable[Sequence[Any]]:
-        """The rows that are there now, in any order, as readers find them who know nothing of this sink's epochs. It need not be open."""
+        """The current rows, in any order, as readers see them that ignore this sink's epochs. The sink need not be open."""
         raise NotImplementedError(f"a {self.connector} sink does not tell what it holds")
 
     def discard(self) -> None:  # noqa: B027  # the place's folder is removed anyway
-        """Remove what was written elsewhere, if that is not in the place's folder."""
+        """Remove what was written to a temporary place outside its folder."""
 
     def describe(self) -> str:
-        """A few words for explain."""
+        """A short description for explain."""
         return self.connector
 
 
 def cannot_rewind(sink: str, why: str) -> HeadraceError:
-    """The error of a sink that does not come back to an earlier epoch."""
+    """The error of a sink that cannot come back to an earlier epoch."""
     return HeadraceError("CANNOT_REWIND", f"{sink}: {why}")

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 MALFORMED = ("dead_letter", "fail", "skip")
-"""What can become of rows that cannot be read."""
+"""The options for rows that cannot be read."""
 
 
 @dataclass(frozen=True)
 class Lines:
-    """Text with a row on each line: `kind` is "json" or "csv", `options` are those of Spark's reader for it."""
+    """Text with one row a line: `kind` is "json" or "csv", `options` are those of Spark's reader for it."""
 
     kind: str
     options: Mapping[str, str] = field(default_factory=dict)
@@ -33,11 +33,11 @@ class Lines:
 
 @dataclass(frozen=True)
 class SourceTraits:
-    """What the analyses have to know of a source.
+    """The properties of a source that the analyses need.
 
-    `replayable`: reading an epoch again gives the same rows; `why` says how, or why not. `ordered` names the order in which it is read.
+    `replayable`: reading an epoch again gives the same rows; `why` gives the reason for either. `ordered` names the order of its rows.
     `placed`: reading an epoch again also brings each row to the same task, in the same order.
-    `changes` is `append` where rows are only added, else `changes`; `checked`: a ledger judges whether what is taken away was there.
+    `changes` is `append` if rows are only added, else `changes`; `checked`: a ledger checks that each retracted row exists.
     """
 
     bounded: bool
@@ -51,10 +51,10 @@ class SourceTraits:
 
 @dataclass(frozen=True)
 class SourceContext:
-    """What a source may know when it starts: its name in the job, the query's checkpoint folder, the time zone of the job.
+    """The context of a source when it starts: its name in the job, the query's checkpoint folder, the time zone of the job.
 
-    `pending`: an epoch was begun and not ended, so the query reads it again. `anew`: its rows are in no sink yet, so what it reads may
-    differ from what its first try read; else a sink has it, others or the state may lack it, and it must not differ.
+    `pending`: an epoch was begun and not ended, so the query reads it again. `anew`: no sink holds the rows of that epoch yet, so they may
+    differ from those of its first try. Otherwise a sink holds them while others or the state may lack them, and they must not differ.
     """
 
     name: str
@@ -65,14 +65,14 @@ class SourceContext:
 
 
 class Source(ABC):
-    """A source with its options. The constructor takes what `hr.read.<connector>(...)` takes (`name=` is not its business) and checks it.
+    """A source with its options. The constructor takes and checks the arguments of `hr.read.<connector>(...)`, except `name=`.
 
-    A class defines `traits`, `options`, `from_options`, `scan`, and where it can, `infer`.
+    A class defines `traits`, `options`, `from_options`, `scan`, and `infer` if it can.
     """
 
     does: ClassVar[str] = "read"
     connector: ClassVar[str]
-    # Whether its rows may say what they change, so that it is read with `change_column=` and the like.
+    # Whether its rows may be changes, so that it takes `change_column=` and related options.
     feeds: ClassVar[bool] = False
     schema: Struct | None = None
 
@@ -82,81 +82,81 @@ class Source(ABC):
 
     @property
     def needs(self) -> Packages:
-        """What has to be there beside Spark."""
+        """The packages that it needs besides Spark."""
         return Packages()
 
     @abstractmethod
     def options(self) -> dict[str, Any]:
-        """What a plan stores, as JSON: enough for `from_options`, and no secret."""
+        """The options that a plan stores, as JSON: enough for `from_options`, without secrets."""
 
     def read_as(self) -> dict[str, Any]:
-        """Of its options those that decide which row is made of what is read, by what users call them; not where it is read, nor how much
-        at once. A start is refused where rows of another reading would have to be found again, as those that an operator keeps.
+        """The options that decide which row results from what is read, by their public names; not where the source reads, nor how much at
+        once. A start is refused if they changed and something depends on reading the same rows again, such as rows kept by an operator.
         """
         return {}
 
     def position_by(self) -> dict[str, Any]:
-        """Of its options those that a position in it depends on, by what users call them: with another value, the position to which a job
-        has come would leave rows out or read some again. A start is refused where one that is in both versions has changed.
+        """The options that a position in the source depends on, by their public names: under another value, the position that a job has
+        reached would skip rows or repeat some. A start is refused if one that both versions have has changed.
         """
         return {}
 
     def reads_from(self) -> str | None:
-        """What it reads, in words. A start says where that is another than before; None: it says nothing."""
+        """The input, in words. A start prints a change of it; None: it prints nothing."""
         return None
 
     @classmethod
     @abstractmethod
     def from_options(cls, options: Mapping[str, Any], schema: Struct) -> Self:
-        """The source that a plan stored."""
+        """The source from the options that a plan stored."""
 
     @abstractmethod
     def scan(self, session: SparkSession, context: SourceContext) -> tuple[DataFrame, dict[str, Any]]:
         """The streaming frame and how the kernel reads it.
 
         `{"kind": "columns"}`: the frame has the schema's columns, and may have `_file string, _position bigint`; a source of changes has
-        `_weight bigint`, how often the row is added (or taken away, if negative).
-        `{"kind": "json" | "csv", "options": {...}}`: the frame is `value binary, _file string, _position bigint`, a line each. Of the
-        schema's columns those that no line has are last; `{"beside": [...]}` names them, and the frame has them. Instead of a format the
-        kind may be the name of a Scala class that derives from `headrace.source.LineParser`.
+        `_weight bigint`, how often the row is added, or retracted if negative.
+        `{"kind": "json" | "csv", "options": {...}}`: the frame is `value binary, _file string, _position bigint`, one row a line. Columns
+        of the schema that do not come from the lines are last in it; `{"beside": [...]}` names them, and the frame has them. The kind may
+        also be the name of a Scala class that derives from `headrace.source.LineParser`.
         `{"records": True}`: each value is a record of its own, and a blank one is malformed; a blank line of a file is skipped.
-        In any frame a text in the column `_problem string` says of a row why it is none, and makes a dead letter of it; one in
-        `_broken string` says why a whole file is not read. `_tombstone boolean` marks records that are only counted, as tombstones.
+        In any frame, text in the column `_problem string` gives the reason why a row cannot be read, and makes it a dead letter; text in
+        `_broken string` the reason why a whole file cannot. `_tombstone boolean` marks records that are only counted, as tombstones.
         """
 
     def feed(self, format: str | None, key: tuple[str, ...]) -> None:  # noqa: B027  # most sources have nothing but rows
-        """Be told how the rows are changes, for sources that `feeds`: "debezium", or "upsert" by the columns of `key`."""
+        """Set how the rows are changes, in a class that `feeds`: "debezium", or "upsert" by the columns of `key`."""
 
     def infer(self, session: SparkSession) -> Struct:
-        """The schema, found by looking at what is there; asked once, when no schema was given, and kept in the plan."""
+        """The schema, inferred from the input; called once, when no schema was given, and kept in the plan."""
         raise ConnectorError("SCHEMA_NEEDED", f"{self.connector} needs a schema", hint='schema="card string, amount double"', site=here())
 
     def check(self) -> None:  # noqa: B027
-        """Complain before anything starts if there is nothing to read from."""
+        """Raise before anything starts if there is nothing to read from."""
 
     def check_first(self) -> None:  # noqa: B027
-        """Complain, before a job reads from here for the first time, if what is there is empty. Later everything may have been read."""
+        """Raise before the first start of a job if the input is empty. Later all of it may have been read."""
 
     def notice(self) -> str | None:
-        """What a start prints of it, behind its name: input that lies there and is not read, and how it would be. None: nothing."""
+        """A line that a start prints after the source's name: which input is not read, and how to read it. None: nothing."""
         return None
 
     def reads(self, sink: Sink) -> bool:
-        """Whether it would read what a sink of its own job writes."""
+        """Whether it would read the output of a sink of its own job."""
         return False
 
-    def refuse_other_input(self, session: SparkSession, context: SourceContext) -> None:  # noqa: B027  # most sources keep what they gave
-        """Complain, before a start touches anything, where an epoch that comes again and that a sink has would read something else than
-        its first try.
+    def refuse_other_input(self, session: SparkSession, context: SourceContext) -> None:  # noqa: B027  # most sources keep their rows
+        """Raise, before a start changes anything, if an epoch that is repeated and that a sink holds would read other rows than its first
+        try.
         """
 
     def unread(self, session: SparkSession, context: SourceContext) -> int | None:
-        """How many files or rows wait that the query of `context.checkpoint` has not read; None if the source cannot tell."""
+        """The number of files or rows that the query of `context.checkpoint` has not read yet; None if the source cannot tell."""
         return None
 
     def beginning(self, session: SparkSession, place: Elsewhere, rows: int, epochs: int) -> Source | None:
-        """A source that ends, of about so many first rows of this one in about so many epochs, that a plan can store, kept in the place if
-        need be; None if it cannot be made.
+        """A bounded source that a plan can store, of about the first `rows` rows of this one in about `epochs` epochs; it may keep them in
+        the place. None if there is no such source.
         """
         return None
 
@@ -167,14 +167,14 @@ class Source(ABC):
 
     @property
     def repairs(self) -> Lines | None:
-        """How rows are read that were dead letters and are fed back repaired, beside its own; None if they cannot be."""
+        """How dead letters are read again once they are repaired, in addition to the source's own input; None if they cannot be."""
         return None
 
     @property
     def default_name(self) -> str:
-        """The name of the source if the user gave none."""
+        """The name of the source if the user gives none."""
         return self.connector
 
     def describe(self) -> str:
-        """A few words for explain."""
+        """A short description for explain."""
         return self.connector

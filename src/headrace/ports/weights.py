@@ -1,4 +1,4 @@
-"""Rows with weights, as sinks that take changes are given them: the weight is the last of a row's values."""
+"""Rows with weights, as given to sinks that take changes: the weight is the last value of a row."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from headrace.schema.values import rows_from_internal, zone
 Row = tuple[Any, ...]
 
 WEIGHT = "_weight"
-"""The name of their last column in a query document."""
+"""The name of the weight's column in a query document."""
 
 
 def changes_of(staged: Staged, context: SinkContext) -> list[tuple[Row, int]]:
-    """What an epoch staged, as rows of Python values with their weights: the net of them."""
+    """The net changes that an epoch staged, as rows of Python values with their weights."""
     given = staged.rows()
     if context.mode == "append":
         return [(row, 1) for row in rows_from_internal(given, context.schema, zone(context.time_zone))]
@@ -24,7 +24,7 @@ def changes_of(staged: Staged, context: SinkContext) -> list[tuple[Row, int]]:
 
 
 def net(changes: Iterable[tuple[Row, int]]) -> list[tuple[Row, int]]:
-    """Equal rows as one, with the sum of their weights; none where that is 0.
+    """The changes with equal rows merged and their weights added up, without those whose sum is 0.
 
     >>> net([(("a", 1), 1), (("b", 5), 1), (("a", 1), -1)])
     [(('b', 5), 1)]
@@ -36,7 +36,7 @@ def net(changes: Iterable[tuple[Row, int]]) -> list[tuple[Row, int]]:
 
 
 def by_key(changes: Iterable[tuple[Row, int]], places: Sequence[int]) -> list[Row]:
-    """The rows that are there where each takes the place of the one with the same values at some places.
+    """The rows that remain when each replaces the one with the same values at the given places.
 
     >>> by_key([(("a", 1), 1), (("b", 5), 1), (("a", 2), 1), (("b", 5), -1)], [0])
     [('a', 2)]
@@ -53,7 +53,7 @@ def by_key(changes: Iterable[tuple[Row, int]], places: Sequence[int]) -> list[Ro
 
 
 def _hashable(value: Any) -> Any:
-    """What stands for a value among the keys of a dict: NaN is itself, and 0.0 is not -0.0; 1, True and 1.0 are three."""
+    """A dict key for a value: NaN equals itself, 0.0 and -0.0 differ, and so do 1, True and 1.0."""
     if isinstance(value, tuple | list):
         return (type(value), *map(_hashable, value))
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Internal values as JSON has them, for sinks that write rows as JSON or text."""
+"""Internal values as JSON, for sinks that write rows as JSON or text."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Write = Callable[[Any], Any]
 
 
 def writers(schema: Struct, time_zone: dt.tzinfo) -> list[Write]:
-    """For each column the function that takes a value which is not null to what `json.dumps` takes: numbers, texts, lists and dicts.
+    """For each column the function from a value that is not null to what `json.dumps` takes: numbers, texts, lists and dicts.
 
-    Decimals, dates and timestamps are texts, so that nothing of them is lost; so are binaries, in base 64, NaN and infinity.
+    Decimals, dates and timestamps become texts, so that nothing of them is lost; so do NaN and infinity, and binaries, in base 64.
 
     >>> from headrace.schema import parse_schema
     >>> at, price = writers(parse_schema("at timestamp, price decimal(5,2)"), dt.UTC)

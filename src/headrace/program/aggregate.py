@@ -15,20 +15,40 @@ from headrace.schema import schema_of
 
 
 class Aggregate(Cell):
-    """An aggregate over what was added for a key: any of Spark's, or several in one expression.
+    """A Spark SQL aggregate over the rows that were added for a key.
 
-    >>> import headrace as hr
-    >>> class Spent(hr.Program):
-    ...     amounts = hr.Aggregate("percentile(amount, 0.9)", "amount double")
-    ...
-    ...     def on_event(self, e):
-    ...         with hr.when(e.amount > self.amounts.get() * 2):
-    ...             hr.emit(e)
-    ...         self.amounts.add(amount=e.amount)
+    The cell stores the buffer of the aggregate function: a few bytes for `sum`, every value for `collect_list`, every distinct value for
+    `percentile`.
 
-    `sql` is an expression over the columns that `columns` declares, as it would stand in a SELECT without GROUP BY: `sum(x)`,
-    `max_by(name, x) FILTER (WHERE x > 0)`, `sum(x) / count(*)`; DISTINCT is not possible. What is kept is the aggregate's own buffer: for
-    `sum` a few bytes, for `percentile` or `collect_list` every value. `was` is the name the cell had in an older version of the job.
+    Args:
+        sql: The expression of a SELECT without GROUP BY over `columns`: `"sum(x)"`, `"max_by(name, x) FILTER (WHERE x > 0)"`, or several
+            aggregates in one, `"sum(x) / count(*)"`. DISTINCT is refused.
+        columns: The columns of an added row, as DDL such as `"name string, x int"` or as a `pyspark` StructType.
+        expires: A duration such as `"30 days"`. The aggregate expires as a whole that long after the last `add`. Default: never.
+        clock: The clock of `expires`. `"event"`: the time of the row or timer being handled. `"processing"`: the time at which the epoch
+            began.
+        was: The cell's name in an older version of the job, whose state it takes over.
+
+    Raises:
+        SchemaError: `BAD_TYPE` for invalid columns, `BAD_DURATION` for an invalid `expires`.
+        ProgramError: `BAD_CLOCK` for an unknown clock, `BAD_WAS` if `was` is not a name; `BAD_AGGREGATE`, raised by `hr.job`, for an
+            expression that is not an aggregate.
+
+    Examples:
+        >>> import headrace as hr
+        >>> class Unusual(hr.Program):
+        ...     usual = hr.Aggregate("percentile(amount, 0.9)", "amount double")
+        ...
+        ...     def on_event(self, e):
+        ...         with hr.when(e.amount < 0):
+        ...             self.usual.clear()
+        ...         with hr.otherwise():
+        ...             with hr.when(self.usual.exists() & (e.amount > self.usual.get() * 2)):
+        ...                 hr.emit(e)
+        ...             self.usual.add(amount=e.amount)
+        >>> charges = hr.read.memory([], "card string, amount double", name="charges")
+        >>> charges.key_by("card").process(Unusual)
+        <Stream charges.Unusual: card, amount>
     """
 
     kind = "aggregate"
@@ -49,7 +69,18 @@ class Aggregate(Cell):
         self._columns = declared.names
 
     def add(self, row: Row | Mapping[str, Any] | None = None, /, **columns: Any) -> None:
-        """Takes one more row into account: the declared columns out of a row, a mapping or keywords. A Python value is a literal."""
+        """Adds a row to the aggregate.
+
+        Args:
+            row: A row of the handler, or a mapping from names to values. Further columns of a row are ignored.
+            columns: Values by name; they win over those of `row`. A Python value is a literal.
+
+        Raises:
+            ProgramError: `AGGREGATE_COLUMNS` if a declared column is missing or a name is unknown; `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a
+                handler of another program, `BROADCAST_USE` in that of a broadcast input; `STALE_VALUE` or `OUT_OF_SCOPE` for a column that
+                has ended.
+            PlanError: `WRONG_TYPE` for a value of another type, raised by `hr.job`; `BAD_LITERAL`, `UNKNOWN_COLUMN`.
+        """
         recording, name = self._recording()
         given = {**(columns_of_row(row) if isinstance(row, Row) else row or {}), **columns}
         by_name = {str(column).lower(): value for column, value in given.items()}
@@ -67,16 +98,28 @@ class Aggregate(Cell):
         recording.record(Add(name, texts, site=here()))
 
     def get(self) -> Column:
-        """The aggregate of what was added so far; of nothing what Spark gives for no rows: null for `sum`, 0 for `count`."""
+        """Returns the aggregate of all added rows. With none it is Spark's result for no rows: null for `sum`, 0 for `count`.
+
+        Raises:
+            ProgramError: `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a handler of another program, `BROADCAST_USE` in that of a broadcast input.
+        """
         recording, name = self._recording()
         return recording.read(name)
 
     def exists(self) -> Column:
-        """True if anything was added."""
+        """Returns whether a row was added.
+
+        Raises:
+            ProgramError: `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a handler of another program, `BROADCAST_USE` in that of a broadcast input.
+        """
         recording, name = self._recording()
         return recording.read(name, "exists")
 
     def clear(self) -> None:
-        """Begins anew, as if nothing had been added."""
+        """Removes all added rows.
+
+        Raises:
+            ProgramError: `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a handler of another program, `BROADCAST_USE` in that of a broadcast input.
+        """
         recording, name = self._recording()
         recording.record(Clear(name, site=here()))

@@ -6,29 +6,70 @@ from headrace.program.map import Map
 
 
 class Broadcast(Map):
-    """Values by keys of their own, the same for all keys of the program: rules, limits, exchange rates.
+    """A map that all keys of the program share, such as rules, limits or exchange rates: one input writes it, every key reads it.
 
-    >>> import headrace as hr
-    >>> class Limits(hr.Program):
-    ...     limits = hr.Broadcast("string", "decimal(10,2)")
-    ...
-    ...     def on_rules(self, r):
-    ...         self.limits.set(r.country, r.limit)
-    ...
-    ...     def on_event(self, e):
-    ...         with hr.when(e.amount > self.limits.get(e.country)):
-    ...             hr.emit(e)
-    >>> charges = hr.read.memory([], "card string, country string, amount decimal(10,2)", name="charges")
-    >>> rules = hr.read.memory([], "country string, limit decimal(10,2)", name="rules")
-    >>> charges.key_by("card").process(Limits, rules=hr.broadcast(rules))
-    <Stream charges.Limits: card, country, amount>
+    The rows of an input passed as `hr.broadcast(stream)` go to every partition and are handled there in the same order. Only their handler
+    changes the map; the other handlers read it. It has the methods of `hr.Map`.
 
-    The rows of an input given as `hr.broadcast(stream)` go to every partition and change it there, in the same order; the handlers of
-    other inputs and of timers read it as a `hr.Map`. With `order="time"` a row sees it as it was at the row's own time, whatever epochs the
-    two came in; a late row sees it as it is when it comes. With `order="arrival"` the rules of an epoch come before its rows.
+    With `order="time"` a row reads the map as of the row's own time, whatever epochs the two arrive in. A late row reads the current map.
+    With `order="arrival"` the rules of an epoch are handled before its other rows.
 
-    Each value set expires by itself where there is `expires=`: a row of a later moment does not see it, and a late one or one in the order
-    of arrival does not see what the watermark has passed either.
+    With `expires` each entry expires separately: a row of a later time does not see it. Late rows, and all rows with `order="arrival"`, do
+    not see the entries that the watermark has passed.
+
+    Each partition stores the whole map.
+
+    Args:
+        key: The type of a key, as DDL such as `"string"` or as a type of `pyspark.sql.types`.
+        value: The type of a value.
+        expires: A duration such as `"30 days"`, counted for each entry from its last `set`. Default: never.
+        clock: The clock of `expires`. `"event"`: the time of the row or timer being handled. `"processing"`: the time at which the epoch
+            began.
+        was: The cell's name in an older version of the job, whose state it takes over.
+
+    Raises:
+        SchemaError: `BAD_TYPE` for an invalid type, `BAD_DURATION` for an invalid `expires`.
+        ProgramError: `BAD_CLOCK` for an unknown clock, `BAD_WAS` if `was` is not a name; `BROADCAST_USE`, raised by `process`, if no input
+            is broadcast.
+
+    Examples:
+        >>> import headrace as hr
+        >>> class Limits(hr.Program):
+        ...     limits = hr.Broadcast("string", "int")
+        ...
+        ...     def on_rules(self, r):
+        ...         with hr.when(r.country == "*"):
+        ...             self.limits.clear()
+        ...         with hr.elsewhen(r.limit.is_null()):
+        ...             self.limits.remove(r.country)
+        ...         with hr.otherwise():
+        ...             self.limits.set(r.country, r.limit)
+        ...
+        ...     def on_event(self, e):
+        ...         with hr.when(self.limits.has(e.country) & (e.amount > self.limits.get(e.country))):
+        ...             hr.emit(e, rules=self.limits.size())
+        >>> charges = hr.read.memory([("a", "SE", 70), ("a", "DE", 70)], "card string, country string, amount int", name="charges")
+        >>> rules = hr.read.memory([("SE", 50), ("DE", 90)], "country string, limit int", name="rules")
+        >>> hr.collect(charges.key_by("card").process(Limits, rules=hr.broadcast(rules))).rows()
+        [('a', 'SE', 70, 2)]
+
+        Tiers by their lower bound, and the highest one that an amount reaches:
+
+        >>> class Tiers(hr.Program):
+        ...     tiers = hr.Broadcast("int", "string")
+        ...
+        ...     def on_rules(self, r):
+        ...         self.tiers.set(r.bound, r.name)
+        ...
+        ...     def on_event(self, e):
+        ...         tier = hr.let(self.tiers.first().value)
+        ...         with hr.when(self.tiers.exists() & (e.amount < self.tiers.last().key)):
+        ...             with hr.each(self.tiers.range(None, e.amount + 1)) as it:
+        ...                 tier.set(it.value)
+        ...         hr.emit(card=self.key.card, tier=tier.get())
+        >>> bounds = hr.read.memory([(0, "small"), (50, "medium"), (500, "large")], "bound int, name string", name="bounds")
+        >>> hr.collect(charges.key_by("card").process(Tiers, rules=hr.broadcast(bounds))).rows()
+        [('a', 'medium'), ('a', 'medium')]
     """
 
     kind = "broadcast"

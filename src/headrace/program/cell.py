@@ -15,17 +15,16 @@ from headrace.schema.duration import milliseconds
 
 
 class Cell(Opaque):
-    """A declared attribute of a program. Inside a handler its methods record what the handler does; Python never sees a value.
+    """A declared piece of a program's state. Inside a handler its methods record what the handler does; Python never sees a value.
 
-    A cell type is one file: a class with a `kind`, the Spark type of what it keeps, how that is stored, and its methods. A class with a
-    kind that leaves out a part of it is refused when it is imported.
+    A cell type is one file: a class with a `kind`, the Spark type it keeps, how that is stored, and its methods. A class with a kind that
+    lacks one of these is refused at import.
 
-    `expires` is a duration after which what was set is gone: at a row or timer of a later time it is no longer there. It is counted from
-    the time of the row or timer that set it (`clock="event"`), or from the wall clock (`clock="processing"`). In a list or a map each entry
-    expires by itself.
+    `expires` is the duration after which a set value is gone: rows and timers of a later time do not see it. It counts from the time of the
+    row or timer that set the value (`clock="event"`) or from the start of its epoch (`clock="processing"`). In a list or a map each entry
+    expires separately.
 
-    `was` is the name the cell had in an older version of the job, or, for those that are `computable`, an expression over the cells of the
-    version before.
+    `was` is the cell's name in an older version of the job or, if the cell is `computable`, an expression over the cells of that version.
     """
 
     kind: ClassVar[str]
@@ -81,7 +80,17 @@ class Cell(Opaque):
         raise NotImplementedError
 
     def traced(self, name: str) -> TracedCell:
-        """The cell as data."""
+        """Returns the declaration of the cell as a part of a plan; `process` calls it.
+
+        Args:
+            name: The attribute of the program that holds the cell.
+
+        Examples:
+            >>> import headrace as hr
+            >>> cell = hr.Value("int", expires="1 hour").traced("n")
+            >>> cell.kind, cell.type, cell.expires_ms
+            ('value', 'int', 3600000)
+        """
         return TracedCell(name, self.kind, self.type, self.key, self.sql, self.expires_ms, self.clock, self.was, self.computed, self._site)
 
     def _computed(self, was: object) -> str:

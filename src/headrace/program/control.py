@@ -16,30 +16,84 @@ from headrace.program.statement import Read
 
 
 def when(condition: Column | str | bool) -> Branch:
-    """What follows happens for rows that meet the condition.
+    """Opens a branch: the block under `with` runs for rows that meet the condition.
 
-    >>> import headrace as hr
-    >>> class Sizes(hr.Program):
-    ...     def on_event(self, e):
-    ...         with hr.when(e.amount > 500):
-    ...             hr.emit(card=self.key.card, size="large")
-    ...         with hr.elsewhen(e.amount > 100):
-    ...             hr.emit(card=self.key.card, size="middle")
-    ...         with hr.otherwise():
-    ...             hr.emit(card=self.key.card, size="small")
+    Args:
+        condition: A column of the handler, a Spark SQL text such as `"e.amount > 500"`, or a Python bool. Null counts as false.
 
-    A null condition is not met. A text is Spark SQL: `hr.when("e.amount > 500")`.
+    Raises:
+        ProgramError: `OUTSIDE_HANDLER` outside a handler; `WHEN_WITHOUT_WITH` without `with`; `CELL_OPERATOR` or `ROW_OPERATOR` for a cell
+            or a row as condition; `STALE_VALUE` or `OUT_OF_SCOPE` for a column that has ended. `process` raises `LEAVES_WHEN`,
+            `NAME_FROM_WHEN` and `TRY_IN_HANDLER` for Python in the block that does not depend on the condition.
+        PlanError: `WRONG_TYPE`, raised by `hr.job`, for a condition that is not boolean; `UNKNOWN_COLUMN`.
+
+    Examples:
+        >>> import headrace as hr
+        >>> class Sizes(hr.Program):
+        ...     def on_event(self, e):
+        ...         with hr.when(e.amount > 500):
+        ...             hr.emit(card=self.key.card, size="large")
+        ...         with hr.elsewhen("e.amount > 100"):
+        ...             hr.emit(card=self.key.card, size="medium")
+        ...         with hr.otherwise():
+        ...             hr.emit(card=self.key.card, size="small")
+        >>> charges = hr.read.memory([("a", 7), ("b", 300), ("c", 900)], "card string, amount int", name="charges")
+        >>> sorted(hr.collect(charges.key_by("card").process(Sizes)).rows())
+        [('a', 'small'), ('b', 'medium'), ('c', 'large')]
     """
     return Branch("when", condition)
 
 
 def elsewhen(condition: Column | str | bool) -> Branch:
-    """What follows happens if no branch before it was taken and the condition is met. Cells in the condition are read only then."""
+    """Opens a branch after a `when`: the block runs for rows that took no earlier branch and meet the condition.
+
+    Cells in the condition are read only for these rows.
+
+    Args:
+        condition: As for `hr.when`.
+
+    Raises:
+        ProgramError: `WHEN_EXPECTED` if it does not directly follow a `when` or `elsewhen` of the same block; else as for `hr.when`.
+        PlanError: As for `hr.when`.
+
+    Examples:
+        >>> import headrace as hr
+        >>> class Wins(hr.Program):
+        ...     wins = hr.Value("int", default=0)
+        ...
+        ...     def on_event(self, e):
+        ...         with hr.when(e.won):
+        ...             self.wins.set(self.wins.get() + 1)
+        ...         with hr.elsewhen(self.wins.get() > 0):
+        ...             hr.emit(player=self.key.player, wins=self.wins.get())
+        >>> games = hr.read.memory([], "player string, won boolean", name="games")
+        >>> games.key_by("player").process(Wins)
+        <Stream games.Wins: player, wins>
+    """
     return Branch("elsewhen", condition)
 
 
 def otherwise() -> Branch:
-    """What follows happens if no branch before it was taken."""
+    """Opens the last branch after a `when`: the block runs for rows that took no earlier branch.
+
+    Raises:
+        ProgramError: `WHEN_EXPECTED` if it does not directly follow a `when` or `elsewhen` of the same block, `WHEN_WITHOUT_WITH` without
+            `with`, `OUTSIDE_HANDLER` outside a handler.
+
+    Examples:
+        >>> import headrace as hr
+        >>> class Split(hr.Program):
+        ...     small = hr.Output()
+        ...
+        ...     def on_event(self, e):
+        ...         with hr.when(e.amount > 500):
+        ...             hr.emit(e)
+        ...         with hr.otherwise():
+        ...             self.small.emit(e)
+        >>> charges = hr.read.memory([], "card string, amount int", name="charges")
+        >>> charges.key_by("card").process(Split).output("small")
+        <Stream charges.Split.small: card, amount>
+    """
     return Branch("otherwise", None)
 
 

@@ -17,21 +17,35 @@ from headrace.syntax import quote
 
 
 def each(entries: List | Map | Range, *, reverse: bool = False) -> Loop:
-    """What follows happens for each entry of a list or a map, or of a range of a map, in order.
+    """Opens a loop: the block under `with` runs for each entry of a list or a map, in order.
 
-    >>> import headrace as hr
-    >>> class Open(hr.Program):
-    ...     orders = hr.Map("bigint", "timestamp")
-    ...
-    ...     def on_event(self, e):
-    ...         with hr.each(self.orders) as it:
-    ...             with hr.when(it.value < e.ts - hr.hours(1)):
-    ...                 hr.emit(shop=self.key.shop, order=it.key, since=it.value)
-    ...                 it.remove()
-    ...         self.orders.set(e.order, e.ts)
+    `it.value` is the entry's value, `it.key` its key in a map, `it.index` its number in the loop from 0. `it.set(value)` replaces the value
+    and `it.remove()` removes the entry; the cell cannot be changed otherwise inside the loop. Entries are read in pages. There is no
+    `break`.
 
-    `it.value` is the entry's value, `it.key` its key (of a map), `it.index` its number in the loop, from 0; `it.set(value)` and
-    `it.remove()` change it. Entries are read in pages, as the loop comes to them. Inside the loop the cell is changed through `it` only.
+    Args:
+        entries: A `hr.List`, a `hr.Map` or `hr.Broadcast`, or a `range` of one.
+        reverse: Runs from the last entry to the first.
+
+    Raises:
+        ProgramError: `EACH_OVER` for anything else, or for `it.key` of a list; `WHEN_WITHOUT_WITH` without `with`; `LOOP_CHANGES` for
+            another change of the cell inside the loop; `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a handler of another program. `process` raises
+            `LEAVES_WHEN`, `NAME_FROM_WHEN` and `TRY_IN_HANDLER` for Python in the block that does not depend on the entry.
+
+    Examples:
+        >>> import headrace as hr
+        >>> class Open(hr.Program):
+        ...     orders = hr.Map("bigint", "timestamp")
+        ...
+        ...     def on_event(self, e):
+        ...         with hr.each(self.orders) as it:
+        ...             with hr.when(it.value < e.ts - hr.hours(1)):
+        ...                 hr.emit(shop=self.key.shop, order=it.key, since=it.value)
+        ...                 it.remove()
+        ...         self.orders.set(e.order, e.ts)
+        >>> orders = hr.read.memory([], "shop string, order bigint, ts timestamp", name="orders").watermark("ts", "1 minute")
+        >>> orders.key_by("shop").process(Open)
+        <Stream orders.Open: shop, order, since>
     """
     return Loop(entries, reverse)
 
@@ -96,7 +110,7 @@ class Loop:
 
 
 class Entry(Opaque):
-    """The entry that a loop stands at."""
+    """The current entry of a loop."""
 
     __slots__ = ("__cell", "__it", "__keyed", "__recording")
 
@@ -108,12 +122,12 @@ class Entry(Opaque):
 
     @property
     def value(self) -> Column:
-        """The entry's value as the loop found it; a later `set` does not change it."""
+        """The entry's value when the loop reached it. A later `set` does not change it."""
         return self.__part("value")
 
     @property
     def key(self) -> Column:
-        """The entry's key in a map."""
+        """The entry's key, in a map."""
         if not self.__keyed:
             raise ProgramError("EACH_OVER", f"`{self.__cell}` is a list, whose entries have no key", hint="it.index, it.value", site=here())
         return self.__part("key")
@@ -124,11 +138,11 @@ class Entry(Opaque):
         return self.__part("index")
 
     def set(self, value: Any) -> None:
-        """Gives the entry another value; in a map null removes it."""
+        """Replaces the entry's value. In a map, null removes the entry."""
         self.__change(self.__recording.text(value))
 
     def remove(self) -> None:
-        """Takes the entry away; the loop goes on with the next one."""
+        """Removes the entry; the loop continues with the next one."""
         self.__change(None)
 
     def __part(self, part: str) -> Column:

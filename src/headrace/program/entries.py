@@ -12,7 +12,7 @@ from headrace.program.statement import Clear
 
 
 class Entries(Cell):
-    """A cell of any number of entries, which are read in pages and which a loop goes over."""
+    """A cell with any number of entries, which are read in pages."""
 
     def __iter__(self) -> Iterator[Any]:
         raise self._refusal("loop over it", "loop over it: with hr.each({}) as it: ...")
@@ -21,16 +21,31 @@ class Entries(Cell):
         raise self._refusal("take its length", "write {}.size()")
 
     def clear(self) -> None:
-        """Takes all entries away."""
+        """Deletes all entries.
+
+        Raises:
+            ProgramError: `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a handler of another program; `LOOP_CHANGES` in a loop over the cell;
+                `BROADCAST_USE` where keyed and broadcast state are mixed.
+        """
         recording, name = self._recording()
         recording.record(Clear(name, site=here()))
 
     def size(self) -> Column:
-        """How many entries there are, as bigint."""
+        """Returns the number of entries, as bigint.
+
+        Raises:
+            ProgramError: `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a handler of another program; `BROADCAST_USE` for a list or map in the
+                handler of a broadcast input.
+        """
         recording, name = self._recording()
         return recording.read(name, "size")
 
     def exists(self) -> Column:
-        """True if there is any entry."""
+        """Returns whether there is an entry.
+
+        Raises:
+            ProgramError: `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a handler of another program; `BROADCAST_USE` for a list or map in the
+                handler of a broadcast input.
+        """
         recording, name = self._recording()
         return recording.read(name, "exists")

@@ -14,20 +14,38 @@ from headrace.schema.ddl import type_text
 
 
 class List(Entries):
-    """Any number of values of a Spark type per key, in the order of `append`.
+    """Any number of values of a Spark type for each key, in the order of `append`.
 
-    >>> import headrace as hr
-    >>> class LastTen(hr.Program):
-    ...     amounts = hr.List("decimal(10,2)")
-    ...
-    ...     def on_event(self, e):
-    ...         self.amounts.append(e.amount)
-    ...         with hr.when(self.amounts.size() == 10):
-    ...             hr.emit(card=self.key.card, amounts=self.amounts.get())
-    ...             self.amounts.clear()
+    A list is stored in pages. `append`, `size` and `exists` read few of them, a loop (`with hr.each(self.amounts) as it`) reads one after
+    the other, and `get` reads the whole list.
 
-    It is read in pages: `append`, `size` and a loop (`with hr.each(self.amounts) as it`) do not read a long list as a whole; `get` does.
-    `was` is the name the cell had in an older version of the job: its state is taken over.
+    Args:
+        type: The type of a value, as DDL such as `"decimal(10,2)"` or as a type of `pyspark.sql.types`.
+        expires: A duration such as `"30 days"`. Each value expires by itself, counted from its `append`, `set` or `it.set`. Default: never.
+        clock: The clock of `expires`. `"event"`: the time of the row or timer being handled. `"processing"`: the time at which the epoch
+            began.
+        was: The cell's name in an older version of the job, whose state it takes over.
+
+    Raises:
+        SchemaError: `BAD_TYPE` for an invalid type, `BAD_DURATION` for an invalid `expires`.
+        ProgramError: `BAD_CLOCK` for an unknown clock, `BAD_WAS` if `was` is not a name.
+
+    Examples:
+        >>> import headrace as hr
+        >>> class Basket(hr.Program):
+        ...     items = hr.List("string")
+        ...
+        ...     def on_event(self, e):
+        ...         with hr.when(e.what == "add"):
+        ...             self.items.append(e.item)
+        ...         with hr.elsewhen(e.what == "sort"):
+        ...             self.items.set(hr.f.sort_array(self.items.get()))
+        ...         with hr.elsewhen(self.items.exists()):
+        ...             hr.emit(basket=self.key.basket, n=self.items.size(), items=self.items.get())
+        ...             self.items.clear()
+        >>> clicks = hr.read.memory([], "basket int, what string, item string", name="clicks")
+        >>> clicks.key_by("basket").process(Basket)
+        <Stream clicks.Basket: basket, n, items>
     """
 
     kind = "list"
@@ -47,17 +65,40 @@ class List(Entries):
         raise self._refusal("look into it with `in`", "write hr.f.array_contains({}.get(), value)")
 
     def get(self) -> Column:
-        """All values as one array, empty if there are none."""
+        """Returns all values as one array, empty for an empty list. The whole list is read.
+
+        Raises:
+            ProgramError: `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a handler of another program, `BROADCAST_USE` in that of a broadcast input.
+        """
         recording, name = self._recording()
         return recording.read(name)
 
     def set(self, values: Any) -> None:
-        """Replaces all values by those of an array; null clears the list."""
+        """Replaces all values.
+
+        Args:
+            values: An array column, whose elements become the values in their order. Null clears the list.
+
+        Raises:
+            ProgramError: `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a handler of another program, `BROADCAST_USE` in that of a broadcast input;
+                `LOOP_CHANGES` in a loop over the list; `STALE_VALUE` or `OUT_OF_SCOPE` for a column that has ended.
+            PlanError: `WRONG_TYPE` for an array of another type, raised by `hr.job`; `BAD_LITERAL`, `UNKNOWN_COLUMN`.
+        """
         recording, name = self._recording()
         recording.record(Set(name, recording.text(values), site=here()))
 
     def append(self, value: Any) -> None:
-        """Puts a value at the end. A Python value is a literal; null is kept as null."""
+        """Adds a value at the end.
+
+        Args:
+            value: A column of the handler, or a Python value, which is a literal. A null is stored. Types as for `Value.set`.
+
+        Raises:
+            ProgramError: `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a handler of another program, `BROADCAST_USE` in that of a broadcast input;
+                `LOOP_CHANGES` in a loop over the list; `STALE_VALUE` or `OUT_OF_SCOPE` for a column that has ended.
+            PlanError: `WRONG_TYPE` for a number with a fraction in a whole-number type, and, raised by `hr.job`, for a value of another
+                type; `BAD_LITERAL`, `UNKNOWN_COLUMN`.
+        """
         recording, name = self._recording()
         refuse_fraction(f"`{name}`", self.type, value)
         recording.record(Append(name, recording.text(value), site=here()))

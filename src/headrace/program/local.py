@@ -15,18 +15,33 @@ from headrace.syntax import quote
 
 
 def let(value: Any, type: Any = None) -> Local:
-    """A local of the call: what a Python variable cannot be where its value depends on the row.
+    """Creates a local variable of a handler call, with a value for each row.
 
-    >>> import headrace as hr
-    >>> class Graded(hr.Program):
-    ...     def on_event(self, e):
-    ...         fee = hr.let(e.amount * 0.01)
-    ...         with hr.when(e.amount > 500):
-    ...             fee.set(5)
-    ...         hr.emit(card=self.key.card, fee=fee.get())
+    A Python name bound under `hr.when` is bound for every row, whether or not the condition holds; a local is set only for rows that take
+    the branch. A value that does not fit the local's type sends the row to the dead letters.
 
-    A Python value is a literal. The type is that of the first value, unless `type` (a Spark type) names another one; every further value
-    is cast to it, and one that does not fit sends the row to the dead letters.
+    Args:
+        value: The first value: a column of the handler or a Python value, which is a literal.
+        type: The local's type, as DDL or as a type of `pyspark.sql.types`. Default: the type of `value`.
+
+    Raises:
+        ProgramError: `LET_TYPE` if `value` is None and there is no `type`; `OUTSIDE_HANDLER` outside a handler; `STALE_VALUE` or
+            `OUT_OF_SCOPE` for a column that has ended.
+        SchemaError: `BAD_TYPE` for an invalid type.
+        PlanError: `WRONG_TYPE` for a number with a fraction in a whole-number type, and, raised by `hr.job`, for a value of another type;
+            `BAD_LITERAL`, `UNKNOWN_COLUMN`.
+
+    Examples:
+        >>> import headrace as hr
+        >>> class Graded(hr.Program):
+        ...     def on_event(self, e):
+        ...         fee = hr.let(e.amount * 0.01, "decimal(8,2)")
+        ...         with hr.when(e.amount > 500):
+        ...             fee.set(5)
+        ...         hr.emit(card=self.key.card, fee=fee.get())
+        >>> charges = hr.read.memory([], "card string, amount int", name="charges")
+        >>> charges.key_by("card").process(Graded)
+        <Stream charges.Graded: card, fee>
     """
     current = recording("hr.let")
     if value is None and type is None:
@@ -43,7 +58,20 @@ def let(value: Any, type: Any = None) -> Local:
 
 
 class Local(Opaque):
-    """What `hr.let` makes. `get()` is its value at this place of the handler, `set(value)` gives it another one."""
+    """A local variable, created by `hr.let`. It lives for one call of a handler.
+
+    Examples:
+        >>> import headrace as hr
+        >>> class Longest(hr.Program):
+        ...     def on_event(self, e):
+        ...         name = hr.let(e.first)
+        ...         with hr.when(hr.f.length(e.last) > hr.f.length(e.first)):
+        ...             name.set(e.last)
+        ...         hr.emit(id=self.key.id, longest=name.get())
+        >>> people = hr.read.memory([], "id int, first string, last string", name="people")
+        >>> people.key_by("id").process(Longest)
+        <Stream people.Longest: id, longest>
+    """
 
     __slots__ = ("_name", "_recording")
 
@@ -52,7 +80,12 @@ class Local(Opaque):
         self._name = name
 
     def get(self) -> Column:
-        """The value at this place of the handler. A later `set` does not change what was read."""
+        """Returns the value at this point of the handler. A later `set` does not change the column that was returned.
+
+        Raises:
+            ProgramError: `OUT_OF_SCOPE` outside the `hr.when` or `hr.each` in which the local was created, `STALE_VALUE` in another
+                handler, `OUTSIDE_HANDLER` outside a handler.
+        """
         current = recording("a local")
         local = current.numbered("let")
         said = "the value of a local was read inside a `with hr.when(...)` or `with hr.each(...)`, and is used outside of it"
@@ -62,7 +95,15 @@ class Local(Opaque):
         return current.value(quote(local), local)
 
     def set(self, value: Any) -> None:
-        """Gives it another value."""
+        """Replaces the value.
+
+        Args:
+            value: A column of the handler, or a Python value, which is a literal. Types as for `Value.set`.
+
+        Raises:
+            ProgramError: As for `get`; `STALE_VALUE` or `OUT_OF_SCOPE` also if `value` has ended.
+            PlanError: `WRONG_TYPE`, raised by `hr.job`, for a value of another type; `BAD_LITERAL`, `UNKNOWN_COLUMN`.
+        """
         current = recording("a local")
         current.text(self._column())  # refuses one of another handler, or of a block that has ended
         current.record(Let(self._name, current.text(value), site=here()))

@@ -16,20 +16,56 @@ from headrace.schema.ddl import type_text
 
 
 class Map(Entries):
-    """Values of a Spark type by keys of another, for each key of the program.
+    """Values of a Spark type by keys of another type, for each key of the program.
 
-    >>> import headrace as hr
-    >>> class PerShop(hr.Program):
-    ...     spent = hr.Map("string", "decimal(12,2)")
-    ...
-    ...     def on_event(self, e):
-    ...         spent = hr.f.coalesce(self.spent.get(e.shop), 0) + e.amount
-    ...         self.spent.set(e.shop, spent)
-    ...         hr.emit(card=self.key.card, shop=e.shop, spent=spent, shops=self.spent.size())
+    Entries are in Spark's order of their keys. If Spark does not order the key's type (map, variant), the order is some fixed one. Keys are
+    equal where GROUP BY treats them as equal. A key is never null: a row that sets a null key goes to the dead letters.
 
-    Entries are in the order of their keys as Spark orders them; where Spark does not order a type (map, variant) in some order that stays
-    the same. It is read in pages: what is asked of one key does not read the others. A row that asks to set a value under null goes to
-    the dead letters. `was` is the name the cell had in an older version of the job: its state is taken over.
+    A map is stored in pages: access to one key reads one path of a tree, not the other entries.
+
+    Args:
+        key: The type of a key, as DDL such as `"string"` or as a type of `pyspark.sql.types`.
+        value: The type of a value.
+        expires: A duration such as `"30 days"`. Each entry expires by itself, counted from its last `set` or `it.set`. Default: never.
+        clock: The clock of `expires`. `"event"`: the time of the row or timer being handled. `"processing"`: the time at which the epoch
+            began.
+        was: The cell's name in an older version of the job, whose state it takes over.
+
+    Raises:
+        SchemaError: `BAD_TYPE` for an invalid type, `BAD_DURATION` for an invalid `expires`.
+        ProgramError: `BAD_CLOCK` for an unknown clock, `BAD_WAS` if `was` is not a name.
+
+    Examples:
+        >>> import headrace as hr
+        >>> class Shops(hr.Program):
+        ...     spent = hr.Map("string", "int")
+        ...
+        ...     def on_event(self, e):
+        ...         with hr.when(e.shop == "*"):
+        ...             self.spent.clear()
+        ...         with hr.elsewhen(e.amount.is_null()):
+        ...             self.spent.remove(e.shop)
+        ...         with hr.otherwise():
+        ...             first = ~self.spent.has(e.shop)
+        ...             self.spent.set(e.shop, hr.f.coalesce(self.spent.get(e.shop), 0) + e.amount)
+        ...             hr.emit(shop=e.shop, first=first, spent=self.spent.get(e.shop), shops=self.spent.size())
+        >>> charges = hr.read.memory([("a", "x", 7), ("a", "x", 2)], "card string, shop string, amount int", name="charges")
+        >>> sorted(hr.collect(charges.key_by("card").process(Shops, order="arrival")).rows())
+        [('x', False, 9, 1), ('x', True, 2, 1)]
+
+        The bids of an order book, and the range of them that an ask meets:
+
+        >>> class Book(hr.Program):
+        ...     bids = hr.Map("int", "bigint")
+        ...
+        ...     def on_event(self, e):
+        ...         with hr.when(self.bids.exists()):
+        ...             hr.emit(lowest=self.bids.first().key, highest=self.bids.last().key, order=self.bids.last().value)
+        ...         with hr.each(self.bids.range(e.price, None)) as it:
+        ...             it.remove()
+        >>> asks = hr.read.memory([], "paper string, price int", name="asks")
+        >>> asks.key_by("paper").process(Book)
+        <Stream asks.Book: lowest, highest, order>
     """
 
     kind = "map"
@@ -52,17 +88,46 @@ class Map(Entries):
         raise self._refusal("look into it with `in`", "write {}.has(key)")
 
     def get(self, key: Any) -> Column:
-        """The value of a key, null if there is none. A Python value is a literal."""
+        """Returns the value of a key, null if there is none.
+
+        Args:
+            key: A column of the handler, or a Python value, which is a literal. A null column has no value.
+
+        Raises:
+            ProgramError: `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a handler of another program; `NULL_KEY` for None; `BROADCAST_USE` for a map
+                of keyed state in the handler of a broadcast input; `STALE_VALUE` or `OUT_OF_SCOPE` for a column that has ended.
+            PlanError: `WRONG_TYPE` for a key of another type, raised by `hr.job`; `BAD_LITERAL`, `UNKNOWN_COLUMN`.
+        """
         recording, name = self._recording()
         return recording.read(name, "get", key=_given(key))
 
     def has(self, key: Any) -> Column:
-        """True if there is a value of this key."""
+        """Returns whether a key has a value.
+
+        Args:
+            key: A column of the handler, or a Python value, which is a literal. A null column has no value.
+
+        Raises:
+            ProgramError: As for `get`.
+            PlanError: As for `get`.
+        """
         recording, name = self._recording()
         return recording.read(name, "has", key=_given(key))
 
     def set(self, key: Any, value: Any) -> None:
-        """Replaces the value of a key; null removes it."""
+        """Replaces the value of a key.
+
+        Args:
+            key: A column of the handler, or a Python value, which is a literal. A row whose key is null goes to the dead letters.
+            value: The same. Null and None remove the key. Types as for `Value.set`.
+
+        Raises:
+            ProgramError: `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a handler of another program; `NULL_KEY` for None as key; `LOOP_CHANGES` in a
+                loop over the map; `BROADCAST_USE` where keyed and broadcast state are mixed; `STALE_VALUE` or `OUT_OF_SCOPE` for a column
+                that has ended.
+            PlanError: `WRONG_TYPE` for a number with a fraction in a whole-number type, and, raised by `hr.job`, for a key or value of
+                another type; `BAD_LITERAL`, `UNKNOWN_COLUMN`.
+        """
         recording, name = self._recording()
         refuse_fraction(f"the key of `{name}`", str(self.key), key)
         refuse_fraction(f"`{name}`", self.type, value)
@@ -70,31 +135,53 @@ class Map(Entries):
         recording.record(Set(name, text, of, site=here()))
 
     def remove(self, key: Any) -> None:
-        """Takes the value of a key away, if there is one."""
+        """Removes a key and its value, if there is one.
+
+        Args:
+            key: A column of the handler, or a Python value, which is a literal.
+
+        Raises:
+            ProgramError: `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a handler of another program; `NULL_KEY` for None; `LOOP_CHANGES` in a loop
+                over the map; `BROADCAST_USE` where keyed and broadcast state are mixed; `STALE_VALUE` or `OUT_OF_SCOPE` for a column that
+                has ended.
+            PlanError: `WRONG_TYPE` for a key of another type, raised by `hr.job`; `BAD_LITERAL`, `UNKNOWN_COLUMN`.
+        """
         recording, name = self._recording()
         recording.record(Clear(name, recording.text(_given(key)), site=here()))
 
     def first(self) -> Column:
-        """The entry of the least key as a struct, `first().key` and `first().value`; null if there is none."""
+        """Returns the entry of the least key as a struct with the fields `key` and `value`; null if the map is empty.
+
+        Raises:
+            ProgramError: `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a handler of another program; `BROADCAST_USE` for a map of keyed state in the
+                handler of a broadcast input.
+        """
         recording, name = self._recording()
         return recording.read(name, "first")
 
     def last(self) -> Column:
-        """The entry of the greatest key as a struct, `last().key` and `last().value`; null if there is none."""
+        """Returns the entry of the greatest key as a struct with the fields `key` and `value`; null if the map is empty.
+
+        Raises:
+            ProgramError: `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a handler of another program; `BROADCAST_USE` for a map of keyed state in the
+                handler of a broadcast input.
+        """
         recording, name = self._recording()
         return recording.read(name, "last")
 
     def range(self, low: Any = None, high: Any = None) -> Range:
-        """For a loop: the entries from `low` on and before `high`; None is no limit.
+        """Returns the entries from one key up to another, for `hr.each`.
 
-        `with hr.each(self.spent.range("a", "b")) as it` goes over the shops that begin with a.
+        Args:
+            low: The least key, included: a column of the handler or a Python value. None: no limit.
+            high: The upper end, excluded. None: no limit.
         """
         return Range(self, low, high)
 
 
 @dataclass(frozen=True, eq=False)
 class Range(Opaque):
-    """Some of a map's entries, for `hr.each`."""
+    """A range of a map's entries, for `hr.each`."""
 
     map: Map
     low: Any

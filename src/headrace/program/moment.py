@@ -1,4 +1,4 @@
-"""now and watermark: how far time is while a row or a timer is handled."""
+"""now and watermark: the times that a handler can read."""
 
 from __future__ import annotations
 
@@ -7,16 +7,40 @@ from headrace.program.recording import NOW, WATERMARK, recording
 
 
 def now() -> Column:
-    """The processing time, as timestamp: the time at which the epoch began, the same for all its rows, also when it is repeated.
+    """Returns the processing time as timestamp: the start of the epoch, the same for all its rows and when the epoch is repeated.
 
-    A result that it goes into depends on when the rows came. Event time is in the rows: `e.ts`.
+    Results that use it depend on when rows arrive. Event time is in the rows: `e.ts`.
+
+    Raises:
+        ProgramError: `OUTSIDE_HANDLER` outside a handler.
+
+    Examples:
+        >>> import headrace as hr
+        >>> class Delay(hr.Program):
+        ...     def on_event(self, e):
+        ...         hr.emit(card=self.key.card, delay=hr.f.timestampdiff(hr.expr("SECOND"), e.ts, hr.now()))
+        >>> charges = hr.read.memory([], "card string, ts timestamp", name="charges")
+        >>> charges.key_by("card").process(Delay)
+        <Stream charges.Delay: card, delay>
     """
     return recording("hr.now").value(NOW, NOW)
 
 
 def watermark() -> Column:
-    """The watermark of the epoch, as timestamp; null as long as there is none.
+    """Returns the watermark of the epoch as timestamp, null while there is none.
 
-    A result that it goes into depends on how the rows were cut into epochs.
+    Results that use it depend on how the input was cut into epochs.
+
+    Raises:
+        ProgramError: `OUTSIDE_HANDLER` outside a handler.
+
+    Examples:
+        >>> import headrace as hr
+        >>> class Ahead(hr.Program):
+        ...     def on_event(self, e):
+        ...         hr.emit(card=self.key.card, ts=e.ts, watermark=hr.watermark())
+        >>> charges = hr.read.memory([], "card string, ts timestamp", name="charges").watermark("ts", "1 minute")
+        >>> charges.key_by("card").process(Ahead)
+        <Stream charges.Ahead: card, ts, watermark>
     """
     return recording("hr.watermark").value(WATERMARK, WATERMARK)

@@ -14,17 +14,21 @@ MAIN = "main"
 
 
 class Output:
-    """A side output of a program, read with `stream.output(P.name)`.
+    """A side output of a program, an attribute of its class. `stream.output("large")` is the stream of its rows.
 
-    >>> import headrace as hr
-    >>> class Split(hr.Program):
-    ...     large = hr.Output()
-    ...
-    ...     def on_event(self, e):
-    ...         with hr.when(e.amount > 500):
-    ...             self.large.emit(e)
-    ...         with hr.otherwise():
-    ...             hr.emit(e)
+    Examples:
+        >>> import headrace as hr
+        >>> class Split(hr.Program):
+        ...     large = hr.Output()
+        ...
+        ...     def on_event(self, e):
+        ...         with hr.when(e.amount > 500):
+        ...             self.large.emit(e)
+        ...         with hr.otherwise():
+        ...             hr.emit(card=self.key.card)
+        >>> charges = hr.read.memory([], "card string, amount int", name="charges")
+        >>> charges.key_by("card").process(Split).output("large")
+        <Stream charges.Split.large: card, amount>
     """
 
     def __init__(self) -> None:
@@ -38,7 +42,16 @@ class Output:
         return f"<Output {self._name}>" if self._name else "<Output>"
 
     def emit(self, row: Row | Mapping[str, Any] | None = None, /, **columns: Any) -> None:
-        """Sends a row to this output: all columns of a row, a mapping or keywords, or several of them."""
+        """Emits a row to this output.
+
+        Args:
+            row: A row of the handler, with all its columns, or a mapping from names to values.
+            columns: Further columns by name. A Python value is a literal.
+
+        Raises:
+            ProgramError: As for `hr.emit`; `FOREIGN_CELL` in a handler of another program.
+            PlanError: As for `hr.emit`.
+        """
         what = f"the Output `{self._name}`" if self._name else "an Output"
         current = recording(what)
         name = current.frame.cells.get(id(self))
@@ -53,15 +66,30 @@ class Output:
 
 
 def emit(row: Row | Mapping[str, Any] | None = None, /, **columns: Any) -> None:
-    """Sends a row to the program's main output.
+    """Emits a row to the program's main output.
 
-    >>> import headrace as hr
-    >>> class Large(hr.Program):
-    ...     def on_event(self, e):
-    ...         with hr.when(e.amount > 500):
-    ...             hr.emit(card=self.key.card, amount=e.amount)     # or all columns and more: hr.emit(e, large=True)
+    All rows of an output have the same columns, in the order of the first `emit`. Their types are widened to a common type.
 
-    A Python value is a literal; `hr.expr` makes SQL of a text.
+    Args:
+        row: A row of the handler, with all its columns, or a mapping from names to values.
+        columns: Further columns by name. A Python value is a literal; `hr.expr` makes SQL of a text.
+
+    Raises:
+        ProgramError: `EMIT_COLUMNS` without columns, or if a name is given twice; `EMIT_DIFFERS` if another `emit` of this output has other
+            columns; `BROADCAST_USE` in the handler of a broadcast input; `OUTSIDE_HANDLER` outside a handler; `STALE_VALUE` or
+            `OUT_OF_SCOPE` for a column that has ended.
+        PlanError: `BAD_LITERAL` for a Python value without a SQL literal, `UNKNOWN_COLUMN`; `WRONG_TYPE`, raised by `hr.job`, for types
+            without a common type.
+
+    Examples:
+        >>> import headrace as hr
+        >>> class Large(hr.Program):
+        ...     def on_event(self, e):
+        ...         with hr.when(e.amount > 500):
+        ...             hr.emit(e, fee=e.amount * 0.01)
+        >>> charges = hr.read.memory([], "card string, amount int", name="charges")
+        >>> charges.key_by("card").process(Large)
+        <Stream charges.Large: card, amount, fee>
     """
     _emit(recording("hr.emit"), MAIN, row, columns)
 

@@ -12,30 +12,46 @@ from headrace.program.row import Row
 
 
 class Program:
-    """Keyed state with the logic that changes it.
+    """The base class of state programs: keyed state and the handlers that change it.
 
-    >>> import headrace as hr
-    >>> class Count(hr.Program):
-    ...     n = hr.Value("bigint")
-    ...
-    ...     def __init__(self, every=1):
-    ...         self.every = every
-    ...
-    ...     def on_event(self, e):
-    ...         n = hr.f.coalesce(self.n.get(), 0) + 1
-    ...         self.n.set(n)
-    ...         with hr.when(n % self.every == 0):
-    ...             hr.emit(card=self.key.card, n=n)
+    Cells (`hr.Value`, `hr.List`, `hr.Map`, `hr.Aggregate`, `hr.Broadcast`, `hr.Timer`) and outputs (`hr.Output`) are class attributes or
+    are set in `__init__`. The arguments of `__init__` are the program's parameters.
 
-    Cells (`hr.Value`, `hr.Timer`) and outputs (`hr.Output`) are class attributes or set in `__init__`, whose arguments are the program's
-    parameters. Handlers are `on_event` (rows of the main input), `on_<input>`, `on_<timer>` and `on_late` (rows of the main input that
-    break the watermark's promise). Each handler runs once, when the program is put into a stream, and what it does is written down and
-    later done in the JVM for every row.
+    | handler | runs for |
+    |---|---|
+    | `on_event(self, e)` | rows of the main input |
+    | `on_<input>(self, r)` | rows of a further input |
+    | `on_<timer>(self, at)` | a timer that fires; `(self, at, key)` if the timer has keys |
+    | `on_late(self, e)` | late rows of the main input |
+
+    Every input and every timer needs its handler. `stream.key_by(...).process(P)` runs each handler once, with placeholders, and records
+    its calls as a plan. The JVM executes the plan for every row, so Python control flow cannot depend on values of a row.
+
+    Examples:
+        >>> import headrace as hr
+        >>> class Count(hr.Program):
+        ...     n = hr.Value("bigint", default=0)
+        ...
+        ...     def __init__(self, every=1):
+        ...         self.every = every
+        ...
+        ...     def on_event(self, e):
+        ...         n = self.n.get() + 1
+        ...         self.n.set(n)
+        ...         with hr.when(n % self.every == 0):
+        ...             hr.emit(card=self.key.card, n=n)
+        >>> charges = hr.read.memory([("a", 7), ("b", 3), ("a", 1)], "card string, amount int", name="charges")
+        >>> hr.collect(charges.key_by("card").process(Count(every=2))).rows()
+        [('a', 2)]
     """
 
     @property
     def key(self) -> Row:
-        """The key of the row or timer being handled: `self.key.card`."""
+        """The key of the row or timer being handled, as a row of the key columns: `self.key.card`.
+
+        Raises:
+            ProgramError: `OUTSIDE_HANDLER` outside a handler, `BROADCAST_USE` in the handler of a broadcast input.
+        """
         current = recording("self.key")
         if current.broadcast:
             raise broadcast_use(

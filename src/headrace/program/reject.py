@@ -1,4 +1,4 @@
-"""reject: a row that the program does not take."""
+"""reject: sends a row to the dead letters."""
 
 from __future__ import annotations
 
@@ -9,20 +9,31 @@ from headrace.program.statement import Reject
 
 
 def reject(reason: str | Column) -> None:
-    """Sends the row being handled to the dead letters with a reason, as if its handler had failed.
+    """Sends the row being handled to the program's dead letters, as if its handler had failed.
 
-    >>> import headrace as hr
-    >>> class Balance(hr.Program):
-    ...     balance = hr.Value("decimal(12,2)", default=0)
-    ...
-    ...     def on_event(self, e):
-    ...         left = self.balance.get() - e.amount
-    ...         with hr.when(left < 0):
-    ...             hr.reject(hr.f.concat(hr.lit("not enough: "), self.balance.get()))
-    ...         self.balance.set(left)
-    ...         hr.emit(card=self.key.card, left=left)
+    The handler ends there. Its changes to cells and timers are undone, and its emitted rows are dropped.
 
-    The handler ends there. What it has set is as before the row, what it has emitted is not sent. A text is the reason itself.
+    Args:
+        reason: The reason in the dead letter: a text, or a column of the handler, as text.
+
+    Raises:
+        ProgramError: `OUTSIDE_HANDLER` outside a handler; `STALE_VALUE` or `OUT_OF_SCOPE` for a column that has ended.
+
+    Examples:
+        >>> import headrace as hr
+        >>> class Balance(hr.Program):
+        ...     balance = hr.Value("int", default=100)
+        ...
+        ...     def on_event(self, e):
+        ...         left = self.balance.get() - e.amount
+        ...         with hr.when(left < 0):
+        ...             hr.reject(hr.f.concat(hr.lit("not enough: "), self.balance.get()))
+        ...         self.balance.set(left)
+        ...         hr.emit(card=self.key.card, left=left)
+        >>> charges = hr.read.memory([("a", 70), ("a", 70)], "card string, amount int", name="charges")
+        >>> balances = charges.key_by("card").process(Balance)
+        >>> hr.collect(balances.output("dead_letter").select("reason")).rows()
+        [('not enough: 30...',)]
     """
     current = recording("hr.reject")
     current.record(Reject(current.text(reason), site=here()))

@@ -26,7 +26,7 @@ _KINDS: dict[str, type[Statement]] = {}
 
 @dataclass(frozen=True)
 class Statement(OneOf):
-    """One step of a handler and the user's line it came from. A kind of statement is its name in JSON and its fields."""
+    """One statement of a handler, with the user's line. A kind of statement is its name in JSON and its fields."""
 
     kind_field = "do"
     do: ClassVar[str]
@@ -53,9 +53,9 @@ class Statement(OneOf):
 
 @dataclass(frozen=True)
 class Read(Statement):
-    """Keeps what a cell tells now under the name of a local: its `value`, its `size`, or what an entry of it has.
+    """Stores what is read from a cell in a local: the cell's value, its size, or the value of one of its entries.
 
-    `what` is one of value, size, exists, get, has, first, last; `key` is the text of the entry's key where one is asked for.
+    `what` is one of value, size, exists, get, has, first, last; `key` is the text of the entry's key, for the kinds that read one.
     """
 
     do: ClassVar[str] = "read"
@@ -67,7 +67,7 @@ class Read(Statement):
 
 @dataclass(frozen=True)
 class Set(Statement):
-    """Gives a cell, an entry of a map or a timer a value; null clears it."""
+    """Sets the value of a cell, of an entry of a map or of a timer; null clears it."""
 
     do: ClassVar[str] = "set"
     cell: str
@@ -77,7 +77,7 @@ class Set(Statement):
 
 @dataclass(frozen=True)
 class Clear(Statement):
-    """Takes a cell's value, an entry of a map or a pending timer away; without a key all of them."""
+    """Clears a cell's value, an entry of a map or a pending timer; without a key, all entries or timers."""
 
     do: ClassVar[str] = "clear"
     cell: str
@@ -86,7 +86,7 @@ class Clear(Statement):
 
 @dataclass(frozen=True)
 class Append(Statement):
-    """Puts a value at the end of a list."""
+    """Appends a value to a list."""
 
     do: ClassVar[str] = "append"
     cell: str
@@ -95,7 +95,7 @@ class Append(Statement):
 
 @dataclass(frozen=True)
 class Add(Statement):
-    """Takes a row into an aggregate."""
+    """Adds a row to an aggregate."""
 
     do: ClassVar[str] = "add"
     cell: str
@@ -104,7 +104,7 @@ class Add(Statement):
 
 @dataclass(frozen=True)
 class Let(Statement):
-    """Makes a local, or gives one another value. `type` where it is declared or known from the first value."""
+    """Defines a local, or assigns it another value. `type` is set if it is declared or known from the first value."""
 
     do: ClassVar[str] = "let"
     local: str
@@ -114,9 +114,9 @@ class Let(Statement):
 
 @dataclass(frozen=True)
 class When(Statement):
-    """Does the statements of the first branch whose condition is true; no condition is `otherwise`.
+    """Executes the statements of the first branch whose condition is true; a branch without condition is `otherwise`.
 
-    `sites` has the line of each branch where there are several; that of a single one is the statement's own.
+    `sites` has the line of each branch if there are several; a single branch has the statement's own line.
     """
 
     do: ClassVar[str] = "when"
@@ -126,7 +126,7 @@ class When(Statement):
 
 @dataclass(frozen=True)
 class Each(Statement):
-    """Does its body for each entry of a list or map in order, from `low` on and before `high`.
+    """Executes its body for each entry of a list or map in order, from `low` (inclusive) to `high` (exclusive).
 
     The entry is in the locals `<it>.key`, `<it>.value` and `<it>.index`.
     """
@@ -142,7 +142,7 @@ class Each(Statement):
 
 @dataclass(frozen=True)
 class Replace(Statement):
-    """Gives the entry that a loop stands at another value; without a value it is removed."""
+    """Replaces the value of a loop's current entry; without a value the entry is removed."""
 
     do: ClassVar[str] = "replace"
     it: str
@@ -151,7 +151,7 @@ class Replace(Statement):
 
 @dataclass(frozen=True)
 class Emit(Statement):
-    """Sends a row to an output."""
+    """Emits a row to an output."""
 
     do: ClassVar[str] = "emit"
     output: str
@@ -160,7 +160,7 @@ class Emit(Statement):
 
 @dataclass(frozen=True)
 class Reject(Statement):
-    """Ends the handler, undoes what it did, and sends its row to the dead letters."""
+    """Ends the handler, undoes its effects, and makes its row a dead letter."""
 
     do: ClassVar[str] = "reject"
     reason: str

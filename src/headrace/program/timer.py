@@ -14,36 +14,45 @@ from headrace.schema.ddl import type_text
 
 
 class Timer(Cell):
-    """At most one pending time per key; when it comes, `on_<name>(self, at)` is called and the timer is no longer pending.
+    """A pending time for each key. When it comes, `on_<name>(self, at)` runs and the timer is no longer pending.
 
-    >>> import headrace as hr
-    >>> class Silence(hr.Program):
-    ...     quiet = hr.Timer()
-    ...
-    ...     def on_event(self, e):
-    ...         self.quiet.set(e.ts + hr.minutes(5))      # replaces a pending one
-    ...
-    ...     def on_quiet(self, at):
-    ...         hr.emit(card=self.key.card, silent_since=at - hr.minutes(5))
+    With `key` the timer has one pending time for each of its own keys: `set(at, key)` sets one, and `on_<name>(self, at, key)` runs for it.
 
-    `clock="event"` goes by the watermark, so the result does not depend on when rows arrive; `clock="processing"` by the wall clock.
-    With `key`, a Spark type, there is one pending time per key of the timer, too: `set(at, key)`, and `on_<name>(self, at, key)` is called;
-    those of one time fire in the order of their keys.
+    Timers fire in the order of their times; at equal times in the order of their declaration, and those of one timer in the order of their
+    keys. A time in the past fires at once.
 
-    >>> class Unpaid(hr.Program):
-    ...     due = hr.Timer(key="bigint")
-    ...
-    ...     def on_event(self, e):
-    ...         with hr.when(e.paid):
-    ...             self.due.clear(e.order)
-    ...         with hr.otherwise():
-    ...             self.due.set(e.ts + hr.days(14), e.order)
-    ...
-    ...     def on_due(self, at, order):
-    ...         hr.emit(customer=self.key.customer, order=order, due=at)
+    Args:
+        clock: `"event"`: fires when the watermark passes the time, so the result does not depend on when rows arrive. `"processing"`: fires
+            by the wall clock.
+        key: The type of the timer's own keys, as DDL or as a type of `pyspark.sql.types`. Default: no keys.
+        was: The timer's name in an older version of the job, whose state it takes over. Without `key` also an expression over the cells of
+            that version: the pending time for keys that have state. It is set when such a key is next processed.
 
-    `was` is the name the timer had in an older version of the job, or, without `key`, an expression over the cells of the version before:
-    the time that is pending for a key that has state. The timer is set when such a key is next worked on.
+    Raises:
+        SchemaError: `BAD_TYPE` for an invalid type of `key`.
+        ProgramError: `BAD_CLOCK` for an unknown clock, `BAD_WAS` for an invalid `was`. `process` raises `MIXED_CLOCKS` if the timers and
+            expiring cells of a program use both clocks, and `HANDLER_MISSING` without `on_<name>`.
+
+    Examples:
+        >>> import headrace as hr
+        >>> class Unpaid(hr.Program):
+        ...     due = hr.Timer(key="bigint")
+        ...
+        ...     def on_event(self, e):
+        ...         with hr.when(e.paid):
+        ...             self.due.clear(e.id)
+        ...         with hr.elsewhen(self.due.at(e.id).is_null()):
+        ...             self.due.set(e.ts + hr.days(14), e.id)
+        ...
+        ...     def on_due(self, at, id):
+        ...         hr.emit(customer=self.key.customer, id=id, due=hr.f.to_date(at))
+        >>> invoices = hr.read.memory(
+        ...     [("a", 1, False, "2026-01-01 10:00:00"), ("a", 2, False, "2026-01-02 10:00:00"), ("a", 1, True, "2026-01-08 10:00:00")],
+        ...     "customer string, id bigint, paid boolean, ts timestamp",
+        ...     name="invoices",
+        ... ).watermark("ts", "1 hour")
+        >>> hr.collect(invoices.key_by("customer").process(Unpaid)).rows()
+        [('a', 2, datetime.date(2026, 1, 16))]
     """
 
     kind = "timer"
@@ -64,7 +73,18 @@ class Timer(Cell):
             self.read_with, self.write_with = ".at(key)", ".set(at, key)"
 
     def set(self, at: Any, key: Any = None) -> None:
-        """Makes it fire at a time, a column or a datetime, instead of the time that is pending (for this key). None clears it."""
+        """Sets the time at which the timer fires, in place of the pending one.
+
+        Args:
+            at: A column of the handler or a datetime. Null and None clear the timer.
+            key: The key of the timer, if it has keys: a column or a Python value.
+
+        Raises:
+            ProgramError: `TIMER_TIME` if `at` is a duration or a number; `TIMER_KEY` if the timer has keys and `key` is missing, or the
+                reverse; `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a handler of another program, `BROADCAST_USE` in that of a broadcast input;
+                `STALE_VALUE` or `OUT_OF_SCOPE` for a column that has ended.
+            PlanError: `WRONG_TYPE`, raised by `hr.job`, for a column that is not a time; `BAD_LITERAL`, `UNKNOWN_COLUMN`.
+        """
         recording, name = self._recording()
         if isinstance(at, dt.timedelta | int | float):
             raise ProgramError(
@@ -77,13 +97,29 @@ class Timer(Cell):
         recording.record(Set(name, recording.text(at), of, site=here()))
 
     def at(self, key: Any = None) -> Column:
-        """The pending time (of this key) at this place of the handler, null if there is none."""
+        """Returns the pending time at this point of the handler, null if there is none.
+
+        Args:
+            key: The key of the timer, if it has keys: a column or a Python value.
+
+        Raises:
+            ProgramError: `TIMER_KEY` if the timer has keys and `key` is missing, or the reverse; `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a
+                handler of another program, `BROADCAST_USE` in that of a broadcast input.
+        """
         recording, name = self._recording()
         self._of(recording, name, key, "at(key)" if self.key else "at()")
         return recording.read(name, "get" if self.key else "value", key=key)
 
     def clear(self, key: Any = None) -> None:
-        """Forgets the pending time (of this key). A timer with keys that is given none forgets all of them."""
+        """Deletes the pending time.
+
+        Args:
+            key: The key of the timer, if it has keys. Without it, the times of all keys are deleted.
+
+        Raises:
+            ProgramError: `TIMER_KEY` if a key is given and the timer has none; `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a handler of another
+                program, `BROADCAST_USE` in that of a broadcast input.
+        """
         recording, name = self._recording()
         of = None if key is None else self._of(recording, name, key, "clear()")
         recording.record(Clear(name, of, site=here()))

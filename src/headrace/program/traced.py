@@ -17,9 +17,9 @@ from headrace.program.statement import Each, Replace, Statement, every
 class TracedCell(Part):
     """One declared piece of keyed state.
 
-    `type` is that of its value or of each of its values, `key` that of a map's keys; an aggregate has the columns that are added as its
-    type, and `sql`. `clock` is set for timers and for cells that expire, `expires_ms` after they were set; `was` is the cell's name in an
-    older version of the job, `computed` what its first value is over the cells of the version before.
+    `type` is the type of its value or of each of its values, `key` that of a map's keys; an aggregate has its input columns as its type,
+    and `sql`. `clock` is set for timers and for cells that expire, `expires_ms` after they were set; `was` is the cell's name in an older
+    version of the job, `computed` the text of its first value over the cells of the previous version.
     """
 
     name: str
@@ -62,7 +62,7 @@ class TracedCell(Part):
 
 @dataclass(frozen=True)
 class TracedHandler(Part):
-    """What happens for a row of an input, for a late row of the main input, or when a timer fires."""
+    """The statements for a row of an input, for a late row of the main input, or for a timer that fires."""
 
     on: str
     kind: str

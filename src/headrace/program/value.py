@@ -14,29 +14,50 @@ from headrace.schema.ddl import type_text
 
 
 class Value(Cell):
-    """One value of a Spark type per key; it starts as null, or is `default` as long as there is none.
+    """One value of a Spark type for each key.
 
-    >>> import headrace as hr
-    >>> class Count(hr.Program):
-    ...     n = hr.Value("bigint", default=0)
-    ...
-    ...     def on_event(self, e):
-    ...         n = self.n.get() + 1
-    ...         self.n.set(n)
-    ...         hr.emit(card=self.key.card, n=n)
+    The cell is null, or `default`, while no value is set. A default is not stored: `exists` is true only for a set value.
 
-    `default` is a Python value or a constant column; it is not stored, so `exists` is about values that were set.
-    `was` is the name the cell had in an older version of the job: its state is taken over. Or it is an expression over the cells of the
-    version before, which gives a new cell its first value for the keys that have state:
+    If `was` is an expression over the cells of an older version of the job, it gives the first value for the keys that have state of that
+    version. It is evaluated when such a key is next processed, so it may stay in the source.
 
-    >>> class Sums(hr.Program):
-    ...     total = hr.Value("bigint", was=hr.col("small") + hr.col("large"))      # instead of two cells
-    ...
-    ...     def on_event(self, e):
-    ...         self.total.set(hr.f.coalesce(self.total.get(), 0) + e.amount)
-    ...         hr.emit(card=self.key.card, total=self.total.get())
+    Args:
+        type: The type of the value, as DDL such as `"decimal(10,2)"` or as a type of `pyspark.sql.types`.
+        default: The value while none is set: a Python value or a constant column. Default: null.
+        expires: A duration such as `"30 days"`. Rows and timers more than that after the last `set` no longer see the value. Default:
+            never.
+        clock: The clock of `expires`. `"event"`: the time of the row or timer being handled. `"processing"`: the time at which the epoch
+            began.
+        was: The cell's name in an older version of the job, whose state it takes over, or an expression over the cells of that version.
 
-    The expression is evaluated when a key is next worked on, and only for what an older version stored; so it may stay in the source.
+    Raises:
+        SchemaError: `BAD_TYPE` for an invalid type, `BAD_DURATION` for an invalid `expires`.
+        PlanError: `WRONG_TYPE` if the type cannot hold the Python value `default`; `BAD_LITERAL` if SQL has no literal for it.
+        ProgramError: `BAD_CLOCK` for an unknown clock, `BAD_WAS` if `was` is neither a name nor an expression.
+
+    Examples:
+        >>> import headrace as hr
+        >>> class Streak(hr.Program):
+        ...     wins = hr.Value("int", default=0, expires="7 days")
+        ...
+        ...     def on_event(self, e):
+        ...         with hr.when(e.won):
+        ...             self.wins.set(self.wins.get() + 1)
+        ...         with hr.elsewhen(self.wins.exists()):
+        ...             hr.emit(player=self.key.player, wins=self.wins.get())
+        ...             self.wins.clear()
+        >>> games = hr.read.memory([], "player string, won boolean, ts timestamp", name="games").watermark("ts", "1 minute")
+        >>> games.key_by("player").process(Streak)
+        <Stream games.Streak: player, wins>
+
+        A later version computes a new cell from two old ones:
+
+        >>> class Sums(hr.Program):
+        ...     total = hr.Value("bigint", was=hr.col("small") + hr.col("large"))
+        ...
+        ...     def on_event(self, e):
+        ...         self.total.set(hr.f.coalesce(self.total.get(), 0) + e.amount)
+        ...         hr.emit(card=self.key.card, total=self.total.get())
     """
 
     kind = "value"
@@ -64,20 +85,40 @@ class Value(Cell):
         self._default = None if default is None else of_value(default).cast(self.type)
 
     def get(self) -> Column:
-        """The value at this place of the handler; `default`, or null, if there is none. A later `set` does not change what was read."""
+        """Returns the value at this point of the handler: `default`, or null, if none is set.
+
+        A later `set` does not change the column that was returned.
+
+        Raises:
+            ProgramError: `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a handler of another program, `BROADCAST_USE` in that of a broadcast input.
+        """
         recording, name = self._recording()
         found = recording.read(name)
         return found if self._default is None else f.coalesce(found, self._default)
 
     def exists(self) -> Column:
-        """True if the cell has a value at this place of the handler."""
+        """Returns whether a value is set at this point of the handler.
+
+        Raises:
+            ProgramError: `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a handler of another program, `BROADCAST_USE` in that of a broadcast input.
+        """
         recording, name = self._recording()
         return recording.read(name).is_not_null()
 
     def set(self, value: Any) -> None:
-        """Replaces the value. A Python value is a literal; None clears the cell.
+        """Replaces the value.
 
-        A column of another type is stored as INSERT would store it: of a double an int keeps what stands before the point.
+        The value is stored as Spark's INSERT stores it in a column of the cell's type. A number that is too large for the type sends the
+        row to the dead letters. Values with a fraction need a cast for a whole-number type.
+
+        Args:
+            value: A column of the handler, or a Python value, which is a literal. Null and None clear the cell.
+
+        Raises:
+            ProgramError: `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a handler of another program, `BROADCAST_USE` in that of a broadcast input;
+                `STALE_VALUE` or `OUT_OF_SCOPE` for a column that has ended.
+            PlanError: `WRONG_TYPE` for a number with a fraction in a whole-number type, and, raised by `hr.job`, for a value of another
+                type; `BAD_LITERAL`, `UNKNOWN_COLUMN`.
         """
         recording, name = self._recording()
         refuse_fraction(f"`{name}`", self.type, value)
@@ -85,6 +126,10 @@ class Value(Cell):
         recording.record(Set(name, text, site=here()))
 
     def clear(self) -> None:
-        """Takes the value away."""
+        """Deletes the value: the cell is null, or `default`, again.
+
+        Raises:
+            ProgramError: `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a handler of another program, `BROADCAST_USE` in that of a broadcast input.
+        """
         recording, name = self._recording()
         recording.record(Clear(name, site=here()))

@@ -68,22 +68,60 @@ def shown(millis: int) -> str:
 
 
 def seconds(count: float) -> dt.timedelta:
-    """A duration: `e.ts + hr.seconds(30)`."""
+    """Returns a duration of some seconds, for SQL expressions and wherever a duration is taken.
+
+    Args:
+        count: The number, which may be a fraction. Durations of options are whole milliseconds.
+
+    Examples:
+        >>> import headrace as hr
+        >>> hr.seconds(30)
+        datetime.timedelta(seconds=30)
+        >>> hr.col("ts") + hr.seconds(30)
+        <Column ts + INTERVAL '0 00:00:30' DAY TO SECOND>
+    """
     return dt.timedelta(seconds=count)
 
 
 def minutes(count: float) -> dt.timedelta:
-    """A duration: `e.ts + hr.minutes(1)`."""
+    """Returns a duration of some minutes.
+
+    Args:
+        count: The number, which may be a fraction.
+
+    Examples:
+        >>> import headrace as hr
+        >>> hr.minutes(1)
+        datetime.timedelta(seconds=60)
+    """
     return dt.timedelta(minutes=count)
 
 
 def hours(count: float) -> dt.timedelta:
-    """A duration: `e.ts + hr.hours(1)`."""
+    """Returns a duration of some hours.
+
+    Args:
+        count: The number, which may be a fraction.
+
+    Examples:
+        >>> import headrace as hr
+        >>> hr.hours(1)
+        datetime.timedelta(seconds=3600)
+    """
     return dt.timedelta(hours=count)
 
 
 def days(count: float) -> dt.timedelta:
-    """A duration: `e.ts + hr.days(1)`."""
+    """Returns a duration of some days of 24 hours.
+
+    Args:
+        count: The number, which may be a fraction.
+
+    Examples:
+        >>> import headrace as hr
+        >>> hr.days(7)
+        datetime.timedelta(days=7)
+    """
     return dt.timedelta(days=count)
 
 

@@ -31,20 +31,32 @@ if TYPE_CHECKING:
 
 
 def sql(query: str, /, **tables: Stream | Table) -> Stream:
-    """The result of a Spark SQL query over streams, kept up to date. Starts the session, as Spark reads the query.
+    """Returns the result of a Spark SQL query over streams, kept up to date. Starts the session, because Spark reads the query.
 
-    Each keyword is the name of a table in the query. After every epoch the result is what Spark's batch engine would answer over all rows
-    so far; rows that are no longer in it are taken away. Windows of time are `window(ts, ...)` and `session_window(ts, ...)`, or TUMBLE,
-    HOP, CUMULATE and SESSION in FROM; with EMIT ON WINDOW CLOSE at the end of the query, what it says of a window is given once, when the
-    window closes; with EMIT WITH DELAY INTERVAL '1' MINUTE BEFORE WATERMARK also before that, at each full minute that has changed it.
-    A table outside, of `hr.lookup`, is asked when a row arrives: `JOIN customers FOR SYSTEM_TIME AS OF current_timestamp() AS c ON ...`.
-    `SELECT /*+ EXPIRES('7 days') */` forgets the groups of its joins and aggregates to which no row has come for so long in event time.
+    After every epoch the result is the answer of Spark's batch engine over all rows so far; rows that are no longer in it are retracted.
+    Beyond Spark SQL the query may have:
 
-    >>> import headrace as hr
-    >>> charges = hr.read.memory([("a", 7), ("a", 2), ("b", 5)], "card string, amount int", name="charges")
-    >>> spent = hr.sql("SELECT card, sum(amount) AS spent FROM charges GROUP BY card", charges=charges)
-    >>> sorted(hr.collect(spent).rows())
-    [('a', 9), ('b', 5)]
+    * `TUMBLE`, `HOP`, `CUMULATE` and `SESSION` in `FROM`. Spark's `window` and `session_window` are supported too.
+    * `EMIT ON WINDOW CLOSE` at the end: results of windows are sent once, when the window closes. With `EMIT WITH DELAY INTERVAL '1' MINUTE
+      BEFORE WATERMARK` changed results are also sent at each full minute before that.
+    * `JOIN rates FOR SYSTEM_TIME AS OF o.ts AS r ON …`: an as-of join. With `current_timestamp()` instead, a lookup in an external table.
+    * `SELECT /*+ EXPIRES('7 days') */`: joins and aggregates of this `SELECT` forget groups without new rows for that long in event time.
+
+    Args:
+        query: One query in Spark SQL.
+        **tables: The streams, and tables of `hr.lookup`, by their names in the query.
+
+    Raises:
+        PlanError: `BAD_QUERY` if Spark rejects the query or it cannot be kept up to date, with line, column and a hint; `UNKNOWN_FUNCTION`
+            if a function does not exist; `BAD_INPUT` if a keyword is neither a stream nor a table; `NEVER_CLOSES` if `EMIT` is in a query
+            without windows.
+
+    Examples:
+        >>> import headrace as hr
+        >>> charges = hr.read.memory([("a", 7), ("a", 2), ("b", 5)], "card string, amount int", name="charges")
+        >>> spent = hr.sql("SELECT card, sum(amount) AS spent FROM charges GROUP BY card", charges=charges)
+        >>> sorted(hr.collect(spent).rows())
+        [('a', 9), ('b', 5)]
     """
     if not isinstance(query, str) or not query.strip():
         hint = 'hr.sql("SELECT ... FROM t", t=stream)'
@@ -65,10 +77,10 @@ def of_script(
     expires_ms: int | None = None,
     outside: Mapping[str, Table] | None = None,
 ) -> Stream:
-    """The same for a query of a script, to whose lines and columns errors point.
+    """Returns the stream of a query of a script. Errors point to the lines and columns of the script.
 
-    `functions` are the texts behind CREATE FUNCTION of those that it may call; `known` are all names that it could read;
-    `expires_ms` is after how long without rows its joins and aggregates forget a group, where it does not say it itself.
+    `functions` are the texts after CREATE FUNCTION of those that it may call; `known` are all names that it could read; `expires_ms` is
+    after how long without rows its joins and aggregates forget a group, unless the query has its own.
     """
     with standing(query.site, query.at):
         return _lifted(query.text, tables, None, functions, known, expires_ms, outside)
@@ -131,7 +143,21 @@ def _times(tables: Mapping[str, Stream]) -> dict[str, str]:
 
 
 def from_dataframe(frame: DataFrame) -> Stream:
-    """The stream that a DataFrame over `stream.as_dataframe()` describes, kept up to date as a query is."""
+    """Returns the stream that a PySpark DataFrame over `stream.as_dataframe()` describes, kept up to date.
+
+    Args:
+        frame: A DataFrame made of one or more streams by PySpark's methods. It reads no other tables and calls no Python functions.
+
+    Raises:
+        PlanError: `BAD_QUERY` if the query cannot be kept up to date; `UNKNOWN_FUNCTION` if a function does not exist.
+
+    Examples:
+        >>> import headrace as hr
+        >>> charges = hr.read.memory([("a", 7), ("a", 2)], "card string, amount int", name="charges")
+        >>> frame = charges.as_dataframe().groupBy("card").sum("amount")
+        >>> hr.from_dataframe(frame.withColumnRenamed("sum(amount)", "spent"))
+        <Stream aggregate(charges): card, spent>
+    """
     return _read(lift_frame(frame), streams(), None)
 
 

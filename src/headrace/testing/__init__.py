@@ -1,4 +1,4 @@
-"""Testing jobs and programs: `Harness` runs them on rows that a test gives, epoch by epoch."""
+"""Tests of programs and plans: `Harness` runs them on rows from the test, epoch by epoch."""
 
 from headrace.testing.collected import Collected
 from headrace.testing.harness import Harness

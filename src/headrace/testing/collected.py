@@ -13,9 +13,19 @@ Row = tuple[Any, ...]
 
 
 class Collected:
-    """What a stream has given so far; made by `Harness.collect`.
+    """The output of a stream so far, returned by `Harness.collect`.
 
-    Times are aware, in the harness' time zone; a struct is a tuple.
+    Timestamps are aware, in the time zone of the harness. A struct is a tuple.
+
+    Examples:
+        >>> from headrace.testing import Harness
+        >>> with Harness(partitions=1) as h:
+        ...     t = h.source("t", "k string, v int", changes=True)
+        ...     out = h.collect(t.group_by("k").agg(total="sum(v)"))
+        ...     _ = h.commit({"t": [("+", ("a", 1)), ("+", ("a", 2))]})
+        ...     _ = h.commit({"t": [("-", ("a", 1))]})
+        ...     out.rows(), out.changes()
+        ([('a', 2)], [(1, '+', ('a', 3)), (2, '-', ('a', 3)), (2, '+', ('a', 2))])
     """
 
     def __init__(self, sink: CollectingSink, started: Callable[[], None]) -> None:
@@ -23,14 +33,21 @@ class Collected:
         self._started = started
 
     def rows(self) -> list[Row]:
-        """The net contents, sorted."""
+        """Returns the net contents, sorted, None first.
+
+        Raises:
+            ConfigError: `HARNESS_USE` after the harness was closed.
+        """
         self._started()
         found = net(change for _, changes in sorted(self._sink.epochs.items()) for change in changes)
         return in_order([row for row, weight in found for _ in range(weight)])
 
     def changes(self) -> list[tuple[int, str, Row]]:
-        """(commit, "+" or "-", row) for each change: numbers count commits from 1; of a commit it is the net, what goes before what
-        comes, sorted."""
+        """Returns the net changes of each commit as `(commit, "+" or "-", row)`, sorted, retractions first. Commits count from 1.
+
+        Raises:
+            ConfigError: `HARNESS_USE` after the harness was closed.
+        """
         self._started()
         by_commit: dict[int, list[tuple[Row, int]]] = {}
         for (commit, _), changes in self._sink.epochs.items():

@@ -1,4 +1,4 @@
-"""Harness: programs and pipelines on local Spark, on rows that a test gives, epoch by epoch."""
+"""Harness: programs and plans on a local Spark, on rows from a test, epoch by epoch."""
 
 from __future__ import annotations
 
@@ -36,16 +36,39 @@ Change = tuple[str, Any]
 
 
 class Harness:
-    """Runs streams on rows that a test commits, one epoch after the other. All harnesses of a process share one Spark session.
+    """Runs streams on rows that a test commits, one epoch after the other.
 
-    >>> import headrace as hr
-    >>> from headrace.testing import Harness
-    >>> with Harness() as h:
-    ...     t = h.source("t", "k string, v int")
-    ...     out = h.collect(t.filter("v > 1"))
-    ...     _ = h.commit({"t": [("+", ("a", 1)), ("+", ("b", 2))]})
-    ...     out.rows()
-    [('b', 2)]
+    It is a context manager: the end of its block closes it. All harnesses of a process share one Spark session.
+
+    Args:
+        partitions: The number of tasks of each level.
+        timezone: The session's time zone during the test.
+
+    Raises:
+        SchemaError: `UNKNOWN_TIME_ZONE`.
+
+    Examples:
+        >>> import headrace as hr
+        >>> from headrace.testing import Harness
+        >>> class Quiet(hr.Program):
+        ...     timer = hr.Timer(clock="processing")
+        ...
+        ...     def on_event(self, e):
+        ...         self.timer.set(hr.now() + hr.minutes(5))
+        ...         hr.emit(k=self.key.k, what="row")
+        ...
+        ...     def on_timer(self, at):
+        ...         hr.emit(k=self.key.k, what="quiet")
+        >>> with Harness(partitions=1) as h:
+        ...     t = h.source("t", "k string, v int")
+        ...     out = h.collect(t.key_by("k").process(Quiet))
+        ...     _ = h.commit({"t": [("+", ("a", 1))]})
+        ...     h.restart()
+        ...     h.advance("5 minutes 1 second")
+        ...     print(out.rows(), h.metrics()["sources"]["t"]["read"])
+        ...     _ = h.finish()
+        [('a', 'quiet'), ('a', 'row')] 1
+        >>> h.close()
     """
 
     def __init__(self, *, partitions: int = 2, timezone: str = "UTC") -> None:
@@ -70,7 +93,7 @@ class Harness:
         self.close()
 
     def close(self) -> None:
-        """Stop, and remove the folder in which the checkpoint was."""
+        """Stops the streams and deletes the temporary checkpoint. The end of a `with` block calls it."""
         if self._closed:
             return
         self._closed = True
@@ -82,9 +105,22 @@ class Harness:
     def source(
         self, name: str, schema: Any, *, watermark: tuple[str, str | timedelta] | None = None, changes: bool = False, trusted: bool = False
     ) -> Stream:
-        """A source that `commit` feeds by its name; `watermark` is its column and delay.
+        """Creates a source that `commit` feeds by its name.
 
-        With `changes` rows can also be taken away. A ledger then judges whether they were there; with `trusted` there is none.
+        Args:
+            name: The name of the source.
+            schema: The columns, as DDL such as `"k string, v int"` or a pyspark StructType.
+            watermark: The event time column and the delay of the watermark: `("ts", "5 seconds")`. Default: no event time.
+            changes: Accepts retractions too. A ledger checks that a retracted row is present.
+            trusted: Omits the ledger.
+
+        Returns:
+            The stream of its rows.
+
+        Raises:
+            ConfigError: `HARNESS_USE` after the first commit or after `close`.
+            PlanError: `NAME_CLASH` for a second source of this name, `BAD_NAME`, `WATERMARK_TYPE`, `UNKNOWN_COLUMN`.
+            SchemaError: `BAD_TYPE`, `BAD_DURATION`.
         """
         self._before_the_first_commit("source")
         if name in self._sources:
@@ -97,7 +133,14 @@ class Harness:
         return Stream(ledger(node) if made.checked else node)
 
     def collect(self, stream: Stream) -> Collected:
-        """Keep what a stream gives; before the first commit, for any number of streams."""
+        """Keeps the output of a stream. Call it before the first commit, for any number of streams.
+
+        Args:
+            stream: The stream.
+
+        Raises:
+            ConfigError: `HARNESS_USE` after the first commit or after `close`.
+        """
         self._before_the_first_commit("collect")
         sink = CollectingSink(lambda: self._commits)
         name = f"collected {len(self._sinks) + 1}"
@@ -105,10 +148,19 @@ class Harness:
         return Collected(sink, self._must_be_open)
 
     def commit(self, rows: Mapping[str, Iterable[Change]] | None = None) -> int:
-        """One epoch: rows by source, as ("+", row), and ("-", row) to take one away from a source of changes; a source left out has none.
-        Returns its number when all that it makes due is done.
+        """Runs one epoch over all sources, and the empty epochs that it makes due.
 
-        A row is a tuple or a dict; texts are accepted for timestamps and decimals. An epoch may add and take away the same row.
+        Args:
+            rows: The changes by source: `("+", row)` inserts a row, `("-", row)` retracts one from a source of changes. A row is a tuple or
+                a dict; timestamps and decimals may be texts. A source that is left out has no rows.
+
+        Returns:
+            The number of the commit, from 1.
+
+        Raises:
+            ConfigError: `HARNESS_USE` for an unknown source or an invalid change, after `finish` or `close`, or if no stream is collected.
+            SchemaError: `BAD_VALUE` for a value that does not fit its column.
+            HeadraceError: The error of a failed epoch.
         """
         self._must_be_open()
         if self._finished:
@@ -128,14 +180,27 @@ class Harness:
         return self._commits
 
     def restart(self) -> None:
-        """Stop between two epochs and start again from the checkpoint."""
+        """Stops the streams between two epochs and starts them again from the checkpoint.
+
+        Raises:
+            ConfigError: `HARNESS_USE` after `close`.
+            HeadraceError: The error of a start that is refused.
+        """
         self._must_be_open()
         if self._started is not None:
             self._stop()
             self._start()
 
     def finish(self) -> int:
-        """End the input: everything held is handled and every timer due fires. Counts as one commit more."""
+        """Ends the input: all held rows are handled and all timers fire.
+
+        Returns:
+            The number of this commit.
+
+        Raises:
+            ConfigError: `HARNESS_USE` after `close`, or if no stream is collected.
+            HeadraceError: The error of a failed epoch.
+        """
         self._must_be_open()
         if not self._finished:
             self._begin()
@@ -147,9 +212,17 @@ class Harness:
         return self._commits
 
     def advance(self, duration: str | timedelta) -> None:
-        """Move processing time forward; it stands still otherwise. What this makes due is done when it returns.
+        """Advances processing time, which moves only by this call, and runs the epochs that it makes due.
 
-        Sources that have been silent for longer than the `idle` of their watermark let the others go on.
+        Sources that are silent for longer than the `idle` of their watermark let the others advance.
+
+        Args:
+            duration: A duration such as `"5 minutes"`.
+
+        Raises:
+            ConfigError: `HARNESS_USE` if nothing uses processing time, after `close`, or if no stream is collected.
+            SchemaError: `BAD_DURATION`.
+            HeadraceError: The error of a failed epoch.
         """
         self._must_be_open()
         self._begin()
@@ -163,9 +236,17 @@ class Harness:
         self._settle()
 
     def metrics(self) -> dict[str, Any]:
-        """Counts so far: `sources` (read, malformed, skipped, tombstones, broken), `inputs` (filtered, in, handled, late, dead, held),
-        `expectations` (passed, violated, by stream and name), `lookups` (hits, asked, requests, missed, seconds), `dead_letters`,
-        `epochs`."""
+        """Returns the counts so far.
+
+        Returns:
+            `sources` (read, malformed, skipped, tombstones, broken), `inputs` of programs (filtered, in, handled, late, dead, held),
+            `expectations` by stream and name (passed, violated), `lookups` (hits, asked, requests, missed, seconds), `dead_letters`,
+            `epochs`.
+
+        Raises:
+            RunError: `ROWS_UNACCOUNTED` if input rows of a program are missing, which is a bug of headrace.
+            ConfigError: `HARNESS_USE` after `close`.
+        """
         self._must_be_open()
         sources: dict[str, dict[str, int]] = {}
         inputs: dict[str, dict[str, dict[str, int]]] = {}

@@ -25,7 +25,7 @@ def test_a_source() -> None:
     shown = pydoc.render_doc(hr.read.files, renderer=pydoc.plaintext)
     assert "function files in module headrace.connectors.files" in shown
     assert "files(path: str | os.PathLike[str], *, format: str, " in shown
-    assert "Rows of files: a path is a file, folder or pattern" in shown
+    assert "Reads the rows of JSON, CSV, Parquet, ORC or Avro files." in shown
     assert typing.get_type_hints(hr.read.files)["return"] is Stream
 
 

@@ -31,7 +31,7 @@ _PLAIN = {
 
 
 def delta_schema(schema: Struct) -> Schema:
-    """The schema of a table for these columns. Each may be null, so that whoever writes to the table has nothing to keep to."""
+    """The schema of a table for these columns. All are nullable, so that the table puts no constraint on other writers."""
     from deltalake import Schema
 
     return Schema.from_json(json.dumps(_json(schema, "")))
@@ -49,7 +49,7 @@ def columns_of(table: DeltaTable) -> Struct:
 
 
 def same(one: Type, other: Type) -> bool:
-    """Whether two types are one in a Delta table: texts are texts there, however long, and what may be null does not matter."""
+    """Whether two types are the same in a Delta table, which ignores the length of strings, and here also nullability."""
     return bool(_json(one, "") == _json(other, ""))
 
 

@@ -15,12 +15,12 @@ from headrace.errors import ConnectorError
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
-# Reading files needs to know nothing of these.
+# Features that do not stop this source from reading. Deletion vectors are refused only in a version that has some.
 _FEATURES = {"timestampNtz", "v2Checkpoint", "vacuumProtocolCheck", "deletionVectors"}
 
 
 class Log(Versions):
-    """A table's versions from `start` on: None for all that is there and then what comes, a version, a time, or "latest"."""
+    """A table's versions from `start` on: None for all present rows and then later ones, a version, a time, or "latest"."""
 
     def __init__(self, place: Place, start: int | str | None, *, changes: bool, follow: bool, limit: int | None) -> None:
         super().__init__(place.path, changes=changes, limit=limit)
@@ -69,7 +69,7 @@ class Log(Versions):
             yield {"path": self._place.file(path), "bytes": size, "values": _texts(values), "change": "insert"}
 
     def changed(self, version: int) -> Iterable[File]:
-        """Where a version has a feed of its changes, the files of that."""
+        """The files with a version's changes: those of its change data feed if it has one, else those added and removed."""
         try:
             each = actions(self._files, version)
         except FileNotFoundError:
@@ -101,18 +101,18 @@ class Log(Versions):
 
 
 def actions(files: Any, version: int) -> list[dict[str, Any]]:
-    """What a commit says, line by line; the log of an old one may be gone."""
+    """The actions of a commit; the log of an old one may be gone."""
     with files.open_input_file(entry(version)) as file:
         return [json.loads(line) for line in file.read().decode().splitlines() if line.strip()]
 
 
 def entry(version: int) -> str:
-    """Where the log of a table says what a commit did."""
+    """The file of a commit in the log of a table."""
     return f"_delta_log/{version:020}.json"
 
 
 def check(path: str, table: DeltaTable) -> None:
-    """Complain of a table that says in other ways than by its files what its rows are."""
+    """Raise if a table's rows depend on more than its files."""
     asks = [f"the feature {name}" for name in table.protocol().reader_features or () if name not in _FEATURES]
     asks += ["column mapping"] if table.metadata().configuration.get("delta.columnMapping.mode", "none") != "none" else []
     if asks:
@@ -132,7 +132,7 @@ def _deleted(path: str, version: int) -> ConnectorError:
 
 
 def _texts(values: dict[str, Any]) -> dict[str, str]:
-    """The values of a partition as the log has them."""
+    """The values of a partition as in the log."""
     found = {}
     for name, value in values.items():
         if value is not None:

@@ -1,4 +1,4 @@
-"""A Delta table to look up in: read as a whole, and again when it has a newer version."""
+"""A Delta table to look up rows in: loaded as a whole, and again when it has a newer version."""
 
 from __future__ import annotations
 
@@ -24,17 +24,16 @@ _VERB = "lookup.delta"
 
 
 class Lookup(ports.Options, ports.Lookup):
-    """Rows of a Delta table, kept in the memory of each executor.
+    """Looks up rows in a Delta table, which each executor keeps in memory.
 
-    They are those of the newest version when the job starts, and with `refresh="5 minutes"` the first epoch that begins when they are older
-    than that looks whether there is a newer one. `version` names one for good: what is looked up in it is the same whenever it is asked
-    for. `schema` names the columns that are wanted; without it they are all of the table's, which is opened for that.
+    The table is read when the job starts; with `refresh`, the first epoch that begins when it is older than that reads a newer version if
+    there is one. A repeated epoch may find another version, so sinks downstream are at least once, unless `version` is given or the table
+    is `constant`. Without `schema`, the table is opened when the plan is built. Needs `pip install "headrace[delta]"`.
 
-    >>> import headrace as hr
-    >>> rates = hr.read.memory([("EUR", 1.1)], "currency string, rate double", name="rates")
-    >>> summary = hr.job("rates", rates.write.delta("out/rates")).run(progress=False)
-    >>> hr.lookup.delta("out/rates", refresh="5 minutes")
-    <Table rates: currency, rate>
+    Examples:
+        >>> import headrace as hr
+        >>> hr.lookup.delta("out/rates", schema="currency string, rate double", refresh="5 minutes")
+        <Table rates: currency, rate>
     """
 
     connector: ClassVar[str] = "delta"
@@ -116,7 +115,7 @@ class Lookup(ports.Options, ports.Lookup):
         return columns_of(table)
 
     def _refuse_others(self, columns: Struct) -> None:
-        """Complain of columns that the table does not have: what is not in its files would be null."""
+        """Raise unless the table has these columns and types: a column that is not in its files would be null."""
         there = {field.name: field.type for field in columns.fields}
         for field in self.schema.fields:
             known = there.get(field.name)

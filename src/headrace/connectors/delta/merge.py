@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def merge(table: DeltaTable, rows: Any, key: Sequence[str], schema: Struct, said: CommitProperties) -> None:
-    """Delete, update and insert in one commit. A null is a key like any other."""
+    """Delete, update and insert in one commit. Null is a key like any other."""
     fits = " AND ".join(f"({_side('old', name, schema)} IS NOT DISTINCT FROM {_side('new', name, schema)})" for name in key)
     weight = f"new.{WEIGHT}"
     columns = {_quoted(name): f"new.{_quoted(name)}" for name in schema.names}

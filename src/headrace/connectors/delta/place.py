@@ -1,4 +1,4 @@
-"""Where a Delta table lies: for deltalake, which reads and writes its log, and for Spark, which reads and writes its Parquet files."""
+"""The place of a Delta table: for deltalake, which reads and writes its log, and for Spark, which reads and writes its Parquet files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NEEDS = Packages(modules=("deltalake", "pyarrow"), extra="delta", name="delta")
 
 @dataclass(frozen=True)
 class Place:
-    """A table's path or address, and how its store is reached."""
+    """A table's path or address, and the options of its store."""
 
     path: str
     storage: Options
@@ -34,34 +34,34 @@ class Place:
 
     @property
     def folder(self) -> str:
-        """The name of its folder, by which a source or a table goes that was given none."""
+        """The name of its folder, the default name of a source or lookup."""
         parts = [part for part in re.split(r"[/\\]", self.path) if part and not part.startswith(".")]
         return parts[-1] if parts else "delta"
 
     @property
     def uri(self) -> str:
-        """As deltalake takes it. A relative path begins in the folder in which the job runs."""
+        """The address for deltalake. A relative path starts in the folder in which the job runs."""
         local = paths.local(self.path)
         return self.path.rstrip("/") if local is None else str(local)
 
     @property
     def local(self) -> bool:
-        """Whether it lies on this machine's file system."""
+        """Whether it is on this machine's file system."""
         return paths.local(self.path) is not None
 
     @property
     def hadoop(self) -> str:
-        """As Spark takes it."""
+        """The address for Spark."""
         local = paths.local(self.path)
         return hadoop(self.uri) if local is None else paths.literal(local)
 
     def file(self, path: str) -> str:
-        """A file of the table's log as Spark takes it."""
+        """A file in the table's log, as Spark takes it."""
         name = unquote(path)
         return name if re.match(r"\w[\w+.-]*:", name) else f"{self.hadoop}/{name}"
 
     def table(self, version: int | None = None) -> DeltaTable:
-        """The table as it is now, or was at a version."""
+        """The present table, or the table at a version."""
         from deltalake import DeltaTable
         from deltalake.exceptions import TableNotFoundError
 
@@ -81,7 +81,7 @@ class Place:
             raise self.unreadable(problem) from masked_problem(problem)
 
     def files(self) -> Any:
-        """The table's folder as a file system of pyarrow."""
+        """The table's folder as a pyarrow file system."""
         from pyarrow import fs
 
         local = paths.local(self.path)
@@ -96,7 +96,7 @@ class Place:
         return lake.unreadable(self, problem, hint)
 
     def options(self) -> dict[str, str] | None:
-        """What deltalake is told of the store, with the secrets that a plan only names."""
+        """The options of the store for deltalake, with the secrets themselves."""
         return revealed(self.storage) or None
 
 
@@ -106,5 +106,5 @@ def storage_of(verb: str, option: str, given: Any) -> Options:
 
 
 def place(verb: str, path: Any, storage: Mapping[str, Any] | None) -> Place:
-    """The place that a user named."""
+    """The place that a user gave."""
     return Place(path_of(verb, path, "out/charges"), storage_of(verb, "storage_options", storage))

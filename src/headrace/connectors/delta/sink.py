@@ -1,4 +1,4 @@
-"""The Delta sink: tasks write Parquet files where they are to stay, the driver commits those of an epoch in one transaction."""
+"""The Delta sink: tasks write Parquet files to their final place, and the driver commits those of an epoch in one transaction."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ _HOUR = 3_600_000
 
 
 class Sink(ports.Options, TableSink):
-    """A Delta table, written exactly once: each epoch is one transaction of the table.
+    """Writes a Delta table exactly once: each epoch is one transaction of the table.
 
-    With a `key` each row takes the place of the one with the same key, and rows that are taken away are deleted. `partition_by` makes a
-    folder per value. `schema="add"` adds the columns that the table lacks. `compact_every` puts small files together after so many
-    epochs, and `vacuum` ("7 days") removes files that no version younger than that needs, at the start and after each compaction.
-    `properties` are those that a new table gets. `storage_options` say to deltalake how a store is reached.
+    Readers see an epoch as a whole or not at all. A missing table is created when the job starts. A stream with retractions needs a `key`,
+    by which rows are replaced and deleted, or `mode="changes"`. The table stores its last epoch, so a start detects a restored checkpoint
+    or table (`CHECKPOINT_BEHIND`, `TABLE_REPLACED`). Needs `pip install "headrace[delta]"`.
 
-    >>> import headrace as hr
-    >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
-    >>> hr.job("copy", charges.write.delta("out/charges", partition_by="card"))
-    <Job copy: charges.delta>
+    Examples:
+        >>> import headrace as hr
+        >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
+        >>> hr.job("copy", charges.write.delta("out/charges", partition_by="card"))
+        <Job copy: charges.delta>
     """
 
     connector: ClassVar[str] = "delta"
@@ -170,7 +170,7 @@ class Sink(ports.Options, TableSink):
         )
 
     def _actions(self, files: Sequence[Mapping[str, Any]]) -> list[AddAction | RemoveAction]:
-        """The files of an epoch as the table's log takes them in."""
+        """The files of an epoch as actions for the table's log."""
         from concurrent.futures import ThreadPoolExecutor
 
         schema = self._context.schema
@@ -199,7 +199,7 @@ class Sink(ports.Options, TableSink):
 
 
 def _partition(text: str | None, kind: Type | None) -> str | None:
-    """A value in a folder's name as the log has it: a time with its zone, and no empty texts, which are null in Delta."""
+    """A folder's value as in the log: timestamps with a zone, and null for empty texts, as in Delta."""
     if text and kind is not None and kind.text in ("timestamp", "timestamp_ltz"):
         return text.replace(" ", "T") + "Z"
     return text or None

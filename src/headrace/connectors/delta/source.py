@@ -20,18 +20,19 @@ if TYPE_CHECKING:
 
 
 class Source(ports.Options, TableSource):
-    """The rows of a Delta table, and with `follow=True` those of later versions.
+    """Reads the rows of a Delta table, and with `follow=True` those of later versions.
 
-    `start` is where reading begins: a version, a time ("2026-01-31 12:00:00", in UTC if it has no zone) or "latest"; without it all
-    rows that are there are read first. With `changes=True` rows are also taken away: what a version deletes and updates is read from
-    its feed of changes, where the table has one, else found by reading the files that it replaced. `files_per_epoch` limits how much an
-    epoch takes.
+    The source is replayable: the checkpoint keeps a version and a file in it, and a repeated epoch reads the same files. A version that
+    deletes or updates rows ends the run (`TABLE_CHANGED`). With `changes=True` it retracts them: by the table's change data feed, or else
+    by the files that it replaced. A version that was vacuumed before it was read ends the run (`VERSION_GONE`). The stream has the columns
+    of the table, which is opened when the plan is built. Needs `pip install "headrace[delta]"`.
 
-    >>> import headrace as hr
-    >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
-    >>> summary = hr.job("copy", charges.write.delta("out/charges")).run(progress=False)
-    >>> hr.read.delta("out/charges")
-    <Stream charges: card, amount>
+    Examples:
+        >>> import headrace as hr
+        >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
+        >>> summary = hr.job("copy", charges.write.delta("out/charges")).run(progress=False)
+        >>> hr.read.delta("out/charges", follow=True)
+        <Stream charges: card, amount>
     """
 
     connector: ClassVar[str] = "delta"

@@ -1,6 +1,6 @@
-"""What a Delta table says of a file's columns, by which readers leave files out: the least and greatest values and how many are null.
+"""A file's column statistics in a Delta table, by which readers skip files: the least and greatest values, and the number of nulls.
 
-All of it stands in the file's own footer. A bound that is not known, or that a reader could misunderstand, is left out.
+All of them come from the file's own footer. A bound that is unknown, or that readers could misinterpret, is left out.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from headrace.schema import Array, Atomic, Map, Struct, Type
 
-# Delta's own defaults: so many columns have statistics, and of a text so many characters.
+# Delta's own defaults: the number of columns with statistics, and of a text's characters in them.
 _COLUMNS = 32
 _CHARACTERS = 32
 _LAST = "\U0010ffff"
@@ -30,7 +30,7 @@ class Leaf(NamedTuple):
 
 
 def leaves(schema: Struct) -> list[Leaf]:
-    """The columns in the order in which a file has them.
+    """The columns in the order of a file.
 
     >>> from headrace.schema import parse_schema
     >>> [leaf.path for leaf in leaves(parse_schema("a int, s struct<x: int, y: array<int>>"))]
@@ -83,7 +83,7 @@ def _column(footer: Any, place: int, leaf: Leaf, least: dict[str, Any], greatest
 
 
 def _bounds(told: Any, kind: Type) -> tuple[Any, Any] | None:
-    """The least and the greatest value of a part of a file, as they can be compared."""
+    """The least and the greatest value of a row group, in a comparable form."""
     if not told.has_min_max or not isinstance(kind, Atomic):
         return None
     name = kind.name
@@ -103,7 +103,7 @@ def _written(low: Any, high: Any, kind: Type) -> tuple[Any, Any]:
     if name == "date":
         return _day(low), _day(high)
     if name.startswith("timestamp"):
-        # To the millisecond, outwards: so much all readers take.
+        # To the millisecond, rounded outwards: all readers support that.
         zone = "" if name == "timestamp_ntz" else "Z"
         return _moment(low // 1000, zone), _moment(-(-high // 1000), zone)
     if isinstance(low, bytes):
@@ -112,7 +112,7 @@ def _written(low: Any, high: Any, kind: Type) -> tuple[Any, Any]:
 
 
 def _text(value: Any) -> str:
-    """JSON, with decimals in plain digits: a number with an exponent is null to some readers."""
+    """JSON with decimals in plain digits: some readers read a number with an exponent as null."""
     if isinstance(value, dict):
         return "{" + ",".join(f"{json.dumps(name)}:{_text(item)}" for name, item in value.items()) + "}"
     return format(value, "f") if isinstance(value, Decimal) else json.dumps(value)

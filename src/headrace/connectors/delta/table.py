@@ -1,11 +1,11 @@
-"""A Delta table as one sink writes it: whose it is, and one transaction an epoch.
+"""A Delta table as one sink writes it: its ownership, and one transaction per epoch.
 
-Three application transactions in the table's log keep it exactly once; each commit carries all of them. `headrace/CHECKPOINT/QUERY` has
-the number of the last epoch and `.../identity` the first 60 bits of its identity, so that an epoch that comes again is known. `.../term`
-has the number of the process: each start writes its own before all else. Delta refuses two commits at once that carry the same
-application, so a process that was replaced cannot commit from what it knew before, and what it reads anew tells it that it was replaced.
+Three application transactions in the table's log make it exactly once; each commit carries all of them. `headrace/CHECKPOINT/QUERY` has the
+number of the last epoch and `.../identity` the first 60 bits of its identity, which detect a repeated epoch. `.../term` has the number of
+the start: each start writes its own before all else. Delta refuses two concurrent commits that carry the same application, so a replaced
+process cannot commit from an old state, and its next read shows the newer term.
 
-A table that was restored to an older version keeps the transactions of the newer ones, and only its log says that their rows are gone.
+A table that was restored to an older version keeps the transactions of newer versions; only its log shows that their rows are gone.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 Write = Callable[["DeltaTable", "CommitProperties"], object]
 Commit = list[dict[str, Any]]
 
-# So many hexadecimal digits of an identity are the version of an application, which is a long.
+# The number of an identity's hexadecimal digits that fit into the version of an application, a long.
 _DIGITS = 15
 
-# What a writer of Parquet files has nothing to do for.
+# Features that ask nothing of a writer of Parquet files.
 _FEATURES = {
     "appendOnly",
     "invariants",
@@ -111,12 +111,12 @@ class Epochs(epochs.Epochs[Write]):
         raise self._busy()
 
     def tidy(self, write: Write) -> None:
-        """A commit that changes no rows; one that is overtaken is left out."""
+        """A commit that changes no rows; it is skipped if another commit overtakes it."""
         self.check_term()
         self._commit(write)
 
     def said(self, mark: ports.Mark) -> CommitProperties:
-        """What a commit of this sink carries."""
+        """The properties that every commit of this sink carries."""
         from deltalake import CommitProperties, Transaction
 
         context = self._context
@@ -136,10 +136,10 @@ class Epochs(epochs.Epochs[Write]):
         return True
 
     def _carried_state(self) -> Held:
-        """The state that the commits carry from which the table's rows come."""
+        """The state carried by the commits that the table's rows come from."""
         carried: dict[str, int] = {}
         for _, commit in self._commits():
-            # before there were identities, the commit of a start carried the term alone
+            # before identities existed, the commit of a start carried only the term
             carried = {**_carried(commit), **carried}
             if self._application in carried:
                 break
@@ -168,8 +168,8 @@ class Epochs(epochs.Epochs[Write]):
         return self._attempt(lambda table, said: table.restore(version, commit_properties=said), mark)
 
     def _commits(self) -> Iterator[tuple[int, Commit]]:
-        """The commits from which the table's rows come, the newest first, with their versions. The last one, -1, stands for those whose
-        entries in the log are gone: it carries what the table remembers of them.
+        """The commits that the table's rows come from, newest first, with their versions. The last one, -1, replaces those whose log
+        entries are gone: it carries the transactions that the table remembers of them.
         """
         version = self.table.version()
         for _ in range(LOOKS):
@@ -186,17 +186,17 @@ class Epochs(epochs.Epochs[Write]):
 
     @staticmethod
     def _before(version: int, commit: Commit) -> int:
-        """The version on which a commit builds: the one before it, or the one that it restores; -1 where nothing is known to be left."""
+        """The version that a commit builds on: the one before it, or the one that it restores; -1 if none is known."""
         info: dict[str, Any] = next((action["commitInfo"] for action in commit if "commitInfo" in action), {})
         operation, parameters = info.get("operation", ""), info.get("operationParameters") or {}
         if operation == "RESTORE":
-            # by a time it may have been any
+            # a restore by time does not record the version
             restored = parameters.get("version")
             return -1 if restored is None else int(restored)
         return -1 if "REPLACE TABLE" in operation else version - 1
 
     def _logged(self) -> bool:
-        """Whether the log still has the version of the last look. If not, the table is gone or another one is in its place."""
+        """Whether the log still has the version of the last look. If not, the table is gone or was replaced."""
         from pyarrow.fs import FileType
 
         return bool(self._files.get_file_info(entry(self.table.version())).type == FileType.File)
@@ -218,12 +218,14 @@ class Epochs(epochs.Epochs[Write]):
             )
         except DeltaError as problem:
             if self.place.exists():
-                return False  # somebody else was quicker
+                return False  # another writer was faster
             raise self.place.unreadable(problem) from masked_problem(problem)
         return True
 
     def _taken(self, schema: Struct, partition_by: list[str], add: bool) -> Write:
-        """What takes the table over: nothing but the term, the owner's name too, or with a fresh start all that was written before."""
+        """The commit that takes the table over: with only the term, also with the owner's name, or for a fresh start without any earlier
+        rows.
+        """
         owner, settings = self._owner, self._properties()
         if self._to_be_emptied(settings):
             fresh = delta_schema(schema)
@@ -275,12 +277,12 @@ def _carried(commit: Commit) -> dict[str, int]:
 
 
 def _changes(action: dict[str, Any]) -> bool:
-    """Whether an action of a commit changes rows, or what the table is."""
+    """Whether an action of a commit changes rows, or the table's metadata or protocol."""
     return any(action.get(what, {}).get("dataChange") for what in ("add", "remove")) or "metaData" in action or "protocol" in action
 
 
 def check(path: str, table: DeltaTable, schema: Struct, partition_by: list[str], add: bool) -> None:
-    """Complain where what a sink writes would not be what the table has."""
+    """Raise if a sink's output would not match the table."""
     protocol, described = table.protocol(), table.metadata()
     settings = described.configuration
     asks = [f"the feature {name}" for name in protocol.writer_features or () if name not in _FEATURES]

@@ -1,4 +1,4 @@
-"""What folders of files have in common, read or written: their paths, and what is to be said of them."""
+"""Helpers for reading and writing folders of files: their paths, and messages about them."""
 
 from __future__ import annotations
 
@@ -28,32 +28,32 @@ _OF_SCANS = ("_file", "_position", "_broken", "_problem", "_tombstone", "_weight
 
 
 ANY_NAMES = {"fs.file.impl": "headrace.source.AnyNames", "fs.file.impl.disable.cache": "true"}
-"""With these options a reader of Spark's takes local files of any name; Hadoop takes what stands in front of a colon for a scheme."""
+"""Options that let Spark's readers take local files of any name; Hadoop parses the part before a colon as a scheme."""
 
 
 def for_spark(format: str) -> str:
-    """Spark has the classes of Avro, and does not know them by that name."""
+    """The name of a format in Spark, which knows Avro only by its class."""
     return "org.apache.spark.sql.avro.AvroFileFormat" if format == "avro" else format
 
 
 def read_before(query: Path) -> dict[Path | None, int | None]:
-    """The files that the sources of a query have read, with their lengths (`lengths_read`)."""
+    """The local files that the sources of a query have read, with their lengths (`lengths_read`)."""
     return {paths.local(path): length for log in query.glob("sources/*") for path, length in lengths_read(log).items()}
 
 
 def unread(files: Iterable[Path], query: Path) -> int:
-    """How many of some files a query has not read, or not as they are now."""
+    """The number of files that a query has not read, or not in their present state."""
     read = read_before(query)
     return sum(file not in read or (read[file] is not None and _other(file, read[file])) for file in files)
 
 
 def _other(file: Path, length: int | None) -> bool:
-    """Whether a file has another length by now; one that was read may go."""
+    """Whether a file has another length now; one that was read may be deleted."""
     return file.exists() and file.stat().st_size != length
 
 
 def refuse_changed(query: Path, source: str) -> None:
-    """Refuse to read an epoch again whose files are no more as it has read them. Those in stores are for the kernel to look at."""
+    """Refuse to read an epoch again if its local files have changed since they were read. The kernel checks files in stores."""
     for path, length in read_by_last_epoch(query, source).items():
         file = paths.local(path)
         if file is None:
@@ -78,7 +78,7 @@ READS_SUBFOLDERS = 'options={"recursiveFileLookup": "true"} reads subfolders, to
 
 
 def in_subfolders(path: str, options: Mapping[str, str]) -> str | None:
-    """How many files lie in which subfolder that is not read; None where there are none, and where manifests say what is read."""
+    """The files in subfolders that are not read, in words; None if there are none, or if manifests list the files to read."""
     place = paths.local(path)
     files = [] if place is None or (place / CONTROL).is_dir() else paths.passed_over(path, options)
     if not files:
@@ -90,13 +90,15 @@ def in_subfolders(path: str, options: Mapping[str, str]) -> str | None:
 
 
 def subfolders_notice(path: str, options: Mapping[str, str]) -> str | None:
-    """What a start prints of a path with subfolders that are not read."""
+    """The line that a start prints about a path whose subfolders are not read."""
     below = in_subfolders(path, options)
     return None if below is None else f"does not read the subfolders of {path}, with {below}; {READS_SUBFOLDERS}"
 
 
 def no_columns_of_scans(format: str, schema: Struct) -> None:
-    """Columns of lines are parsed from a text; those of other files stand beside the columns of scans (`ports.Source.scan`)."""
+    """Refuse columns with names that scans use (`ports.Source.scan`). Formats of lines may have them, since their columns are parsed from a
+    text.
+    """
     taken = [name for name in schema.names if name.lower() in _OF_SCANS]
     if taken and format not in TEXTS:
         raise wrong(
@@ -119,7 +121,7 @@ def no_partition_folders(folder: Path, schema: Struct) -> None:
 
 
 def reader_options(format: str, options: dict[str, str]) -> dict[str, str]:
-    """What the user gave, with CSV's header on, which most files have."""
+    """The user's options, with a CSV header by default, since most files have one."""
     for name in options:
         if name.lower() in ("mode", "columnnameofcorruptrecord", "path", "multiline"):
             raise wrong(
@@ -130,22 +132,20 @@ def reader_options(format: str, options: dict[str, str]) -> dict[str, str]:
     return {"header": "true", **lower} if format == "csv" else lower
 
 
-# As `letter/Moments.scala` has them for dead letters: the SSSSSSXXX of Spark's patterns are microseconds and the offset of the zone.
+# As in `letter/Moments.scala` for dead letters: SSSSSSXXX in Spark's patterns is microseconds and the offset of the zone.
 _TIMES = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"}
 _BLANKS = {"ignoreLeadingWhiteSpace": "false", "ignoreTrailingWhiteSpace": "false"}
 _WHOLE = {"json": _TIMES, "csv": {**_TIMES, **_BLANKS}}
 
 
 def whole_values(format: str, options: Mapping[str, str]) -> dict[str, str]:
-    """As text, times keep their microseconds and texts the blanks around them unless the user says otherwise; Spark's own defaults drop
-    both.
-    """
+    """Options that keep the microseconds of times, and blanks around texts, unless the user sets them; Spark's defaults drop both."""
     given = {name.lower() for name in options}
     return {**{name: value for name, value in _WHOLE.get(format, {}).items() if name.lower() not in given}, **options}
 
 
 def unwritable(session: SparkSession, format: str, schema: Struct, options: Mapping[str, str], time_zone: str) -> str | None:
-    """Why Spark's writer takes no row with some options; None if it does. A file is written to a folder that goes at once."""
+    """The reason why Spark's writer rejects these options; None if it accepts them. Writes a file to a temporary folder."""
     with TemporaryDirectory() as folder:
         given = java_map(session, options)
         why = jvm(session).headrace.query.Trial.file(java_session(session), format, schema.ddl, given, folder, time_zone)
@@ -153,7 +153,7 @@ def unwritable(session: SparkSession, format: str, schema: Struct, options: Mapp
 
 
 def broken(session: SparkSession, problem: Exception) -> HeadraceError | None:
-    """The error for a file whose columns cannot be found because it is cut off or damaged; None for any other problem."""
+    """The error for a file whose columns cannot be inferred because it is truncated or damaged; None for any other problem."""
     java = getattr(problem, "java_exception", None) or getattr(problem, "_origin", None)
     found = {} if java is None else json.loads(jvm(session).headrace.query.Trouble.json(java))
     if found.get("condition") != "FILE_BROKEN":

@@ -1,4 +1,4 @@
-"""Files as a table to look up in: read as a whole, and again when that was too long ago."""
+"""Files as a table to look up rows in: loaded as a whole, and again when the table is too old."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ FORMATS = ("json", "csv", "parquet", "orc")
 
 
 class Lookup(ports.Options, ports.Lookup):
-    """Rows of a file, a folder or a pattern, kept in the memory of each executor.
+    """Looks up rows of a file, a folder or a pattern, which each executor keeps in memory.
 
-    They are read by Spark when the job starts, and with `refresh="5 minutes"` by the first epoch that begins when they are older than that.
-    `options` are those of Spark's reader for the format; a line that cannot be read stops the job. CSV columns are matched by name, unless
-    `options` say that there is no header.
+    The files are read when the job starts; with `refresh`, the first epoch that begins when the rows are older than that reads them again.
+    A line that cannot be read ends the run (`LOOKUP_FAILED`). A repeated epoch may find other rows, so sinks downstream are at least once,
+    unless the table is `constant`.
 
-    >>> import headrace as hr
-    >>> hr.lookup.files("customers.csv", format="csv", schema="customer string, country string", refresh="5 minutes")
-    <Table customers: customer, country>
+    Examples:
+        >>> import headrace as hr
+        >>> hr.lookup.files("customers.csv", format="csv", schema="customer string, country string", refresh="5 minutes")
+        <Table customers: customer, country>
     """
 
     connector: ClassVar[str] = "files"
@@ -81,7 +82,7 @@ class Lookup(ports.Options, ports.Lookup):
         committed = self._committed(session)
         found: str | list[str] = paths.for_reader(self.path) if committed is None else committed
         if committed is not None:
-            # The folders between have the values of columns.
+            # The folders between hold the values of partition columns.
             reader = reader.option("basePath", paths.for_hadoop(self.path)[0])
         if self.format != "csv":
             return reader.schema(self.schema.ddl).load(found)
@@ -90,7 +91,7 @@ class Lookup(ports.Options, ports.Lookup):
         return reader.schema(self._in_order(reader.load(found).columns) if header else self.schema.ddl).load(found)
 
     def _committed(self, session: SparkSession) -> list[str] | None:
-        """Where a sink of ours wrote the folder, the files of complete epochs: others lie there as well."""
+        """The files of complete epochs if a files sink wrote the folder, which has other files, too; else None."""
         place = paths.local(self.path)
         if place is not None:
             return [paths.escaped(file) for file in committed_files(place)] if (place / CONTROL).is_dir() else None
@@ -100,7 +101,7 @@ class Lookup(ports.Options, ports.Lookup):
         return None if manifest.owner() is None else manifest.files()
 
     def _in_order(self, columns: list[str]) -> str:
-        """The columns of a header with the types that the schema gives them; what it does not name is read as text and left out."""
+        """The columns of a header with their types in the schema; others are read as text and dropped."""
         types = {field.name.lower(): field for field in self.schema.fields}
         return ", ".join(
             types[name.lower()].spelled(" ") if name.lower() in types else f"`{name.replace('`', '``')}` string" for name in columns

@@ -1,4 +1,4 @@
-"""Which history of a files sink a checkpoint has read: a producer that starts over writes files of the same names, with other rows."""
+"""The history of a files sink that a checkpoint has read: a producer that starts over reuses file names for other rows."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ from headrace.errors import ConnectorError
 
 
 def same(context: ports.SourceContext, manifest: Manifest | RemoteManifest) -> None:
-    """Complain of a folder that no longer holds the newest epoch of the last start, where files of it were read, and remember what it
-    holds now.
-    """
+    """Raise if a folder that was read no longer holds the newest epoch seen at the last start. Record its newest epoch now."""
     note = context.checkpoint / "histories" / f"{context.name}.json"
     known = sums.read(note)
     if known is not None and last_of(context.checkpoint / "sources" / context.name) >= 0:

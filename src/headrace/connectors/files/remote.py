@@ -1,13 +1,13 @@
-"""What the epochs of a files sink wrote into a store that is no file system of this machine: the manifests alone decide.
+"""The epochs of a files sink in a store outside this machine's file systems. Only the manifests decide which files belong to the output.
 
     s3a://bucket/out/
-      part-3-0-17-4f1c2d3e-00000-000.parquet    a file of epoch 3, written where it stays
-      _headrace/owner.json                      who writes here, in which start, and up to which epoch was looked for files of nobody
+      part-3-0-17-4f1c2d3e-00000-000.parquet    a file of epoch 3, written to its final place
+      _headrace/owner.json                      the writer, its start, and the epoch up to which orphaned files were removed
       _headrace/00000000000000000003.json       the manifest of epoch 3
 
-Nothing is renamed, as stores copy what they rename. A task's files have names of their own from the beginning; a commit makes the
-manifest that lists those of the tasks that count, in one request that a store refuses if there is one already. What other tasks left is in
-no manifest, and is removed by the next start.
+Nothing is renamed, because stores implement a rename as a copy. Each task writes files with unique names; a commit creates the manifest
+that lists the files of the successful tasks, in one request that the store refuses if the manifest exists. Files of other tasks are in no
+manifest, and the next start removes them.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class RemoteManifest:
         self._last: int | None = None
 
     def claim(self, owner: Owner) -> None:
-        """Marks the folder as written by `owner`, as `Manifest.claim` does."""
+        """Marks the folder as written by `owner`, like `Manifest.claim`."""
         self._sink = owner.sink
         text = self._owner_text(owner, self._swept())
         if not self.store.create(_OWNER, text):
@@ -61,22 +61,23 @@ class RemoteManifest:
         return sorted(int(name) for name in names if name.isdigit())
 
     def mark(self) -> Mark:
-        """The last epoch that is committed."""
-        # A manifest that cannot be read was left by a writer that died, and the one before it is the last.
+        """The last committed epoch."""
+        # An unreadable manifest was left by a writer that died; the one before it is the last.
         entries = (self._read(_name(epoch)) for epoch in reversed(self.epochs()))
         newest = next((entry for entry in entries if entry is not None), None)
         return Mark(exists=self.store.exists()) if newest is None else Mark(newest["epoch"], newest.get("identity", ""))
 
     def keeps(self, mark: Mark) -> bool:
-        """Whether the epoch of a mark is still there."""
+        """Whether the folder still holds the epoch of a mark."""
         entry = self._read(_name(mark.epoch))
         return entry is not None and mark.agrees(entry.get("identity", ""))
 
     def commit(self, epoch: int, staged: Iterable[StagedFile], identity: str = "") -> None:
-        """Makes the files that tasks wrote the output of `epoch`; without files there is nothing to do. An epoch that is committed already
-        stays as it was.
+        """Makes the files that tasks wrote the output of `epoch`; does nothing without files. An epoch that is committed already stays as
+        it is.
 
-        Not so one by a process that was asleep while this one took over and removed its files: it takes those of this process.
+        One exception: if a process that this one has replaced committed the epoch late, with files that this one has removed, the epoch
+        gets this process's files.
         """
         files = sorted(staged, key=lambda file: file.path)
         if not files:
@@ -93,7 +94,7 @@ class RemoteManifest:
         }
         text = json.dumps(entry, indent=1)
         if not self.store.create(_name(epoch), text):
-            # What cannot be read was left by a writer that died: not every store keeps to itself what is not closed.
+            # An unreadable one was left by a writer that died: some stores show objects that were not closed.
             found = self._read(_name(epoch)) or {"files": [], "term": 0}
             if found.get("term", 1) > self.term:
                 raise replaced(self.folder, epoch)
@@ -109,8 +110,8 @@ class RemoteManifest:
         point("in sink commit", self._sink)
 
     def recover(self, held: Callable[[], None] = lambda: None) -> None:
-        """After a start: removes what tasks wrote and no manifest names, in the epochs since the start before. `held` raises where
-        another process has taken over; what its tasks write later is not in the list that is made first.
+        """After a start, removes the files that tasks wrote since the previous start and that no manifest names. `held` raises if another
+        process has taken over; files that its tasks write later are not in the list, which is made first.
         """
         there = self.store.all()
         swept, epochs = self._swept(), self.epochs()
@@ -134,17 +135,17 @@ class RemoteManifest:
         self._last = None
 
     def files(self) -> list[str]:
-        """The files of all committed epochs, in order of epoch. Raises OUTPUT_MISSING where a manifest is gone."""
+        """The files of all committed epochs, in order of epoch. Raises OUTPUT_MISSING if a manifest is missing."""
         entries = self._entries()
         if unlinked(entries, -1) is not None:
-            # a list that is made while a writer adds some may lack one
+            # a list made while a writer adds epochs may lack one
             entries = self._entries()
         if (lacking := unlinked(entries, -1)) is not None:
             raise link_gone(f"{self.folder}/{CONTROL}", lacking)
         return [f"{self.folder}/{file['path']}" for entry in entries for file in entry["files"]]
 
     def lost(self) -> list[str]:
-        """Files of committed epochs that are gone."""
+        """The missing files of committed epochs."""
         there = set(self.store.all())
         return [file for file in self.files() if file.removeprefix(f"{self.folder}/") not in there]
 
@@ -176,7 +177,7 @@ class RemoteManifest:
             raise replaced(self.folder)
 
     def _check_there(self, epoch: int, files: Iterable[StagedFile]) -> None:
-        """A manifest names no file that is gone: a reader could not read the folder from then on."""
+        """Raise if a file for a manifest is missing: readers could not read the folder from then on."""
         gone = next((file.path for file in files if not self.store.exists(file.path)), None)
         if gone is not None:
             self._check_term()
@@ -198,7 +199,7 @@ def _name(epoch: int) -> str:
 
 
 def _epoch(path: str) -> int | None:
-    """The epoch of a file that a task wrote, by its name; None for any other file."""
+    """The epoch of a file that a task wrote, from its name; None for any other file."""
     parts = path.rpartition("/")[2].split("-")
     is_ours = len(parts) >= 6 and parts[0] == PREFIX and parts[1].isdigit() and not path.startswith(f"{CONTROL}/")
     return int(parts[1]) if is_ours else None

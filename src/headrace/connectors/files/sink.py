@@ -27,21 +27,23 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _OF_WRITING = ("compression", "maxrecordsperfile", "ignorenullfields")
-"""Options that no reader has to know."""
+"""Options that readers do not depend on."""
 _SUFFIXES = {"gzip": ".gz", "bzip2": ".bz2", "zstd": ".zst"}
 _CLEANS = "staged files of an epoch that was not committed, until the next start"
 
 
 class Sink(ports.Options, ports.Sink):
-    """A folder of JSON, CSV, Parquet, ORC or Avro files, written exactly once.
+    """Writes a folder of JSON, CSV, Parquet, ORC or Avro files exactly once.
 
-    The rows of an epoch become visible together: a manifest in the folder's `_headrace` says which files belong to the result, and
-    `headrace.committed_files(path)` lists them for readers. `partition_by` makes a folder per value: `day=2026-01-01/`.
+    A manifest for each epoch, written in one atomic step, lists the files that count. `hr.committed_files(path)` lists those of complete
+    epochs, and `hr.read.files` reads them. Other readers of the folder may see a part of an epoch while it is committed. A folder belongs
+    to one sink of one checkpoint (`FOLDER_OWNED`). Files are append-only: a stream with retractions needs `mode="changes"`.
 
-    >>> import headrace as hr
-    >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
-    >>> hr.job("copy", charges.write.files("out/charges", format="parquet", partition_by="card"))
-    <Job copy: charges.files>
+    Examples:
+        >>> import headrace as hr
+        >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
+        >>> hr.job("copy", charges.write.files("out/charges", format="parquet", partition_by="card"))
+        <Job copy: charges.files>
     """
 
     connector: ClassVar[str] = "files"
@@ -74,7 +76,7 @@ class Sink(ports.Options, ports.Sink):
 
     @property
     def folder(self) -> Path:
-        """Absolute: a relative path begins in the folder in which the job runs."""
+        """The absolute path; a relative one starts in the folder in which the job runs."""
         return paths.local(self.path) or Path(self.path)
 
     @property
@@ -83,14 +85,14 @@ class Sink(ports.Options, ports.Sink):
 
     @property
     def example(self) -> PurePosixPath:
-        """A file as it writes them."""
+        """A file name of the form that it writes."""
         compression = self.writer_options.get("compression", "").lower() if self.format in TEXTS else ""
         name = f"{PREFIX}-{0:020}-00000.{self.format}{_SUFFIXES.get(compression, '')}"
         return PurePosixPath(self.owns, *(f"{column}=value" for column in self.partition_by), name)
 
     @property
     def _remote(self) -> bool:
-        """Whether it writes to a store that is no file system of this machine."""
+        """Whether it writes to a store outside this machine's file systems."""
         return paths.local(self.path) is None
 
     def written_as(self, mode: str, schema: Struct) -> dict[str, Any]:
@@ -201,7 +203,7 @@ class Sink(ports.Options, ports.Sink):
             )
 
     def _try_options(self, context: ports.SinkContext) -> None:
-        """Complain of options with which no file can be written."""
+        """Raise if the options do not allow a file to be written."""
         if not self.writer_options:
             return
         schema = Struct(tuple(field for field in context.schema.fields if field.name not in self.partition_by))
@@ -247,5 +249,5 @@ def _owner(context: ports.SinkContext) -> Owner:
 
 
 def _cleared(found: Owner | None, owner: Owner) -> bool:
-    """Whether a fresh start removes what a folder holds."""
+    """Whether a fresh start removes the contents of a folder."""
     return found is None or clears(found, owner)

@@ -53,28 +53,26 @@ _OF_FINDING = (
     "infertimestamp",
     "samplingratio",
 )
-"""Options that say which files are read, or how columns are found; not what a row of them is."""
+"""Options that decide which files are read, or how columns are inferred; not how a row is read."""
 
 
 class Source(ports.Options, ports.Source):
-    """Rows of files: a path is a file, folder or pattern, `format` "json" (one object per line), "csv", "parquet", "orc" or "avro".
+    """Reads the rows of JSON, CSV, Parquet, ORC or Avro files.
 
-    `follow=True` also takes files that come later, else what is there at the start is all. `by` is the order in which files are taken,
-    "name" or "time" (when they were written); it matters where `files_per_epoch` limits how many are taken at once. Without `schema` it is
-    found by reading the files, once. Lines that cannot be read go to the stream's "dead_letter" output, stop the job with
-    `malformed="fail"`, or are only counted with `malformed="skip"`. A file that is cut off or damaged stops the job, or with
-    `broken_files="skip"` is one dead letter, and none of its rows are read. A file is read once: if its length changes later, that is one
-    dead letter (FILE_CHANGED), and no row of it is read again. `options` are those of Spark's reader for the format. CSV columns are
-    matched by name where there is a header.
+    The source is replayable: the checkpoint has the path and length of each file, and a repeated epoch reads the same files. A file is read
+    once. A line that cannot be read becomes a dead letter, unless `malformed` says otherwise. A truncated or damaged file ends the run
+    (`FILE_BROKEN`), unless `broken_files` says otherwise. A file whose length changes later is one dead letter (`FILE_CHANGED`) and is not
+    read again.
 
-    Rows can say what they change: `change_column` names a column with `insert` or `delete` (or i, d, +, -, ...), and with
-    `change_format="debezium"` each line is an envelope with `before`, `after` and `op`, and `schema` describes the rows in it. With
-    `change_format="upsert"` a row replaces the one before it with the same `key`. What is taken away has to be there, else it goes to
-    "dead_letter"; `trusted=True` spares the looking, and is the default for Debezium.
+    The rows can be changes. `change_column` names a column with `insert` or `delete`. With `change_format="debezium"` each row is an
+    envelope, and `schema` has the columns of the rows in it. With `change_format="upsert"` a row replaces the one with the same `key`. A
+    ledger makes a dead letter of a retraction whose row is not present (`NEVER_ADDED`); `trusted=True`, the default for Debezium, leaves
+    the ledger out. Upserts have none.
 
-    >>> import headrace as hr
-    >>> hr.read.files("charges/", format="json", schema="card string, amount decimal(10,2), ts timestamp")
-    <Stream charges: card, amount, ts>
+    Examples:
+        >>> import headrace as hr
+        >>> hr.read.files("charges/", format="json", schema="card string, amount decimal(10,2), ts timestamp")
+        <Stream charges: card, amount, ts>
     """
 
     connector: ClassVar[str] = "files"
@@ -111,7 +109,7 @@ class Source(ports.Options, ports.Source):
         return ports.SourceTraits(bounded=not self.follow, replayable=True, why="files are read again from where they lie", ordered=self.by)
 
     def read_as(self) -> dict[str, Any]:
-        # the format is none of them: files of another are other files
+        # without the format: files of another format are other files
         return {_ALIASES.get(name, name): value for name, value in self.reader_options.items() if name not in _OF_FINDING}
 
     def reads_from(self) -> str:
@@ -121,7 +119,7 @@ class Source(ports.Options, ports.Source):
     def repairs(self) -> ports.Lines:
         if self.format not in TEXTS:
             return ports.Lines("json")
-        # A repaired file is what an editor writes: lines of UTF-8.
+        # A repaired file is written by an editor: lines of UTF-8.
         plain = {name: value for name, value in self.reader_options.items() if name not in ("encoding", "charset", "linesep")}
         return ports.Lines(self.format, plain)
 
@@ -155,7 +153,7 @@ class Source(ports.Options, ports.Source):
         return subfolders_notice(self.path, self.reader_options)
 
     def _some_file(self, cure: str) -> None:
-        """Complain if there is no file to read now."""
+        """Raise if there is no file to read now."""
         local = paths.local(self.path)
         if local is None or self.follow or paths.listed(self.path, self.reader_options):
             return
@@ -218,7 +216,7 @@ class Source(ports.Options, ports.Source):
         if committed is not None and not self.follow:
             self._refuse_lost(session, context)
             options["files"] = json.dumps(committed)
-        # The kernel gives the frame its name in Spark's logs.
+        # The kernel sets the frame's name in Spark's logs.
         frame = session.readStream.format("headrace.source.Files").options(**options).load()
         return frame, {"kind": self.format, "options": self.reader_options} if lines else {"kind": "columns"}
 
@@ -269,7 +267,7 @@ class Source(ports.Options, ports.Source):
         return self.schema
 
     def _listed(self, session: SparkSession) -> list[str] | None:
-        """The files of complete epochs as Hadoop takes them, where a files sink wrote the folder, else None."""
+        """The files of complete epochs as Hadoop takes them, if a files sink wrote the folder, else None."""
         if paths.local(self.path) is not None:
             committed = self._committed()
             return None if committed is None else [paths.literal(file) for file in committed]
@@ -288,10 +286,10 @@ class Source(ports.Options, ports.Source):
         return None
 
     def _refuse_lost(self, session: SparkSession, context: ports.SourceContext) -> None:
-        """Complain of files that count, are gone and were not read: their rows would be missing without a word."""
+        """Raise if committed files that were not read are missing: their rows would be lost silently."""
         lost: list[Any] = list(self._manifest(session).lost())
         if self.broken_files == "skip":
-            # One that is cut off is a dead letter; of one that is gone nothing can be told.
+            # A truncated file becomes a dead letter; a missing one would leave no trace.
             lost = [file for file in lost if not (isinstance(file, Path) and file.exists())]
         if lost:
             read = read_before(context.checkpoint)
@@ -303,6 +301,6 @@ class Source(ports.Options, ports.Source):
         return RemoteManifest(session, self.path) if local is None else Manifest(local)
 
     def _committed(self) -> list[Path] | None:
-        """The files of complete epochs where a files sink wrote the folder, else None."""
+        """The files of complete epochs, if a files sink wrote the local folder, else None."""
         local = paths.local(self.path)
         return committed_files(local) if local is not None and (local / CONTROL).is_dir() else None

@@ -1,4 +1,4 @@
-"""How a folder of files comes back to an earlier epoch: later ones are put aside."""
+"""How a folder of files comes back to an earlier epoch: later files are moved aside."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from headrace.durable.marks import named
 
 
 def rewound(manifest: Manifest | RemoteManifest, sink: str, mark: ports.Mark) -> ports.Rewind:
-    """What brings the folder back to an epoch. Raises CANNOT_REWIND."""
+    """The step that brings the folder back to an epoch. Raises CANNOT_REWIND."""
     if isinstance(manifest, RemoteManifest):
         raise ports.cannot_rewind(sink, "its folder lies in a store, where files cannot be put aside in one step")
     entries = manifest.later(mark.epoch - 1)

@@ -1,4 +1,4 @@
-"""Rows of a service that is asked over HTTP."""
+"""Rows of a service, looked up over HTTP."""
 
 from __future__ import annotations
 
@@ -21,17 +21,16 @@ _EXAMPLE = '"https://example.org/customers/{id}", where {id} is a column of the 
 
 
 class Lookup(ports.Options, ports.Lookup):
-    """Rows that an HTTP service returns as JSON: one object, or a list of objects.
+    """Looks up rows in an HTTP service that returns JSON: one object, or a list of objects.
 
-    With GET a key is asked for by its address, in which `{id}` stands for the column `id`; 404 says that it is not there. With
-    `method="POST"` many keys are asked for in one request: a list of objects with the columns of `key`, and the answer has those that are
-    there. `at="result.items"` says in which field of the answer the rows lie. A request that is not answered within `timeout`, or with
-    408, 425, 429 or 5xx, is made again for as long as the lookup's `retry` says. `headers` may be secrets, and `token` is one that is sent
-    as `Authorization: Bearer`.
+    A GET requests one key, `method="POST"` many. A service may change its answers, so sinks downstream are at least once, unless the table
+    is `constant`. A row whose key the service rejects (400, 422), or whose answer does not match the schema, becomes a dead letter. A
+    request without an answer, or with 408, 425, 429 or 5xx, is repeated for as long as `retry`; then the epoch fails (`LOOKUP_FAILED`).
 
-    >>> import headrace as hr
-    >>> hr.lookup.http("https://example.org/customers/{id}", "id bigint, name string, country string", token=hr.secret("CRM_TOKEN"))
-    <Table customers: id, name, country>
+    Examples:
+        >>> import headrace as hr
+        >>> hr.lookup.http("https://example.org/customers/{id}", "id bigint, name string, country string", token=hr.secret("CRM_TOKEN"))
+        <Table customers: id, name, country>
     """
 
     connector: ClassVar[str] = "http"
@@ -78,7 +77,7 @@ class Lookup(ports.Options, ports.Lookup):
         self._check_columns()
 
     def _named(self, key: str | Sequence[str] | None) -> tuple[str, ...]:
-        """The columns by which rows are found, as the user names them."""
+        """The key columns, as the user spells them."""
         places = tuple(dict.fromkeys(_PLACE.findall(self.url)))
         if self.method == "GET":
             if not places:
@@ -129,7 +128,7 @@ class Lookup(ports.Options, ports.Lookup):
         return self.url.partition("?")[0]
 
     def options(self) -> dict[str, Any]:
-        # With GET the address says what the key is.
+        # With GET the address determines the key.
         return {name: value for name, value in super().options().items() if name != "key" or self.method == "POST"}
 
     def describe(self) -> str:
@@ -148,7 +147,7 @@ class Lookup(ports.Options, ports.Lookup):
         return {"class": "headrace.connectors.http.HttpLookup", "options": options}
 
     def _spelled(self) -> str:
-        """The address with its places as the schema spells the columns."""
+        """The address with its placeholders as the schema spells the columns."""
         names = {name.lower(): name for name in self.key}
         return _PLACE.sub(lambda found: f"{{{names[found[1].lower()]}}}", self.url)
 

@@ -1,4 +1,4 @@
-"""One request and its answer: sent again where that can help, and said clearly where it cannot."""
+"""One request and its response: sent again if that can help, else a clear error."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from headrace.errors import RunError
 from headrace.masking import masked
 
 AGAIN = (408, 425, 429, 500, 502, 503, 504)
-"""Answers after which the same request may be taken."""
+"""Statuses after which the same request may be accepted later."""
 
 OF_ROWS = (400, 409, 413, 422)
-"""Answers that are about what was sent, and not about who sent it or where to."""
+"""Statuses about the content of a request, not about its sender or address."""
 
 LONGEST_PAUSE = 30.0
 
@@ -23,7 +23,7 @@ _CERTIFICATES = "ca= names a file with the certificates to trust."
 
 
 class Refused(Exception):
-    """The server does not take a request, and would not take it again."""
+    """A request that the server rejects, and would reject again."""
 
     def __init__(self, message: str, reason: str, of_rows: bool) -> None:
         super().__init__(message)
@@ -32,7 +32,7 @@ class Refused(Exception):
 
 
 class Poster:
-    """Posts to one address over connections that are kept. `trusted` are the certificates to trust in the place of the machine's."""
+    """Posts to one address over connections that are kept open. `trusted` are certificates to trust instead of the machine's."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Poster:
         self._pool.clear()
 
     def reach(self) -> None:
-        """Connect, as often as for a batch, and send nothing."""
+        """Connect, with as many tries as for a batch, and send nothing."""
         from urllib3.exceptions import HTTPError, SSLError
 
         tries = 0
@@ -99,7 +99,7 @@ class Poster:
         )
 
     def post(self, body: bytes, key: str, what: str) -> None:
-        """Send a body until the server has taken it; `what` names it in errors."""
+        """Send a body until the server has accepted it; `what` names it in errors."""
         from urllib3.exceptions import HTTPError, SSLError
 
         tries = 0
@@ -130,7 +130,7 @@ class Poster:
         return self.url.partition("?")[0]
 
     def _said(self, answer: Any) -> str:
-        # masked before it is cut: of a secret that is cut off the rest would be shown
+        # masked before it is truncated: part of a truncated secret would be shown
         text = masked(" ".join(answer.data[:100_000].decode("utf-8", "replace").split()))
         short = text if len(text) <= 200 else text[:197] + "..."
         return f"HTTP {answer.status}" + (f": {short}" if short else "")
@@ -146,7 +146,7 @@ class Poster:
 
 
 def _asked(after: str | None, otherwise: float) -> float:
-    """The seconds that `Retry-After` asks for: a number, or a date."""
+    """The seconds in `Retry-After`: a number, or a date."""
     if after is None:
         return otherwise
     if after.strip().isdigit():

@@ -1,4 +1,4 @@
-"""What every request has: an address, and headers of which some are secrets."""
+"""Common parts of all requests: an address, and headers, which may be secrets."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ class Headers:
     token: Secret | None
 
     def read(self) -> dict[str, str]:
-        """The headers with the secrets in them."""
+        """The headers with the secrets themselves."""
         found = {name: value.read() if isinstance(value, Secret) else value for name, value in self.given.items()}
         return found if self.token is None else {**found, "Authorization": f"Bearer {self.token.read()}"}
 
 
 def _headers_of(verb: str, option: str, given: Any) -> dict[str, str | Secret]:
-    """The headers that a user gave; those whose names speak of secrets are given as such."""
+    """The headers that a user gave; those with names of secrets have to be secrets."""
     if given is not None and not isinstance(given, Mapping):
         raise wrong(f"{verb}: headers cannot be of type {type(given).__name__}", 'it is a dict: headers={"Accept-Language": "sv"}')
     return {name: _header(verb, name, value) for name, value in with_secrets(given or {}).items()}
 
 
 def headers_option() -> Any:
-    """The option of the sink and of lookups."""
+    """The headers option of the sink and the lookup."""
     return option.option(
         'additional headers, each one line of ASCII: text, or `hr.secret("NAME")`; a header named like a token, key or cookie must be a '
         "secret",
@@ -48,7 +48,7 @@ def headers_option() -> Any:
 
 
 def address_of(verb: str, url: Any, what: str) -> str:
-    """An address with nothing secret in it; `what` says what one is, with an example."""
+    """An address without secrets; `what` is the hint, with an example."""
     parts = address(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise wrong(f"{verb}: the url cannot be {url!r}", what)

@@ -1,4 +1,4 @@
-"""The sink: which batches an epoch has, and what becomes of one that the server refuses."""
+"""The sink: the batches of an epoch, and the handling of a refused one."""
 
 from __future__ import annotations
 
@@ -29,18 +29,17 @@ _URL = 'it is the address that is posted to: "https://example.org/charges"'
 
 
 class Sink(ports.Options, ports.Sink):
-    """Posts the rows of each epoch to a server in batches, as lines of JSON or as one array (`format="json"`).
+    """Posts the rows of each epoch to an HTTP server in batches of JSON.
 
-    A batch that was not answered, or with 408, 425, 429 or 5xx, is sent again up to `retries` times, first after `backoff`, each time after
-    twice as long, or when `Retry-After` says. It always carries the same `Idempotency-Key`, also when its epoch is done again after a
-    crash: a server that keeps these keys takes each batch once, and `idempotent=True` says that this one does. A batch that is refused
-    for what is in it (400, 409, 413, 422) is sent by halves, and the rows that are refused alone go to the dead letters, or stop the job
-    with `on_refused="fail"`. `headers` may be secrets, and `token` is one that is sent as `Authorization: Bearer`.
+    The sink is at least once: a batch whose response was lost is sent again, and so are all batches of an interrupted epoch. A repeated
+    batch has the same `Idempotency-Key`; with `idempotent=True`, which promises that the server accepts each key once, the sink is exactly
+    once. Rows that the server rejects (400, 409, 413, 422) become dead letters. Needs `pip install "headrace[http]"`.
 
-    >>> import headrace as hr
-    >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
-    >>> hr.job("send", charges.write.http("https://example.org/charges", token=hr.secret("TOKEN")))
-    <Job send: charges.http>
+    Examples:
+        >>> import headrace as hr
+        >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
+        >>> hr.job("send", charges.write.http("https://example.org/charges", token=hr.secret("TOKEN")))
+        <Job send: charges.http>
     """
 
     connector: ClassVar[str] = "http"
@@ -92,7 +91,7 @@ class Sink(ports.Options, ports.Sink):
         return {"url": self.url, "format": self.format, "batch": self.batch, "idempotent": self.idempotent}
 
     def written_as(self, mode: str, schema: Struct) -> dict[str, Any]:
-        # A server keeps what it makes of them.
+        # The server decides how it stores the rows.
         return {}
 
     def describe(self) -> str:
@@ -108,7 +107,7 @@ class Sink(ports.Options, ports.Sink):
         self._poster = Poster(self.url, headers, self.timeout_ms, self.retries, self.backoff_ms, trusted)
 
     def _secrets(self) -> tuple[dict[str, str], str | None]:
-        """The headers with the secrets in them, and the certificates to trust."""
+        """The headers with the secrets themselves, and the certificates to trust."""
         headers = {"Content-Type": FORMATS[self.format], **Headers(self.headers, self.token).read()}
         return headers, None if self.ca is None else certificates(VERB, "ca", self.ca)
 
@@ -127,8 +126,8 @@ class Sink(ports.Options, ports.Sink):
             put_aside(context, epoch, refused, place + 1)
 
     def _refused(self, poster: Poster, rows: Sequence[str], key: str, what: str) -> list[tuple[str, str]]:
-        """Post rows, by halves where they are refused, each under a key of its own that says which half it is; the rows that are refused
-        alone, and why.
+        """Post rows, and each half of them if they are refused, under a key that includes the half. Returns the rows that are refused
+        alone, with the reasons.
         """
         body = "[" + ",".join(rows) + "]" if self.format == "json" else "\n".join(rows) + "\n"
         try:
@@ -153,7 +152,7 @@ class Sink(ports.Options, ports.Sink):
     def elsewhere(self, place: ports.Elsewhere) -> Sink | None:
         if place.server is None:
             return None
-        # What is secret is for the user's own server.
+        # Secrets are for the user's own server.
         given = {name: value for name, value in self.options().items() if name not in ("headers", "token", "ca")}
         made = Sink(**{**given, "url": f"{place.server.rstrip('/')}/{place.name}"})
         made._changes = place.mode == "changes"
@@ -169,7 +168,7 @@ class Sink(ports.Options, ports.Sink):
         found: Counter[str] = Counter()
         for line in filter(None, answer.data.decode().split("\n")):
             row = json.loads(line)
-            # How many changes there are depends on the epochs, which need not be the same in each run; what is left does not.
+            # The number of changes depends on the epochs, which may differ between runs; the net rows do not.
             gone = self._changes and row.pop("_change") == "delete"
             found[json.dumps(row)] += -1 if gone else 1
         ddl = schema.text.replace("'", "\\'")
@@ -177,7 +176,7 @@ class Sink(ports.Options, ports.Sink):
         return rows.selectExpr(f"inline(array(from_json(value, '{ddl}')))").collect()
 
     def _texts(self, staged: ports.Staged, context: ports.SinkContext) -> list[str]:
-        """The rows as JSON, in an order that is the same whenever the epoch is done: a batch under its key is always the same."""
+        """The rows as JSON, in an order that is the same for each try of the epoch, so that a key always has the same batch."""
         changes = weights.changes_of(staged, context)
         if context.mode == "append":
             rows: Iterator[dict[str, Any]] = (plain(row, context.schema) for row, _ in changes)
@@ -188,7 +187,7 @@ class Sink(ports.Options, ports.Sink):
                 for _ in range(abs(weight))
             )
         texts = [json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in rows]
-        # What goes before what comes.
+        # Retractions first.
         return sorted(texts, key=lambda text: (not text.endswith('"_change":"delete"}'), text))
 
     def _failed(self, refusal: Refused) -> RunError:

@@ -46,7 +46,7 @@ _SPARK = {"long": "bigint", "timestamptz": "timestamp", "timestamp": "timestamp_
 
 
 def iceberg_schema(schema: Struct) -> Schema:
-    """The schema of a table for these columns; each may be null."""
+    """The schema of a table for these columns; each is nullable."""
     from pyiceberg.schema import Schema
 
     numbers = itertools.count(1)
@@ -54,7 +54,7 @@ def iceberg_schema(schema: Struct) -> Schema:
 
 
 def iceberg_type(kind: Type, where: str = "", numbers: Iterator[int] | None = None) -> IcebergType:
-    """A type; the numbers of its parts are for the table to choose."""
+    """The Iceberg type; the table assigns its own numbers to the parts."""
     from pyiceberg import types
 
     given = itertools.count(1) if numbers is None else numbers
@@ -87,7 +87,7 @@ def columns_of(table: Table) -> Struct:
 
 
 def plain(kind: Type) -> Type:
-    """The type as an Iceberg table has it, where what may be null does not matter."""
+    """The type as in an Iceberg table, without nullability."""
     match kind:
         case Struct(fields):
             return Struct(tuple(Field(field.name, plain(field.type)) for field in fields))

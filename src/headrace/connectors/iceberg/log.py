@@ -20,7 +20,7 @@ _MOMENT = dt.datetime(1970, 1, 1)
 
 
 class Log(Versions):
-    """A table's snapshots from `start` on: None for all that is there and then what comes, the id of a snapshot, a time, or "latest"."""
+    """A table's snapshots from `start` on: None for all present rows and then later ones, the id of a snapshot, a time, or "latest"."""
 
     def __init__(self, place: Place, start: int | str | None, *, changes: bool, follow: bool, limit: int | None) -> None:
         super().__init__(place.name, changes=changes, limit=limit)
@@ -127,7 +127,7 @@ class Log(Versions):
 
 
 def check(name: str, table: Table) -> list[str]:
-    """Complain of a table whose files cannot be read by the names of their columns; gives the columns that need not be in them."""
+    """The columns that may be missing from the files. Raises if the table's files cannot be read by column names."""
     names: dict[int, str] = {}
     ids: dict[str, int] = {}
     for schema in table.metadata.schemas:
@@ -164,7 +164,7 @@ def _number(snapshot: Snapshot) -> int:
 
 
 def _text(value: Any, kind: str) -> str:
-    """A value of a partition as a text that Spark casts."""
+    """A value of a partition as text that Spark casts."""
     if kind == "date" and isinstance(value, int):
         return (_DAY + dt.timedelta(days=value)).isoformat()
     if kind in ("timestamp", "timestamptz") and isinstance(value, int):

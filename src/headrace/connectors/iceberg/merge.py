@@ -1,4 +1,4 @@
-"""The net rows of an epoch put in the place of those with their keys."""
+"""The net rows of an epoch, replacing those with their keys."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def merge(transaction: Transaction, rows: Any, key: Sequence[str], said: dict[str, str]) -> None:
-    """Take away what has the keys of these rows, and add those that come."""
+    """Delete the rows with the keys of these, and add the inserted ones."""
     import pyarrow.compute as pc
 
     transaction.delete(_with_keys(rows.select(list(key)).to_pylist(), key), snapshot_properties=said)
@@ -42,14 +42,14 @@ def _is(name: str, value: Any) -> BooleanExpression:
     if value is None:
         return _made("IsNull", name)
     fits = _made("IsNaN", name) if isinstance(value, float) and math.isnan(value) else _made("EqualTo", name, value)
-    # What stays is what this is not true of: said of a null it would be neither, and the row would go.
+    # The delete keeps the rows for which this is false. For a null, equality is neither true nor false, and the row would be lost.
     return And(_made("NotNull", name), fits)
 
 
 def _made(kind: str, *given: Any) -> BooleanExpression:
     from pyiceberg import expressions
 
-    # Names may stand for columns in them, which their types do not say.
+    # The classes accept the names of columns, which their type annotations do not show.
     made: BooleanExpression = getattr(expressions, kind)(*given)
     return made
 

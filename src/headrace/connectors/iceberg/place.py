@@ -24,7 +24,7 @@ _EXAMPLE = '{"type": "sql", "uri": "sqlite:///catalog.db", "warehouse": "file://
 
 @dataclass(frozen=True)
 class Place:
-    """A table's full name, and the properties of its catalog as pyiceberg takes them."""
+    """A table's full name, and the properties of its catalog for pyiceberg."""
 
     name: str
     options: Options
@@ -34,7 +34,7 @@ class Place:
 
         try:
             settings = self._settings()
-            # Under its name a catalog in a database has its tables, and pyiceberg's configuration may say more of it.
+            # A SQL catalog stores its tables under its name, and pyiceberg's configuration may have more settings for that name.
             return load_catalog(settings.pop("name", "default"), **settings)
         except Exception as problem:
             raise self.unreadable(problem) from masked_problem(problem)
@@ -55,7 +55,7 @@ class Place:
             raise self.unreadable(problem) from masked_problem(problem)
 
     def exists(self, catalog: Catalog) -> bool:
-        """Whether the table is there; not where the catalog still names it and its files are gone."""
+        """Whether the table exists; False if the catalog still has it but its files are gone."""
         try:
             return bool(catalog.table_exists(self.name))
         except FileNotFoundError:
@@ -64,7 +64,7 @@ class Place:
             raise self.unreadable(problem) from masked_problem(problem)
 
     def _settings(self) -> dict[str, str]:
-        """A folder without a scheme begins where the job runs, and its tables say where they lie wherever they are read."""
+        """The properties, with a local warehouse as an absolute path: its tables then have the same location wherever they are read."""
         given = revealed(self.options)
         warehouse = given.get("warehouse")
         return {**given, "warehouse": f"file://{os.path.abspath(warehouse)}"} if warehouse and "://" not in warehouse else given
@@ -74,7 +74,7 @@ class Place:
 
 
 def files(table: Table) -> Any:
-    """The table's folder as a file system of pyarrow."""
+    """The table's folder as a pyarrow file system."""
     from pyarrow import fs
 
     scheme, mark, rest = table.location().partition("://")
@@ -99,7 +99,7 @@ def name_of(verb: str, option: str, table: Any) -> str:
 
 
 def catalog_of(verb: str, option: str, catalog: Any) -> Options:
-    """What a user said of a catalog."""
+    """The properties of a catalog that a user gave."""
     options = options_of(verb, option, catalog, _EXAMPLE)
     if not options:
         raise wrong(f"{verb}: it is not said which catalog has the table", f"catalog={_EXAMPLE}")
@@ -107,5 +107,5 @@ def catalog_of(verb: str, option: str, catalog: Any) -> Options:
 
 
 def place(verb: str, table: Any, catalog: Mapping[str, Any]) -> Place:
-    """The place that a user named."""
+    """The place that a user gave."""
     return Place(name_of(verb, "table", table), catalog_of(verb, "catalog", catalog))

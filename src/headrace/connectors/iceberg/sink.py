@@ -1,4 +1,4 @@
-"""The Iceberg sink: tasks write Parquet files where they are to stay, the driver adds those of an epoch in one commit."""
+"""The Iceberg sink: tasks write Parquet files to their final place, and the driver adds those of an epoch in one commit."""
 
 from __future__ import annotations
 
@@ -23,23 +23,24 @@ if TYPE_CHECKING:
 
 
 class Sink(ports.Options, TableSink):
-    """An Iceberg table, written exactly once: each epoch is one commit to the table.
+    """Writes an Iceberg table exactly once: each epoch is one commit to the catalog.
 
-    `catalog` has the properties of the catalog as pyiceberg takes them. With a `key` each row takes the place of the one with the same
-    key, and rows that are taken away are deleted. `partition_by` names columns whose values part the files. `schema="add"` adds the
-    columns that the table lacks. `properties` are those that a new table gets.
+    Readers see an epoch as a whole or not at all. A missing table is created when the job starts. A stream with retractions needs a `key`,
+    by which rows are replaced and deleted, or `mode="changes"`. The table stores its last epoch, so a start detects a restored checkpoint
+    or table (`CHECKPOINT_BEHIND`, `TABLE_REPLACED`). Needs `pip install "headrace[iceberg]"`.
 
-    >>> import headrace as hr
-    >>> catalog = {"type": "sql", "uri": "sqlite:///catalog.db", "warehouse": "warehouse"}
-    >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
-    >>> hr.job("copy", charges.write.iceberg("db.charges", catalog=catalog, partition_by="card"))
-    <Job copy: charges.iceberg>
+    Examples:
+        >>> import headrace as hr
+        >>> catalog = {"type": "sql", "uri": "sqlite:///catalog.db", "warehouse": "warehouse"}
+        >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
+        >>> hr.job("copy", charges.write.iceberg("db.charges", catalog=catalog, partition_by="card"))
+        <Job copy: charges.iceberg>
     """
 
     connector: ClassVar[str] = "iceberg"
     kind: ClassVar[str] = "an Iceberg table"
     folder: ClassVar[str] = "data"
-    # Of these a file's footer does not always tell the value that all its rows have.
+    # For these types, a file's footer does not always have the common value of its rows.
     unparted: ClassVar[tuple[str, ...]] = ("binary", "float", "double")
 
     stored: ClassVar[str] = "always"
@@ -104,7 +105,7 @@ class Sink(ports.Options, TableSink):
     def contents(self, session: SparkSession, schema: Struct) -> Iterable[Sequence[Any]]:
         if not self.place.catalog().table_exists(self.place.name):
             return []
-        # By Spark: pyiceberg shows an array of structs that is null as an empty one.
+        # With Spark, since pyiceberg reads a null array of structs as an empty one.
         found = [escaped(hadoop(task.file.file_path).removeprefix("file://")) for task in self.place.table().scan().plan_files()]
         names = [f"`{name.replace('`', '``')}`" for name in schema.names]
         return session.read.schema(schema.ddl).parquet(*found).select(*names).collect() if found else []
@@ -122,7 +123,7 @@ class Sink(ports.Options, TableSink):
     def _added(self, files: Sequence[Mapping[str, Any]]) -> Write:
         def add(transaction: Transaction, said: dict[str, str]) -> None:
             location = self._epochs.table.location()
-            # Their names are ours alone, so none of them can be there already.
+            # Their names are unique, so none of them can be in the table already.
             transaction.add_files([f"{location}/{self.folder}/{file['path']}" for file in files], said, check_duplicate_files=False)
 
         return add
@@ -133,7 +134,9 @@ class Sink(ports.Options, TableSink):
         super().suits(name, schema)
 
     def _refuse_nested(self, name: str, schema: Struct) -> None:
-        """pyiceberg writes the rows of an upsert, and those beside them, and makes an array or map of structs that is null an empty one."""
+        """Refuse structs in arrays and maps: pyiceberg writes the rows of an upsert, and those in the same files, and makes a null array or
+        map of structs empty.
+        """
         for field in schema.fields if self.key else ():
             if _structs_inside(field.type, False):
                 raise HeadraceError(

@@ -22,18 +22,20 @@ _VERB = "read.iceberg"
 
 
 class Source(ports.Options, TableSource):
-    """The rows of an Iceberg table, and with `follow=True` those of later snapshots.
+    """Reads the rows of an Iceberg table, and with `follow=True` those of later snapshots.
 
-    `catalog` has the properties of the catalog as pyiceberg takes them. `start` is where reading begins: the id of a snapshot, a time
-    ("2026-01-31 12:00:00", in UTC if it has no zone) or "latest"; without it all rows that are there are read first. With `changes=True`
-    rows are also taken away, found by reading the files that a snapshot replaced. `files_per_epoch` limits how much an epoch takes.
+    The source is replayable: the checkpoint keeps its position, and a repeated epoch reads the same files. A snapshot that deletes or
+    updates rows ends the run (`TABLE_CHANGED`). With `changes=True` it retracts them, by the files that it replaced. A snapshot that
+    expired before it was read ends the run (`VERSION_GONE`). The stream has the columns of the table, which is opened when the plan is
+    built. Needs `pip install "headrace[iceberg]"`.
 
-    >>> import headrace as hr
-    >>> catalog = {"type": "sql", "uri": "sqlite:///catalog.db", "warehouse": "warehouse"}
-    >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
-    >>> summary = hr.job("copy", charges.write.iceberg("db.charges", catalog=catalog)).run(progress=False)
-    >>> hr.read.iceberg("db.charges", catalog=catalog)
-    <Stream charges: card, amount>
+    Examples:
+        >>> import headrace as hr
+        >>> catalog = {"type": "sql", "uri": "sqlite:///catalog.db", "warehouse": "warehouse"}
+        >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
+        >>> summary = hr.job("copy", charges.write.iceberg("db.charges", catalog=catalog)).run(progress=False)
+        >>> hr.read.iceberg("db.charges", catalog=catalog, follow=True)
+        <Stream charges: card, amount>
     """
 
     connector: ClassVar[str] = "iceberg"

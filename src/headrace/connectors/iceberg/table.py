@@ -1,12 +1,12 @@
-"""An Iceberg table as one sink writes it: whose it is, and one commit an epoch.
+"""An Iceberg table as one sink writes it: its ownership, and one commit per epoch.
 
-A property of the table, `headrace.epoch.CHECKPOINT.QUERY`, says which epoch was the last, which start of the job wrote it, and its
-identity: "7/2/5f1c..."; it changes in the same commit as the rows do. The summary of each snapshot says the same, and is what counts: a
-table that was rolled back to an older snapshot keeps the property. Once the snapshot has expired, the property counts.
+A property of the table, `headrace.epoch.CHECKPOINT.QUERY`, has the last epoch, the start of the job that wrote it, and its identity:
+"7/2/5f1c..."; it changes in the same commit as the rows. The summary of each snapshot has the same text and takes precedence, since a table
+that was rolled back to an older snapshot keeps the property. Once the snapshot has expired, the property counts.
 
-Each start makes a snapshot of its own before all else: a process that was replaced commits from a snapshot that is no longer the newest,
-which the catalog refuses, and what it reads anew tells it that it was replaced. (pyiceberg's own retries, which would put the same rows
-on top of the newer snapshot, are off.)
+Each start makes a snapshot of its own before all else. A replaced process commits from a snapshot that is no longer the newest, which the
+catalog refuses, and its next read shows the newer start. (pyiceberg's own retries are off: they would put the same rows on top of the newer
+snapshot.)
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Epochs(epochs.Epochs[Write]):
             if told.get("headrace.job") == self._context.job and epoch in missing:
                 names = {posixpath.basename(path) for path in self._added(snapshot)}
                 found |= names
-                # A start's own snapshot says the same epoch, and adds nothing.
+                # A start's own snapshot has the same epoch, and adds nothing.
                 missing -= {epoch} if names else set()
             parent = snapshot.parent_snapshot_id
             snapshot = None if parent is None else known.get(parent)
@@ -109,7 +109,7 @@ class Epochs(epochs.Epochs[Write]):
             "headrace.term": str(context.term),
             **state,
         }
-        # Of this object alone, not of the table.
+        # Set on this object only, not in the table.
         self.table.metadata.properties["commit.retry.num-retries"] = "0"
         try:
             # A delete that finds nothing warns.
@@ -117,7 +117,7 @@ class Epochs(epochs.Epochs[Write]):
                 write(transaction, said)
                 if transaction.table_metadata.current_snapshot_id == before:
                     with transaction.update_snapshot(said).fast_append():
-                        pass  # a snapshot of the same files: who knows only the one before can no longer commit
+                        pass  # the same files in a new snapshot: a process that knows only the one before can no longer commit
                 transaction.set_properties(state)
         except CommitFailedException:
             return False
@@ -144,11 +144,11 @@ class Epochs(epochs.Epochs[Write]):
             summary = snapshot.summary
             told = {} if summary is None else summary.additional_properties
             state = _state(told[self._property]) if self._property in told else None
-            # what puts files together changes no rows
+            # compaction changes no rows
             yield snapshot.snapshot_id, state, summary is None or summary.operation != Operation.REPLACE
 
     def _lacking(self, version: int) -> str | None:
-        # the files of a snapshot go when it expires, and then it is no longer found
+        # a snapshot's files are removed when it expires, and then it is no longer found
         return None
 
     def _restore(self, version: int, mark: ports.Mark) -> bool:
@@ -166,7 +166,7 @@ class Epochs(epochs.Epochs[Write]):
         self._catalog.create_namespace_if_not_exists(namespace)
         columns = iceberg_schema(schema)
         given = {**properties, MADE: self._context.job}
-        with suppress(TableAlreadyExistsError):  # somebody else was quicker
+        with suppress(TableAlreadyExistsError):  # another writer was faster
             self._catalog.create_table(self.place.name, columns, partition_spec=_spec(columns, partition_by), properties=given)
 
 
@@ -176,7 +176,7 @@ def _state(text: str) -> Held:
 
 
 def check(name: str, table: Table, schema: Struct, partition_by: list[str], add: bool) -> list[Field]:
-    """Complain where what a sink writes would not be what the table has; gives the columns that it lacks."""
+    """The columns that the table lacks. Raises if a sink's output would not match the table."""
     parts = [(table.schema().find_column_name(field.source_id), str(field.transform)) for field in table.spec().fields]
     if parts != [(column, "identity") for column in partition_by]:
         has = ", ".join(f"{column} ({transform})" for column, transform in parts) or "nothing"

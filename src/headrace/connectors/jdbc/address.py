@@ -20,7 +20,7 @@ _PART = re.compile(r'\s*(?:"((?:[^"]|"")+)"|`((?:[^`]|``)+)`|([^."`]+?))\s*(?:\.
 
 @dataclass(frozen=True)
 class Address:
-    """Where a database is: its kind, and what follows `jdbc:KIND:` in the URL that its driver takes."""
+    """The address of a database: its kind, and the part after `jdbc:KIND:` in the URL for its driver."""
 
     kind: str
     rest: str
@@ -28,17 +28,17 @@ class Address:
 
     @property
     def jdbc(self) -> str:
-        # a relative path begins in the folder in which the job runs, which need not be that of the JVM
+        # a relative path starts in the job's folder, which may differ from the JVM's
         return f"jdbc:{self.kind}:{os.path.abspath(self.rest) if self.kind == 'sqlite' else self.rest}"
 
     @property
     def file(self) -> Path | None:
-        """The file that a database of SQLite is."""
+        """The file of an SQLite database."""
         return Path(os.path.abspath(self.rest.partition("?")[0])) if self.kind == "sqlite" else None
 
     @property
     def removed(self) -> bool:
-        """Whether the database is a file that is not there."""
+        """Whether the database is a missing file."""
         return self.file is not None and not self.file.exists()
 
     @property
@@ -89,12 +89,12 @@ def _file(verb: str, rest: str) -> str:
 
 
 def is_secret(option: str) -> bool:
-    """Whether an option of a driver holds a secret."""
+    """Whether a driver's option holds a secret."""
     return option.lower() in _SECRETS
 
 
 def table_of(verb: str, name: object) -> tuple[str, ...]:
-    """A table as its parts; a name with dots stands in quotes.
+    """The parts of a table's name; a part with dots has to be quoted.
 
     >>> table_of("write.jdbc", "public.spend"), table_of("write.jdbc", '"a.b"')
     (('public', 'spend'), ('a.b',))

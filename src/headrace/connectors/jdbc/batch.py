@@ -1,4 +1,4 @@
-"""Rows of a table read at once, by Spark's own reader: for a look at what is there."""
+"""Rows of a table read at once with Spark's own reader, to inspect its contents."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WHOLE = ("tinyint", "smallint", "int", "bigint")
 
 
 def frame(session: SparkSession, dialect: Dialect, url: str, properties: Mapping[str, str], table: str, schema: Struct) -> DataFrame:
-    """What stands behind FROM, with the columns of a schema in its types, as the sink writes them."""
+    """The rows of a FROM clause, with the columns of a schema in its types, as the sink writes them."""
     told = dialect.reading(properties)
     if dialect.wide:
         told["customSchema"] = ", ".join(f"{quote(field.name)} bigint" for field in schema.fields if base(field.type) in _WHOLE)

@@ -1,4 +1,4 @@
-"""What the source, the sink and the lookup share: the options by which they connect, and what a refusal becomes for a user."""
+"""Common parts of the source, the sink and the lookup: their connection options, and the error for a refusal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headrace.ports.options import texts, wrong
 
 
 def is_query(table: str) -> bool:
-    """Whether what stands for a table is a query."""
+    """Whether a table option is a query."""
     return re.match(r"\s*(select|with)\s", table, re.IGNORECASE) is not None
 
 
@@ -40,7 +40,7 @@ def driver_options(verb: str, _: str, options: Any) -> dict[str, str]:
 
 
 def told(problem: Problem, address: Address) -> HeadraceError:
-    """What a database refused, where nothing was being written."""
+    """The error for a refusal by the database, outside of writing."""
     return dialect_of(address).why(problem, address) or ConnectorError(
         "DATABASE_REFUSED",
         f"{address} refuses: {problem.message}",

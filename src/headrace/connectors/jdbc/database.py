@@ -1,4 +1,4 @@
-"""A database, as the driver of a job uses it: statements, transactions, and patience with a server that is away for a while."""
+"""A database, as the driver of a job uses it: statements, transactions, and retries while its server is away."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ T = TypeVar("T")
 
 
 class Problem(Exception):
-    """What a database refused. `state` is the SQLSTATE, "" where the driver has none; `transient`: another try may do;
-    `of_row`: a row was refused for what is in it.
+    """A refusal by the database. `state` is the SQLSTATE, "" if the driver has none; `transient`: a retry may succeed; `of_row`: a row was
+    refused for its content.
     """
 
     def __init__(self, state: str, vendor: int, message: str, transient: bool, of_row: bool = False) -> None:
@@ -31,7 +31,7 @@ class Problem(Exception):
 
 
 class Database:
-    """A server and the driver's connection to it, made when it is needed. `name` is what tasks ask for the server by."""
+    """A server and the driver's connection to it, opened on first use. Tasks ask for the server by `name`."""
 
     def __init__(self, session: SparkSession, driver: str, url: str, properties: Mapping[str, str]) -> None:
         java = jvm(session)
@@ -43,25 +43,25 @@ class Database:
         self._link = java.headrace.jdbc.Link(self.name)
 
     def open(self) -> None:
-        """Connect, where that has not been done."""
+        """Connect, unless connected already."""
         _told(self._link.open())
 
     def query(self, sql: str, *values: str | int | None) -> list[list[Any]]:
-        """The rows of a query; `?` in it stands for a value."""
+        """The rows of a query, with the values for each `?`."""
         rows: list[list[Any]] = _told(self._link.query(sql, json.dumps(values)))["rows"]
         return rows
 
     def update(self, sql: str, *values: str | int | None) -> int:
-        """Run a statement; how many rows it changed."""
+        """Run a statement. Returns the number of rows that it changed."""
         return int(_told(self._link.update(sql, json.dumps(values)))["count"])
 
     def schema(self, table: str) -> str:
-        """The columns of what stands behind FROM, as Spark reads them, as DDL."""
+        """The columns of a FROM clause, as Spark reads them, as DDL."""
         return str(_told(self._link.schema(table))["ddl"])
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All statements within, or none of them."""
+        """Run all statements within, or none of them."""
         _told(self._link.begin())
         try:
             yield
@@ -72,7 +72,7 @@ class Database:
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
-        """All statements within, or none of them, and the transaction around them goes on, unless another try of it may do."""
+        """Run all statements within, or none of them, and keep the transaction around them, unless the problem is transient."""
         self.update("SAVEPOINT part")
         try:
             yield
@@ -84,9 +84,10 @@ class Database:
         self.update("RELEASE SAVEPOINT part")
 
     def steadily(self, action: Callable[[], T], seconds: float) -> T:
-        """Do something, and again on a new connection where the server was away or two transactions met, for some seconds at the most.
+        """Run an action, and again on a new connection after a transient problem, such as a server that is away or a conflict of
+        transactions, for at most some seconds.
 
-        What is done has to be the same when it is done twice: nobody knows whether a commit whose answer was lost took place.
+        The action has to be idempotent: a commit may have taken place although its answer was lost.
         """
         until: float | None = None
         wait = 0.05
@@ -103,7 +104,7 @@ class Database:
                 wait = min(wait * 2, 1)
 
     def leave(self) -> None:
-        """Give the connection up: whoever asks next gets a new one, which no restart of the server in between has cut."""
+        """Close the connection: the next statement opens a new one, which no server restart in between has broken."""
         self._link.close()
 
     def close(self) -> None:

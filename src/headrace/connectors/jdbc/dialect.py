@@ -1,4 +1,4 @@
-"""What differs between databases: types, catalogues, statements, what their errors mean."""
+"""The differences between databases: types, catalogues, statements, and the meaning of their errors."""
 
 from __future__ import annotations
 
@@ -14,39 +14,39 @@ from headrace.ports import Jar
 from headrace.schema import Array, Map, Struct, Type, plain_type
 
 IDLE = 20
-"""Seconds after which the server gives up a transaction of whose process it hears nothing."""
+"""Seconds after which the server ends a transaction of a silent process."""
 
 SILENCE = 900
-"""Seconds after which a server that does not answer a statement is taken to be gone: its machine may be."""
+"""Seconds after which a server that does not answer a statement counts as lost, for example with its machine."""
 
 TASK, WEIGHT = "_headrace_task", "_headrace_weight"
-"""The columns of a staging table that stand before those of the rows."""
+"""The first columns of a staging table, before those of the rows."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table. `type` is its name in the catalogue; `size` and `digits` are those of a decimal, where it has them."""
+    """A column of a table. `type` is its name in the catalogue; `size` and `digits` are those of a decimal, if it has them."""
 
     name: str
     type: str
     size: int | None = None
     digits: int | None = None
     needed: bool = False
-    """A row has to have a value for it."""
+    """Whether a row has to have a value for it."""
     generated: bool = False
 
 
 @dataclass(frozen=True)
 class Target:
-    """A table with the columns that a stream writes, spelled as the table spells them, and those of its key among them."""
+    """A table with the columns that a stream writes, and those of its key, as the table spells them."""
 
     place: tuple[str, ...]
     columns: tuple[str, ...]
     key: tuple[str, ...] = ()
     casts: Mapping[str, str] | None = None
-    """Columns that a value has to be cast for, with the type."""
+    """Columns whose values need a cast, with the type."""
     texts: frozenset[str] = frozenset()
-    """Columns in which the stream has texts."""
+    """Columns that are strings in the stream."""
 
     @property
     def others(self) -> tuple[str, ...]:
@@ -60,104 +60,104 @@ class Dialect(ABC):
     driver: ClassVar[str]
     jar: ClassVar[Jar]
     how: ClassVar[str] = "batch"
-    """How tasks send rows: "batch", or "copy" where there is something faster."""
+    """How tasks send rows: "batch", or "copy" where a faster way exists."""
     finite: ClassVar[str] = "infinite"
-    """Which numbers it lacks: "all" that are not finite, or NaN alone ("infinite" ones it has)."""
+    """The numbers that it does not support: "all" that are not finite, or, with "infinite", NaN alone."""
     moment: ClassVar[str]
-    """The type of a point in time."""
+    """The type of a timestamp."""
     zoned: ClassVar[bool] = False
-    """Whether it has points in time; else they are kept as what a clock shows in UTC."""
+    """Whether its timestamps have a zone; else they are stored in UTC."""
     wide: ClassVar[bool] = False
-    """Whether a column of whole numbers has 64 bits whatever its type, so that Spark's own reader has to be told."""
+    """Whether every column of whole numbers has 64 bits whatever its type, so that Spark's own reader needs the types."""
     ticks: ClassVar[str] = '"'
     many: ClassVar[int | None] = None
-    """Rows of an epoch from which on they are put into an empty table by `fill`, and a staging table is emptied by `clear`; None: by
-    `upsert` and by DELETE, however many they are.
+    """The number of rows from which an epoch is put into an empty table by `fill`, and its staging table emptied by `clear`; None: `upsert`
+    and DELETE, whatever the number.
     """
 
     row_id: ClassVar[str]
-    """The column that tells the rows of a staging table apart."""
+    """The column that identifies a row of a staging table."""
     row_ids: ClassVar[str] = "{}"
-    """How one of its values is written."""
+    """The SQL form of its values."""
     checks: ClassVar[tuple[str, ...]] = ()
-    """What makes the database look at once at constraints that it would look at when the transaction ends."""
+    """Statements that check deferred constraints at once."""
 
     @abstractmethod
     def properties(self, user: str | None, password: str | None, wait: float) -> dict[str, str]:
-        """What the driver is told when it connects."""
+        """The properties for the driver's connection."""
 
     def reading(self, properties: Mapping[str, str]) -> dict[str, str]:
-        """The same for Spark's own reader, which puts the names of columns between double quotes."""
+        """The properties for Spark's own reader, which quotes column names with double quotes."""
         return dict(properties)
 
     @abstractmethod
     def type_of(self, type: Type, *, key: int) -> str:
-        """The type of a column that a stream's type becomes, of a key of `key` columns (0: it is in none)."""
+        """The type of a column for a stream's type; `key` is the number of columns in its key, 0 if it is in none."""
 
     @abstractmethod
     def fits(self, type: Type, column: Column) -> bool:
-        """Whether a column that is there holds every value of a stream's type."""
+        """Whether an existing column can hold every value of a stream's type."""
 
     def cast(self, type: Type, column: Column) -> str | None:
-        """The type that a value has to be cast to for a column that it fits, if it does not go there by itself."""
+        """The type that a value has to be cast to for a column that it fits; None if no cast is needed."""
         return None
 
     def whole(self, database: Database, place: tuple[str, ...]) -> tuple[str, ...]:
-        """A table with its schema, where the kind of database has schemas, however it was spelled."""
+        """A table with its schema, if this kind of database has schemas, whatever the user's spelling."""
         return place
 
     @abstractmethod
     def columns(self, database: Database, place: Sequence[str]) -> list[Column]:
-        """The columns of a table; none if there is no such table."""
+        """The columns of a table; empty if there is no such table."""
 
     @abstractmethod
     def unique(self, database: Database, place: Sequence[str]) -> list[frozenset[str]]:
-        """The sets of columns that no two rows of a table share."""
+        """The sets of columns that are unique in a table."""
 
     def unique_made(self, place: Sequence[str], key: Sequence[str]) -> str:
-        """The statement by which a user lets no two rows of a table share a key."""
+        """The statement by which a user makes a key unique."""
         return f"ALTER TABLE {self.quote(*place)} ADD UNIQUE ({self.names(key)})"
 
     def unfit(self, database: Database, target: Target) -> tuple[str, str] | None:
-        """Why a table that has the right columns cannot have each epoch once, if it cannot, and the cure."""
+        """The reason why a table with the right columns cannot be written exactly once, and the cure; None if it can."""
         return None
 
     @abstractmethod
     def staged(self, database: Database, place: Sequence[str], prefix: str) -> list[str]:
-        """The tables beside a table whose names begin so."""
+        """The tables beside a table whose names begin with a prefix."""
 
     @abstractmethod
     def remove(self, target: Target, stage: str, tasks: str) -> str:
-        """The statement that takes away the rows of a table that only go."""
+        """The statement that deletes a table's rows for keys that are only retracted."""
 
     @abstractmethod
     def upsert(self, target: Target, stage: str, tasks: str) -> str:
-        """The statement that brings the staged rows of a table with a key into it."""
+        """The statement that moves the staged rows into a table with a key."""
 
     def fill(self, target: Target, stage: str, tasks: str) -> str:
-        """What does to an empty table what `upsert` does, sooner, but fails where somebody else puts a row there meanwhile."""
+        """The faster equivalent of `upsert` for an empty table, which fails if another writer adds a row of the same key meanwhile."""
         return self.upsert(target, stage, tasks)
 
     @abstractmethod
     def why(self, problem: Problem, address: Address) -> HeadraceError | None:
-        """What a refusal means, where it is one that can be told apart."""
+        """The error for a refusal with a known cause; None for any other."""
 
     def text(self, value: str, kind: str) -> str:
-        """The expression that makes a text of a value, of the stream's type `kind`."""
+        """The expression for a value of the stream's type `kind` as text."""
         return f"hex({value})" if kind == "binary" else f"CAST({value} AS {self.plain})"
 
     plain: ClassVar[str] = "text"
 
     def most(self, database: Database) -> int | None:
-        """How many bytes a row may have that is sent, where there is a limit."""
+        """The maximum size in bytes of a row that is sent; None: no limit."""
         return None
 
     def missing(self, problem: Problem) -> bool:
-        """Whether a table is not there."""
+        """Whether a table is missing."""
         return problem.state in ("42P01", "42S02") or "no such table" in problem.message
 
     def quote(self, *names: str) -> str:
-        """A name as SQL takes it.
+        """A quoted name for SQL.
 
         >>> from headrace.connectors.jdbc.postgresql import PostgreSql
         >>> PostgreSql().quote("public", 'a"b')
@@ -169,20 +169,20 @@ class Dialect(ABC):
         return ", ".join(before + self.quote(name) for name in names)
 
     def make(self, database: Database, place: Sequence[str], columns: Sequence[tuple[str, str]], key: Sequence[str]) -> bool:
-        """Make a table where it is missing; whether it was."""
+        """Create a table if it is missing. Returns whether it was."""
         if self.columns(database, place):
             return False
         try:
             database.update(self.create(place, columns, key))
         except Problem:
-            # PostgreSQL lets two who make a table at once collide; the other one's is as good.
+            # In PostgreSQL, concurrent CREATEs of a table collide; the other one's table will do.
             if not self.columns(database, place):
                 raise
             return False
         return True
 
     def add(self, database: Database, place: Sequence[str], name: str, kind: str) -> None:
-        """Add a column to a table that lacks it. Of two who do so at once the second one finds it there."""
+        """Add a column to a table that lacks it, unless another process does so at the same time."""
         if self._has(database, place, name):
             return
         try:
@@ -221,31 +221,31 @@ class Dialect(ABC):
         return ", ".join(f"CAST({self.quote(name)} AS {casts[name]})" if name in casts else self.quote(name) for name in target.columns)
 
     def gone(self, target: Target, stage: str, tasks: str) -> str:
-        """The keys of which an epoch only takes a row away."""
+        """The query for keys of which an epoch only retracts a row."""
         keys, casts = self.names(target.key), target.casts or {}
         quoted = [(self.quote(key), casts.get(key)) for key in target.key]
         typed = ", ".join(f"CAST({key} AS {cast}) AS {key}" if cast else key for key, cast in quoted)
         return f"SELECT {typed} FROM {stage} WHERE {TASK} IN ({tasks}) GROUP BY {keys} HAVING max({WEIGHT}) < 0"
 
-    def clear(self, database: Database, stage: str) -> None:  # noqa: B027  # only where there is a faster way than DELETE
-        """Empty a staging table of many rows, after the transaction of the epoch."""
+    def clear(self, database: Database, stage: str) -> None:  # noqa: B027  # only for databases with a faster way than DELETE
+        """Empty a staging table of many rows, after the epoch's transaction."""
 
     def drop(self, database: Database, table: str) -> None:
-        """Remove a staging table; one that a dying task still holds is left for the next start."""
+        """Drop a staging table; if a dying task still holds it, the next start drops it."""
         database.update(f"DROP TABLE IF EXISTS {table}")
 
-    # what makes a reader of its row wait until the transaction ends
+    # makes a reader of the ledger's row wait until the transaction ends
     locking: ClassVar[str] = " FOR UPDATE"
 
-    # what follows an INSERT of a row that may have been put there meanwhile, by `id`
+    # ends an INSERT of a row that may exist already, by `id`
     unless_there: ClassVar[str] = " ON CONFLICT (id) DO NOTHING"
 
     begin: ClassVar[tuple[str, ...]] = ()
-    """What a transaction of the sink, or of a task, begins with: a process that falls asleep in it must not keep another waiting."""
+    """Statements that begin a transaction of the sink, or of a task, so that a stalled process does not block others."""
 
 
 def base(type: Type) -> str:
-    """The name of a type without its sizes; "json" for what has parts.
+    """The name of a type without its sizes; "json" for nested types and variants.
 
     >>> from headrace.schema import parse_type
     >>> base(parse_type("decimal(10,2)")), base(parse_type("array<int>")), base(parse_type("interval day to second"))

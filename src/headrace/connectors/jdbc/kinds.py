@@ -14,10 +14,10 @@ from headrace.ports import Packages
 DIALECTS: dict[str, Dialect] = {"postgresql": PostgreSql(), "mariadb": MariaDb(), "sqlite": Sqlite()}
 
 NEEDS = Packages(jars=tuple(dialect.jar for dialect in DIALECTS.values()), scala=Path(__file__).parent / "scala", name="jdbc")
-"""All drivers, as the Scala of this connector is compiled once for all of them."""
+"""All drivers, since this connector's Scala is compiled once for all of them."""
 PACKAGES = (NEEDS,)
 
 
 def dialect_of(address: Address) -> Dialect:
-    """How to speak to the database at an address."""
+    """The dialect of the database at an address."""
     return DIALECTS[address.kind]

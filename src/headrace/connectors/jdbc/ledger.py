@@ -1,13 +1,13 @@
-"""The epochs that a database has: a table beside the one that is written, changed in the same transaction.
+"""The epochs that a database holds: a table beside the target, changed in the same transaction.
 
 _headrace_epochs
   id            the checkpoint, the query and the table, as a digest
-  job, sink, target, checkpoint, query    the same in words
-  made          1 where the job made the table, 0 where it was there before
-  epoch         the newest one that is there
-  identity      the identity of that epoch; null where a version without identities wrote it
-  term          the newest start of the checkpoint: who has a smaller one was replaced
-  at            when that was written
+  job, sink, target, checkpoint, query    the same as text
+  made          1 if the job created the table, 0 if it existed before
+  epoch         the newest epoch
+  identity      the identity of that epoch; null if a version without identities wrote it
+  term          the newest start of the checkpoint: a process with a smaller one was replaced
+  at            when the row was written
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ STAGE = "_headrace_stage_"
 
 
 class Ledger:
-    """The epochs of one table in one database, as one start of a sink writes them. `place` is the table with its schema, however the user
-    spells it; `table` is that.
+    """The epochs of one table in one database, for one start of a sink. `place` is the table with its schema, `table` the
+    user's spelling.
     """
 
     def __init__(self, database: Database, dialect: Dialect, place: tuple[str, ...], context: SinkContext, table: str) -> None:
@@ -41,14 +41,14 @@ class Ledger:
         self.id = self._own.key(self._target)
 
     def make(self) -> None:
-        """The table itself, where it is missing, and the column that earlier versions did not have."""
+        """Create the ledger if it is missing, and add the column that earlier versions lacked."""
         words = [(name, "varchar(32)" if name == "id" else "text") for name in ("id", "job", "sink", "target", "checkpoint", "query")]
         columns = [*words, ("made", "bigint"), ("epoch", "bigint"), ("identity", "text"), ("term", "bigint"), ("at", self._dialect.moment)]
         self._dialect.make(self._database, self._place, columns, ["id"])
         self._dialect.add(self._database, self._place, "identity", "text")
 
     def mark(self) -> Mark:
-        """The last epoch that this checkpoint has written, read from the ledger as it is: missing, or of an earlier version."""
+        """The last epoch that this checkpoint has written; the ledger may be missing, or from an earlier version."""
         columns = {column.name for column in self._dialect.columns(self._database, self._place)}
         if not columns:
             return Mark()
@@ -57,20 +57,20 @@ class Ledger:
         return _mark(*found[0]) if found else Mark()
 
     def may_claim(self) -> None:
-        """Complain of what `claim` would refuse, and change nothing."""
+        """Raise what `claim` would raise, and change nothing."""
         if self._dialect.columns(self._database, self._place):
             writers = list(self._writers().values())
             self._own.refuse_twice(writers)
             self._own.empties(writers)
 
     def claim(self, *, made: bool, empty: Callable[[], None]) -> None:
-        """Take the table for this start, so that earlier ones are refused from now on. Another checkpoint of the job has no business there:
-        with `fresh` the table is emptied, if the job `made` it and nobody else writes to it.
+        """Claim the table for this start, so that earlier starts are refused from now on. A table of another checkpoint of the job is
+        refused; with `fresh` it is emptied, if the job `made` it and is its only writer.
 
-        It may be done twice, as nobody knows of a commit whose answer was lost.
+        Safe to repeat, since a commit may have taken place although its answer was lost.
         """
         self._take(made=made, empty=empty)
-        # Of two checkpoints that start at once neither sees the row of the other, until both are there: one of them comes to see both.
+        # Two checkpoints that start at once do not see each other's rows before the commit. After it, at least one of them sees both.
         mine, alone = self._own.rivals(self._writers().values())
         if mine:
             unwritten = "WHERE id = ? AND term = ? AND epoch IS NULL"
@@ -80,7 +80,7 @@ class Ledger:
     def _take(self, *, made: bool, empty: Callable[[], None]) -> None:
         context, own = self._context, self._own
         with self._transaction():
-            # Before the row is locked: where it is missing, MariaDB would lock the gap, against all others that start.
+            # Before the row is locked: if it were missing, MariaDB would lock the gap, against all other starts.
             self._put(made)
             own.claim(self._held() or Held())
             writers = self._writers()
@@ -92,8 +92,8 @@ class Ledger:
             self._database.update(f"UPDATE {self._table} SET term = ?, sink = ? WHERE id = ?", context.term, context.name, self.id)
 
     def commit(self, epoch: int, identity: str, write: Callable[[], None]) -> None:
-        """Write an epoch and note it, in one transaction; an epoch that is there already stays as it is. A database that was put back to
-        an earlier state while the job ran is refused.
+        """Write an epoch and record it, in one transaction; an epoch that is there already stays as it is. Raises if the database was
+        restored to an earlier state while the job ran.
         """
         with self._transaction():
             held = self._held()
@@ -117,7 +117,7 @@ class Ledger:
             yield
 
     def _put(self, made: bool) -> None:
-        """The row of this table, where it is missing."""
+        """Insert the row of this table, if it is missing."""
         context = self._context
         names = self._dialect.names(("id", "job", "sink", "target", "checkpoint", "query", "made", "term", "at"))
         self._database.update(
@@ -126,15 +126,15 @@ class Ledger:
         )
 
     def _held(self) -> Held | None:
-        """The newest epoch and the term, in the hands of this transaction until it ends."""
+        """The newest epoch and the term, locked until this transaction ends."""
         sql = f"SELECT epoch, identity, term FROM {self._table} WHERE id = ?{self._dialect.locking}"
         found = self._database.query(sql, self.id)
         return Held(_mark(*found[0][:2]), found[0][2]) if found else None
 
     def _writers(self) -> dict[str, Holder]:
-        """Who has written the table, by the ids of their rows: from other checkpoints, and in this very start.
+        """The writers of the table, by the ids of their rows: other checkpoints, and this same start.
 
-        The row of this sink is that of another one, too, which this start has opened under another name for the table.
+        The row of this sink may be that of another sink of this start, which spells the table in another way.
         """
         context = self._context
         sql = f"""SELECT id, job, sink, checkpoint, query, term, made FROM {self._table}
@@ -148,7 +148,7 @@ def _mark(epoch: int | None, identity: str | None) -> Mark:
 
 
 def forget(database: Database, dialect: Dialect, place: tuple[str, ...]) -> None:
-    """Take the rows of a table that is gone out of the ledger beside it, where there is one."""
+    """Delete the rows of a dropped table from the ledger beside it, if there is one."""
     ledger = (*place[:-1], TABLE)
     if dialect.columns(database, ledger):
         table = dialect.quote(*ledger)
@@ -156,17 +156,17 @@ def forget(database: Database, dialect: Dialect, place: tuple[str, ...]) -> None
 
 
 def orphans(database: Database, dialect: Dialect, place: tuple[str, ...]) -> list[str]:
-    """The staging tables beside a table of which the ledger knows no start: a run had died, and then was started over or thrown away."""
+    """The staging tables beside a table whose start the ledger does not know: a run died, and then was started over or abandoned."""
     ledger = (*place[:-1], TABLE)
     found = dialect.staged(database, place, STAGE)
     if not found or not dialect.columns(database, ledger):
         return found
-    # After the tables: a start is in the ledger before it makes one.
+    # After the list of tables: a start is in the ledger before it creates one.
     known = {str(id)[:16] for (id,) in database.query(f"SELECT id FROM {dialect.quote(*ledger)}")}
     return [name for name in found if name.removeprefix(STAGE)[:16] not in known]
 
 
 def _remove(database: Database, table: str, ids: Sequence[str]) -> None:
-    # One by one: a search that deletes would wait in MariaDB for the rows of other tables too.
+    # One by one: in MariaDB, a DELETE with a search would also wait for rows of other tables.
     for id in ids:
         database.update(f"DELETE FROM {table} WHERE id = ?", id)

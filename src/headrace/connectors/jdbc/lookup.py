@@ -1,4 +1,4 @@
-"""Rows of tables of databases, to be looked up in."""
+"""Tables of databases to look up rows in."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ from headrace.schema import Struct
 
 
 class Lookup(ports.Options, ports.Lookup):
-    """Rows of a table of PostgreSQL, MariaDB or SQLite, or of a query that begins with SELECT or WITH.
+    """Looks up rows in a table or query of PostgreSQL, MariaDB or SQLite.
 
-    `schema` names the columns that are wanted, and their types; those that rows are looked up by should have an index. A request asks for
-    many keys at once, `WHERE id IN (?, ...)`. What the database cannot compare with its column makes the row that asked a dead letter.
+    A request is one statement for many keys; the columns of the key need an index. Rows of a database may change, so sinks downstream are
+    at least once, unless the table is `constant`. Two keys of an epoch may see different states of the table. A row whose key the database
+    cannot accept becomes a dead letter. A broken connection is reopened for as long as `retry`; then the epoch fails (`LOOKUP_FAILED`).
 
-    >>> import headrace as hr
-    >>> hr.lookup.jdbc("postgresql://db/shop", "customers", "id bigint, name string", user="app", password=hr.secret("DB_PASSWORD"))
-    <Table customers: id, name>
+    Examples:
+        >>> import headrace as hr
+        >>> hr.lookup.jdbc("postgresql://db/shop", "customers", "id bigint, name string", user="app", password=hr.secret("DB_PASSWORD"))
+        <Table customers: id, name>
     """
 
     connector: ClassVar[str] = "jdbc"

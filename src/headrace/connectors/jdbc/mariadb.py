@@ -50,11 +50,13 @@ _FITS = {
     "interval": _TEXT,
     "json": {"longtext", "json"},
 }
-# What an index of InnoDB holds at the most, in bytes; a character takes up to four.
+# The maximum size of an InnoDB index, in bytes; a character takes up to four.
 _INDEX = 3072
 
 
 class MariaDb(Dialect):
+    """The dialect of MariaDB."""
+
     title: ClassVar[str] = "MariaDB"
     driver: ClassVar[str] = "org.mariadb.jdbc.Driver"
     jar: ClassVar[Jar] = Jar(
@@ -67,11 +69,11 @@ class MariaDb(Dialect):
     ticks: ClassVar[str] = "`"
     unless_there: ClassVar[str] = " ON DUPLICATE KEY UPDATE id = id"
     begin: ClassVar[tuple[str, ...]] = (f"SET idle_transaction_timeout = {IDLE}",)
-    # Texts are equal here where they are in Spark: byte by byte, blanks at the end included. Only InnoDB has transactions.
+    # Texts compare as in Spark: byte by byte, trailing blanks included. Only InnoDB has transactions.
     after_table: ClassVar[str] = " ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin"
 
     def properties(self, user: str | None, password: str | None, wait: float) -> dict[str, str]:
-        # Strict, whatever the server's own settings: a value that does not fit is refused, not cut. Times are those of the text.
+        # Strict, whatever the server's settings: an invalid value is refused, not truncated. In UTC, times are stored as they are written.
         given = {
             "connectTimeout": "10000",
             "socketTimeout": str(SILENCE * 1000),
@@ -82,7 +84,7 @@ class MariaDb(Dialect):
         return given | ({"user": user} if user else {}) | ({"password": password} if password is not None else {})
 
     def reading(self, properties: Mapping[str, str]) -> dict[str, str]:
-        # Else what stands between them is a text.
+        # By default, MariaDB reads double quotes as those of a string.
         said = properties.get("sessionVariables", "")
         if "sql_mode='" in said:
             quotes = said.replace("sql_mode='", "sql_mode='ANSI_QUOTES,", 1)
@@ -143,8 +145,8 @@ class MariaDb(Dialect):
         return told, f"make it an index that is not unique, or drop it: ALTER TABLE {table} DROP INDEX {self.quote(clash)}"
 
     def _clashes(self, database: Database, target: Target) -> list[str]:
-        """The unique indexes, other than that of the key, by which a row that comes may meet another; not those of a number that the
-        table counts itself.
+        """The unique indexes, other than the key's, by which a new row may match another; without those of an auto-increment column that
+        the stream does not write.
         """
         rows = database.query(
             "SELECT s.index_name, s.column_name, s.sub_part, c.extra LIKE '%auto_increment%' FROM information_schema.statistics s "
@@ -173,7 +175,7 @@ class MariaDb(Dialect):
     def upsert(self, target: Target, stage: str, tasks: str) -> str:
         replaced = target.others or target.key[:1]
         updated = ", ".join(f"{self.quote(name)} = VALUES({self.quote(name)})" for name in replaced)
-        # In the order of the table its pages are touched one after the other, which halves the time.
+        # Sorted by the key, the rows touch the table's pages one after the other, which halves the time.
         return (
             f"INSERT INTO {self.quote(*target.place)} ({self.names(target.columns)}) SELECT {self.values(target)} FROM {stage} "
             f"WHERE {WEIGHT} > 0 AND {TASK} IN ({tasks}) ORDER BY {self.names(target.key)} ON DUPLICATE KEY UPDATE {updated}"
@@ -184,7 +186,7 @@ class MariaDb(Dialect):
         return super().create_stage(stage, columns).replace(f"{stage} (", f"{stage} ({number}, ", 1)
 
     def most(self, database: Database) -> int | None:
-        # Beside the row there are the names of its statement and the lengths of its values. A server cuts off who sends more.
+        # A packet also has the names in the statement and the lengths of the values. A server disconnects clients that send larger ones.
         return int(database.query("SELECT @@max_allowed_packet")[0][0]) - 4096
 
     def drop(self, database: Database, table: str) -> None:

@@ -52,6 +52,8 @@ _TEXT = {"text", "varchar", "bpchar", "citext", "name"}
 
 
 class PostgreSql(Dialect):
+    """The dialect of PostgreSQL."""
+
     title: ClassVar[str] = "PostgreSQL"
     driver: ClassVar[str] = "org.postgresql.Driver"
     jar: ClassVar[Jar] = Jar("org.postgresql:postgresql:42.7.14", "73914527305a40cce504b0d3d90b23caf565136912d607ae8ae7c5895512332c")
@@ -133,8 +135,8 @@ class PostgreSql(Dialect):
         return f"{self.fill(target, stage, tasks)} ON CONFLICT ({self.names(target.key)}) {action}"
 
     def fill(self, target: Target, stage: str, tasks: str) -> str:
-        # In the order of the index its pages are touched one after the other, which halves the time; by bytes texts are sorted quickly, and
-        # lie nearly as in it.
+        # Sorted by the key, the rows touch the index's pages one after the other, which halves the time; texts sort quickly by bytes, which
+        # is nearly the order of the index.
         order = ", ".join(self.quote(name) + (' COLLATE "C"' if name in target.texts else "") for name in target.key)
         return (
             f"INSERT INTO {self.quote(*target.place)} ({self.names(target.columns)}) SELECT {self.values(target)} FROM {stage} "
@@ -168,7 +170,7 @@ class PostgreSql(Dialect):
 
 
 def _numeric(kind: str, modifier: int) -> tuple[int | None, int | None]:
-    """Precision and scale out of the catalogue's number for both."""
+    """Precision and scale from the catalogue's number for both."""
     if kind != "numeric" or modifier < 0:
         return None, None
     return (modifier - 4) >> 16, (modifier - 4) & 0x7FF

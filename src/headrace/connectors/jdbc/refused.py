@@ -1,4 +1,4 @@
-"""Rows of an epoch that a table refuses: found by halves, within the transaction of the epoch, and all others are written."""
+"""Rows of an epoch that a table refuses: found by bisection in the epoch's transaction, while all others are written."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from headrace.schema import Field, Struct
 
 Id = Any
 _WHERE = re.compile(r"^(ERROR: |\(conn=\d+\) )")
-"""What stands in front of what a database says, and is another one each time."""
+"""The varying beginning of a database's message."""
 _MANY = 1000
-"""Ids in one statement."""
+"""The number of ids in one statement."""
 
 
 class Refused:
-    """The staged rows of an epoch, written as far as the table takes them. `schema` is the stream's, `target` the table."""
+    """The staged rows of an epoch, written as far as the table accepts them. `schema` is the stream's, `target` the table."""
 
     def __init__(self, database: Database, dialect: Dialect, target: Target, schema: Struct, stage: str, tasks: str) -> None:
         self._database = database
@@ -30,14 +30,14 @@ class Refused:
         self._tasks = tasks
 
     def write(self) -> list[tuple[str, str]]:
-        """Write the rows; those that are refused, each as its reason and its text."""
+        """Write the rows. Returns the refused ones, each as the reason and its text."""
         ids = self._ids("")
         if not self._target.key:
             return self._told(self._refused(ids, self._append))
         found = self._refused(ids, self._remove)
         come = self._ids(f" AND {WEIGHT} > 0")
         if refused := self._refused(come, self._upsert):
-            # What they would have replaced is no longer right. Without it some may do: two rows may have exchanged what is unique.
+            # The rows under their keys are out of date. Without those some may be accepted: two rows may have swapped a unique value.
             again = [id for id, _ in refused]
             parts = [again[at : at + _MANY] for at in range(0, len(again), _MANY)]
             for part in parts:
@@ -49,8 +49,8 @@ class Refused:
     def _refused(
         self, ids: Sequence[Id], write: Callable[[str], str], among: Callable[[Sequence[Id]], str] | None = None
     ) -> list[tuple[Id, Problem]]:
-        """Do a statement for rows, and for halves of them where it fails; the rows for which it fails alone. `among`: the condition that
-        picks them, if others that stand between them in the order of their ids are not to be touched.
+        """Run a statement for rows, and for each half of them if it fails. Returns the rows for which it fails alone. `among` makes the
+        condition that selects them, if other rows between their ids have to be left alone.
         """
         if not ids:
             return []
@@ -76,7 +76,7 @@ class Refused:
         return self._dialect.remove(self._target, self._part(among), self._tasks)
 
     def _replaced(self, among: str) -> str:
-        """Takes away what is there under the keys of rows."""
+        """The statement that deletes the existing rows under the keys of rows."""
         columns = self._dialect.names(self._target.key)
         part = f"(SELECT {TASK}, -1 AS {WEIGHT}, {columns} FROM {self._stage} WHERE {among}) part"
         return self._dialect.remove(self._target, part, self._tasks)
@@ -88,7 +88,7 @@ class Refused:
         return f"(SELECT * FROM {self._stage} WHERE {among}) part"
 
     def _between(self, ids: Sequence[Id]) -> str:
-        """The condition for rows that stand behind each other in the order of their ids."""
+        """The condition for a range of rows in the order of their ids."""
         row = self._dialect.row_id
         return f"{row} >= {self._id(ids[0])} AND {row} <= {self._id(ids[-1])}"
 
@@ -118,7 +118,7 @@ class Refused:
 
 
 def _value(text: Any, field: Field) -> Any:
-    """A value that a database has written as text, as JSON has it."""
+    """A value that a database returned as text, as JSON."""
     kind = base(field.type)
     if text is None or kind == "string":
         return text

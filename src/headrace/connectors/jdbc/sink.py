@@ -30,21 +30,23 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _OF_TABLE = 1
-"""The part of an epoch that the dead letters of the table's own refusals are."""
+"""The part of an epoch's dead letters for rows that the table refuses."""
 
 
 class Sink(ports.Options, ports.Sink):
-    """A table of PostgreSQL, MariaDB or SQLite, written exactly once, an epoch per transaction.
+    """Writes a table of PostgreSQL, MariaDB or SQLite exactly once: each epoch is one transaction.
 
-    Rows are added, or with a `key` take the place of the row with the same key, and go when they are taken away. Tasks put the rows of an
-    epoch into a table beside it; the driver brings them over in one transaction, with the number of the epoch. A missing table is made
-    (`create=False`: refused). `options` are those of the database's driver. A server that goes away is waited for as long as `retry` says.
+    The transaction also records the epoch in the table `_headrace_epochs`, so readers see an epoch as a whole or not at all, and a start
+    detects a restored checkpoint or database (`CHECKPOINT_BEHIND`, `TABLE_REPLACED`). A stream with retractions needs a `key`, by which
+    rows are replaced and deleted, or `mode="changes"`. Rows that the table rejects become dead letters. The first job that needs a driver
+    downloads it.
 
-    >>> import headrace as hr
-    >>> spend = hr.read.memory([("de", 5)], "country string, spent int", name="spend")
-    >>> sink = spend.write.jdbc("postgresql://db/shop", "spend", key="country", user="app", password=hr.secret("DB_PASSWORD"), name="table")
-    >>> hr.job("spend", sink)
-    <Job spend: table>
+    Examples:
+        >>> import headrace as hr
+        >>> spend = hr.read.memory([("de", 5)], "country string, spent int", name="spend")
+        >>> sink = spend.write.jdbc("postgresql://db/shop", "spend", key="country", password=hr.secret("DB_PASSWORD"), name="table")
+        >>> hr.job("spend", sink)
+        <Job spend: table>
     """
 
     connector: ClassVar[str] = "jdbc"
@@ -105,7 +107,7 @@ class Sink(ports.Options, ports.Sink):
         return str(options["table"]).rpartition(".")[2]
 
     def written_as(self, mode: str, schema: Struct) -> dict[str, Any]:
-        # The table knows: a key has a unique index.
+        # The table ensures it: a key has a unique index.
         return {}
 
     def describe(self) -> str:
@@ -136,7 +138,7 @@ class Sink(ports.Options, ports.Sink):
 
     def open(self, context: ports.SinkContext) -> None:
         if self.address.file is not None:
-            # where that fails the driver says why
+            # if this fails, the driver reports the reason
             with suppress(OSError):
                 self.address.file.touch()
         with self._connected(context):
@@ -145,11 +147,11 @@ class Sink(ports.Options, ports.Sink):
 
     @contextmanager
     def _connected(self, context: ports.SinkContext) -> Iterator[None]:
-        """With a connection to the database, which stays unless something fails."""
+        """Connect to the database; the connection stays open unless something fails."""
         self._context = context
         self._database = Database(context.session, self.dialect.driver, self.address.jdbc, self._properties())
         try:
-            # At once: nobody should wait to be told of a wrong address.
+            # Without retries: a wrong address should be reported at once.
             self._database.open()
             self._whole = self.dialect.whole(self._database, self.place)
             self._ledger = Ledger(self._database, self.dialect, self._whole, context, ".".join(self.place))
@@ -166,7 +168,7 @@ class Sink(ports.Options, ports.Sink):
 
     @property
     def _makes_file(self) -> bool:
-        """Whether to connect makes the file, where that is missing."""
+        """Whether `open` can create the missing file of the database."""
         file = self.address.file
         return file is not None and file.parent.is_dir() and paths.unwritable(file.parent) is None
 
@@ -178,7 +180,7 @@ class Sink(ports.Options, ports.Sink):
             raise missing(self.place)
 
     def _take(self) -> None:
-        """Make what is missing, and the table this start's own."""
+        """Create what is missing, and claim the table for this start."""
         context, ledger = self._context, self._ledger
         ledger.make()
         wrote = ledger.mark().epoch >= 0
@@ -187,7 +189,7 @@ class Sink(ports.Options, ports.Sink):
         ledger.claim(made=self._made, empty=self._empty)
 
     def recover(self) -> None:
-        """Remove what dead starts have staged, and make the staging table of this one."""
+        """Remove the rows that dead starts have staged, and create the staging table of this one."""
         try:
             self._database.steadily(self._renew, self.patience)
         except Problem as problem:
@@ -195,7 +197,7 @@ class Sink(ports.Options, ports.Sink):
 
     def _renew(self) -> None:
         dialect, database, term = self.dialect, self._database, self._context.term
-        # That of a larger term is of a process that has taken over.
+        # A table of a larger term belongs to a process that has taken over.
         found = dialect.staged(database, self._whole, self._prefix)
         old = [name for name in found if int(name.removeprefix(self._prefix)) < term]
         _sweep(database, dialect, self._whole, [*old, *orphans(database, dialect, self._whole)])
@@ -228,7 +230,7 @@ class Sink(ports.Options, ports.Sink):
         tasks = ", ".join(str(int(part["task"])) for part in staged.parts if "task" in part)
         gone = any("gone" in part for part in staged.parts)
         if self.address.file is not None:
-            # A file that was removed or replaced would go on taking rows of a connection that it was opened by.
+            # An open connection would go on writing into a file that was removed or replaced.
             self._database.leave()
         try:
             try:
@@ -242,7 +244,7 @@ class Sink(ports.Options, ports.Sink):
                 raise HeadraceError("TABLE_MISSING", f"{self._context.name}: the file {self.address.file} is gone", hint=GONE) from None
             raise self._told(problem) from None
         if self._many(staged.count):
-            # What stays there does not count; the next epoch's end clears it too.
+            # Rows left there do not count; the next epoch clears them, too.
             with suppress(Problem):
                 self.dialect.clear(self._database, self._stage)
 
@@ -250,7 +252,7 @@ class Sink(ports.Options, ports.Sink):
         self._database.steadily(lambda: self._ledger.commit(epoch, identity, write), self.patience)
 
     def close(self) -> None:
-        # else the next start removes it
+        # if this fails, the next start removes it
         with suppress(Problem):
             self.dialect.drop(self._database, self._stage)
         self._database.close()
@@ -285,14 +287,14 @@ class Sink(ports.Options, ports.Sink):
 
     def _write(self, epoch: int, tasks: str, count: int, *, gone: bool) -> None:
         self._check(tasks, count)
-        # What an earlier try of the epoch has put aside is written now.
+        # Rows that an earlier try of the epoch put aside are written now.
         put_aside(self._context, epoch, [], _OF_TABLE)
         *first, last = self._statements(tasks, gone=gone)
         for statement in first:
             self._database.update(statement)
         changed = 0 if self._many(count) and self._filled(tasks) else self._database.update(last)
         if not self.key and changed > count:
-            # A chunk whose answer was lost, and that a task sent again, has arrived since they were counted.
+            # A chunk that a task sent again, since its answer was lost, arrived after the count.
             raise HeadraceError(
                 "SINK_FAILED",
                 f"{self._context.name}: {self.address} has more rows than the {count} that tasks have staged there",
@@ -301,7 +303,7 @@ class Sink(ports.Options, ports.Sink):
         self._end(count)
 
     def _write_most(self, epoch: int, tasks: str, count: int) -> None:
-        """Write the rows that the table takes, and put the others aside."""
+        """Write the rows that the table accepts, and put the others aside."""
         self._check(tasks, count)
         refused = Refused(self._database, self.dialect, self._target, self._context.schema, self._stage, tasks)
         put_aside(self._context, epoch, refused.write(), _OF_TABLE)
@@ -324,7 +326,7 @@ class Sink(ports.Options, ports.Sink):
         point("in sink commit", self._context.name)
 
     def _filled(self, tasks: str) -> bool:
-        """Whether the table was empty, and is filled: not where somebody else puts a row of the same key there meanwhile."""
+        """Whether the table was empty and has been filled; False if another writer adds a row of the same key meanwhile."""
         if not self.key or self._database.query(f"SELECT 1 FROM {self.dialect.quote(*self.place)} LIMIT 1"):
             return False
         try:
@@ -333,7 +335,7 @@ class Sink(ports.Options, ports.Sink):
         except Problem as problem:
             if problem.transient:
                 raise
-            # If anything else is wrong, `upsert` says it.
+            # `upsert` reports any other problem.
             return False
         return True
 
@@ -341,7 +343,7 @@ class Sink(ports.Options, ports.Sink):
         return self.dialect.many is not None and count >= self.dialect.many
 
     def _statements(self, tasks: str, *, gone: bool = True) -> list[str]:
-        """What brings staged rows into the table; `gone`: there are some that take rows away."""
+        """The statements that move staged rows into the table; `gone`: some of them are retractions."""
         made: Target = self._target
         if not self.key:
             return [self.dialect.append(made, self._stage, tasks)]
@@ -356,7 +358,7 @@ class Sink(ports.Options, ports.Sink):
         return {**self.dialect.properties(self.user, password, self.patience), **self.driver_options}
 
     def _told(self, problem: Problem) -> HeadraceError:
-        """What a database refused, for a user."""
+        """The error for a refusal by the database."""
         name, said = self._context.name, problem.message.removeprefix("ERROR: ")
         if problem.of_row:
             return HeadraceError("ROW_REFUSED", f"{name}: {self.address} refuses a row: {said}", hint=CURE)
@@ -373,7 +375,7 @@ def _table(verb: str, name: Any) -> str:
 
 
 def _sweep(database: Database, dialect: Dialect, place: tuple[str, ...], names: Iterable[str]) -> None:
-    """Remove staging tables beside a table that no epoch reads any more."""
+    """Drop staging tables beside a table that no epoch reads any more."""
     for name in names:
         # A task that is still dying may hold one. The next start tries again.
         with suppress(Problem):

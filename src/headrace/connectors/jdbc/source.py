@@ -1,4 +1,4 @@
-"""Rows of a table, and those that come."""
+"""Rows of a table, and those added later."""
 
 from __future__ import annotations
 
@@ -30,16 +30,18 @@ T = TypeVar("T")
 
 
 class Source(ports.Options, ports.Source):
-    """Rows of a table of PostgreSQL, MariaDB or SQLite, or of a query that begins with SELECT or WITH.
+    """Reads a table or query of PostgreSQL, MariaDB or SQLite, and with `follow=True` rows that are added later.
 
-    `by` names a column that grows with each row: an epoch reads a range of it, and `follow=True` goes on with the rows that come. Without
-    it the whole table is read once. A transaction that takes its value early and commits late is waited for as long as `settle` says.
-    `updated=True`: rows are also updated in place, and `by` grows then too; with `change_format="upsert"` and a `key` each takes the place
-    of the one before it. Rows that are deleted there stay here.
+    With `by`, each epoch reads a range of that column. If rows are only added, each visible within `settle`, the source is replayable.
+    Otherwise it is at most once: a range that is read again may have changed. Without `by`, all rows are read once. Deletions in the
+    database are not detected. Rows that are updated in place need `updated=True`, with `change_format="upsert"` and a `key` to replace
+    their earlier version. `change_column` and the other options of changes are those of `hr.read.files`. The first job that needs a driver
+    downloads it.
 
-    >>> import headrace as hr
-    >>> hr.read.jdbc("postgresql://db/shop", "orders", by="id", follow=True, schema="id bigint, amount decimal(10,2)", user="app")
-    <Stream orders: id, amount>
+    Examples:
+        >>> import headrace as hr
+        >>> hr.read.jdbc("postgresql://db/shop", "orders", by="id", follow=True, schema="id bigint, amount decimal(10,2)", user="app")
+        <Stream orders: id, amount>
     """
 
     connector: ClassVar[str] = "jdbc"
@@ -152,7 +154,7 @@ class Source(ports.Options, ports.Source):
         return f"({self.table.rstrip().rstrip(';')}) {dialect.quote('q')}" if self.query else dialect.quote(*self.place)
 
     def _connected(self, session: SparkSession) -> Database:
-        """The database as this run knows it; a server that was registered stays as long as the JVM."""
+        """The database for this run; a registered server stays as long as the JVM."""
         if self._database is None:
             dialect = dialect_of(self.address)
             self._database = Database(session, dialect.driver, self.address.jdbc, self._properties())
@@ -163,7 +165,7 @@ class Source(ports.Options, ports.Source):
         return {**dialect_of(self.address).properties(self.user, password, 30), **self.driver_options}
 
     def _there(self, session: SparkSession) -> Struct:
-        """The columns that are there, as Spark reads them."""
+        """The present columns, as Spark reads them."""
 
         if self.address.removed:
             raise ConnectorError("TABLE_MISSING", f"there is no file {self.address.file}", hint="create it, or mend its name", site=here())
@@ -177,7 +179,7 @@ class Source(ports.Options, ports.Source):
         return self._asked(session, look)
 
     def _asked(self, session: SparkSession, look: Callable[[Database], T]) -> T:
-        """What a look at the database finds, on a connection of its own: one that was kept may have been cut since."""
+        """The result of a look at the database, on a new connection: an open one may have been cut since."""
         database = self._connected(session)
         try:
             return database.steadily(lambda: look(database), 1)
@@ -187,7 +189,7 @@ class Source(ports.Options, ports.Source):
             database.leave()
 
     def _column(self, there: Struct, name: str) -> Field:
-        """A column as the table spells it: of this very name, else of one that differs in its case."""
+        """A column as the table spells it: an exact match, else one that differs in case."""
         spelled = [field for field in there.fields if field.name == name]
         for field in spelled or [field for field in there.fields if field.name.lower() == name.lower()]:
             return field
@@ -195,7 +197,7 @@ class Source(ports.Options, ports.Source):
         raise ConnectorError("TABLE_SCHEMA", f"{self._named} has no column {name}", hint=hint, site=here())
 
     def _cast(self, session: SparkSession, there: Field, asked: Field) -> str:
-        """The column as it was asked for."""
+        """The expression for a column in the requested type."""
         types = jvm(session).org.apache.spark.sql.types.DataType
         to_be = (types.fromDDL(there.type.text), types.fromDDL(asked.type.text))
         if not jvm(session).org.apache.spark.sql.catalyst.expressions.Cast.canAnsiCast(*to_be):
@@ -223,7 +225,7 @@ def _converted(there: Field, asked: Field) -> str:
 
 
 def _unfit(there: Field, asked: Field) -> str:
-    """The reason why a row is a dead letter: a value that cannot be cast to the type in the schema; null if there is none."""
+    """The reason for a dead letter: a value that cannot be cast to the type in the schema; null if there is none."""
     column = quote(there.name)
     kind = f"' as {asked.type}"
     said = text_literal(f"field {asked.name}: cannot read '")

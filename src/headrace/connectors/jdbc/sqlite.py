@@ -12,7 +12,7 @@ from headrace.errors import HeadraceError
 from headrace.ports import Jar
 from headrace.schema import Type
 
-# SQLITE_OPEN_READWRITE, and not SQLITE_OPEN_CREATE: a file that was removed must not be made anew, empty.
+# SQLITE_OPEN_READWRITE without SQLITE_OPEN_CREATE: a removed file must not be created again, empty.
 _NO_NEW_FILE = "2"
 
 # Decimals are texts: as numbers they would be floats.
@@ -21,13 +21,15 @@ _TYPES |= {"float": "real", "double": "real", "binary": "blob"}
 
 
 class Sqlite(Dialect):
+    """The dialect of SQLite."""
+
     title: ClassVar[str] = "SQLite"
     driver: ClassVar[str] = "org.sqlite.JDBC"
     jar: ClassVar[Jar] = Jar("org.xerial:sqlite-jdbc:3.54.1.0", "f8dce420a6016278497f4f0560f65602b9db858de141b541cf91a4644ebe4639")
     moment: ClassVar[str] = "text"
     wide: ClassVar[bool] = True
     row_id: ClassVar[str] = "rowid"
-    # The whole file is locked, from the beginning of a transaction on.
+    # A transaction locks the whole file from its beginning.
     locking: ClassVar[str] = ""
 
     def properties(self, user: str | None, password: str | None, wait: float) -> dict[str, str]:
@@ -37,7 +39,7 @@ class Sqlite(Dialect):
         return _TYPES.get(base(type), "text")
 
     def fits(self, type: Type, column: Column) -> bool:
-        """By the affinity of the column, which its type's name says: a value must not become another one on its way."""
+        """By the column's affinity, which depends on the name of its type: storing a value must not change it."""
         wanted, name = _TYPES.get(base(type), "text"), column.type.lower()
         if "int" in name:
             affinity = "integer"

@@ -1,4 +1,4 @@
-"""The table that a sink writes: made where it is missing, else held against the stream before anything is written."""
+"""The table that a sink writes: created if it is missing, else checked against the stream before anything is written."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from headrace.errors import ConnectorError
 from headrace.schema import Struct
 
 GONE = "restore it as it was; or start over with fresh=True, which writes all of it again"
-"""The cure for a table that has epochs in it and was dropped."""
+"""The hint for a table that was dropped after epochs were written to it."""
 
 
 def make(
     database: Database, dialect: Dialect, place: tuple[str, ...], schema: Struct, key: Sequence[str], *, create: bool, wrote: bool
 ) -> bool:
-    """Make the table for a stream of this schema where it is missing; whether it was. One that this checkpoint `wrote` is not made again:
-    rows of earlier epochs would be missing without a word.
+    """Create the table for a stream of this schema if it is missing. Returns whether it was. Raises if this checkpoint `wrote` to it: rows
+    of earlier epochs would be missing silently.
     """
     if dialect.columns(database, place):
         return False
@@ -29,13 +29,13 @@ def make(
 
 
 def missing(place: tuple[str, ...]) -> ConnectorError:
-    """The error for a table that is not there, and that the sink may not make."""
+    """The error for a missing table that the sink may not create."""
     hint = "create it, mend its name, or let the sink create it: create=True"
     return ConnectorError("TABLE_MISSING", f"there is no table {'.'.join(place)}", hint=hint)
 
 
 def target(database: Database, dialect: Dialect, place: tuple[str, ...], schema: Struct, key: Sequence[str]) -> Target:
-    """The table for a stream of this schema, replaced by `key` where there is one, if it fits."""
+    """The table for a stream of this schema, with rows replaced by `key` if there is one; raises if it does not match."""
     name = ".".join(place)
     found = dialect.columns(database, place)
     columns = [_column(found, field, name) for field in schema.names]
@@ -63,7 +63,7 @@ def target(database: Database, dialect: Dialect, place: tuple[str, ...], schema:
 
 
 def typed(dialect: Dialect, schema: Struct, key: Sequence[str] = ()) -> list[tuple[str, str]]:
-    """The columns of a stream with the types that they have in this kind of database."""
+    """The columns of a stream with their types in this kind of database."""
     keys = [one.lower() for one in key]
     made = []
     for field in schema.fields:
@@ -84,7 +84,7 @@ def _of(schema: Struct, name: str) -> str:
 
 
 def _column(found: Sequence[Column], name: str, table: str) -> Column:
-    """The column of a table that a column of a stream goes to: of this very name, else of one that differs in its case."""
+    """The column of a table for a column of a stream: an exact match, else one that differs in case."""
     fits = [column for column in found if column.name == name] or [column for column in found if column.name.lower() == name.lower()]
     if len(fits) == 1 and not fits[0].generated:
         return fits[0]

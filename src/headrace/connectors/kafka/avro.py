@@ -27,7 +27,7 @@ _LOGICAL = {
 
 
 def avro_schema(columns: Struct, record: str) -> str:
-    """A record of these columns. What may be null is null unless it is said, so that a column can come and go later.
+    """A record of these columns. Nullable fields default to null, so that columns can be added and removed later.
 
     >>> from headrace.schema import parse_schema
     >>> print(avro_schema(parse_schema("id bigint not null, amount decimal(10,2)"), "shop.Order"))
@@ -45,7 +45,7 @@ def _record(columns: Struct, full: str, path: str) -> dict[str, Any]:
 
 
 def _field(field: Field, record: str, path: str) -> dict[str, Any]:
-    # A struct within is named after its field, in a namespace that is its record's name: no two are alike.
+    # A nested record is named after its field, in a namespace named after its parent, so all names are unique.
     found = _type(field.type, f"{record}.{field.name}", path)
     if field.nullable:
         return {"name": field.name, "type": ["null", found], "default": None}

@@ -1,4 +1,4 @@
-"""A Kafka cluster: where it is and how it is spoken to."""
+"""A Kafka cluster: its address and its security."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ MECHANISMS = {
 }
 _SECURITY = ("protocol", "mechanism", "user", "password", "ca", "certificate", "key", "key_password")
 _SECRETS = ("password", "key_password")
-# What the names of settings have in them that are secrets.
+# Parts of the names of settings that hold secrets.
 _TELLING = ("password", "passphrase", "jaas", "secret", "token")
 
-# Whether the cluster answers is asked with this patience; a run has Kafka's own.
+# The timeout for checking whether the cluster answers; a run uses Kafka's own.
 ANSWER_MS = 10_000
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """Servers, what opens them, and settings of Kafka's clients beside that."""
+    """Servers, their security, and further settings of Kafka's clients."""
 
     servers: str
     security: Mapping[str, Any] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class Cluster:
 
     @classmethod
     def of(cls, verb: str, servers: Any, security: Any, options: Any) -> Cluster:
-        """The cluster of a source's or sink's options, each checked."""
+        """The cluster from the options of a source or sink, each checked."""
         given = [servers] if isinstance(servers, str) else servers
         if not isinstance(given, Sequence) or not given or not all(isinstance(one, str) and ":" in one for one in given):
             raise wrong(f"{verb}: servers cannot be {servers!r}", 'it is "host:9092", or several of them')
@@ -48,7 +48,7 @@ class Cluster:
         return cls(",".join(one.strip() for text in given for one in text.split(",")), _security(verb, security), clients)
 
     def options(self) -> dict[str, Any]:
-        """What a plan stores: no secret, only where it is."""
+        """The options that a plan stores: of secrets, only their places."""
         found: dict[str, Any] = {"servers": self.servers}
         if self.security:
             found["security"] = {name: item.to_json() if isinstance(item, Secret) else item for name, item in sorted(self.security.items())}
@@ -57,7 +57,7 @@ class Cluster:
         return found
 
     def properties(self) -> dict[str, str]:
-        """What Kafka's clients are given, with the secrets read: for no text that anybody sees."""
+        """The properties of Kafka's clients, with the secrets themselves: never for text that is shown."""
         found = {"bootstrap.servers": self.servers, **self.clients}
         has = {name: item.read() if isinstance(item, Secret) else str(item) for name, item in self.security.items()}
         if not has:
@@ -104,7 +104,7 @@ def _security(verb: str, given: Any) -> dict[str, Any]:
 
 
 def _is_secret(name: str) -> bool:
-    # Where a token is asked for is no secret: sasl.oauthbearer.token.endpoint.url
+    # The address of a token endpoint is not a secret: sasl.oauthbearer.token.endpoint.url
     return name == "ssl.keystore.key" or (any(word in name for word in _TELLING) and not name.endswith(".url"))
 
 

@@ -1,4 +1,4 @@
-"""What a topic holds, as readers of committed records find it."""
+"""The contents of a topic, as readers of committed records see them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from headrace.schema import Struct
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# How long a transaction that nobody has ended is waited for (seconds).
+# The time to wait for an unfinished transaction, in seconds.
 _PATIENCE = 10.0
 
 
 def records(session: SparkSession, cluster: Cluster, topic: str, schema: Struct, *, parsed: bool, newest: bool) -> list[tuple[Any, ...]]:
     """The values of a topic: with `parsed` the columns of each as JSON, else its bytes; with `newest` those of the newest record of each
-    key, without the keys that have gone.
+    key, without deleted keys.
     """
     from pyspark.sql import functions as f
 
@@ -33,7 +33,7 @@ def records(session: SparkSession, cluster: Cluster, topic: str, schema: Struct,
     if newest:
         place = f.max_by(f.struct("value"), f.struct("partition", "offset")).alias("last")
         found = found.groupBy("key").agg(place).select("last.value")
-    # tombstones, and the marks at the ends of epochs
+    # tombstones, and the markers at the ends of epochs
     found = found.where("value IS NOT NULL")
     if parsed:
         found = found.select(f.from_json(f.col("value").cast("string"), schema.ddl).alias("row")).select("row.*")
@@ -41,10 +41,12 @@ def records(session: SparkSession, cluster: Cluster, topic: str, schema: Struct,
 
 
 def _wait_for_commits(cluster: Cluster, topic: str) -> None:
-    """Kafka answers a commit as soon as it is sure, and only then makes its records readable, partition by partition."""
+    """Wait until commits are visible: Kafka answers a commit once it is certain, and only then makes its records readable, partition by
+    partition.
+    """
     topics = Topics((topic,))
     every = replace(cluster, clients={**cluster.clients, "isolation.level": "read_uncommitted"})
     until = time.monotonic() + _PATIENCE
-    # In this order: what comes between the two looks is waited for, too.
+    # In this order, records written between the two calls are waited for, too.
     while look(cluster, topics) != look(every, topics) and time.monotonic() < until:
         time.sleep(0.05)

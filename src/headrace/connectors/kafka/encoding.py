@@ -1,4 +1,4 @@
-"""How a sink writes its keys and values in the formats of a registry: found, or registered, when it opens."""
+"""How a sink writes its keys and values in registry formats: the schema is found, or registered, when it opens."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from headrace.schema import Struct
 
 @dataclass(frozen=True)
 class Writing:
-    """Which schema the columns of a key or a value are to be written by: `part` is "key" or "value", `record` the name of a record made
-    of them. With `register` the schema is theirs, else the newest that the subject has; of Protobuf the message of that name, or with
-    `first` the first one.
+    """The schema by which the columns of a key or a value are written: `part` is "key" or "value", `record` the name of the record made of
+    them. With `register` it is made from the columns, else it is the newest of the subject. Of a Protobuf schema it is the message named
+    `record`, or the first one with `first`.
     """
 
     registry: Registry
@@ -36,14 +36,14 @@ class Writing:
         return self.registry.named(self.part, self.topic, self.record)
 
     def suits(self, columns: Struct) -> None:
-        """Complain of columns that could not be written; nothing is registered yet."""
+        """Raise if the columns could not be written; registers nothing."""
         if self.register:
             self.registry.allows(self.subject, self.format, self._schema(columns))
         else:
             self._latest(columns)
 
     def document(self, columns: Struct) -> dict[str, Any]:
-        """For the writer in the tasks: the number of the schema, and what it says."""
+        """For the writer in the tasks: the number of the schema, and its content."""
         found = self._registered(columns) if self.register else self._latest(columns)
         told = {"format": self.format, "id": found.id}
         if self.format == "avro":

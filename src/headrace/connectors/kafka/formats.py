@@ -1,4 +1,4 @@
-"""What the formats of a schema registry share: their names, and what they refuse of a sink's columns."""
+"""Common parts of the registry formats: their names, and errors for columns that they cannot have."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from headrace.errors import HeadraceError, here
 from headrace.schema import Array, Atomic, Map, Struct, Type
 
 TYPES: Mapping[str, str] = {"avro": "AVRO", "json_schema": "JSON", "protobuf": "PROTOBUF"}
-"""The kinds of values that a registry knows, and what it calls them."""
+"""The registry formats, and their names in a registry."""
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 RECORD = re.compile(rf"{NAME.pattern}(\.{NAME.pattern})*")
@@ -18,7 +18,7 @@ _VERB = "write.kafka"
 
 
 def record_of(topic: str, part: str) -> str:
-    """The name of a record where the user gives none.
+    """The name of a record if the user gives none.
 
     >>> record_of("shop.orders-eu", "value"), record_of("2nd", "key")
     ('shop_orders_eu', '_2nd_key')
@@ -28,7 +28,7 @@ def record_of(topic: str, part: str) -> str:
 
 
 def check_names(format: str, columns: Struct) -> None:
-    """Complain of names that a format does not have, those within structs too."""
+    """Raise if a format cannot have a column's name, including names within structs."""
     for field in columns.fields:
         if not NAME.fullmatch(field.name):
             raise HeadraceError(
@@ -50,12 +50,12 @@ def _names_within(format: str, type: Type) -> None:
 
 
 def cannot(format: str, path: str, why: str, hint: str) -> HeadraceError:
-    """The refusal of a column that a format cannot have."""
+    """The error for a column that a format cannot have."""
     return HeadraceError("WRONG_TYPE", f"{_VERB}: the column {path} cannot be {format}: {why}", hint=hint, site=here())
 
 
 def no_such(format: str, path: str, type: Type) -> HeadraceError:
-    """The refusal of a type that a format has no equal of."""
+    """The error for a type without an equivalent in a format."""
     column = path.partition(".")[0]
     if isinstance(type, Atomic):
         return cannot(format, path, f"it has nothing for {type}", f'write it as text: .with_columns({column}="CAST({column} AS string)")')
@@ -63,6 +63,6 @@ def no_such(format: str, path: str, type: Type) -> HeadraceError:
 
 
 def odd_key(format: str, path: str, type: Map, takes: str) -> HeadraceError:
-    """The refusal of a map by the type of its keys."""
+    """The error for a map by the type of its keys."""
     hint = f"make them text in front of the sink: transform_keys({path.partition('.')[0]}, (k, v) -> CAST(k AS string))"
     return cannot(format, path, f"keys of its maps are {takes}, and these are {type.key}", hint)

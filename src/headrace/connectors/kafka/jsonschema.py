@@ -1,4 +1,4 @@
-"""JSON Schema: the columns that one describes, and the one of a sink's columns."""
+"""JSON Schema: the columns that a schema describes, and the schema of a sink's columns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headrace.syntax import quote
 _PLAIN = {"boolean": "boolean", "integer": "bigint", "number": "double", "string": "string"}
 _FORMATS = {"date-time": "timestamp", "date": "date"}
 
-# A keyword of our own, which other readers pass over: the type of Spark where JSON has a wider one.
+# A keyword of headrace's own, which other readers ignore: Spark's type where JSON has a wider one.
 _OURS = "spark.type"
 _WRITTEN: Mapping[str, Mapping[str, str]] = {
     "boolean": {"type": "boolean"},
@@ -34,7 +34,7 @@ _WRITTEN: Mapping[str, Mapping[str, str]] = {
 
 
 def columns_of(text: str) -> str:
-    """The columns of the objects that a schema describes, as a schema of Spark.
+    """The columns of the objects that a schema describes, as a Spark schema.
 
     >>> columns_of('{"properties": {"id": {"type": "integer"}, "at": {"type": ["null", "string"], "format": "date-time"}}}')
     'id bigint, at timestamp'
@@ -47,7 +47,7 @@ def columns_of(text: str) -> str:
 
 
 def json_schema(columns: Struct, record: str) -> str:
-    """Objects of these columns and no others, so that a column can come later.
+    """A schema of objects with these columns and no others, so that columns can be added later.
 
     >>> from headrace.schema import parse_schema
     >>> print(json_schema(parse_schema("id bigint not null, amount decimal(10,2)"), "Order"))
@@ -59,13 +59,13 @@ def json_schema(columns: Struct, record: str) -> str:
 
 
 def unfit(text: str, columns: Struct) -> str | None:
-    """Why objects of these columns are none that a schema describes; None if nothing is known against them."""
+    """The reason why objects with these columns do not match a schema; None if no mismatch is found."""
     root = json.loads(text)
     return _unfit(_found(root, root), columns, root, "")
 
 
 def filled(text: str, columns: Struct) -> list[str]:
-    """The columns in which a schema takes no null.
+    """The columns for which a schema does not allow null.
 
     >>> from headrace.schema import parse_schema
     >>> filled('{"properties": {"id": {"type": "integer"}, "name": {"type": ["null", "string"]}}}', parse_schema("id int, name string"))
@@ -101,7 +101,7 @@ def _unfit(schema: Mapping[str, Any], columns: Struct, root: Any, path: str) -> 
 
 
 def _kinds(given: Any, root: Any) -> list[str]:
-    """The types of JSON that a schema takes; none if it does not say."""
+    """The JSON types that a schema allows; empty if it does not restrict them."""
     schema = _found(given, root)
     kinds = schema.get("type", [])
     found = list(kinds) if isinstance(kinds, list) else [str(kinds)]
@@ -162,12 +162,12 @@ def _type(given: Any, root: Any) -> str:
         return f"struct<{', '.join(f'{quote(name)}: {_type(of, root)}' for name, of in schema['properties'].items())}>"
     if kind == "object" and isinstance(schema.get("additionalProperties"), Mapping):
         return f"map<string, {_type(schema['additionalProperties'], root)}>"
-    # What may be of several types, and what is not said, is its JSON as text.
+    # A value of several types, or of an unknown type, is read as its JSON text.
     return _PLAIN.get(str(kind), "string")
 
 
 def _found(schema: Any, root: Any) -> Mapping[str, Any]:
-    """A schema without references and without the choice of null."""
+    """A schema with its reference resolved, and without the choice of null."""
     if not isinstance(schema, Mapping):
         return {}
     if "$ref" in schema:

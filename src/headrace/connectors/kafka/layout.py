@@ -1,4 +1,4 @@
-"""What of a row becomes what of a Kafka record."""
+"""The columns of a row by the parts of a Kafka record."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ VALUES = ("json", "csv", "raw", "debezium", *TYPES)
 KEYS = ("json", "raw", *TYPES)
 CHANGE = "_change"
 
-# What a raw key or value, a header or a partition can be made of as it is.
+# The types of columns that can be a raw key or value, or a header.
 _PLAIN = ("string", "binary")
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Columns by what they become; nothing is what a record does not have."""
+    """Columns by their use in a record; parts that a record does not have are empty."""
 
     value: str = "json"
     columns: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ class Layout:
         timestamp: Any,
         partition_by: Any,
     ) -> Layout:
-        """As the user gave it."""
+        """The layout that the user gave."""
         return cls(
             choice(VERB, "value", value, VALUES),
             names("columns", columns),
@@ -55,7 +55,7 @@ class Layout:
         )
 
     def check(self, columns: tuple[str, ...]) -> None:
-        """Complain of columns that are not there, and of what cannot be made of them."""
+        """Raise if columns are missing or do not suit their part."""
         asked = {
             "columns": self.columns,
             "key": self.key,
@@ -80,13 +80,13 @@ class Layout:
             )
 
     def parts(self, schema: Struct) -> dict[str, tuple[str, Struct]]:
-        """The parts of a record that have a schema in a registry, "key" and "value": the format and the columns of each."""
+        """The parts of a record with a schema in a registry, "key" and "value": the format and the columns of each."""
         types = {field.name: field for field in schema.fields}
         said = {"value": (self.value, self._values(schema.names)), "key": (self.key_format or "", self.key)}
         return {part: (format, Struct(tuple(types[name] for name in of))) for part, (format, of) in said.items() if format in TYPES}
 
     def document(self, schema: Struct, mode: str, encodings: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """For the writer in the tasks; the types are known now, and the schemas in a registry."""
+        """For the writer in the tasks, now that the types and the registered schemas are known."""
         types = {field.name: str(field.type) for field in schema.fields}
         names = tuple(name for name in types if not (self.value == "debezium" and name == CHANGE))
         value = self._values(names)

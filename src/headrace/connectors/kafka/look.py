@@ -1,4 +1,4 @@
-"""Topics, and what a cluster says of them before a job starts."""
+"""Topics, and their state in the cluster before a job starts."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
 @dataclass(frozen=True)
 class Topics:
-    """The topics of a source: by their names, or those that fit a pattern."""
+    """The topics of a source: by name, or those that match a pattern."""
 
     names: tuple[str, ...] = ()
     pattern: str = ""
 
     @classmethod
     def of(cls, verb: str, topics: Any, pattern: str | None) -> Topics:
-        """The topics of a source's options, checked."""
+        """The topics from a source's options, checked."""
         if (topics is None) == (pattern is None):
             raise wrong(
                 f"{verb}: topics are given by their names, or by a pattern", f'{verb}("orders", ...) or {verb}(pattern="orders-.*", ...)'
@@ -50,24 +50,24 @@ class Topics:
         return ", ".join(self.names) or f"/{self.pattern}/"
 
     def options(self) -> dict[str, Any]:
-        """What a plan stores."""
+        """The options that a plan stores."""
         return {"pattern": self.pattern} if self.pattern else {"topics": list(self.names)}
 
     def spark(self) -> dict[str, str]:
-        """How Spark's source is told."""
+        """The options for Spark's source."""
         return {"subscribePattern": self.pattern} if self.pattern else {"subscribe": ",".join(self.names)}
 
 
 @dataclass(frozen=True)
 class Found:
-    """The partitions of topics, each with the offset of its first record and the one behind its last, and the ids of topics."""
+    """The partitions of topics, each with the offset of its first record and the one after its last, and the ids of topics."""
 
     partitions: Mapping[str, Mapping[int, tuple[int, int]]]
     ids: Mapping[str, str] = field(default_factory=dict)
 
 
 def look(cluster: Cluster, topics: Topics) -> Found:
-    """What the cluster has of the topics, or the error that says what keeps it from answering."""
+    """The state of the topics in the cluster; raises the reason if the cluster does not answer."""
     patience = {"default.api.timeout.ms": str(ANSWER_MS), "request.timeout.ms": str(ANSWER_MS // 2)}
     properties = {**patience, "isolation.level": "read_committed", **cluster.properties()}
     spark = session()
@@ -91,7 +91,7 @@ def look(cluster: Cluster, topics: Topics) -> Found:
 
 
 def refused(cluster: Cluster, problem: str, message: str) -> HeadraceError:
-    """The error for a cluster that does not answer as it should."""
+    """The error for a cluster that does not answer as expected."""
     message = re.sub(r"\.? Call: \w+$", "", " ".join(message.split())).rstrip(". ")
     if problem == "tls":
         hint = 'security={"ca": "ca.pem"} names the authority that signed its certificate; the server has to speak TLS on this port'
@@ -115,7 +115,7 @@ def refused(cluster: Cluster, problem: str, message: str) -> HeadraceError:
 
 
 def read_before(context: SourceContext) -> dict[str, dict[int, int]]:
-    """How far the query of a checkpoint has come, by topic and partition."""
+    """The offsets that the query of a checkpoint has reached, by topic and partition."""
     logs = [log for log in (context.checkpoint / "offsets").glob("*") if log.name.isdigit()]
     if not logs:
         return {}
@@ -134,6 +134,6 @@ def _java_map(spark: Any, entries: Mapping[str, str]) -> Any:
 
 
 def kept(properties: Mapping[str, str]) -> str:
-    """The name under which the JVM knows the settings of a cluster from now on."""
+    """Store a cluster's settings in the JVM. Returns their name there."""
     spark = session()
     return str(jvm(spark).headrace.kafka.Clusters.keep(_java_map(spark, properties)))

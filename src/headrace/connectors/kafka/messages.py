@@ -1,4 +1,4 @@
-"""Messages of Protobuf, as the kernel knows them from a registry or from a file of descriptors."""
+"""Protobuf messages, as the kernel reads them from a registry or a descriptor file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from headrace.schema import Struct
 
 
 def described(verb: str, value: str, descriptor: Any, message: Any, *, registry: bool) -> tuple[str | None, str | None]:
-    """The file that describes values, and in it the name of a message of Protobuf, of a source's options, checked."""
+    """A source's options `descriptor` and `message`, checked: the file with the schema of the values, and the name of a Protobuf message in
+    it.
+    """
     for option, given, of in (("descriptor", descriptor, ("avro", "protobuf")), ("message", message, ("protobuf",))):
         if given is not None and (value not in of or not isinstance(given, str) or not given):
             alone = (option, value) == ("descriptor", "avro")
@@ -42,24 +44,24 @@ def of_file(file: str) -> str:
 
 
 def look(given: Mapping[str, str]) -> dict[str, Any]:
-    """What the kernel knows of a message: its name, its file as a descriptor, and the numbers of its fields. `given` says where it is
-    described: `registry` with what opens it and `id`, or `descriptor`; and `message`, its name, if it is not the first.
+    """The properties of a message: its name, its file as a descriptor, and the numbers of its fields. `given` has the place of its schema:
+    `registry`, its credentials and `id`, or `descriptor`; and `message`, its name, unless it is the first.
     """
     return told(given, _kernel().look(json.dumps(dict(given))))
 
 
 def columns(given: Mapping[str, str]) -> str:
-    """The columns of a message, as a schema of Spark."""
+    """The columns of a message, as a Spark schema."""
     return str(told(given, _kernel().columns(json.dumps(dict(given))))["ddl"])
 
 
 def unreadable(given: Mapping[str, str], schema: Struct) -> str | None:
-    """Why a message cannot be read as these columns; None if it can."""
+    """The reason why a message cannot be read as these columns; None if it can."""
     return told(given, _kernel().unreadable(json.dumps(dict(given)), schema.ddl)).get("why")
 
 
 def described_as(what: str, why: str | None) -> None:
-    """Complain if what a file describes cannot be read as the columns that a user gave."""
+    """Raise if the schema in a file cannot be read as the columns that a user gave."""
     if why is not None:
         hint = "leave `schema` out to take its own, or give columns that it has"
         text = f"{what} cannot be read as the columns that were given: {' '.join(why.split())}"
@@ -67,7 +69,7 @@ def described_as(what: str, why: str | None) -> None:
 
 
 def unwritable(given: Mapping[str, str], schema: Struct) -> str | None:
-    """Why a message cannot be made of these columns; None if it can."""
+    """The reason why a message cannot be made from these columns; None if it can."""
     return told(given, _kernel().unwritable(json.dumps(dict(given)), schema.ddl)).get("why")
 
 
@@ -76,7 +78,7 @@ def _kernel() -> Any:
 
 
 def told(given: Mapping[str, str], answer: str) -> dict[str, Any]:
-    """What the kernel answers of a schema that is `given` to it, or the error for what is wrong with it."""
+    """The kernel's answer about a schema; raises the problem in it."""
     found: dict[str, Any] = json.loads(answer)
     if "problem" not in found:
         return found

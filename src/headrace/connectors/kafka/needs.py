@@ -1,4 +1,4 @@
-"""What reading and writing Kafka needs: `python tools/pins.py org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0 --beside-spark`."""
+"""The packages for Kafka: `python tools/pins.py org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0 --beside-spark`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from headrace.packages import Jar, Packages
 
-# Spark's own connector is on Maven Central up to 4.2.0, which fits Spark 4.3.
+# 4.2.0 is the newest version of Spark's connector on Maven Central; it works with Spark 4.3.
 KAFKA = Packages(
     jars=(
         Jar("org.apache.commons:commons-pool2:2.13.1", "f77a5060d6936a9144023584232f9de3f2248f1abfe156e9d31795f18770674f"),

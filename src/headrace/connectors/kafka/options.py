@@ -1,4 +1,4 @@
-"""What the source and the sink take."""
+"""The options of the source and the sink."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _create(verb: str, option: str, given: Any) -> dict[str, Any]:
 
 
 class SourceOptions(ports.Options):
-    """Topics, how their records are read, from where and to where."""
+    """The topics of the source, the format of their records, and the range to read."""
 
     stored: ClassVar[str] = "always"
 
@@ -176,12 +176,12 @@ class SourceOptions(ports.Options):
         alone = self._descriptor is not None or self.value == "protobuf"
         self.registry = registered(READ, {"value": self.value}, self._registry, described=alone)
         self.descriptor, self.message = described(READ, self.value, self._descriptor, self._message, registry=self.registry is not None)
-        # The schema in the registry that the columns were found in: records of others are resolved to it.
+        # The registered schema that the columns were inferred from: records of other schemas are resolved to it.
         self.reader: str | None = None
         self.metadata: Metadata = metadata_of(READ, self._metadata)
         self.start: Place = place_of(READ, self._start, self.topics)
         self.end = end_of(READ, self._end, self.topics)
-        # The key of the rows that records without a value take away.
+        # The key of the rows that records without a value retract.
         self.deletes: tuple[str, ...] = ()
         self.schema = self._columns(self._schema)
 
@@ -194,7 +194,7 @@ class SourceOptions(ports.Options):
 
 
 class SinkOptions(ports.Options):
-    """A topic, and what of a row becomes what of a record."""
+    """The topic of the sink, and the columns for each part of a record."""
 
     stored: ClassVar[str] = "always"
 

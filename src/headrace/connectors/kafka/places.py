@@ -1,4 +1,4 @@
-"""Where in its topics a source begins and ends."""
+"""The positions in its topics where a source begins and ends."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from headrace.errors import ConnectorError
 from headrace.ports.options import wrong
 from headrace.schema.values import zone
 
-# As a plan stores it: "earliest", "latest", {"time": "2026-01-01T00:00:00"} or {"offsets": {"orders": {"0": 5}}}.
+# As in a plan: "earliest", "latest", {"time": "2026-01-01T00:00:00"} or {"offsets": {"orders": {"0": 5}}}.
 Place = str | dict[str, Any]
 
 _EARLIEST = -2
 
 
 def end_of(verb: str, given: Any, topics: Topics) -> Place | None:
-    """The end of a source: "latest", or offsets; None where there is none."""
+    """The end of a source: "latest", or offsets; None if it has no end."""
     if given is None or given == "latest":
-        return given  # type: ignore[no-any-return]  # one of the two
+        return given  # type: ignore[no-any-return]  # None or "latest"
     found = place_of(verb, given, topics) if isinstance(given, Mapping) else None
     if not isinstance(found, dict) or "offsets" not in found:
         raise wrong(f"{verb}: end cannot be {given!r}", 'it is "latest", or offsets: {"orders": {0: 100}}')
@@ -29,7 +29,7 @@ def end_of(verb: str, given: Any, topics: Topics) -> Place | None:
 
 
 def ends(place: Place, found: Found) -> dict[str, dict[str, int]]:
-    """The offsets behind the last records that are read; where nothing is said, what is there now."""
+    """The offsets after the last records to read: the given ones, up to the current ends."""
     said: dict[str, dict[str, int]] = place["offsets"] if isinstance(place, dict) else {}
     return {
         topic: {str(one): min(end, said.get(topic, {}).get(str(one), end)) for one, (_, end) in of.items()}
@@ -38,7 +38,7 @@ def ends(place: Place, found: Found) -> dict[str, dict[str, int]]:
 
 
 def place_of(verb: str, given: Any, topics: Topics) -> Place:
-    """A place as a user gives it: "earliest", "latest", a time as a datetime or a text, offsets of the partitions of topics.
+    """A position as a user gives it: "earliest", "latest", a time as a datetime or a text, or offsets of the topics' partitions.
 
     >>> place_of("read.kafka", {0: 5}, Topics(("orders",)))
     {'offsets': {'orders': {'0': 5}}}
@@ -71,7 +71,9 @@ def place_of(verb: str, given: Any, topics: Topics) -> Place:
 
 
 def starting(verb: str, place: Place, found: Found, time_zone: str) -> dict[str, str]:
-    """How Spark's source is told. A time without a zone is in the job's; partitions of which nothing is said begin with what they have."""
+    """The options for Spark's source. A time without a zone is in the job's zone; partitions without an offset begin with their earliest
+    record.
+    """
     if isinstance(place, str):
         return {"startingOffsets": place}
     if "time" in place:

@@ -1,4 +1,4 @@
-"""What the kernel tells of brokers when a sink opens, as errors with their cures."""
+"""Errors for the problems with brokers that the kernel reports when a sink opens."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _HINTS = {
 
 
 def problem(code: str, cluster: Cluster, topic: str, message: str) -> HeadraceError:
-    """The error for what the kernel names so."""
+    """The error for a problem that the kernel reports."""
     if code in _REFUSED:
         return refused(cluster, _REFUSED[code], message)
     if code == "TOPIC_MISSING":

@@ -21,7 +21,7 @@ _PLAIN = {
     "binary": "bytes",
 }
 _KEYS = ("bool", "int32", "int64", "string")
-# The messages that readers of Kafka take for these types, and the files that have them.
+# The messages that Kafka's readers expect for these types, and the files that define them.
 _MESSAGES = {
     "date": ("google.type.Date", "google/type/date.proto"),
     "timestamp": ("google.protobuf.Timestamp", "google/protobuf/timestamp.proto"),
@@ -33,7 +33,7 @@ _META = "confluent/meta.proto"
 
 @dataclass(frozen=True)
 class Numbers:
-    """The numbers that the fields of a message have in the registry, those that none may have again, and the messages within by field."""
+    """The numbers of a message's fields in the registry, the numbers that no field may use again, and the nested messages by field."""
 
     fields: Mapping[str, int] = field(default_factory=dict)
     reserved: tuple[int, ...] = ()
@@ -41,7 +41,7 @@ class Numbers:
 
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> Numbers:
-        """As the kernel tells them."""
+        """The numbers in the kernel's answer."""
         return cls(told["fields"], tuple(told["reserved"]), {name: cls.of(one) for name, one in told["within"].items()})
 
     def dealt(self, names: tuple[str, ...]) -> dict[str, int]:
@@ -50,18 +50,18 @@ class Numbers:
         found = {}
         for name in names:
             if name not in self.fields:
-                # These are Protobuf's own.
+                # 19000 to 19999 are reserved for Protobuf itself.
                 last = 20_000 if last + 1 == 19_000 else last + 1
             found[name] = self.fields.get(name, last)
         return found
 
     def gone(self, names: tuple[str, ...]) -> list[int]:
-        """The numbers that are not to be dealt again."""
+        """The numbers that must not be used again."""
         return sorted({*self.reserved, *(number for name, number in self.fields.items() if name not in names)})
 
 
 def protobuf_schema(columns: Struct, record: str, known: Numbers | None = None) -> str:
-    """A message of these columns. Fields that are in the registry keep their numbers, so that a column can come and go.
+    """A message of these columns. Fields that are in the registry keep their numbers, so that columns can be added and removed.
 
     >>> from headrace.schema import parse_schema
     >>> print(protobuf_schema(parse_schema("id bigint not null, name string, at timestamp, tags array<string>"), "shop.Order"))
@@ -84,7 +84,7 @@ def protobuf_schema(columns: Struct, record: str, known: Numbers | None = None) 
 
 
 class _Schema:
-    """The text as it grows, and the files that it needs."""
+    """The text of a schema as it is built, and the files that it imports."""
 
     def __init__(self) -> None:
         self.imports: set[str] = set()
@@ -133,7 +133,7 @@ class _Schema:
         return _PLAIN[plain]
 
     def _notes(self, type: Type) -> str:
-        """What a decimal's message does not say: how many digits all of them have."""
+        """The precision and scale of a decimal, as an annotation of its field: the decimal's message lacks them."""
         while isinstance(type, Array):
             type = type.element
         if isinstance(type, Map | Struct) or plain_type(type) != "decimal":
@@ -145,7 +145,7 @@ class _Schema:
 
 
 def _struct(type: Type) -> Struct | None:
-    """The struct that a column's own message is made of: its own, that of its elements or of a map's values."""
+    """The struct of a column's nested message: the column itself, its elements or the values of its map."""
     if isinstance(type, Array):
         type = type.element
     elif isinstance(type, Map):
@@ -154,7 +154,7 @@ def _struct(type: Type) -> Struct | None:
 
 
 def _named(column: str, taken: tuple[str, ...]) -> str:
-    """The name of a column's own message, which no field beside it has."""
+    """The name of a column's nested message, different from those of the fields beside it."""
     name = column[0].upper() + column[1:]
     while name in taken:
         name += "_"

@@ -1,4 +1,4 @@
-"""A schema registry with Confluent's API: where the schemas of records are kept, by numbers that stand in front of each record."""
+"""A schema registry with Confluent's API: it keeps the schemas of records by numbers, which each record begins with."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from headrace.ports.secrets import secret_of, with_secrets
 _OPTIONS = ("url", "user", "password", "ca", "subject", "key_subject")
 _PATIENCE = 10
 _UNTOLD = (403, 404, 405)
-"""What a registry answers that does not know a schema, or does not say what it would make of one."""
+"""The statuses with which a registry answers that does not know a schema, or does not check compatibility."""
 _TYPE = "application/vnd.schemaregistry.v1+json"
 _PLACES = re.compile(r"\{[^}]*\}?")
 UNREACHABLE = "look whether it runs, whether its address is right, and whether it wants a user and a password"
-"""The cure where a registry does not answer."""
+"""The hint if a registry does not answer."""
 _CA = 'registry={"url": ..., "ca": "root.crt"} names a file with the certificates to trust, in PEM format'
 _WITH = f'registry="http://localhost:8081" goes with value: {", ".join(TYPES)}'
 
 
 @dataclass(frozen=True)
 class Registered:
-    """A schema in the registry: its number, its kind as the registry calls it, its text, and whether that refers to other schemas."""
+    """A schema in the registry: its number, its kind as the registry names it, its text, and whether it refers to other schemas."""
 
     id: int
     kind: str
@@ -45,8 +45,8 @@ class Registered:
 
 @dataclass(frozen=True)
 class Registry:
-    """A registry; `subject` is the name under which the schemas of a topic's values are kept, `key_subject` that for its keys. In them
-    `{topic}` stands for the topic, and `{record}` for the name of a sink's record. `ca` is a file of certificates that it is trusted by.
+    """A registry; `subject` is the name under which it keeps the schemas of a topic's values, `key_subject` that for its keys. In them
+    `{topic}` is replaced by the topic, and `{record}` by the name of a sink's record. `ca` is a file of certificates to trust.
     """
 
     url: str
@@ -58,7 +58,7 @@ class Registry:
 
     @classmethod
     def of(cls, verb: str, given: Any) -> Registry | None:
-        """The registry of an option: an address, or a dict with a user and a password, too."""
+        """The registry from an option: an address, or a dict that may also have a user and a password."""
         if given is None:
             return None
         named = {"url": given} if isinstance(given, str) else with_secrets(given)
@@ -88,17 +88,17 @@ class Registry:
 
     @classmethod
     def apart(cls, options: Mapping[str, Any]) -> tuple[dict[str, Any], str | None]:
-        """The options of a stored plan without the file of certificates, which need not be there any more, and the file."""
+        """The options of a stored plan without the certificate file, which may no longer exist, and that file."""
         told = dict(options.get("registry") or {})
         ca = told.pop("ca", None)
         return {**options, **({"registry": told} if told else {})}, ca
 
     def trusting(self, ca: str | None) -> Registry:
-        """The same registry, trusted by a file of certificates that is looked at when it is asked."""
+        """The same registry with a certificate file, which is read when the registry is called."""
         return replace(self, ca=ca)
 
     def options(self) -> dict[str, Any]:
-        """What a plan stores."""
+        """The options that a plan stores."""
         found = {"url": self.url, "subject": self.subject}
         if self.key_subject != Registry.key_subject:
             found["key_subject"] = self.key_subject
@@ -107,7 +107,7 @@ class Registry:
         return found if self.password is None else {**found, "user": self.user, "password": self.password.to_json()}
 
     def kernel(self) -> dict[str, str]:
-        """How the kernel reaches it: its executors need no file."""
+        """The address and credentials for the kernel, whose executors need no certificate file."""
         told = {"authorization": self._word(), "ca": self._certificates()}
         return {"registry": self.url, **{name: text for name, text in told.items() if text}}
 
@@ -141,7 +141,7 @@ class Registry:
         try:
             found = self._answer(f"/subjects/{quote(subject, safe='')}/versions/latest")
         except _Refused as refused:
-            # The registry's own words for a subject, or a version of it, that is not there; a 404 without them is of somebody in between.
+            # The registry's own error code for an unknown subject or version; a 404 without it comes from a proxy.
             if refused.unknown:
                 return None
             raise self._failed(f"it answers {refused}") from None
@@ -158,14 +158,14 @@ class Registry:
         return made
 
     def register(self, subject: str, format: str, text: str) -> Registered:
-        """The number of a schema under a subject, which gets it if it does not have it."""
+        """Register a schema under a subject, if it is not there yet, and return it with its number."""
         schema = {"schema": text, "schemaType": TYPES[format]}
         try:
             found = self._answer(f"/subjects/{quote(subject, safe='')}/versions", schema)
         except _Refused as refused:
             if refused.status == 409:
                 reasons: list[str] = []
-                with suppress(ConnectorError):  # not all registries tell
+                with suppress(ConnectorError):  # not all registries give reasons
                     reasons = self._against(subject, schema)
                 raise self._incompatible(subject, reasons or [refused.message]) from None
             raise self._refused(subject, refused) from None
@@ -177,17 +177,18 @@ class Registry:
         return int(found["id"])
 
     def allows(self, subject: str, format: str, text: str) -> None:
-        """Complain of a schema that the registry would not take under a subject."""
+        """Raise if the registry would not accept a schema under a subject."""
         schema = {"schema": text, "schemaType": TYPES[format]}
-        # One that the subject has is taken again, also where it does not follow the newest.
+        # A schema that the subject has is accepted again, even if it is incompatible with the newest.
         if self._told(f"/subjects/{quote(subject, safe='')}", subject, schema) is not None:
             return
-        # Of all versions not every registry means those alone that its rule is about; what does not follow the newest is never taken.
+        # Some registries check against all versions, even if their rule covers fewer. A schema incompatible with the newest is never
+        # accepted.
         if reasons := self._against(subject, schema, "/latest"):
             raise self._incompatible(subject, reasons)
 
     def _against(self, subject: str, schema: Mapping[str, str], version: str = "") -> list[str]:
-        """What the registry has against a schema behind a version or all of them, in its own words; nothing where it does not tell."""
+        """The registry's reasons against a schema after one version or all of them; empty if it gives no answer."""
         found = self._told(f"/compatibility/subjects/{quote(subject, safe='')}/versions{version}?verbose=true", subject, schema)
         if found is None or found.get("is_compatible", True):
             return []
@@ -196,7 +197,7 @@ class Registry:
         return reasons or ["it does not follow the schemas that are there"]
 
     def _told(self, path: str, subject: str, schema: Mapping[str, str]) -> dict[str, Any] | None:
-        """What is answered of a schema; None where the registry does not know it, or does not say."""
+        """The answer about a schema; None if the registry does not know it, or does not check compatibility."""
         try:
             return self._answer(path, schema)
         except _Refused as refused:
@@ -269,14 +270,14 @@ class Registry:
 
 
 class _Stay(urllib.request.HTTPRedirectHandler):
-    """Follows nothing, so that no other address is told the password."""
+    """Follows no redirect, so that no other address receives the password."""
 
     def redirect_request(self, *given: Any) -> None:
         return None
 
 
 class _Refused(Exception):
-    """A status that is no success, with the registry's own words: `unknown` if it says that it has no such thing."""
+    """A failure status, with the registry's own message: `unknown` if the registry has no such subject, version or schema."""
 
     def __init__(self, status: int, reason: str, body: bytes) -> None:
         super().__init__(f"{status} {reason}")
@@ -302,7 +303,9 @@ def _why(cause: Any) -> str:
 
 
 def registered(verb: str, formats: Mapping[str, str | None], given: Any, *, described: bool = False) -> Registry | None:
-    """The registry of a source or sink, which formats of these kinds need and others do not have; `described`: they need none."""
+    """The registry of a source or sink: required for registry formats, and refused for all others; `described`: not required, as a file has
+    the schema.
+    """
     found = Registry.of(verb, given)
     needing = [f"{option}={format!r}" for option, format in formats.items() if format in TYPES]
     if found is None and needing and not described:

@@ -1,4 +1,4 @@
-"""Which topics a checkpoint has read: one that was deleted and made anew has the old name and another id."""
+"""The topics that a checkpoint has read, by id: a topic that was deleted and created again keeps its name but not its id."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from headrace.ports import SourceContext
 
 
 def same(context: SourceContext, found: Found, *, skips: bool) -> None:
-    """Complain of topics that are others than those that were read, and remember what there is.
+    """Raise if a topic was created again since it was read. Record the present ids.
 
-    With `skips` one whose partitions all end before where they were read may be another: reading tells of it, and begins anew. Of a longer
-    one the first records would be passed over without a word.
+    With `skips`, a new topic whose partitions all end before the positions read is allowed: reading reports the gap and starts at its
+    beginning. In a longer topic the first records would be skipped silently.
     """
     note = context.checkpoint / "topics" / f"{context.name}.json"
     known: Mapping[str, str] = json.loads(note.read_text(encoding="utf-8")) if note.exists() else {}

@@ -28,7 +28,7 @@ from headrace.schema import Struct
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Few large requests: records of an epoch are seen together, so none is in a hurry.
+# Few large requests: the records of an epoch become visible together, so latency of single records does not matter.
 _PRODUCER = {
     "acks": "all",
     "enable.idempotence": "true",
@@ -36,10 +36,10 @@ _PRODUCER = {
     "batch.size": str(256 * 1024),
     "linger.ms": "20",
     "buffer.memory": str(32 * 1024 * 1024),
-    # A broker that starts again within that is waited for, also by a commit that was cut off; sends wait for as long by themselves.
+    # The time that a commit waits for a broker to restart, even after an interruption; sends wait as long by default.
     "max.block.ms": "120000",
 }
-# How long the marker of a running job may be old.
+# The maximum age of a running job's marker.
 _REFRESH = 60.0
 
 # The id of every topic of brokers before 2.8.
@@ -52,19 +52,17 @@ _OF_REGISTRY = ("registry", "register", "record")
 
 
 class Sink(SinkOptions, ports.Sink):
-    """Records of a topic, exactly once for readers with `isolation.level=read_committed`.
+    """Writes records to a Kafka topic exactly once, for readers with `isolation.level=read_committed`.
 
-    Each task of an epoch writes in one transaction. `key` names the columns of the record's key: rows that are only added keep coming as
-    they are; where rows are also taken away, or with `mode="upsert"`, a key's newest row is its record and a key that goes gets a
-    tombstone. `value="debezium"` writes changes as envelopes with `before`, `after` and `op`.
+    Each task writes the rows of an epoch in one transaction with a marker, so the rows of a task become visible together, not those of an
+    epoch. A stream with retractions needs a `key`: the newest row of a key is its record, and a deleted key gets a tombstone. It can also
+    be written with `mode="changes"` or as `value="debezium"`. The first job that uses Kafka downloads its client.
 
-    `value` (and `key_format`) "avro", "json_schema" and "protobuf" write by a schema in a `registry`: that of the columns, which is
-    registered before the first row is read, or with `register=False` the newest one that is there. `record` is the record's name.
-
-    >>> import headrace as hr
-    >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
-    >>> hr.job("copy", charges.write.kafka("charges", servers="localhost:9092", key="card"))
-    <Job copy: charges.kafka>
+    Examples:
+        >>> import headrace as hr
+        >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
+        >>> hr.job("copy", charges.write.kafka("charges", servers="localhost:9092", key="card"))
+        <Job copy: charges.kafka>
     """
 
     connector: ClassVar[str] = "kafka"
@@ -101,7 +99,7 @@ class Sink(SinkOptions, ports.Sink):
         return f"records as {self.layout.value}"
 
     def written_as(self, mode: str, schema: Struct) -> dict[str, Any]:
-        # A key by which nothing is replaced only says in which partition a record lies.
+        # A key that replaces nothing only determines a record's partition.
         keyed = {} if mode == "append" else {"key": list(self.key)}
         return {"mode": mode, "value": self.layout.value, "key_format": self.layout.key_format or "json", **keyed}
 
@@ -139,7 +137,7 @@ class Sink(SinkOptions, ports.Sink):
         self.layout.document(schema, "append")
         parts = self.layout.parts(schema)
         if parts and (not self.register or any(format == "protobuf" for format, _ in parts.values())):
-            # The kernel is asked about messages, and about schemas that are not ours.
+            # The kernel checks messages, and schemas that headrace did not make.
             attach(session(), [KAFKA])
         for part, (format, columns) in parts.items():
             self._writing(part, format).suits(columns)
@@ -191,7 +189,7 @@ class Sink(SinkOptions, ports.Sink):
         return {"kind": "writer", "class": "headrace.kafka.KafkaStage", "options": options}
 
     def commit(self, epoch: int, staged: ports.Staged) -> None:
-        # The rows are in the topic: their tasks have committed them.
+        # The tasks have already committed the rows.
         if staged.count:
             self._same(self._context, self._told(self._target.topicId()).get("topic_id"))
         if self.end_markers:
@@ -206,7 +204,7 @@ class Sink(SinkOptions, ports.Sink):
         if place.server is None:
             return None
         given = {name: value for name, value in self.options().items() if name not in ("security", "options", *_OF_REGISTRY)}
-        # No registry learns of what is thrown away.
+        # Temporary topics register no schemas.
         as_json = {name: "json" for name in ("value", "key_format") if given.get(name) in TYPES}
         made = Sink(**{**given, **as_json, "topic": place.name, "servers": place.server, "create": {"partitions": 2}})
         made._replaces = place.mode == "upsert"
@@ -225,7 +223,7 @@ class Sink(SinkOptions, ports.Sink):
         return f"{self._context.job}.{self._context.name}"
 
     def _writing(self, part: str, format: str) -> Writing:
-        assert self.registry is not None  # formats of this kind have one
+        assert self.registry is not None  # registry formats require a registry
         name = self.record if self.record and part == "value" else f"{self.record}_key" if self.record else record_of(self.topic, part)
         return Writing(self.registry, self.register, part, format, self.topic, name, not self.register and not self.record)
 
@@ -243,7 +241,7 @@ class Sink(SinkOptions, ports.Sink):
         }
 
     def _id_in(self, context: ports.SinkContext) -> str:
-        """What the transactional ids and groups of its tasks begin with."""
+        """The prefix of its tasks' transactional ids and groups."""
         return f"{self.prefix}-{context.checkpoint_id}-{context.name}"
 
     def _renew(self, epoch: int, identity: str, end: Mapping[str, str] | None = None) -> None:
@@ -257,13 +255,13 @@ class Sink(SinkOptions, ports.Sink):
         return found
 
     def _noted(self, context: ports.SinkContext) -> str | None:
-        """The id of the topic that the last start wrote to; None if it wrote to none of this name."""
+        """The id of the topic that the last start wrote to; None if it wrote to no topic of this name."""
         note = _note(context)
         before = json.loads(note.read_text(encoding="utf-8")) if note.exists() else {}
         return before.get("topic_id") if before.get("topic") == self.topic else None
 
     def _same(self, context: ports.SinkContext, topic_id: str | None) -> None:
-        """Complain of a topic that is gone, or another one under its name, where a start has opened one: its rows are gone."""
+        """Raise if the topic that an earlier start opened is missing or was created again: the rows in it are lost."""
         known = self._noted(context)
         if known in (None, topic_id) or (topic_id and _WITHOUT_IDS in (known, topic_id)):
             return
@@ -278,7 +276,7 @@ class Sink(SinkOptions, ports.Sink):
         )
 
     def _markers(self, context: ports.SinkContext, *, marked: bool, topic_id: str) -> None:
-        """Kafka forgets the markers of a job that has not run for some days. That matters to the epoch alone that was cut off."""
+        """Renew the job's markers. Kafka deletes those of a job that has not run for some days; only an interrupted epoch needs them."""
         note = _note(context)
         cut_off = self._noted(context) is not None and context.unfinished is not None
         if cut_off and not marked:
@@ -289,7 +287,8 @@ class Sink(SinkOptions, ports.Sink):
                 + (f" (header {_EPOCH} = {context.unfinished})" if self.epoch_headers else "")
                 + f"; to write the epoch again as a whole, remove {note}",
             )
-        # Tasks of an epoch that was cut off have markers as old as that. The driver's tells that they are still there, so it stays older.
+        # The markers of an interrupted epoch's tasks age. The driver's is not renewed, so that it stays older: while it exists, they exist,
+        # too.
         self._marked = -math.inf
         if not cut_off:
             self._told(self._target.renew())
@@ -299,5 +298,5 @@ class Sink(SinkOptions, ports.Sink):
 
 
 def _note(context: ports.SinkContext) -> Path:
-    """What a start leaves for the next one."""
+    """The file that a start leaves for the next one."""
     return context.checkpoint / "kafka" / f"{context.name}.json"

@@ -45,30 +45,24 @@ _LINES = {
     "protobuf": "headrace.kafka.ProtobufLines",
 }
 _ALONE = {"avro": "headrace.kafka.AvroFileLines", "protobuf": "headrace.kafka.MessageLines"}
-"""Those whose records have no number of a schema in front of them."""
+"""The formats whose records do not begin with the number of a schema."""
 
 
 class Source(SourceOptions, ports.Source):
-    """Records of one topic, of several, or of those that match a `pattern`; topics and partitions may be added while the job runs.
+    """Reads the records of one Kafka topic, of several, or of all that match a pattern.
 
-    `value`: "json" or "csv", a row per record with the columns of `schema`; "text" or "raw", the one column `value`; "avro", "json_schema"
-    or "protobuf", written with the schemas of a `registry`, which has the columns where `schema` does not say them; or alone, described in
-    a file, the `descriptor`: the schema of "avro", of "protobuf" descriptors with the `message` among them. A record that cannot be read
-    goes to "dead_letter" with its topic, partition, offset and text, or stops the job with `malformed="fail"`; so does one without a
-    value, unless `tombstones="skip"`. `metadata` adds columns: "key", "key_bytes", "topic", "partition", "offset", "timestamp", "headers",
-    under these names or, in a dict, under others.
+    The source is replayable as long as the topic retains the records: the offsets of an epoch are logged before it is read. A record that
+    cannot be read, or has no value, becomes a dead letter, unless `malformed` or `tombstones` says otherwise. Records that the topic no
+    longer retains end the run (`OFFSETS_GONE`), unless `on_gap="skip"`. Topics and partitions may be added while the job runs. Without
+    `end` the source is unbounded. The first job that uses Kafka downloads its client.
 
-    A job begins at `start`: "earliest", "latest", a time, or offsets, `{"orders": {0: 5}}`; later it goes on where it was. With
-    `end="latest"` what is there when it starts is all, or offsets say the end; else it runs on. `rows_per_epoch` limits how much is read at
-    once. Records that the topic no longer keeps stop the job, or with `on_gap="skip"` are one dead letter per gap. `group` commits how far
-    the job has come, for tools that show it.
+    The records can be changes, with the options of `hr.read.files`: `change_format="debezium"`, or `change_format="upsert"` with a `key`,
+    in which a record without a value deletes the row of its key.
 
-    Records can be changes: `change_format="debezium"`, or `change_format="upsert"` with a `key`, in which a record without a value takes
-    away the row of its key. `security` opens the cluster: protocol, mechanism, user, password, ca, certificate, key, key_password.
-
-    >>> import headrace as hr
-    >>> hr.read.kafka("orders", servers="localhost:9092", schema="id bigint, amount decimal(10,2), ts timestamp")
-    <Stream orders: id, amount, ts>
+    Examples:
+        >>> import headrace as hr
+        >>> hr.read.kafka("orders", servers="localhost:9092", schema="id bigint, amount decimal(10,2), ts timestamp")
+        <Stream orders: id, amount, ts>
     """
 
     connector: ClassVar[str] = "kafka"
@@ -82,7 +76,7 @@ class Source(SourceOptions, ports.Source):
             why="records are read again from their offsets, as long as the topic keeps them",
             ordered="offset",
             changes="changes" if self.deletes else "append",
-            # Behind a gap the partitions that are left have other tasks than before.
+            # After a gap, the remaining partitions are read by other tasks than before.
             placed=self.on_gap == "fail",
         )
 
@@ -130,7 +124,7 @@ class Source(SourceOptions, ports.Source):
         return f"kafka {self.topics} ({self.value}{', to the end of now' if self.end else ''})"
 
     def feed(self, format: str | None, key: tuple[str, ...]) -> None:
-        # A change of a database that deletes a row is followed by a record without a value, which lets Kafka forget the key.
+        # Debezium follows a deletion with a record without a value, so that Kafka can drop the key.
         if format == "debezium":
             self.tombstones = "skip"
         elif format == "upsert" and (self.value == "json" or self.registry is not None):
@@ -147,7 +141,7 @@ class Source(SourceOptions, ports.Source):
         return self.schema
 
     def _described(self, session: SparkSession) -> str | None:
-        """The columns of the newest schema of the first topic, or of the message in the file."""
+        """The columns of the first topic's newest schema, or of the message in the file."""
         if self.registry is None or not self.topics.names:
             if self.descriptor is None:
                 return None
@@ -163,7 +157,7 @@ class Source(SourceOptions, ports.Source):
         return avro_columns(latest.id, self.reader)
 
     def _messages(self, id: int | None = None) -> dict[str, str]:
-        """Where the kernel finds the message: behind a number in the registry, or in the file."""
+        """The place of the message's schema for the kernel: a number in the registry, or the file."""
         message = {"message": self.message or ""}
         if self.registry is not None:
             return {**message, **self.registry.kernel(), "id": str(id)}
@@ -220,7 +214,7 @@ class Source(SourceOptions, ports.Source):
     def beginning(self, session: SparkSession, place: ports.Elsewhere, rows: int, epochs: int) -> Source:
         first = look(self.cluster, self.topics).partitions
         waiting = sum(end - begin for of in first.values() for begin, end in of.values())
-        # Of each partition its part, rounded up.
+        # The share of each partition, rounded up.
         until = {
             topic: {str(one): min(end, begin - (begin - end) * rows // max(1, waiting)) for one, (begin, end) in of.items()}
             for topic, of in first.items()
@@ -236,7 +230,7 @@ class Source(SourceOptions, ports.Source):
         return self.schema
 
     def _frame(self, read: DataFrame) -> DataFrame:
-        """The records as the kernel reads them."""
+        """The records in the form that the kernel reads."""
         value = "make_valid_utf8(CAST(value AS string))" if self.value == "text" else "value"
         found = [f"{value} AS value", "concat(topic, '-', partition) AS _file", "offset AS _position", *beside(self.metadata)]
         if self.deletes and self.schema is not None:
@@ -250,7 +244,7 @@ class Source(SourceOptions, ports.Source):
         if self.value in ("text", "raw") and self.tombstones != "skip":
             problems.append("WHEN value IS NULL THEN 'no text: the value is null'")
         if self.on_gap == "skip":
-            # A row of this type of timestamp tells of a gap.
+            # This timestamp type marks a row about a gap.
             problems.insert(0, "WHEN timestampType = -2 THEN CAST(value AS string)")
         if problems:
             found.append(f"CASE {' '.join(problems)} END AS _problem")

@@ -1,4 +1,4 @@
-"""What is in a record, and how it becomes columns."""
+"""The content of a record, and how it becomes columns."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ VALUES: Mapping[str, Struct | None] = {
     "json_schema": None,
     "protobuf": None,
 }
-"""The kinds of values, with their columns where these are always the same."""
+"""The formats of values, with their columns where these are fixed."""
 
-# What a record has beside its value: the type, and how it is read from Spark's frame.
+# The parts of a record beside its value: the type, and the expression over Spark's frame.
 _METADATA: Mapping[str, tuple[str, str]] = {
     "key": ("string", "CAST(key AS string)"),
     "key_bytes": ("binary", "key"),
@@ -37,14 +37,14 @@ _METADATA: Mapping[str, tuple[str, str]] = {
     "headers": ("array<struct<key: string, value: binary>>", "headers"),
 }
 Metadata = dict[str, str]
-"""Names of columns, and what of a record is in them."""
+"""Column names, and the part of a record for each."""
 
 
 _SCHEMA = 'it is the schema of the values, as JSON: value="avro", descriptor="order.avsc"'
 
 
 def metadata_of(verb: str, given: Any) -> Metadata:
-    """The columns that a user asked for beside the value's.
+    """The columns for other parts of a record that a user selected.
 
     >>> metadata_of("read.kafka", "key"), metadata_of("read.kafka", {"written": "timestamp"})
     ({'key': 'key'}, {'written': 'timestamp'})
@@ -71,12 +71,12 @@ def columns(verb: str, of_value: Struct, metadata: Metadata) -> Struct:
 
 
 def of_value(schema: Struct, metadata: Metadata) -> Struct:
-    """The columns of a source that are the value's."""
+    """The columns of a source that come from the value."""
     return Struct(schema.fields[: len(schema.fields) - len(metadata)])
 
 
 def whole(registry: Registry, schema: Registered) -> str:
-    """The text of an Avro schema, with the types in it that are in schemas to which it refers."""
+    """The text of an Avro schema, with types from schemas that it refers to."""
     if not schema.refers:
         return schema.text
     given = {**registry.kernel(), "id": str(schema.id)}
@@ -112,13 +112,13 @@ def columns_in(file: str) -> str:
 
 
 def misfit(text: str, ddl: str) -> str | None:
-    """Why an Avro schema cannot be read as some columns; None if it can."""
+    """The reason why an Avro schema cannot be read as some columns; None if it can."""
     why = jvm(session()).org.apache.spark.sql.headrace.Avro.misfit(text, ddl)
     return None if why is None else str(why)
 
 
 def fits(topic: str, id: int, why: str | None) -> None:
-    """Complain if a schema of the registry cannot be read as the columns that a user gave."""
+    """Raise if a registered schema cannot be read as the columns that a user gave."""
     if why is not None:
         message = f"the schema {id} of {topic} cannot be read as the columns that were given: {' '.join(why.split())}"
         hint = "leave `schema` out to take the registry's, or give columns that it has"
@@ -126,7 +126,7 @@ def fits(topic: str, id: int, why: str | None) -> None:
 
 
 def nullable(schema: Struct, key: tuple[str, ...]) -> Struct:
-    """The columns as a record has them that only says a key: there is nothing in the others."""
+    """The columns with all but the key nullable, for records that only have a key."""
     keys = {name.lower() for name in key}
     return Struct(tuple(field if field.name.lower() in keys else Field(field.name, field.type) for field in schema.fields))
 
@@ -137,7 +137,7 @@ def beside(metadata: Metadata) -> list[str]:
 
 
 def tombstone(schema: Struct, key: tuple[str, ...]) -> str:
-    """The row that a record without a value takes away, as a line of JSON: its key is an object, or the value of the one key column."""
+    """The row that a record without a value retracts, as a line of JSON: the key is an object, or the value of the only key column."""
     if len(key) > 1:
         return "key"
     kind = schema.get(key[0])
@@ -148,13 +148,13 @@ def tombstone(schema: Struct, key: tuple[str, ...]) -> str:
     name = "'" + key[0].replace("\\", "\\\\").replace("'", "\\'") + "'"
     text = "CAST(key AS string)"
     plain = f"try_cast({text} AS {kind.text})"
-    # A text may begin as an object does; what is no value of the column is told as it is.
+    # A text key may look like an object. Text that is no value of the column, or an object with its name, is kept as it is.
     as_it_is = f"{plain} IS NULL OR array_contains(json_object_keys({text}), {name})"
     return f"CASE WHEN {as_it_is} THEN key ELSE CAST(to_json(named_struct({name}, {plain})) AS binary) END"
 
 
 def registered_tombstone(schema: Struct, key: tuple[str, ...]) -> str:
-    """The same for records of a registry: a key is one, or is what `tombstone` makes of it, behind a number that no schema has."""
+    """The same for registry formats: a key with a schema number as it is, else `tombstone` after a number that no schema has."""
     return f"CASE WHEN startswith(key, X'00') THEN key ELSE concat(X'00FFFFFFFE', {tombstone(schema, key)}) END"
 
 

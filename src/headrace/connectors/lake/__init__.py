@@ -1,3 +1,3 @@
-"""What tables of Parquet files have in common, whoever keeps their log."""
+"""Common parts of the connectors for tables of Parquet files, whatever their log."""
 
 from headrace.connectors.lake import codes as codes

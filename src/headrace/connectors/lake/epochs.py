@@ -1,4 +1,4 @@
-"""The epochs of one sink in a table that others may write too: whose it is, and one commit an epoch."""
+"""The epochs of one sink in a table that others may write too: its ownership, and one commit per epoch."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ W = TypeVar("W")
 MADE = "headrace.made"
 JOB = "headrace.job."
 TRIES = 20
-# So many commits are read at the most to tell which files count.
+# The maximum number of commits that are read to find the files that count.
 LOOKS = 1000
 
 
 class Epochs(ABC, Generic[W]):
-    """What the log of a table knows of a sink. `W` is what makes a commit.
+    """A sink's epochs in the log of a table. `W` is the type of a function that makes a commit.
 
-    Each start claims the table before all else, so that a process which was replaced is refused, by whoever keeps the log or by what it
-    reads there. Each commit carries the state that it leaves, so that a table which no longer has that is known to have lost rows.
+    Each start claims the table before all else, so that a replaced process is refused, by the catalog or log or by its own next read of it.
+    Each commit carries the state that it leaves: a table without that state has lost rows.
     """
 
     versions: ClassVar[str]
-    """What the versions of a table are called."""
+    """The name of a table's versions."""
 
     def __init__(self, place: Place, context: ports.SinkContext) -> None:
         self._at = place.name
@@ -39,29 +39,29 @@ class Epochs(ABC, Generic[W]):
         by_hand = "delete those rows by hand: fresh=True does not, as they are not of this job alone"
         self._own = ports.Ownership(context, place.name, shared=True, by_hand=by_hand)
         self.state = Held()
-        """As of the last look."""
+        """The state at the last look."""
 
     @abstractmethod
     def exists(self) -> bool:
-        """Whether the table is there."""
+        """Whether the table exists."""
 
     @abstractmethod
     def refresh(self) -> None:
-        """See what the table is now. Raises TABLE_MISSING where it is gone."""
+        """Read the present state of the table. Raises TABLE_MISSING if it is gone."""
 
     def mark(self) -> ports.Mark:
-        """What the table holds before this start has claimed it."""
+        """The mark of the table before this start has claimed it."""
         if not self.exists():
             return ports.Mark(exists=False)
         self.refresh()
         return self.state.mark
 
     def term_of(self, query: str) -> int:
-        """The start that wrote last for a query of this checkpoint; 0 where the table does not tell."""
+        """The last start that wrote for a query of this checkpoint; 0 if the table has no record of it."""
         return self.state.term if query == self._context.query else 0
 
     def may_claim(self, schema: Struct, *, partition_by: list[str], add: bool) -> None:
-        """Complain of what `claim` would refuse, and change nothing."""
+        """Raise what `claim` would raise, and change nothing."""
         if not self.exists():
             return
         self.refresh()
@@ -71,36 +71,36 @@ class Epochs(ABC, Generic[W]):
 
     @abstractmethod
     def _properties(self) -> Mapping[str, str]:
-        """The properties of the table, with those that say whose it is."""
+        """The properties of the table, including those of its owners."""
 
     @abstractmethod
     def _check(self, schema: Struct, partition_by: list[str], add: bool) -> object:
-        """Complain of a table that does not fit."""
+        """Raise if the table does not match."""
 
     @abstractmethod
     def claim(self, schema: Struct, *, partition_by: list[str], properties: dict[str, str], add: bool) -> None:
-        """Make the table, or take it over from the process that wrote it before, and give it the columns that it lacks."""
+        """Create the table, or take it over from the process that wrote it before, and add the columns that it lacks."""
 
     @abstractmethod
     def named(self, epochs: set[int]) -> set[str]:
-        """The names of the files that these epochs added, as far as the log still tells; others may be among them."""
+        """The names of the files that these epochs added, as far as the log still has them; possibly with names of other files."""
 
     @abstractmethod
     def _history(self) -> Iterable[tuple[int, Held | None, bool]]:
-        """The commits from which the table's rows come, the newest first: the version, the state that it says it leaves, None where it is
-        of others, and whether it changed rows or columns.
+        """The commits that the table's rows come from, newest first: the version, the state that it carries, None for other writers, and
+        whether it changed rows or columns.
         """
 
     @abstractmethod
     def _lacking(self, version: int) -> str | None:
-        """A file of an earlier version that is gone."""
+        """A missing file of an earlier version."""
 
     @abstractmethod
     def _restore(self, version: int, mark: ports.Mark) -> bool:
-        """Whether a commit went through by which the table is again what it was in a version."""
+        """Restore the table to a version in one commit. Returns whether the commit succeeded."""
 
     def rewind(self, mark: ports.Mark) -> ports.Rewind:
-        """What brings the table back to an epoch, in one commit."""
+        """The step that brings the table back to an epoch, in one commit."""
         self.refresh()
         version, first, undone = self._undone(mark)
         gone = self._lacking(version)
@@ -116,7 +116,7 @@ class Epochs(ABC, Generic[W]):
         return ports.Rewind(f"{self._at} is restored to {self.versions} {version}, without {commits}", first, work)
 
     def _undone(self, mark: ports.Mark) -> tuple[int, int, int]:
-        """The newest version in which an epoch was the last one, the earliest epoch after it, and how many commits came since."""
+        """The newest version in which an epoch was the last one, the earliest epoch after it, and the number of later commits."""
         first, count = -1, 0
         others: list[tuple[int, bool]] = []
         for version, state, changed in self._history():
@@ -137,7 +137,7 @@ class Epochs(ABC, Generic[W]):
         return ports.cannot_rewind(self._context.name, f"{self._at} cannot come back: {why}")
 
     def check_term(self) -> None:
-        """See what others have committed, and refuse if one of them has taken over or the table is gone."""
+        """Read what others have committed, and raise if one of them has taken over or the table is gone."""
         try:
             self.refresh()
         except HeadraceError as error:
@@ -153,26 +153,26 @@ class Epochs(ABC, Generic[W]):
 
     @abstractmethod
     def _attempt(self, write: W, mark: ports.Mark) -> bool:
-        """Whether a commit that carries this mark went through; another one may have come before it."""
+        """Whether a commit with this mark succeeded; another one may have come before it."""
 
     def transact(self, mark: ports.Mark, write: W) -> bool:
         """Write an epoch in one commit; False if the table had it already."""
         for tried in range(TRIES):
             self.check_term()
             if not self._own.admits(self.state, mark.epoch, mark.identity):
-                # What one of these tries wrote may have gone through although its answer was lost.
+                # A commit of an earlier try may have succeeded although its answer was lost.
                 return tried > 0
             try:
                 if self._commit(write, mark):
                     return True
             except Exception:
-                # Whoever takes over removes what was staged here, and a table may be dropped at any time.
+                # A process that takes over removes the files staged here, and a table may be dropped at any time.
                 self.check_term()
                 raise
         raise self._busy()
 
     def _commit(self, write: W, mark: ports.Mark | None = None) -> bool:
-        """Whether a commit went through: of an epoch, or of what leaves the mark as it is."""
+        """Whether a commit succeeded: of an epoch, or of a change that keeps the mark."""
         mark = self.state.mark if mark is None else mark
         if not self._attempt(write, mark):
             return False
@@ -181,13 +181,13 @@ class Epochs(ABC, Generic[W]):
 
     @property
     def _owner(self) -> dict[str, str]:
-        """The property of the table by which the job has it."""
+        """The property of the table by which the job owns it."""
         context = self._context
         owner = {"sink": context.name, "checkpoint": context.checkpoint_id, "query": context.query}
         return {f"{JOB}{context.job}": json.dumps(owner, sort_keys=True)}
 
     def _to_be_emptied(self, properties: Mapping[str, str]) -> bool:
-        """Whether the table is to be emptied for a fresh start; complains where another checkpoint writes it."""
+        """Whether a fresh start empties the table; raises if another checkpoint writes it."""
         own, made = self._context.job, properties.get(MADE)
         holders = []
         for name, text in properties.items():

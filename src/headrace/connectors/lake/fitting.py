@@ -1,4 +1,4 @@
-"""Whether rows can be written to a table that is there."""
+"""Checks whether rows can be written to an existing table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headrace.schema import Field, Struct, Type
 
 
 def lacking(name: str, columns: Struct, schema: Struct, same: Callable[[Type, Type], bool], *, add: bool) -> list[Field]:
-    """Complain where rows of a schema would not be what a table of these columns has; gives the columns that it lacks."""
+    """The columns of a schema that a table lacks. Raises if rows of the schema do not match the table's columns."""
     unfit = partial(unfitting, name)
     by_name = {field.name: field for field in columns.fields}
     missing = []

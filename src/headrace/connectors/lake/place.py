@@ -1,4 +1,4 @@
-"""Where a table is, and what is said where it is not."""
+"""The place of a table, and the errors for a missing or unreadable one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from headrace.errors import ConnectorError, here
 
 
 class Place(Protocol):
-    """A table by the path or name that a user gave it."""
+    """A table by the path or name that a user gave."""
 
     @property
     def name(self) -> str: ...

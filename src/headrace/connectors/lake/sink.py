@@ -1,4 +1,4 @@
-"""A sink whose tasks write Parquet files where they are to stay, and whose driver commits those of an epoch at once."""
+"""A sink whose tasks write Parquet files to their final place, and whose driver commits those of an epoch at once."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from headrace.ports.options import wrong
 from headrace.schema import Array, Map, Struct
 
 _STAGING = "_headrace/staging"
-# What follows the prefix in the name of a task's file: epoch, task, its attempt, then task and file.
+# The part of a task's file name after the prefix: epoch, task, its attempt, then task and file.
 _NAME = re.compile(r"-(\d+)-(\d+)-(.+)-\d+-\d+\.")
 
 
 class TableSink(ports.Sink):
-    """The life of the files that a sink's tasks write. A class declares the options and says how the table is written.
+    """The life of the files that a sink's tasks write. A class declares the options and the way to write the table.
 
-    With a key they lie in a folder for what is staged, and what the driver makes of them is merged into the table; else they are added to
-    it as they are, and their names say which epoch of which checkpoint they are of.
+    With a key, they are in a staging folder, and the driver merges their net rows into the table. Else they are added to it as they are,
+    and their names have their checkpoint and epoch.
     """
 
     place: Place
-    # What the table is called in errors, its folder of files, and the types that it cannot be partitioned by, beside nested ones.
+    # The name of the table in errors, its folder of files, and the types that cannot be partition columns, besides nested ones.
     kind: ClassVar[str]
     folder: ClassVar[str] = ""
     unparted: ClassVar[tuple[str, ...]]
@@ -46,15 +46,15 @@ class TableSink(ports.Sink):
 
     @abstractmethod
     def _made_files(self) -> Any:
-        """The table's folder as a file system of pyarrow, once the table is there."""
+        """The table's folder as a pyarrow file system, once the table exists."""
 
     @abstractmethod
     def _merged(self, paths: Sequence[str]) -> Any:
-        """What commits the net rows of these files by key."""
+        """The function that commits the net rows of these files by key."""
 
     @abstractmethod
     def _added(self, files: Sequence[Mapping[str, Any]]) -> Any:
-        """What commits files as they are."""
+        """The function that commits files as they are."""
 
     @property
     def _verb(self) -> str:
@@ -91,7 +91,7 @@ class TableSink(ports.Sink):
     def recover(self) -> None:
         from pyarrow.fs import FileSelector, FileType
 
-        # First the list, then the look who has the table: a process that takes over later has nothing in this list.
+        # First the list, then the check of the owner: the list has no files of a process that takes over later.
         staged = [info.path for info in self._files.get_file_info(FileSelector(_STAGING, allow_not_found=True))]
         inside = FileSelector(self.folder, recursive=bool(self.partition_by), allow_not_found=True)
         files = [info.path for info in self._files.get_file_info(inside) if info.type == FileType.File]
@@ -107,13 +107,13 @@ class TableSink(ports.Sink):
         done = self._epochs.transact(mark, self._merged(paths) if self.key else self._added(staged.files))
         point("in sink commit", self._context.name)
         if self.key:
-            # No more than what is its own: this process may have been replaced a moment ago, and another one be at work there.
+            # Only its own folders: another process may have replaced this one a moment ago, and be at work there.
             self._forget(*{posixpath.dirname(path) for path in paths})
         elif not done:
             self._forget(*(posixpath.join(self.folder, path) for path in paths))
 
     def _left(self, files: Sequence[str]) -> list[str]:
-        """The files of epochs that no commit has, and of attempts of a task that its epoch's commit did without."""
+        """The files of epochs without a commit, and of task attempts that their epoch's commit did not use."""
         last = self._epochs.state.mark.epoch
         tasks: dict[tuple[int, str], dict[str, list[str]]] = {}
         for path in files:
@@ -121,7 +121,7 @@ class TableSink(ports.Sink):
             if name.startswith(self._prefix) and (found := _NAME.match(name, len(self._prefix))):
                 tasks.setdefault((int(found[1]), found[2]), {}).setdefault(found[3], []).append(path)
         left = [path for (epoch, _), attempts in tasks.items() if epoch > last for paths in attempts.values() for path in paths]
-        # One attempt of a task is the rule: only where there are more the log is asked which one counts.
+        # Most tasks have one attempt: the log is read only for those with more.
         doubtful = {task: attempts for task, attempts in tasks.items() if task[0] <= last and len(attempts) > 1}
         named = self._epochs.named({epoch for epoch, _ in doubtful}) if doubtful else set()
         for attempts in doubtful.values():
@@ -132,11 +132,11 @@ class TableSink(ports.Sink):
 
     @property
     def _prefix(self) -> str:
-        """How the names of this sink's files begin."""
+        """The prefix of this sink's file names."""
         return f"part-{self._context.checkpoint_id[:12]}-{re.sub(r'[^0-9A-Za-z]', '_', self._context.query)}"
 
     def _net(self, paths: Sequence[str]) -> Callable[[], Any]:
-        """The net rows of an epoch, read when they are first asked for."""
+        """The net rows of an epoch, read on first use."""
         return cache(lambda: staged_rows(self._files, paths, self._by, self._context.schema))
 
     def suits(self, name: str, schema: Struct) -> None:
@@ -151,7 +151,7 @@ class TableSink(ports.Sink):
                     )
 
     def _forget(self, *paths: str) -> None:
-        """Remove files or folders that nobody needs; what is not there need not go."""
+        """Remove files or folders that are no longer needed, if they exist."""
         from pyarrow.fs import FileType
 
         for info in self._files.get_file_info(list(paths)):

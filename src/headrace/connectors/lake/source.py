@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class TableSource(ports.Source):
-    """How the table of a source is read. A class declares the options and says how the table and its log are opened."""
+    """How the table of a source is read. A class declares the options, and opens the table and its log."""
 
     place: Place
-    # What its versions are called, and what names their files.
+    # The name of its versions, and the reason why they can be read again.
     version: ClassVar[str]
     why: ClassVar[str]
     follow: bool
@@ -30,7 +30,7 @@ class TableSource(ports.Source):
 
     @abstractmethod
     def _table(self) -> Any:
-        """The table as it is now; complains of one that cannot be read."""
+        """The present table; raises if it cannot be read."""
 
     @abstractmethod
     def _columns(self, table: Any) -> Struct:
@@ -41,7 +41,7 @@ class TableSource(ports.Source):
 
     @abstractmethod
     def _folder(self) -> str:
-        """Where the table lies, as Spark takes it."""
+        """The place of the table, as Spark takes it."""
 
     @property
     def traits(self) -> ports.SourceTraits:

@@ -10,7 +10,7 @@ from headrace.schema import Atomic, Struct
 
 
 def staged_rows(files: Any, paths: Sequence[str], key: Sequence[str], schema: Struct) -> Any:
-    """One row of each key, as a table of pyarrow: the one that comes, or where none does the one that goes."""
+    """One row per key, as a pyarrow table: the inserted one, or else the retracted one."""
     import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.dataset as ds

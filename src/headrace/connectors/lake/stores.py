@@ -1,4 +1,4 @@
-"""Where the files of tables lie: options of stores with secrets by their names, and addresses as Spark takes them."""
+"""The stores of tables' files: options with secrets by name, and addresses as Spark takes them."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from headrace.ports.secrets import LINE, LINES, Secret, secret_of, with_secrets
 Options = Mapping[str, str | Secret]
 
 _SECRET = re.compile(r"secret|password|token|sas|account.key|credential|service.account.key", re.I)
-# What may be a whole file: the key of a service account.
+# Options that may hold a whole file, such as the key of a service account.
 _DOCUMENT = re.compile(r"account.?key|private.?key|certificate|credential|json", re.I)
-# A password in an address: behind the user, or among what is asked for. A port is none.
+# A password in an address: after the user, or in the query string. A port is no password.
 _WITHIN = re.compile(r"://[^:/?#@]*:(?!\d+(/|$))[^@?#]*@|://.*[?&;](\w*password|pwd)=", re.I)
-# The names that Hadoop's file systems have for what others call otherwise.
+# Hadoop's names for the schemes of other libraries.
 _HADOOP = {"s3": "s3a", "az": "abfss", "adl": "abfss"}
 
 
 def options_of(verb: str, option: str, given: Any, example: str) -> dict[str, str | Secret]:
-    """Options of a store or catalog; what is secret among them is given by its name."""
+    """Options of a store or catalog; secrets among them are given by name."""
     if given is not None and not (isinstance(given, Mapping) and all(isinstance(name, str) for name in given)):
         raise wrong(f"{verb}: {option} cannot be of type {type(given).__name__}", f"it is a dict: {option}={example}")
     return {name: _option(verb, option, name, value) for name, value in with_secrets(given or {}).items()}
 
 
 def revealed(options: Options) -> dict[str, str]:
-    """The options with the secrets themselves, for whoever opens a connection."""
+    """The options with the secrets themselves, for opening a connection."""
     return {name: value.read() if isinstance(value, Secret) else value for name, value in options.items()}
 
 
 def stored(options: Options) -> dict[str, Any]:
-    """The options as a plan keeps them."""
+    """The options as a plan stores them."""
     return {name: value.to_json() if isinstance(value, Secret) else value for name, value in sorted(options.items())}
 
 

@@ -1,4 +1,4 @@
-"""A table that grows version by version, as a source reads it: all files of one version, then what each later one changes."""
+"""A table that grows version by version, as a source reads it: all files of one version, then the changes of each later one."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ GONE = "it was cleaned up before it was read: start over with fresh=True, and ke
 class Versions(ABC):
     """The log of a table at `path`.
 
-    A position is (version, file): the files of all versions before it are read, and so many of its own. `whole` says that the version is
-    read as a whole and not for what it changed, `begin` where reading began. An epoch takes `limit` files at the most, where that is given.
+    A position is (version, file): the files of all earlier versions have been read, and `file` files of this one. `whole`: the version is
+    read as a whole, not only its changes; `begin`: the start of reading. An epoch takes at most `limit` files, if given.
     """
 
     # Seconds between two looks at the log: a query asks a hundred times a second.
     pause: float = 0
-    # The columns of which the log has the values, so that the files need not have them.
+    # The columns whose values are in the log, so that the files may lack them.
     constant: Sequence[str] = ()
 
     def __init__(self, path: str, *, changes: bool, limit: int | None) -> None:
@@ -42,11 +42,11 @@ class Versions(ABC):
     @property
     @abstractmethod
     def id(self) -> str:
-        """What tells the table from another one in its place."""
+        """An identifier that differs for another table in the same place."""
 
     @abstractmethod
     def look(self) -> None:
-        """See what has come, unless what was there at the start is all that is asked for."""
+        """Look for new versions, unless only those at the start are wanted."""
 
     @abstractmethod
     def newest(self) -> int:
@@ -54,7 +54,7 @@ class Versions(ABC):
 
     @abstractmethod
     def begin(self) -> tuple[int, bool]:
-        """The version with which reading begins, and whether as a whole."""
+        """The version at which reading begins, and whether it is read as a whole."""
 
     @abstractmethod
     def all(self, version: int) -> Iterable[File]:
@@ -62,14 +62,14 @@ class Versions(ABC):
 
     @abstractmethod
     def changed(self, version: int) -> Iterable[File]:
-        """The files that a version added, and in a source of changes those that it took away."""
+        """The files that a version added, and in a source of changes those that it removed."""
 
     def numbers(self, first: int, last: int) -> Iterable[int]:
         """The numbers of the versions between two, both included."""
         return range(first, last + 1)
 
     def missing(self, version: int, files: tuple[File, ...]) -> list[str]:
-        """The files of a version that are gone."""
+        """The missing files of a version."""
         return []
 
     def latest(self, start: Position | None) -> Position | None:
@@ -105,14 +105,14 @@ class Versions(ABC):
         return found
 
     def waiting(self, start: Position | None) -> int:
-        """How many files lie behind a position."""
+        """The number of files after a position."""
         if start is None:
             version, whole = self.begin()
             start = {"version": version, "whole": whole, "file": 0}
         return sum(len(self._of(version, whole)) for version, whole in self._from(start, self.newest())) - int(start["file"])
 
     def _until(self, at: Position) -> Position:
-        """Up to where an epoch reads that begins at a position."""
+        """The end of an epoch that begins at a position."""
         newest = self.newest()
         room = self._limit
         for version, whole in self._from(at, newest) if room is not None else ():
@@ -145,9 +145,9 @@ def goes(path: str, version: int, read: str) -> ConnectorError:
 
 
 def start_of(verb: str, start: Any, version: str) -> int | str | None:
-    """Where reading begins, as a user says it."""
+    """The start of reading, as a user gives it."""
     if start is None or start == "latest":
-        return start  # type: ignore[no-any-return]  # None or that very text
+        return start  # type: ignore[no-any-return]  # None or "latest"
     if isinstance(start, int) and not isinstance(start, bool) and start >= 0:
         return start
     if isinstance(start, datetime):

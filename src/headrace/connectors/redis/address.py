@@ -1,4 +1,4 @@
-"""The address of a server: `redis://host:6379/0`, or `rediss://` for one that is spoken to over TLS."""
+"""The address of a server: `redis://host:6379/0`, or `rediss://` with TLS."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from headrace.ports.options import address, wrong
 
 @dataclass(frozen=True)
 class Address:
+    """A server, one of its databases, and whether TLS is used."""
+
     host: str
     port: int
     database: int
@@ -21,7 +23,7 @@ class Address:
 
 
 def address_of(verb: str, url: Any) -> Address:
-    """The parts of an address, of which none is a secret.
+    """The parts of an address, which cannot hold a secret.
 
     >>> address_of("lookup.redis", "redis://localhost")
     Address(host='localhost', port=6379, database=0, tls=False)
@@ -37,7 +39,7 @@ def address_of(verb: str, url: Any) -> Address:
 
 
 def server_of(url: Any) -> str | None:
-    """One spelling for all addresses of a database, without what else they tell the client; None if it is no address.
+    """One spelling for all addresses of a database, without other options of the client; None if it is no address.
 
     >>> server_of("redis://Cache"), server_of("redis://cache:6379/?db=0"), server_of("unix:///run/redis.sock")
     ('redis://cache:6379/0', 'redis://cache:6379/0', 'unix:///run/redis.sock?db=0')

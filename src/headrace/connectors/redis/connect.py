@@ -1,4 +1,4 @@
-"""How a sink connects to a server, and what a user is told of one that refuses."""
+"""How a sink connects to a server, and the errors for a server that refuses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headrace.ports.secrets import Secret
 
 
 def check_authority(verb: str, url: str) -> None:
-    """Refuse the authority of a server that is not spoken to over TLS, or that has one already."""
+    """Refuse a certificate authority for a server without TLS, or for an address that names one."""
     if urlsplit(url).scheme != "rediss":
         raise wrong(f"{verb}: ca is for TLS, and the address is of a server without it", 'with TLS it is "rediss://host:6379/0"')
     if "ssl_ca_certs" in parse_qs(urlsplit(url).query):
@@ -19,12 +19,12 @@ def check_authority(verb: str, url: str) -> None:
 
 
 def connected(verb: str, url: str, user: str | None, password: Secret | None, ca: str | None) -> Any:
-    """The server, asked when it is needed. That it is asked again is the sink's business, which knows what may be done twice."""
+    """A client, which connects on first use. Retries are left to the sink, which knows the steps that are safe to repeat."""
     import redis
 
     tls: dict[str, Any] = {}
     if urlsplit(url).scheme == "rediss":
-        # Before version 6 the client took a certificate of any host.
+        # Before version 6 the client accepted a certificate of any host.
         tls = {"ssl_check_hostname": parse_qs(urlsplit(url).query).get("ssl_cert_reqs") != ["none"]}
     if ca is not None:
         tls["ssl_ca_data"] = certificates(verb, "ca", ca)
@@ -33,7 +33,7 @@ def connected(verb: str, url: str, user: str | None, password: Secret | None, ca
 
 
 def refusal(name: str, url: str, problem: Exception) -> HeadraceError:
-    """What a server refused to the sink of this name, for a user."""
+    """The error for a server's refusal of the sink of this name."""
     import redis
 
     said = str(problem)

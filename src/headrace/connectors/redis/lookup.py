@@ -1,4 +1,4 @@
-"""Rows under keys of Redis, to be looked up in."""
+"""Rows under keys of Redis to look up."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ VALUES = ("json", "hash", "text")
 
 
 class Lookup(ports.Options, ports.Lookup):
-    """Rows stored under keys of Redis: `prefix` and the values of the `key` columns, as `.write.redis` writes them.
+    """Looks up rows that are stored under keys of Redis, as `.write.redis` writes them.
 
-    What lies there is with `value="json"` the text of a JSON object with the other columns, with `value="hash"` a hash whose fields they
-    are, with `value="text"` the text of the one other column. A field that is not there is null. What cannot be read as the column's
-    type, or is of another kind, makes the row that asked a dead letter. `ca` is a file with the authority of a server that is spoken to
-    over TLS.
+    A row is stored under `prefix` and the values of the `key` columns. Values may change, so sinks downstream are at least once, unless the
+    table is `constant`. A missing field is null. A value that does not fit the type of its column makes the requesting row a dead letter. A
+    server that is unavailable is asked again for as long as `retry`; then the epoch fails (`LOOKUP_FAILED`). One server, not a cluster. The
+    first job that needs it downloads the client.
 
-    >>> import headrace as hr
-    >>> hr.lookup.redis("redis://localhost", "id bigint, name string, country string", key="id", prefix="customer:")
-    <Table customer: id, name, country>
+    Examples:
+        >>> import headrace as hr
+        >>> hr.lookup.redis("redis://localhost", "id bigint, name string, country string", key="id", prefix="customer:")
+        <Table customer: id, name, country>
     """
 
     connector: ClassVar[str] = "redis"

@@ -1,4 +1,4 @@
-"""What is needed beside Spark: Jedis, the client, with what it needs itself."""
+"""The packages that are needed besides Spark: Jedis, the client, with its dependencies."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""The note of a Redis sink: a key beside its rows that says who writes them, and which epoch they have.
+"""The note of a Redis sink: a key beside its rows that has their writer and their newest epoch.
 
 _headrace:PREFIX    a hash
   id                              the checkpoint and the query, as a digest
-  job, sink, checkpoint, query    the same in words
+  job, sink, checkpoint, query    the same as text
   term                            the newest start of the checkpoint: one with a smaller term was replaced
-  epoch                           the newest epoch that is there
-  identity                        the identity of that epoch; missing where a version without identities wrote it
-  part                            how much is there of an epoch that is under way
-  clearing                        keys of another checkpoint are still to go
+  epoch                           the newest epoch
+  identity                        the identity of that epoch; missing if a version without identities wrote it
+  part                            the progress of an epoch that is being written
+  clearing                        set while keys of another checkpoint remain to be removed
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from headrace.points import point
 from headrace.ports import Held, Holder, Mark, Ownership, SinkContext
 
 Part = tuple[Sequence[str], Sequence[str]]
-"""Keys that go, and keys that come."""
+"""Keys to delete, and keys to write."""
 
 NOTES = "_headrace:"
 
-# Each part of an epoch is written if the note is as this start left it, without that epoch, and else the note is answered. KEYS: the
-# note. ARGV: id, term, epoch, its identity, the last epoch that this run has seen there, what the note says of the part before and of
-# this one (empty before the first and after the last part), how many keys go, these keys, then what comes: a key, 0 and its value; or a
-# key, how many fields and values its hash has, and these.
+# Writes a part of an epoch if the note is as this start left it, without that epoch; else returns the note. KEYS: the note. ARGV: id, term,
+# epoch, its identity, the last epoch that this run has seen there, the note's `part` before and after this one (empty before the first and
+# after the last part), the number of keys to delete, these keys, then the keys to write: a key, 0 and its value; or a key, the number of
+# fields and values in its hash, and these.
 _WRITE = """
 local note = redis.call('HMGET', KEYS[1], 'id', 'term', 'epoch', 'identity', 'part')
 local newest = note[3] or '-1'
@@ -58,8 +58,8 @@ end
 return {'DONE'}
 """
 
-# Takes the keys for a start, if the note is as it was read. KEYS: the note. ARGV: what it said of id, term and sink; whether what is there
-# is still to go; then fields and values of the note.
+# Claims the keys for a start, if the note has not changed since it was read. KEYS: the note. ARGV: its id, term and sink as read; whether
+# the present keys have to be removed; then fields and values of the note.
 _CLAIM = """
 local note = redis.call('HMGET', KEYS[1], 'id', 'term', 'sink')
 for i = 1, 3 do if (note[i] or '') ~= ARGV[i] then return 0 end end
@@ -72,7 +72,7 @@ return 1
 """
 _FIELDS = ("id", "term", "sink", "job", "checkpoint", "query", "clearing", "epoch", "identity")
 
-# Removes keys that another checkpoint wrote; without keys, notes that all have gone. KEYS: the note. ARGV: id, term, then keys.
+# Removes keys that another checkpoint wrote; without keys, notes that all are removed. KEYS: the note. ARGV: id, term, then keys.
 _CLEAR = """
 local note = redis.call('HMGET', KEYS[1], 'id', 'term')
 if note[1] ~= ARGV[1] or note[2] ~= ARGV[2] then return note[2] or '' end
@@ -83,7 +83,7 @@ return 'DONE'
 
 
 class Note:
-    """The note of the keys that begin with `prefix`, for one start of a sink; `place` is what the sink owns."""
+    """The note of the keys that begin with `prefix`, for one start of a sink; `place` names the keys in errors."""
 
     def __init__(self, server: Any, prefix: str, place: str, context: SinkContext) -> None:
         self.key = NOTES + prefix
@@ -100,20 +100,22 @@ class Note:
         return _mark((epoch or b"-1").decode(), (identity or b"").decode()) if id == self._id.encode() else Mark()
 
     def may_claim(self) -> None:
-        """Complain of what `claim` would refuse, and change nothing."""
+        """Raise what `claim` would raise, and change nothing."""
         self._to_be_emptied(self._read())
 
     def _read(self) -> dict[str, str]:
         return {name: (value or b"").decode() for name, value in zip(_FIELDS, self._server.hmget(self.key, *_FIELDS), strict=True)}
 
     def _to_be_emptied(self, note: Mapping[str, str]) -> bool:
-        """Whether the keys are those of another checkpoint, and go first."""
+        """Whether the keys belong to another checkpoint, and are removed first."""
         holders = [Holder(note["job"], note["sink"], note["checkpoint"], note["query"], int(note["term"] or 0))] if note["id"] else []
         self._own.refuse_twice(holders)
         return self._own.empties(holders)
 
     def claim(self) -> bool:
-        """Take the keys for this start; whether keys that another checkpoint of the job wrote are still to go, as with `fresh`."""
+        """Claim the keys for this start. Returns whether keys that another checkpoint of the job wrote remain to be removed, as with
+        `fresh`.
+        """
         context, own = self._context, self._own
         words = ("job", context.job, "sink", context.name, "checkpoint", context.checkpoint_id, "query", context.query)
         while True:
@@ -126,15 +128,15 @@ class Note:
                 return emptied or bool(note["clearing"])
 
     def clear(self, keys: Sequence[bytes]) -> None:
-        """Remove keys that another checkpoint wrote, as long as no other process has taken over; without keys, note that all have gone."""
+        """Remove keys that another checkpoint wrote, unless another process has taken over; without keys, note that all are removed."""
         answer = self._server.eval(_CLEAR, 1, self.key, self._id, self._context.term, *keys)
         if answer != b"DONE":
             self._own.refuse_successor(int(answer or 0))
             raise self._gone()
 
     def write(self, epoch: int, identity: str, parts: Sequence[Part], value: Callable[[str], Sequence[Any]]) -> None:
-        """Write an epoch part by part, and note it with the last one; one that is there already stays as it is. `value`: how a key that
-        comes is written. A server that was put back to an earlier state while the job ran is refused.
+        """Write an epoch part by part, and record it with the last one; an epoch that is there already stays as it is. `value` gives the
+        words for a key to write. Raises if the server was restored to an earlier state while the job ran.
         """
         before = ""
         for number, (gone, come) in enumerate(parts, 1):
@@ -151,17 +153,17 @@ class Note:
         self._own.wrote(epoch, identity)
 
     def _check(self, answer: bytes, details: Sequence[bytes], epoch: int, identity: str) -> None:
-        """Raise the error for a part that the server has not taken, unless its epoch is there already."""
+        """Raise the error for a part that the server has rejected, unless its epoch is there already."""
         import redis
 
         if answer == b"LOST":
-            # whoever sends the epoch sends it again, as after any other crash
+            # the sink sends the whole epoch again, as after any other crash
             raise redis.ConnectionError(f"{self.key} does not have the first parts of epoch {epoch} any more")
         if answer != self._id.encode():
             raise self._gone()
         term, *mark = (detail.decode() for detail in details)
         if self._own.admits(Held(_mark(*mark), int(term)), epoch, identity):
-            # whoever sends the epoch sends it again, to a note that is as it was
+            # the sink sends the epoch again, to a note that is as expected
             raise redis.ConnectionError(f"{self.key} was another one for a moment")
 
     def _gone(self) -> HeadraceError:

@@ -32,25 +32,27 @@ PACKAGES = (ports.Packages(modules=("redis",), extra="redis", name="redis"),)
 VERB = "write.redis"
 
 _BATCH = 2000
-"""Rows that the server takes in one go: other clients wait no longer than for these."""
+"""The maximum number of rows in one command, which keeps other clients waiting."""
 _CHARACTERS = 16_000_000
-"""And so many characters, unless a single row has more: what a server takes in one command has an end too."""
+"""The maximum number of characters in one command, unless a single row has more: the server limits a command, too."""
 _LONGEST = 512 << 20
-"""The longest text that a server takes, unless it says otherwise."""
+"""The server's default for the longest text that it takes."""
 
 
 class Sink(ports.Options, ports.Sink):
-    """Keys of Redis, one per row: a row replaces the row with the same key, and a retraction deletes the key.
+    """Writes one Redis key for each row: a row replaces the row with the same key, and a retraction deletes the key.
 
-    A key is `prefix` and the values of the columns in `key`, with `:` between them. The value is the row as JSON, or with `value="hash"` a
-    hash with a field per column, in which nulls are left out. The password, if there is one, is given by its name. `ca` is a file with the
-    authority of a server that is spoken to over TLS. A server that is away is waited for as long as `retry` says.
+    The sink is exactly once: a key has the value of its newest row, and a repeated epoch writes the same values. Readers see each row
+    whole, but an epoch of more than 2,000 keys may be visible in part for a moment. The server stores the last epoch, so a start detects a
+    restored checkpoint or server (`CHECKPOINT_BEHIND`, `TABLE_REPLACED`). All rows of an epoch pass through the driver. Needs `pip install
+    "headrace[redis]"`.
 
-    >>> import headrace as hr
-    >>> spend = hr.read.memory([("de", 5)], "country string, spent int", name="spend")
-    >>> hr.job("spend", spend.write.redis("redis://cache:6379/0", prefix="spend:", key="country", name="cache"))
-    <Job spend: cache>
-    >>> # spend:de   {"country": "de", "spent": 5}
+    Examples:
+        >>> import headrace as hr
+        >>> spend = hr.read.memory([("de", 5)], "country string, spent int", name="spend")
+        >>> hr.job("spend", spend.write.redis("redis://cache:6379/0", prefix="spend:", key="country", name="cache"))
+        <Job spend: cache>
+        >>> # spend:de   {"country": "de", "spent": 5}
     """
 
     connector: ClassVar[str] = "redis"
@@ -126,7 +128,7 @@ class Sink(ports.Options, ports.Sink):
         self._look(context, lambda: self._note.may_claim())
 
     def _look(self, context: ports.SinkContext, look: Callable[[], T]) -> T:
-        """What a look at the note finds, on a connection of its own."""
+        """The result of a look at the note, on a connection of its own."""
         import redis
 
         self._connect(context)
@@ -152,7 +154,7 @@ class Sink(ports.Options, ports.Sink):
             raise self._told(problem) from None
 
     def _limit(self) -> int:
-        """How long a text the server takes. Not every user may ask."""
+        """The longest text that the server takes; the default if the user may not ask."""
         import redis
 
         try:
@@ -177,7 +179,7 @@ class Sink(ports.Options, ports.Sink):
             words = self._value(key, row)
             if large := self._too_large(words):
                 letters.append((large, self._json(row)))
-                # The older row of the key is no longer right.
+                # The older row of the key is out of date.
                 gone.append(key)
             else:
                 written[key] = words
@@ -223,7 +225,7 @@ class Sink(ports.Options, ports.Sink):
         self._note = Note(self._server, self.prefix, self.owns, context)
 
     def _clear(self) -> None:
-        """Remove what another checkpoint wrote."""
+        """Remove the keys that another checkpoint wrote."""
         found = self._keys(self._server)
         while keys := list(itertools.islice(found, _BATCH)):
             self._note.clear(keys)
@@ -241,7 +243,7 @@ class Sink(ports.Options, ports.Sink):
         return keys
 
     def _changes(self, given: list[tuple[Any, ...]]) -> tuple[list[str], dict[str, tuple[Any, ...]]]:
-        """The keys that only go, and the newest row of those that come."""
+        """The keys that are only retracted, and the newest rows by key."""
         gone: dict[str, None] = {}
         come: dict[str, tuple[Any, ...]] = {}
         name = self._name
@@ -253,21 +255,21 @@ class Sink(ports.Options, ports.Sink):
         return [key for key in gone if key not in come], come
 
     def _name(self, row: tuple[Any, ...]) -> str:
-        """The key of a row. Of several columns each is written so that no other values make the same key."""
+        """The key of a row. Values of several columns are escaped, so that different values never make the same key."""
         if len(self._places) == 1:
             return self.prefix + str(self._texts[self._places[0]](row[self._places[0]]))
         texts = (str(self._texts[place](row[place])) for place in self._places)
         return self.prefix + ":".join(text.replace("%", "%25").replace(":", "%3A") for text in texts)
 
     def _send(self, epoch: int, identity: str, gone: list[str], come: Mapping[str, list[Any]]) -> None:
-        # an epoch of which nothing is left to write leaves its number too
+        # an epoch with nothing left to write records its number, too
         parts = list(_parts(gone, come)) or [([], [])]
         self._note.write(epoch, identity, parts, come.__getitem__)
 
     def _too_large(self, words: list[Any]) -> str:
-        """Why the server cannot take a row that is sent as these words; empty if it can."""
+        """The reason why the server cannot take a row, given as the words to send; empty if it can."""
         for word in words:
-            # A character has four bytes at most.
+            # A character has at most four bytes.
             if isinstance(word, str) and len(word) * 4 > self._longest and (size := len(word.encode())) > self._longest:
                 return f"a text of {size} bytes is larger than the {self._longest} that the server takes (proto-max-bulk-len)"
         return ""
@@ -286,7 +288,7 @@ class Sink(ports.Options, ports.Sink):
         return [key, len(fields), *fields] if fields else [key, 2, "", ""]
 
     def _steadily(self, action: Callable[[], T]) -> T:
-        """Do it, and again where the server was away."""
+        """Run an action, and again while the server is away."""
         import redis
 
         until: float | None = None
@@ -304,7 +306,7 @@ class Sink(ports.Options, ports.Sink):
 
 
 def _server(verb: str, url: Any) -> str:
-    """The address of a server, with no password in it."""
+    """The address of a server, without a password."""
     if server_of(url) is None:
         raise wrong(
             f"{verb}: this is no address of a Redis server",
@@ -323,12 +325,12 @@ def _prefix(verb: str, prefix: Any) -> str:
 
 
 def _field(value: Any) -> str:
-    """A field of a hash: a text as it is, everything else as JSON has it."""
+    """A field of a hash: a text as it is, any other value as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _parts(gone: list[str], come: Mapping[str, list[Any]]) -> Iterator[Part]:
-    """What the server takes in one go: keys that go, and keys that come."""
+    """The parts that are sent in one command each: keys to delete, or keys to write."""
     for at in range(0, len(gone), _BATCH):
         yield gone[at : at + _BATCH], []
     part: list[str] = []

@@ -3,11 +3,11 @@ package headrace.bag
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.Platform
 
-/** A counted multiset ordered by byte keys (unsigned), over point access to pages: a B+-tree that is a single page while it is small.
+/** A counted multiset ordered by byte keys (unsigned), on pages with point access: a B+-tree that is a single page while it is small.
   *
-  * Each key is there once, with a count of at least 1 and a value of any bytes. `entries` counts keys, `size` adds up their counts: its
-  * rows. What finds an entry (`find`, `seek`, `first`, `last`, `at`) makes it the present one, which can be read in place until the bag is
-  * asked for anything else. Keys are the first `keySize` bytes of an array; a value that is put in must not lie in the bag itself.
+  * Each key occurs once, with a count of at least 1 and a value of any bytes. `entries` counts keys; `size` is the sum of their counts, the
+  * bag's rows. `find`, `seek`, `first`, `last` and `at` make an entry the current one, which can be read in place until the next call on
+  * the bag. Keys are the first `keySize` bytes of an array; a value passed to the bag must not lie in the bag itself.
   *
   * Pages are read when first touched, changed in memory, and written once, in `close` or when more than `limit` pages are held. One
   * instance serves bag after bag: `open`, work, `close`. An empty bag has no page in the store.
@@ -28,7 +28,7 @@ final class Bag(limit: Int = Bag.PagesHeld, pageSize: Int = Bag.PageSize) {
   private var rows = 0L
   private var here = false
 
-  /** Counts what may move entries: cursors that find another number look for their place again. */
+  /** Incremented by every change that may move entries. A cursor that sees another number locates its entry again. */
   private[bag] var changes = 0L
 
   def open(pages: Pages): Unit = {
@@ -36,7 +36,7 @@ final class Bag(limit: Int = Bag.PagesHeld, pageSize: Int = Bag.PageSize) {
     shelf.open(pages)
   }
 
-  /** Writes what has changed and lets go of all pages. What was done stays done. */
+  /** Writes all changes and releases all pages. Changes can no longer be undone. */
   def close(): Unit = {
     commit()
     journal.end()
@@ -44,7 +44,7 @@ final class Bag(limit: Int = Bag.PagesHeld, pageSize: Int = Bag.PageSize) {
     unload()
   }
 
-  /** Lets go of everything and writes nothing: what the bag was used for has failed. */
+  /** Releases everything and writes nothing, because the caller has failed. */
   def abandon(): Unit = {
     cleared.clear()
     journal.end()
@@ -66,14 +66,14 @@ final class Bag(limit: Int = Bag.PagesHeld, pageSize: Int = Bag.PageSize) {
 
   // ---- finding
 
-  /** Is the key there? If so, its entry is the present one. */
+  /** Whether the bag has the key. If so, its entry becomes the current one. */
   def find(key: Array[Byte], keySize: Int): Boolean = {
     ready()
     here = path.to(key, keySize)
     here
   }
 
-  /** Goes to the first entry whose key is not less than this one; false: there is none. */
+  /** Moves to the first entry whose key is not less than this one; false if there is none. */
   def seek(key: Array[Byte], keySize: Int): Boolean = {
     ready()
     path.to(key, keySize)
@@ -95,7 +95,7 @@ final class Bag(limit: Int = Bag.PagesHeld, pageSize: Int = Bag.PageSize) {
     here
   }
 
-  /** Goes to the entry that has row number `offset`, from 0; false: there are not so many. */
+  /** Moves to the entry that has row number `offset`, from 0; false if there are fewer rows. */
   def at(offset: Long): Boolean = {
     ready()
     here = offset >= 0 && offset < rows
@@ -103,14 +103,14 @@ final class Bag(limit: Int = Bag.PagesHeld, pageSize: Int = Bag.PageSize) {
     here
   }
 
-  /** The rows whose keys are less than this one. */
+  /** Counts the rows whose keys are less than this one. */
   def rank(key: Array[Byte], keySize: Int): Long = {
     ready()
     path.to(key, keySize)
     path.rowsBefore
   }
 
-  // ---- the present entry
+  // ---- the current entry
 
   def count: Long = { present(); path.leaf.count(path.index) }
   def keyBytes: Array[Byte] = { present(); path.leaf.bytes }
@@ -125,7 +125,7 @@ final class Bag(limit: Int = Bag.PagesHeld, pageSize: Int = Bag.PageSize) {
 
   // ---- changing
 
-  /** Sets the key's value; its count stays, or is 1. */
+  /** Sets the key's value. An existing key keeps its count; a new one has count 1. */
   def put(key: Array[Byte], keySize: Int, base: AnyRef, offset: Long, size: Int): Unit = {
     ready()
     if (path.to(key, keySize)) replaceHere(base, offset, size) else insertHere(key, keySize, 1L, base, offset, size)
@@ -134,8 +134,8 @@ final class Bag(limit: Int = Bag.PagesHeld, pageSize: Int = Bag.PageSize) {
   def put(key: Array[Byte], keySize: Int, row: UnsafeRow): Unit =
     put(key, keySize, row.getBaseObject, row.getBaseOffset, row.getSizeInBytes)
 
-  /** Adds `n`, which may be negative, to the key's count and answers what it is then; at 0 the entry goes. Less than 0: nothing was
-    * changed. The value is kept where the key is new.
+  /** Adds `n`, which may be negative, to the key's count and returns the new count. At 0 the entry is removed. Below 0 nothing was changed.
+    * Only a new key takes the value.
     */
   def add(key: Array[Byte], keySize: Int, base: AnyRef, offset: Long, size: Int, n: Long): Long = {
     ready()
@@ -153,7 +153,7 @@ final class Bag(limit: Int = Bag.PagesHeld, pageSize: Int = Bag.PageSize) {
   def add(key: Array[Byte], keySize: Int, row: UnsafeRow, n: Long): Long =
     add(key, keySize, row.getBaseObject, row.getBaseOffset, row.getSizeInBytes, n)
 
-  /** Removes the key's entry, whatever its count; false: there was none. */
+  /** Removes the key's entry, whatever its count; false if there was none. */
   def remove(key: Array[Byte], keySize: Int): Boolean = {
     ready()
     val found = path.to(key, keySize)
@@ -161,7 +161,7 @@ final class Bag(limit: Int = Bag.PagesHeld, pageSize: Int = Bag.PageSize) {
     found
   }
 
-  /** Removes the present entry. */
+  /** Removes the current entry. */
   def removeHere(): Unit = {
     present()
     removeAtPath()
@@ -185,7 +185,7 @@ final class Bag(limit: Int = Bag.PagesHeld, pageSize: Int = Bag.PageSize) {
 
   // ---- undoing
 
-  /** From now on changes can be undone; those before are no longer undone. Costs nothing but a copy of what is changed. */
+  /** Starts to record changes for `rollback`; earlier changes can no longer be undone. The only cost is a copy of each changed entry. */
   def begin(): Unit = {
     commit()
     journal.begin()
@@ -290,7 +290,7 @@ final class Bag(limit: Int = Bag.PagesHeld, pageSize: Int = Bag.PageSize) {
       rows = shelf.root.rowsInAll
     }
 
-  /** Before each call: pages go now and not within the call, so those that it works on stay. */
+  /** Starts each call on the bag. Pages are evicted here, never within a call, so the pages in use stay. */
   private[bag] def ready(): Unit = {
     load()
     here = false
@@ -305,9 +305,11 @@ final class Bag(limit: Int = Bag.PagesHeld, pageSize: Int = Bag.PageSize) {
 object Bag {
   val PageSize = 4096
 
-  /** Up to 4 MB. A loop over more pages than are held reads each of them from the store, every time. */
+  /** Up to 4 MB. A loop over more pages than that reads each of them from the store every time. */
   val PagesHeld = 512
 
-  /** A tree that was cleared since `begin`. Its pages stay in the store till then: numbers are not used again. */
+  /** A tree that was cleared since `begin`. Its pages stay in the store until the changes can no longer be undone: page numbers are not
+    * reused.
+    */
   private final class Cleared(val root: Page, val keys: Long, val rows: Long)
 }

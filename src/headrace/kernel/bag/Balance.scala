@@ -2,12 +2,12 @@ package headrace.bag
 
 import java.util.Arrays
 
-/** Keeps pages at about their size. A page that became larger is cut; one that became much smaller is put together with a neighbour, if
-  * the two leave room for more; between these limits nothing moves, so a bag that goes up and down around one size is not rebuilt.
+/** Keeps pages near their target size. A page that grew too large is split. A page that shrank far below is merged with a neighbour, if the
+  * result still has room to grow. Between these limits nothing moves, so a bag that oscillates around one size is not rebuilt.
   */
 private[bag] final class Balance(shelf: Shelf, path: Path, pageSize: Int) {
 
-  /** The leaf at the path's place has got an entry, or a larger one. */
+  /** Splits pages after an entry of the path's leaf was added or became larger. */
   def grown(): Unit =
     if (tooLarge(path.leaf)) {
       var d = path.depth
@@ -17,14 +17,14 @@ private[bag] final class Balance(shelf: Shelf, path: Path, pageSize: Int) {
           d = 1
         }
         split(path.pages(d), path.pages(d - 1), path.indexes(d - 1), cut(d))
-        // What was put in is now behind the child that was cut.
+        // The path's entry is now after the child that was split.
         path.indexes(d - 1) += 1
         d -= 1
       }
       path.lose()
     }
 
-  /** The leaf at the path's place has lost an entry, or got a smaller one; it had `before` bytes. */
+  /** Merges pages after an entry of the path's leaf was removed or became smaller; the leaf had `before` bytes. */
   def shrunk(before: Int): Unit = {
     var d = path.depth
     var was = before
@@ -47,10 +47,12 @@ private[bag] final class Balance(shelf: Shelf, path: Path, pageSize: Int) {
     if (moved) path.lose()
   }
 
-  /** A leaf may have one entry of any size. An inner page has as many children that both parts of it are worth being. */
+  /** A leaf may have a single entry of any size. An inner page is split only if it has at least four children. */
   private def tooLarge(page: Page): Boolean = page.size > pageSize && page.n >= (if (page.level == 0) 2 else 4)
 
-  /** Where to cut the page at depth `d`. At either end of all keys new ones are taken to go on that way: what is there stays full. */
+  /** Chooses where to split the page at depth `d`. Inserts at either end of the key range are expected to continue there, so the older part
+    * stays full.
+    */
   private def cut(d: Int): Int = {
     val page = path.pages(d)
     val at = path.indexes(d)
@@ -70,7 +72,7 @@ private[bag] final class Balance(shelf: Shelf, path: Path, pageSize: Int) {
     if (tooLarge(page)) split(page, parent, at, page.middle)
   }
 
-  /** So many bytes of the right leaf's first key are needed to tell it from all keys of the left one. */
+  /** Counts the leading bytes of the right leaf's first key that distinguish it from all keys of the left leaf. */
   private def told(left: Page, right: Page): Int = {
     val last = left.n - 1
     val (a, b) = (left.keyAt(last), right.keyAt(0))
@@ -86,7 +88,7 @@ private[bag] final class Balance(shelf: Shelf, path: Path, pageSize: Int) {
     path.deepen(child)
   }
 
-  /** True if the root has taken its only child's place. */
+  /** Replaces the root by its only child, as often as possible; true if it did. */
   private def lowerRoot(): Boolean = {
     val root = shelf.root
     var lowered = false
@@ -108,7 +110,9 @@ private[bag] final class Balance(shelf: Shelf, path: Path, pageSize: Int) {
     lowered
   }
 
-  /** Has the page come down to a quarter, or one more sixteenth below that? Neighbours are looked at only then. */
+  /** Whether the page has just shrunk below a quarter of the page size, or by one more sixteenth below that. Only then are its neighbours
+    * read.
+    */
   private def sparse(page: Page, before: Int): Boolean = {
     val step = pageSize / 16
     page.size < pageSize / 4 && page.size / step != before / step
@@ -118,14 +122,14 @@ private[bag] final class Balance(shelf: Shelf, path: Path, pageSize: Int) {
     (at + 1 < parent.n && join(parent, at, page, shelf.page(parent.child(at + 1)))) ||
       (at > 0 && join(parent, at - 1, shelf.page(parent.child(at - 1)), page))
 
-  /** Puts the right page's entries behind the left one's, which stands at `at` in the parent, if there is room enough. */
+  /** Appends the right page's entries to the left page, which is at `at` in the parent, if the result has room. */
   private def join(parent: Page, at: Int, left: Page, right: Page): Boolean = {
     val together = left.size.toLong + right.size + (if (left.level > 0) parent.keySize(at + 1) else 0)
     if (together > pageSize / 4 * 3) false
     else {
       var i = 0
       if (left.level > 0) {
-        // The key of a first child is not its least: that stands in the parent.
+        // The parent holds the least key of the right page's first child; the child's own entry does not.
         left.insertChild(
           left.n,
           parent.bytes,

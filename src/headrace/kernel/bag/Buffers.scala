@@ -1,6 +1,6 @@
 package headrace.bag
 
-/** Arrays that pages are edited in, used again for page after page. What they hold when taken is anything. */
+/** Reusable arrays in which pages are edited. The content of an array from `take` is undefined. */
 private[bag] final class Buffers(usual: Int) { // `usual` is a multiple of 8
   private val spare = new Array[Array[Byte]](16)
   private var spares = 0
@@ -13,7 +13,7 @@ private[bag] final class Buffers(usual: Int) { // `usual` is a multiple of 8
       spare(spares)
     }
 
-  /** Arrays of another length (large entries, arrays that came from the store) are left to the collector. */
+  /** Keeps an array of the usual length. Others (for large entries, or from the store) are left to the garbage collector. */
   def give(array: Array[Byte]): Unit =
     if (array.length == usual && spares < spare.length) {
       spare(spares) = array

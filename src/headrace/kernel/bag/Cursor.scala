@@ -3,11 +3,11 @@ package headrace.bag
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.Platform
 
-/** Entries of a bag one after the other, in either direction, between two keys; pages are read as it reaches them.
+/** Iterates over the entries of a bag in either direction, between two keys; pages are read as it reaches them.
   *
-  * The bag may be changed meanwhile in any way: `next` goes to the entry that then follows the last key it stood on. What it stands on
-  * can be read in place until the bag or the cursor is asked for anything else. After a change the entry is looked for again: `isThere`
-  * tells if the bag still has it. An instance can be used again and again.
+  * The bag may change meanwhile in any way: `next` moves to the entry that then follows the last key. The current entry can be read in
+  * place until the next call on the bag or the cursor. After a change the entry is located again: `isThere` reports whether the bag still
+  * has it. An instance is reusable.
   */
 final class Cursor(bag: Bag) {
   private val low = new Cursor.Key
@@ -20,10 +20,10 @@ final class Cursor(bag: Bag) {
   private var index = 0
   private var changes = 0L
 
-  /** From the first entry on. Bounds: `low` itself belongs to it, `high` does not; null: no bound. */
+  /** Iterates from the first entry on. `low` is inclusive, `high` exclusive; null means no bound. */
   def forward(low: Array[Byte], lowSize: Int, high: Array[Byte], highSize: Int): Unit = begin(low, lowSize, high, highSize, forward = true)
 
-  /** From the last entry back, within the same bounds. */
+  /** Iterates from the last entry back, within the same bounds. */
   def backward(low: Array[Byte], lowSize: Int, high: Array[Byte], highSize: Int): Unit = begin(low, lowSize, high, highSize, forward = false)
 
   def forward(): Unit = begin(null, 0, null, 0, forward = true)
@@ -38,10 +38,10 @@ final class Cursor(bag: Bag) {
     page = null
   }
 
-  /** There is no next entry. */
+  /** Ends the iteration: there is no next entry. */
   def stop(): Unit = end()
 
-  /** Goes to the next entry; false: there is none, now or later. */
+  /** Moves to the next entry; false if there is none, and then stays false. */
   def next(): Boolean = {
     if (ended) return false
     val inPage = started && changes == bag.changes && (if (isForward) index + 1 < page.n else index > 0)
@@ -91,7 +91,7 @@ final class Cursor(bag: Bag) {
     if (isForward) !high.isNone && page.compare(index, high.prefix, high.bytes, high.size) >= 0
     else !low.isNone && page.compare(index, low.prefix, low.bytes, low.size) < 0
 
-  /** Is there still an entry with the key it stands on? */
+  /** Whether the bag still has an entry with the current key. */
   def isThere: Boolean =
     started && (changes == bag.changes || {
       bag.ready()
@@ -104,7 +104,7 @@ final class Cursor(bag: Bag) {
       found
     })
 
-  /** The first `keySize` bytes of an array of the cursor's own: valid until `next`, whatever becomes of the bag. */
+  /** The first `keySize` bytes of an array that the cursor owns: valid until `next`, whatever happens to the bag. */
   def keyBytes: Array[Byte] = key.bytes
   def keySize: Int = key.size
 
@@ -122,7 +122,7 @@ final class Cursor(bag: Bag) {
 
 private object Cursor {
 
-  /** A copy of a key, in an array that is used again. */
+  /** A copy of a key, in a reusable array. */
   private final class Key {
     var bytes = new Array[Byte](64)
     var size = 0

@@ -2,9 +2,9 @@ package headrace.bag
 
 import org.apache.spark.unsafe.Platform
 
-/** What undoes the changes since `begin`: for each change the entry as it was before. Read backwards.
+/** The undo log of the changes since `begin`: for each change, the entry before it. Read backwards.
   *
-  * A record is the key and the value, each filled up to 8 bytes, then long count, int size of key, int size of value, long kind.
+  * A record is the key and the value, each padded to 8 bytes, then long count, int size of key, int size of value, long kind.
   */
 private[bag] final class Journal {
   private var bytes = new Array[Byte](256)
@@ -22,18 +22,18 @@ private[bag] final class Journal {
     isOn = false
   }
 
-  /** The key is not there yet. */
+  /** Records that the bag does not have the key yet. */
   def absent(key: Array[Byte], size: Int): Unit = record(Journal.Absent, key, 0, size, 0L, null, 0, 0)
 
-  /** The entry is about to go or to get another value. */
+  /** Records an entry that will be removed or get another value. */
   def entry(page: Page, i: Int): Unit =
     record(Journal.Entry, page.bytes, page.keyAt(i), page.keySize(i), page.count(i), page.bytes, page.valueAt(i), page.valueSize(i))
 
-  /** The entry is about to get another count. */
+  /** Records an entry that will get another count. */
   def count(page: Page, i: Int): Unit =
     record(Journal.Count, page.bytes, page.keyAt(i), page.keySize(i), page.count(i), null, 0, 0)
 
-  /** The bag is about to become empty, and its pages are kept aside. */
+  /** Records that the bag will be emptied; its pages are kept aside. */
   def cleared(): Unit = record(Journal.Cleared, bytes, 0, 0, 0L, null, 0, 0)
 
   private def record(
@@ -59,7 +59,7 @@ private[bag] final class Journal {
     length = trailer + Journal.Trailer
   }
 
-  // The record that `back` has stepped over.
+  // The record that `back` has read.
   var kind = 0L
   var count = 0L
   var key = new Array[Byte](64)
@@ -68,7 +68,7 @@ private[bag] final class Journal {
   var valueSize = 0
   def array: Array[Byte] = bytes
 
-  /** Steps back over the last record, which is then forgotten; false: there is none. */
+  /** Reads the last record and forgets it; false if there is none. */
   def back(): Boolean =
     if (length == 0) false
     else {
@@ -94,6 +94,6 @@ private[bag] object Journal {
 
   private val Trailer = 24
 
-  /** A step that changed more than this does not make the array large for good. */
+  /** The largest array that is kept for the next step. */
   private val Kept = 1 << 20
 }

@@ -6,16 +6,16 @@ import org.apache.spark.unsafe.Platform
 
 /** One page: entries in the order of their keys, read and edited within one byte array.
   *
-  * Stored: byte level (0: leaf), byte 1 if some entry has a count word, byte format, byte 0, int number of entries; for inner pages a long
-  * (in the root: the next free page number); then the entries; then, backwards from the end of the array, one int per entry: where it
-  * starts. An entry is int size of key (top bit: a count word follows), int size of value, [long count], key filled up to 8 bytes with
-  * zeros, value filled likewise. An entry without a count word counts 1. All but the ints at the end is 8-byte aligned.
+  * Stored form: byte level (0: leaf), byte 1 if some entry has a count word, byte format, byte 0, int number of entries; for inner pages a
+  * long (in the root: the next free page number); then the entries; then, backwards from the end of the array, one int per entry: its
+  * start. An entry is int size of key (top bit: a count word follows), int size of value, [long count], key padded to 8 bytes with zeros,
+  * value padded likewise. An entry without a count word has count 1. Everything but the ints at the end is 8-byte aligned.
   *
-  * In an inner page an entry is a child: its key is the least key the child may have (not looked at for the first child, which takes all
-  * that is smaller too), its value three longs: number of the child's page, entries and rows below it.
+  * In an inner page an entry is a child. Its key is the lower bound of the child's keys (ignored for the first child, which also takes all
+  * smaller keys). Its value is three longs: number of the child's page, entries and rows below it.
   *
-  * While it is edited the array has a gap before the ints, so that adding at the end moves nothing, and holes where entries were removed;
-  * `write` closes them.
+  * During editing the array has a gap before the ints, so that appending moves nothing, and holes where entries were removed; `write`
+  * closes them.
   */
 private[bag] final class Page(buffers: Buffers) {
   var number = 0L
@@ -27,10 +27,10 @@ private[bag] final class Page(buffers: Buffers) {
 
   var dirty = false
 
-  /** Has the store a page of this number? */
+  /** Whether the store has a page of this number. */
   var stored = false
 
-  /** When it was last looked up, and the next page in its place of the table: both belong to the shelf. */
+  /** The time of the last lookup, and the next page in the same slot of the table: both belong to the shelf. */
   var used = 0L
   var next: Page = _
 
@@ -39,7 +39,7 @@ private[bag] final class Page(buffers: Buffers) {
   private var live = 0
   private var counted = false
 
-  /** The size it is stored with. */
+  /** The size of the stored form. */
   def size: Int = start + live + 4 * n
 
   private def start: Int = if (level == 0) 8 else 16
@@ -75,10 +75,10 @@ private[bag] final class Page(buffers: Buffers) {
     rows = if (counted) sumCounts() else n
   }
 
-  /** The number that only the root keeps. */
+  /** The next free page number, which only the root keeps. */
   def nextNumber: Long = long(8)
 
-  /** The bytes to store. The page has none of its own after that. */
+  /** Returns the bytes to store. The page then has no bytes. */
   def write(nextNumber: Long): Array[Byte] = {
     if (live != end - start || end + 4 * n != bytes.length) packInto(new Array[Byte](size))
     bytes(0) = level.toByte
@@ -129,7 +129,9 @@ private[bag] final class Page(buffers: Buffers) {
 
   // ---- searching
 
-  /** The place of the key among the entries from `from` on; `-(place + 1)` if it is not there. `prefix` is `Page.prefix` of the key. */
+  /** Finds the position of the key among the entries from `from` on; `-(position + 1)` if it is absent. `prefix` is `Page.prefix` of the
+    * key.
+    */
   def find(from: Int, prefix: Long, key: Array[Byte], size: Int): Int = {
     var low = from
     var high = n - 1
@@ -143,13 +145,13 @@ private[bag] final class Page(buffers: Buffers) {
     -(low + 1)
   }
 
-  /** The child that has the key, if any has. */
+  /** Finds the only child that may have the key. */
   def childOf(prefix: Long, key: Array[Byte], size: Int): Int = {
     val place = find(1, prefix, key, size)
     if (place >= 0) place else -place - 2
   }
 
-  /** An entry's key against another key. The first eight bytes decide most of the time. */
+  /** Compares an entry's key with another key. The first eight bytes usually decide. */
   def compare(i: Int, prefix: Long, key: Array[Byte], size: Int): Int = {
     val entry = at(i)
     val from = entry + head(entry)
@@ -160,7 +162,7 @@ private[bag] final class Page(buffers: Buffers) {
 
   // ---- editing
 
-  /** Puts in an entry at `i`. */
+  /** Inserts an entry at `i`. */
   def insert(i: Int, key: Array[Byte], keyFrom: Int, keySize: Int, count: Long, base: AnyRef, offset: Long, size: Int): Unit = {
     val head = if (count == 1) 8 else 16
     val keyRoom = Page.keyRoom(keySize)
@@ -186,7 +188,7 @@ private[bag] final class Page(buffers: Buffers) {
     insert(i, key, keyFrom, keySize, 1, value, Platform.LONG_ARRAY_OFFSET, 24)
   }
 
-  /** Gives an entry another value. */
+  /** Replaces the value of an entry. */
   def replace(i: Int, base: AnyRef, offset: Long, size: Int): Unit = {
     val entry = at(i)
     val had = Page.filled(int(entry + 4))
@@ -206,7 +208,7 @@ private[bag] final class Page(buffers: Buffers) {
     dirty = true
   }
 
-  /** Gives an entry another count, which is at least 1. */
+  /** Sets the count of an entry, which is at least 1. */
   def recount(i: Int, count: Long): Unit = {
     val had = this.count(i)
     if (!hasCount(at(i)) && count != 1) {
@@ -240,7 +242,7 @@ private[bag] final class Page(buffers: Buffers) {
     dirty = true
   }
 
-  /** More, or fewer, entries and rows below a child. */
+  /** Adds to the numbers of entries and rows below a child; both may be negative. */
   def grow(i: Int, entries: Long, rows: Long): Unit = {
     val value = valueAt(i)
     putLong(value + 8, long(value + 8) + entries)
@@ -263,7 +265,7 @@ private[bag] final class Page(buffers: Buffers) {
     dirty = true
   }
 
-  /** Puts a copy of another page's entry at the end. */
+  /** Appends a copy of another page's entry. */
   def append(from: Page, i: Int): Unit = {
     val entry = from.at(i)
     val length = from.entrySize(entry)
@@ -277,7 +279,7 @@ private[bag] final class Page(buffers: Buffers) {
     slotIn(n, to)
   }
 
-  /** Takes all that another page has; the other is left without bytes. */
+  /** Takes over the content of another page, which is left without bytes. */
   def takeOver(from: Page): Unit = {
     release()
     level = from.level
@@ -291,7 +293,7 @@ private[bag] final class Page(buffers: Buffers) {
     dirty = true
   }
 
-  /** Where to cut so that both parts are of about one size. */
+  /** Finds the split position that makes both parts about equal in size. */
   def middle: Int = {
     var sum = 0
     var i = 0
@@ -332,7 +334,7 @@ private[bag] final class Page(buffers: Buffers) {
       buffers.give(from)
     }
 
-  /** Copies the entries without holes into another array, which is the page's from then on. */
+  /** Copies the entries without holes into another array, which becomes the page's. */
   private def packInto(to: Array[Byte]): Unit = {
     if (live == end - start) {
       System.arraycopy(bytes, start, to, start, live)
@@ -367,10 +369,10 @@ private[bag] object Page {
 
   def filled(n: Int): Int = (n + 7) & ~7
 
-  /** Even an empty key has eight bytes, which `compare` reads. */
+  /** An empty key also has eight bytes, because `compare` reads eight. */
   private def keyRoom(size: Int): Int = if (size == 0) 8 else filled(size)
 
-  /** The first eight bytes of a key, filled up with zeros, as an unsigned number. Its order is the order of the keys, where it differs. */
+  /** The first eight bytes of a key, padded with zeros, as an unsigned number. Different prefixes have the order of their keys. */
   def prefix(key: Array[Byte], size: Int): Long =
     if (size >= 8) big(Platform.getLong(key, Platform.BYTE_ARRAY_OFFSET))
     else {

@@ -1,12 +1,12 @@
 package headrace.bag
 
-/** What a bag stands on: point access to byte arrays by number. Number 0 is the root; a bag that has no page 0 is empty.
+/** The storage of a bag: point access to byte arrays by number. Number 0 is the root; a bag without page 0 is empty.
   *
-  * An array handed to `put` belongs to the store, one that `get` answers belongs to the bag: each call answers one of its own.
+  * An array passed to `put` belongs to the store. An array returned by `get` belongs to the bag: each call returns its own.
   */
 trait Pages {
 
-  /** The bytes of a page, or null if there are none. */
+  /** Returns the bytes of a page, or null if there is none. */
   def get(number: Long): Array[Byte]
 
   def put(number: Long, bytes: Array[Byte]): Unit

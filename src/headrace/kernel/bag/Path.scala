@@ -1,8 +1,9 @@
 package headrace.bag
 
-/** The way from the root to a place in a leaf. It stays where it is from one call to the next: keys near the last one are found at once.
+/** The path from the root to a position in a leaf. It is kept between calls: keys near the last one are found without a descent.
   *
-  * `pages(0)` is the root, `pages(depth)` the leaf; `indexes` are the places in them. In the leaf the place may be behind the last entry.
+  * `pages(0)` is the root, `pages(depth)` the leaf; `indexes` are the positions in them. In the leaf the position may be after the last
+  * entry.
   */
 private[bag] final class Path(shelf: Shelf) {
   val pages = new Array[Page](Path.Height)
@@ -10,20 +11,20 @@ private[bag] final class Path(shelf: Shelf) {
   var depth = 0
   private var placed = false
 
-  /** Nothing may be told of the way any more: pages were let go of, split or merged. */
+  /** Invalidates the path, because pages were released, split or merged. */
   def lose(): Unit = placed = false
 
   def leaf: Page = pages(depth)
   def index: Int = indexes(depth)
   def isAtEntry: Boolean = index < leaf.n
 
-  /** Goes to a key; false: it is not there, and the place is where it would stand in this leaf. */
+  /** Moves to a key; false if it is absent, and then the position is where it would be in this leaf. */
   def to(key: Array[Byte], size: Int): Boolean = {
     val prefix = Page.prefix(key, size)
     if (placed && depth > 0 && !covers(prefix, key, size)) placed = false
     if (!placed) descend(prefix, key, size)
     else if (index >= leaf.n - 1 && leaf.n > 0 && leaf.compare(leaf.n - 1, prefix, key, size) < 0) {
-      // One more behind the last, as a moment ago.
+      // The key is after the last entry, and the path is there already: no search.
       indexes(depth) = leaf.n
       return false
     }
@@ -42,10 +43,10 @@ private[bag] final class Path(shelf: Shelf) {
     placed = true
   }
 
-  /** Goes to the first entry; the bag is not empty. */
+  /** Moves to the first entry; the bag is not empty. */
   def toFirst(): Unit = fall(first = true)
 
-  /** Goes to the last entry; the bag is not empty. */
+  /** Moves to the last entry; the bag is not empty. */
   def toLast(): Unit = fall(first = false)
 
   private def fall(first: Boolean): Unit = {
@@ -58,7 +59,7 @@ private[bag] final class Path(shelf: Shelf) {
     indexes(depth) = if (first) 0 else leaf.n - 1
   }
 
-  /** Goes to the entry with this row, counted from 0, of all rows; the bag has it. */
+  /** Moves to the entry with this row of all rows, counted from 0; the bag has it. */
   def toRow(row: Long): Unit = {
     pages(0) = shelf.root
     depth = 0
@@ -77,7 +78,7 @@ private[bag] final class Path(shelf: Shelf) {
     }
   }
 
-  /** The rows in front of the place. */
+  /** Counts the rows before the position. */
   def rowsBefore: Long = {
     var sum = 0L
     var d = 0
@@ -94,7 +95,7 @@ private[bag] final class Path(shelf: Shelf) {
     }
   }
 
-  /** From behind a leaf's last entry to the next leaf; false: there is none. */
+  /** Moves on to the next leaf if the position is after the last entry; false if there is none. */
   def settle(): Boolean = isAtEntry || leave(1)
 
   def forward(): Boolean = {
@@ -121,7 +122,7 @@ private[bag] final class Path(shelf: Shelf) {
     }
   }
 
-  /** More, or fewer, entries and rows below all inner pages of the way. */
+  /** Adds to the numbers of entries and rows below all inner pages of the path; both may be negative. */
   def grow(entries: Long, rows: Long): Unit = {
     var d = 0
     while (d < depth) {
@@ -130,7 +131,7 @@ private[bag] final class Path(shelf: Shelf) {
     }
   }
 
-  /** Is the page at depth `d` the last of all at its depth? */
+  /** Whether the page at depth `d` is the last one at its depth. */
   def isLast(d: Int): Boolean = {
     var i = d - 1
     while (i >= 0 && indexes(i) == pages(i).n - 1) i -= 1
@@ -150,7 +151,7 @@ private[bag] final class Path(shelf: Shelf) {
     pages(depth) = page
   }
 
-  /** The root's content has gone one page down. */
+  /** Inserts a level below the root, after the root's content moved to `child`. */
   def deepen(child: Page): Unit = {
     System.arraycopy(pages, 0, pages, 1, depth + 1)
     System.arraycopy(indexes, 0, indexes, 1, depth + 1)
@@ -163,6 +164,6 @@ private[bag] final class Path(shelf: Shelf) {
 
 private[bag] object Path {
 
-  /** An inner page has at least two children when it is split. */
+  /** More levels than a bag can have: an inner page is split only if it has at least four children. */
   private val Height = 64
 }

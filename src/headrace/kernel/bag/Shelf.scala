@@ -1,9 +1,9 @@
 package headrace.bag
 
-/** The pages of one bag that are in memory: looked up by number, read from the store when first asked for, written when let go of.
+/** The pages of one bag that are in memory: looked up by number, read from the store on first use, written when released.
   *
-  * Page 0 stays until `close`. Of the others at most `limit` are kept from one call on the bag to the next; within a call there may be a
-  * few more, so that a page a call works on never goes.
+  * Page 0 stays until `close`. At most `limit` other pages are kept between calls on the bag. Within a call there may be a few more,
+  * because pages in use are never evicted.
   */
 private[bag] final class Shelf(limit: Int, buffers: Buffers) {
   private var pages: Pages = _
@@ -12,7 +12,7 @@ private[bag] final class Shelf(limit: Int, buffers: Buffers) {
   private var clock = 0L
   private var spare: Page = _
 
-  /** The number of the next page to be made. Numbers are not used twice while the bag has inner pages. */
+  /** The number of the next new page. Numbers are not reused while the bag has inner pages. */
   private var nextNumber = 1L
   var root: Page = _
 
@@ -40,11 +40,11 @@ private[bag] final class Shelf(limit: Int, buffers: Buffers) {
     page
   }
 
-  /** A new, empty page. */
+  /** Makes a new, empty page. */
   def fresh(level: Int): Page = {
     val page = make(nextNumber)
     nextNumber += 1
-    root.dirty = true // it keeps the number, and a page may come into being far below it
+    root.dirty = true // the root stores the next page number, also for new pages far below it
     page.empty(level)
     clock += 1
     page.used = clock
@@ -59,14 +59,14 @@ private[bag] final class Shelf(limit: Int, buffers: Buffers) {
     release(page)
   }
 
-  /** Puts another root in the place of the present one, which it answers. */
+  /** Replaces the root and returns the previous one. */
   def exchange(root: Page): Page = {
     val had = this.root
     this.root = root
     had
   }
 
-  /** An empty root, which is not the root yet. */
+  /** Makes an empty root, which is not yet in use. */
   def emptyRoot(): Page = {
     val page = make(0L)
     page.empty(0)
@@ -75,7 +75,7 @@ private[bag] final class Shelf(limit: Int, buffers: Buffers) {
     page
   }
 
-  /** Removes all pages below a root or an inner page, and lets go of the page itself. */
+  /** Removes all pages below a root or an inner page, and releases the page itself. */
   def drop(page: Page): Unit = {
     var i = 0
     while (i < page.n && page.level > 0) {
@@ -96,7 +96,7 @@ private[bag] final class Shelf(limit: Int, buffers: Buffers) {
 
   def isFull: Boolean = held > limit
 
-  /** Lets go of the pages that were not asked for longest, until no more than the limit are held. */
+  /** Evicts the least recently used pages until no more than `limit` are held. */
   def trim(): Unit = while (held > limit) {
     var oldest: Page = null
     var i = 0
@@ -112,7 +112,7 @@ private[bag] final class Shelf(limit: Int, buffers: Buffers) {
     write(oldest)
   }
 
-  /** Writes what has changed and lets go of everything. */
+  /** Writes all changes and releases everything. */
   def close(isEmpty: Boolean): Unit = {
     if (root != null) {
       var i = 0
@@ -134,7 +134,7 @@ private[bag] final class Shelf(limit: Int, buffers: Buffers) {
     pages = null
   }
 
-  /** Lets go of everything and writes nothing. */
+  /** Releases everything and writes nothing. */
   def abandon(): Unit = {
     if (held > 0) java.util.Arrays.fill(table.asInstanceOf[Array[AnyRef]], null)
     held = 0

@@ -8,8 +8,8 @@ import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LocalRelation, Lo
 import org.apache.spark.sql.headrace.{SessionSql, Settings}
 import org.apache.spark.sql.types._
 
-/** An aggregate expression taken apart: the functions in it with their filters, and the result over theirs (`results`, one per function).
-  * All of it refers to `columns`, what is added.
+/** An analysed aggregate expression: its functions with their filters, and the result computed from theirs (`results`, one per function).
+  * All expressions refer to `columns`, the input.
   */
 final case class Aggregation(
     columns: Seq[AttributeReference],
@@ -19,13 +19,13 @@ final case class Aggregation(
 
   def dataType: DataType = Bind.loosen(result.dataType)
 
-  /** All there is in it. */
+  /** All its expressions. */
   def parts: Seq[Expression] = result +: functions.flatMap(f => f.function +: f.filter.toSeq)
 
-  /** Is the buffer of some function an object, of which Spark does not say how large it may become? */
+  /** Whether some function's buffer is an object, whose size may be unbounded. */
   def isOpen: Boolean = functions.exists(_.function.isInstanceOf[TypedImperativeAggregate[_]])
 
-  /** What is kept between rows. */
+  /** The state kept between rows. */
   def buffer: StructType = StructType(functions.zipWithIndex.flatMap { case (f, i) =>
     f.buffer.zipWithIndex.map { case (t, j) => StructField(s"b${i}_$j", t, nullable = true) }
   })
@@ -34,18 +34,18 @@ final case class Aggregation(
 object Aggregation {
   final case class Function(function: AggregateFunction, filter: Option[Expression], distinct: Boolean = false) {
 
-    /** The types of its buffer; an object is kept as the bytes it serialises to. */
+    /** The types of its buffer; an object is kept as its serialised bytes. */
     def buffer: Seq[DataType] = function match {
       case _: TypedImperativeAggregate[_] => Seq(BinaryType)
       case f => f.aggBufferAttributes.map(a => Bind.loosen(a.dataType))
     }
   }
 
-  /** In the place of one that could not be bound: of no type, so that it makes no further error. */
+  /** A replacement for an aggregate that could not be bound. It has no type, so that it causes no further error. */
   def unknown(schema: StructType): Aggregation =
     Aggregation(schema.fields.map(f => AttributeReference(f.name, f.dataType)()).toSeq, Nil, Nil, Literal(null, NullType))
 
-  /** Binds an aggregate's text over the columns that are added: one that is kept in the buffers of Spark's own functions. */
+  /** Binds the text of an aggregate over the input columns. It must be kept in the buffers of Spark's own functions. */
   def bind(session: SparkSession, schema: StructType, text: String): Aggregation = Settings.inForce(session) {
     val made = analysed(session, schema, Seq(text), identity).head
     made.functions.foreach { f =>
@@ -60,7 +60,7 @@ object Aggregation {
 
   /** Binds the aggregates of a query, all over the same columns. DISTINCT is allowed. */
   def query(session: SparkSession, schema: StructType, texts: Seq[String]): Seq[Aggregation] = Settings.inForce(session) {
-    // Spark sums small decimals as whole numbers, and averages them as doubles.
+    // Spark sums small decimals as longs and averages them as doubles.
     val all = analysed(session, schema, texts, DecimalAggregates(_))
     all.zip(texts).foreach { case (a, text) =>
       a.functions.foreach { f =>

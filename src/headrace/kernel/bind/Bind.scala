@@ -9,23 +9,23 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.headrace.{SessionSql, Settings}
 import org.apache.spark.sql.types._
 
-/** Spark SQL text to Catalyst expressions bound to the ordinals of a row of `schema`, ready for `eval` and for code generation.
+/** Parses Spark SQL text into Catalyst expressions bound to the ordinals of a row of `schema`, ready for `eval` and for code generation.
   *
-  * Texts are analysed by the session's own analyser, with its functions and under the settings in force (`Settings`), all texts of one
-  * scope in one pass. No job is run and no query execution is made.
+  * The session's own analyser analyses the texts, with its functions and under the settings in force (`Settings`), all texts of one scope
+  * in one pass. It runs no job and makes no query execution.
   */
 object Bind {
 
-  /** A bound generator: `generator.eval(row)` gives rows of `appended`; `outer` keeps a row without any, with nulls. */
+  /** A bound generator: `generator.eval(row)` gives rows of `appended`; with `outer`, a row without any is kept, with nulls. */
   final case class Unnested(generator: Generator, outer: Boolean, appended: StructType)
 
   type Outcome = Either[AnalysisException, Expression]
 
-  /** All texts, or the first error. */
+  /** Binds all texts, or throws the first error. */
   def expressions(session: SparkSession, schema: StructType, texts: Seq[String]): Seq[Expression] =
     outcomes(session, schema, texts).map(_.fold(e => throw e, identity))
 
-  /** Each text's expression or its own error. */
+  /** Binds each text, or gives its own error. */
   def outcomes(session: SparkSession, schema: StructType, texts: Seq[String]): Seq[Outcome] =
     if (texts.isEmpty) Nil
     else
@@ -33,7 +33,7 @@ object Bind {
         val scope = new Scope(session, schema)
         val parsed = texts.map(t => attempt(scope.parse(t)))
         val good = parsed.collect { case Right(e) => e }
-        // One pass over all of them; only if that fails is each one asked alone, to know whose error it is.
+        // One pass over all of them. Only if it fails is each one bound alone, to find which one is wrong.
         val bound = attempt(scope.bind(good)) match {
           case Right(all) => all.map(Right(_))
           case Left(error) => if (good.size == 1) Seq(Left(error)) else good.map(e => attempt(scope.bind(Seq(e)).head))
@@ -42,7 +42,7 @@ object Bind {
         parsed.map(p => p.flatMap(_ => results.next()))
       }
 
-  /** The expression that a text is. Without AS, Spark's parser takes any word at its end for a name: `amount descending`, `amount > 500 and`. */
+  /** Parses an expression. Without AS, Spark's parser takes any word at its end as a name: `amount descending`, `amount > 500 and`. */
   def parsed(sql: SessionSql, text: String): Expression = sql.expression(text) match {
     case named @ (_: Alias | _: MultiAlias) =>
       val names = named match {
@@ -53,18 +53,18 @@ object Bind {
     case expression => expression
   }
 
-  /** What is wrong with the syntax of a text whose columns are not known yet. */
+  /** Finds a syntax error in a text whose columns are not known yet. */
   def syntax(session: SparkSession, text: String): Option[AnalysisException] =
     Settings.inForce(session)(attempt(new Scope(session, new StructType()).parse(text)).left.toOption)
 
-  /** A generating text such as `explode(xs)`. No names: Spark's own. */
+  /** Binds a generator such as `explode(xs)`. Without names, the columns have Spark's names. */
   def generator(session: SparkSession, schema: StructType, text: String, names: Seq[String], outer: Boolean = false): Unnested =
     Settings.inForce(session) {
       val scope = new Scope(session, schema)
       attempt(scope.generator(scope.parse(text), text, names, outer)).fold(e => throw e, identity)
     }
 
-  /** The types of a scope, without the promise that a column is never null: rows come from outside and do not keep it. */
+  /** Makes all types of a scope nullable: rows from outside may have nulls that their schema excludes. */
   def nullable(schema: StructType): StructType = loosen(schema).asInstanceOf[StructType]
 
   def loosen(dataType: DataType): DataType = dataType match {
@@ -74,7 +74,7 @@ object Bind {
     case other => other
   }
 
-  /** Spark's own errors stay as they are; whatever else stops a text becomes an analysis error too, so that callers see one kind. */
+  /** Runs `work`. Spark's own analysis errors stay unchanged, and any other failure becomes one, so that callers handle one kind. */
   def attempt[T](work: => T): Either[AnalysisException, T] =
     try Right(work)
     catch {
@@ -88,7 +88,7 @@ object Bind {
     }
 }
 
-/** The columns that texts may name, and the session that reads them. */
+/** The columns that texts may refer to, and the session that reads the texts. */
 private final class Scope(session: SparkSession, schema: StructType) {
   private val sql = new SessionSql(session)
   private val attributes = Bind.nullable(schema).map(f => AttributeReference(f.name, f.dataType, nullable = true)())
@@ -152,7 +152,7 @@ private final class Scope(session: SparkSession, schema: StructType) {
             case e => e
           }
       }
-    // A constant part that fails (1 / 0) must not fail the text: the row that reaches it does.
+    // A constant part that fails (1 / 0) must not fail the text, only the rows that reach it.
     val finished =
       try by(fold = true)
       catch {

@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.expressions.codegen.Block.BlockHelper
 import org.apache.spark.sql.headrace.Settings
 import org.apache.spark.sql.types._
 
-/** The processing time of a row: when the epoch began that the task is of. An epoch that is run again has the same. */
+/** The processing time of a row: the time at which the task's epoch began. A replayed epoch has the same. */
 final case class Clock() extends LeafExpression with Nondeterministic {
   @transient private var micros = 0L
   override def dataType: DataType = TimestampType
@@ -25,7 +25,7 @@ final case class Clock() extends LeafExpression with Nondeterministic {
 object Clock {
   private val Property = "headrace.now"
 
-  /** Tells the tasks of the jobs that this thread starts from now on when their epoch began. */
+  /** Sets the epoch's time for the tasks of all jobs that this thread starts from now on. */
   def tell(context: SparkContext, micros: Long): Unit = context.setLocalProperty(Property, micros.toString)
 
   def ofTask: Long = {
@@ -35,10 +35,10 @@ object Clock {
     told.toLong
   }
 
-  /** An expression with the epoch's time in the place of the current one. */
+  /** Replaces the current time in an expression with the epoch's. */
   def read(e: Expression): Expression = e.transformUp { case now if isRead(now) => of(now) }
 
-  /** Is it the current time, in a form that rows can be given? */
+  /** Whether this is the current time, in a form that a row expression supports. */
   def isRead(e: Expression): Boolean = e match {
     case CurrentTimestamp() | Now() | _: CurrentDate | _: LocalTimestamp => true
     case _ => false
@@ -52,7 +52,7 @@ object Clock {
 
   private def zone: Option[String] = Some(Settings.zone)
 
-  /** Does an expression give another value each time because of the time alone? */
+  /** Whether time is the only nondeterministic part of an expression. */
   def alone(e: Expression): Boolean =
     !e.exists(part => !part.deterministic && part.children.forall(_.deterministic) && !part.isInstanceOf[Clock])
 }

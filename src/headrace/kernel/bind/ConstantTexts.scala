@@ -9,18 +9,19 @@ import org.apache.spark.sql.catalyst.analysis.UnresolvedFunction
 import org.apache.spark.sql.catalyst.expressions.{Cast, Expression, Literal}
 import org.apache.spark.sql.types.StringType
 
-/** Constant texts that Spark makes something else of where a number, a time or a truth value stands beside them: `amount < '500'`.
+/** Constant texts that Spark casts because they meet a number, a time or a truth value: `amount < '500'`.
   *
-  * It fails row by row at one that is none, `amount < 'one'`, so that no row would ever pass. A cast that the user wrote is not judged.
+  * A text that cannot be cast, as in `amount < 'one'`, would fail on each row, so no row would ever pass. Casts that the user wrote are not
+  * checked.
   */
 private object ConstantTexts {
 
-  /** Texts that the user gives to a function of a type's name, `int('7')`: Spark does not mark its cast as the user's. */
+  /** The texts that the user passes to a function named after a type, `int('7')`: Spark does not mark its cast as the user's. */
   def given(parsed: Seq[Expression]): Set[Any] = parsed.flatMap(_.collect {
     case UnresolvedFunction(name, Seq(text: Literal), _, _, _, _, _) if Functions(name.last.toLowerCase(Locale.ROOT)) => text.value
   }).toSet
 
-  /** Refuses those that can never be what stands beside them. */
+  /** Refuses texts that can never be cast to the type they meet. */
   def check(expressions: Seq[Expression], given: Set[Any]): Unit = expressions.foreach(_.foreach {
     case c: Cast if isImplicit(c, given) && fails(c) =>
       throw Refusal("CONSTANT_TEXT", s"the text ${c.child.sql} is no ${c.dataType.sql}", "text" -> c.child.sql, "type" -> c.dataType.sql)

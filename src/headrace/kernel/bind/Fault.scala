@@ -5,7 +5,7 @@ import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.types.{DataType, StructType}
 import org.json4s._
 
-/** One error of a plan: where it is (node, the user's line, the place in the request) and what it is. */
+/** One error of a plan: its location (node, the user's line, the path in the request) and its cause. */
 private[headrace] final case class Fault(node: String, site: String, at: String, sql: String, what: Fault.What) {
   def json: JObject = JObject(
     "node" -> JString(node),

@@ -6,10 +6,10 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.{Rule, RuleExecutor}
 import org.apache.spark.sql.types._
 
-/** The part of Spark's optimizer that turns an analysed expression into one that can be evaluated row by row.
+/** The part of Spark's optimizer that makes an analysed expression evaluable row by row.
   *
-  * Only rules over expressions run: a whole optimizer costs a hundred times as much and would fold the empty relation below away.
-  * `fold = false` leaves constants alone, for texts in which a constant part fails: such a part must fail on the row that reaches it.
+  * Only rules over expressions run: a whole optimizer takes a hundred times as long and would fold away the empty relation below. `fold =
+  * false` keeps constants, for texts in which a constant part fails: such a part must fail on the row that reaches it.
   */
 final class Finish(names: ReplaceCurrentLike, fold: Boolean) extends RuleExecutor[LogicalPlan] {
   override protected def batches: Seq[Batch] = {
@@ -33,7 +33,7 @@ final class Finish(names: ReplaceCurrentLike, fold: Boolean) extends RuleExecuto
   }
 }
 
-/** Puts common expressions (`BETWEEN`, `NULLIF`, …) back where they are used: Spark would add a projection below, here there is none. */
+/** Inlines common expressions (`BETWEEN`, `NULLIF`, …). Spark would add a projection below, but there is none here. */
 private object InlineWith extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.mapExpressions(_.transformUp { case w: With => inline(w) })
 
@@ -47,7 +47,9 @@ private object InlineWith extends Rule[LogicalPlan] {
   }
 }
 
-/** Spark freezes the current time when it plans a batch; these expressions are planned once for all epochs, so they ask for the epoch's. */
+/** Replaces the current time with the epoch's. Spark freezes it when it plans a batch, but these expressions are planned once for all
+  * epochs.
+  */
 private object ReadClock extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.mapExpressions(Clock.read(_).transformUp {
     case CurrentTimeZone() => Literal.create(conf.sessionLocalTimeZone, StringType)

@@ -4,7 +4,7 @@ import org.apache.spark.sql.catalyst.analysis.UnresolvedFunction
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.expressions.variant.VariantExplode
 
-/** Generators that Spark finds by their name in FROM, and not in the text of an expression. */
+/** Generators that Spark resolves by name in FROM, but not in the text of an expression. */
 private[headrace] object FromOnly {
   def apply(generator: Expression): Expression = generator match {
     case u: UnresolvedFunction if u.arguments.size == 1 && u.nameParts.size == 1 && u.nameParts.head.equalsIgnoreCase("variant_explode") =>

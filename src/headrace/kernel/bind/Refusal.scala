@@ -2,7 +2,9 @@ package headrace.bind
 
 import org.apache.spark.sql.AnalysisException
 
-/** A text that Spark accepts and headrace does not take at this place: an aggregate in a row expression, a query inside an expression. */
+/** The error of a text that Spark accepts and headrace does not support in this place: an aggregate in a row expression, a query inside an
+  * expression.
+  */
 final class Refusal(condition: String, text: String, parameters: Map[String, String])
     extends AnalysisException(text, None, None, None, Some(condition), parameters, Array.empty)
 

@@ -9,10 +9,10 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.types.DataType
 
-/** An expression that a copy replaces after each failure.
+/** An expression that is replaced by a copy after each failure.
   *
-  * Some expressions of Spark keep what a failing row left in them: half a map, half a text, a wrong number format. Spark ends the task at a
-  * failure, so no later row sees that; headrace makes the row a dead letter and evaluates the next one.
+  * Some of Spark's expressions keep the remains of a failing row: half a map, half a text, a wrong number format. Spark ends the task at a
+  * failure, so no later row sees them; headrace makes the row a dead letter and evaluates the next one.
   */
 private[headrace] final case class Renewed(child: Expression) extends UnaryExpression with CodegenFallback {
   @transient private var current: Expression = _
@@ -38,7 +38,7 @@ private[headrace] final case class Renewed(child: Expression) extends UnaryExpre
 
 private object Renewed {
 
-  /** The node anew, over the same children: what is drawn at random in them goes on. */
+  /** Copies the node, over the same children: their random numbers continue. */
   def copy(e: Expression): Expression = e match {
     case call @ Invoke(Literal(writer: StructsToJsonEvaluator, kind), _, _, _, _, _, _, _) =>
       call.copy(targetObject = Literal(writer.copy(), kind))
@@ -46,7 +46,7 @@ private object Renewed {
   }
 }
 
-/** Renews the expressions that keep something of the rows before. */
+/** Wraps the expressions that keep state between rows. */
 private object Renew extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.mapExpressions(_.transformUp { case e if keeps(e) => Renewed(e) })
 

@@ -6,8 +6,8 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.util.DateTimeConstants.MICROS_PER_DAY
 import org.apache.spark.sql.types._
 
-/** Adds a constant interval of less than a day as the number of microseconds that it is. Spark goes by way of a calendar, which says
-  * something else only of whole days where a time zone has a day of another length.
+/** Adds a constant interval of less than a day as microseconds. Spark uses a calendar, whose result differs only for whole days, where a
+  * time zone has a day of another length.
   */
 private object ShortInterval extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.mapExpressions(_.transformUp {

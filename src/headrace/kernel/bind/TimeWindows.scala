@@ -7,10 +7,10 @@ import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
-/** The windows that a time falls into, each as a row of its start, its end and its own time; none for no time.
+/** The windows that contain a time, each as a row of its start, its end and its own time; none for null.
   *
-  * They are aligned as those of Spark's `window()`: by the epoch in UTC, moved by `offset`. All in micros. The time of a window is the
-  * last millisecond of it. A cumulative window begins where the one of the full size does and ends at a multiple of `step` behind that.
+  * They are aligned like those of Spark's `window()`: to the Unix epoch in UTC, moved by `offset`. All numbers are microseconds. A window's
+  * own time is 1 ms before its end. A cumulative window begins with the window of full size and ends a multiple of `step` later.
   */
 final case class TimeWindows(child: Expression, kind: String, size: Long, step: Long, offset: Long)
     extends UnaryExpression
@@ -35,7 +35,7 @@ final case class TimeWindows(child: Expression, kind: String, size: Long, step: 
       Iterator.iterate(last(time, step))(_ - step).takeWhile(_ > time - size).map(start => window(start, Math.addExact(start, size)))
   }
 
-  /** The last of the moments, `every` so far from each other, that is not behind a time. */
+  /** The latest moment not after a time, of all that are `every` apart. */
   private def last(time: Long, every: Long): Long = time - Math.floorMod(Math.subtractExact(time, offset), every)
 
   private def window(start: Long, end: Long): InternalRow = InternalRow(start, end, end - TimeWindows.Last)
@@ -45,15 +45,15 @@ final case class TimeWindows(child: Expression, kind: String, size: Long, step: 
 
 object TimeWindows {
 
-  /** What a text calls it. It is no function of Spark's: only texts of plans know it. */
+  /** The function's name in texts. Spark does not know it: only texts of plans use it. */
   val Name = "time_windows"
 
   val Columns: Seq[String] = Seq("window_start", "window_end", "window_time")
 
-  /** How long before its end the time of a window is. */
+  /** The distance of a window's own time from its end. */
   private val Last = 1000L
 
-  /** A call as a text has it, with this function in the place of the unknown one. */
+  /** Replaces the unresolved call in a text with this function. */
   def read(e: Expression): Expression = e match {
     case UnresolvedFunction(Seq(Name), Seq(time, Literal(kind: UTF8String, _), size, step, offset), _, _, _, _, _) =>
       TimeWindows(time, kind.toString, number(size), number(step), number(offset))

@@ -19,13 +19,13 @@ import org.apache.spark.sql.types._
 import org.json4s._
 import org.json4s.jackson.JsonMethods
 
-/** The type check of a plan: one call for all of its nodes, answered with every schema and every independent error.
+/** The type check of a plan: one call for all of its nodes, which returns every schema and every independent error.
   *
-  * A node fed by a broken one is left out: its errors would only repeat the first.
+  * A node downstream of an invalid one is not checked: its errors would only repeat the first.
   */
 object Check {
 
-  /** Request and response are JSON; nothing is thrown, no job is run. */
+  /** Checks a request. Request and response are JSON; it throws nothing and runs no job. */
   def check(session: SparkSession, request: String): String = {
     val answer =
       try {
@@ -59,14 +59,15 @@ object Check {
     case _ => None
   }
 
-  /** Spark casts the texts of such a pair, row by row: what is no number or time fails. */
+  /** Whether exactly one type is a text. Spark casts the texts of such a pair row by row, and fails on texts that are no numbers or times.
+    */
   private[check] def textAndOther(a: DataType, b: DataType): Boolean =
     Seq(a, b).count(_.isInstanceOf[StringType]) == 1 && !Seq(a, b).contains(NullType)
 
   private[check] def isTime(t: DataType): Boolean = t == TimestampType || t == TimestampNTZType
 }
 
-/** The check of one request: what is known of the nodes so far. */
+/** The check of one request, with the schemas known so far. */
 private final class Check(val session: SparkSession) {
   import Check._
 
@@ -93,7 +94,7 @@ private final class Check(val session: SparkSession) {
       "outside" -> JObject(called.map { case (node, names) => node -> (JArray(names.distinct.map(JString(_)).toList): JValue) }.toList))
   }
 
-  /** Learns one node's schema, or its errors. */
+  /** Finds a node's schema, or its errors. */
   def node(value: JValue): Unit = {
     val id = text(value \ "id").getOrElse("")
     val site = text(value \ "site").getOrElse("")
@@ -115,18 +116,18 @@ private final class Check(val session: SparkSession) {
 
   private def part[T](value: JValue)(implicit reader: headrace.document.Reader[T]): T = reader.read(JsonMethods.asJsonNode(value), "")
 
-  /** How many faults there are so far. */
+  /** The number of faults so far. */
   def count: Int = faults.size
 
   def fault(node: String, site: String, at: String, sql: String, what: Fault.What): Unit = faults += Fault(node, site, at, sql, what)
 
-  /** Notes which functions a node calls that are not Spark's own. */
+  /** Records which functions a node calls that are not Spark's own. */
   def outside(node: String, all: Iterable[Expression]): Unit = {
     val names = Outside.names(all)
     if (names.nonEmpty) called(node) = called.getOrElse(node, Nil) ++ names
   }
 
-  /** Warns of the text columns of a scope that Spark casts. */
+  /** Warns of text columns that Spark casts. */
   def casts(node: String, site: String, scope: StructType, all: Iterable[Expression]): Unit = {
     val name: PartialFunction[Expression, String] = {
       case BoundReference(i, _, _) => scope(i).name
@@ -135,14 +136,14 @@ private final class Check(val session: SparkSession) {
     all.flatMap(TextColumns.cast(_)(name)).foreach { case (column, to) => warnings += Fault(node, site, "", "", Fault.ofText(column, to)) }
   }
 
-  /** Warns of a text of an input that meets columns of other inputs. */
+  /** Warns of an input's text column that meets columns of other types in other inputs. */
   def meets(node: String, site: String, sql: String, to: DataType, other: DataType): Unit =
     warnings += Fault(node, site, "", "", Fault.ofInputText(sql, to, other))
 
-  /** Notes for the parts of an aggregate, or for the aggregates among the cells of a program, how much is kept of a group. */
+  /** Records, for the parts of an aggregate or the aggregates among a program's cells, how much state a group keeps. */
   def keeps(node: String, parts: Seq[(String, String)]): Unit = storage(node) = parts
 
-  /** The texts of one scope; a text that fails is a fault of its own. */
+  /** Binds the texts of one scope; each failing text is a fault of its own. */
   def bind(node: String, scope: StructType, texts: Seq[Program.Text]): Seq[Option[Expression]] =
     Bind.outcomes(session, scope, texts.map(_.sql)).zip(texts).map {
       case (Right(e), t) =>
@@ -155,11 +156,11 @@ private final class Check(val session: SparkSession) {
         None
     }
 
-  /** What is stored in a cell or column. */
+  /** Checks that an expression may be stored in a cell or column. */
   def fits(node: String, name: String, to: DataType, text: Program.Text, e: Expression): Unit =
     if (!Stored.fits(e, to)) fault(node, text.site, text.at, text.sql, Fault.cellType(name, to, Bind.loosen(e.dataType)))
 
-  /** The first value of a cell over those of a former version. */
+  /** Checks the first value of a cell, computed from the cells of an earlier version. */
   private def computed(id: String, site: String, value: JValue): Unit = {
     val from = StructType(list(value \ "from").collect { case JArray(List(JString(name), JString(ddl))) =>
       StructField(name, Declared.dataType(ddl))
@@ -171,7 +172,7 @@ private final class Check(val session: SparkSession) {
     }
   }
 
-  /** A text whose columns are known only later. */
+  /** Checks the syntax of a text whose columns are known only later. */
   def syntax(node: String, text: Program.Text): Unit =
     Bind.syntax(session, text.sql).foreach(e => fault(node, text.site, text.at, text.sql, Fault.of(e)))
 
@@ -186,7 +187,7 @@ private final class Check(val session: SparkSession) {
 
   def same(a: String, b: String): Boolean = Settings.sameName(a, b)
 
-  /** No column twice. */
+  /** Checks that no column occurs twice. */
   def distinct(node: String, site: String, at: String, names: Seq[String]): Unit =
     names.zipWithIndex.find { case (n, i) => names.take(i).exists(same(_, n)) }.foreach { case (n, _) =>
       fault(node, site, at, "", Fault.What("COLUMN_ALREADY_EXISTS", s"two columns are named $n", "columnName" -> n))
@@ -239,7 +240,7 @@ private final class Check(val session: SparkSession) {
   private def lookup(id: String, site: String, asked: AskedLookupText): Unit =
     over(asked.inputs)(from => learn(id, new Relations(this, id, site).of(asked, from.head)))
 
-  /** Does something with the columns of nodes, if all are known. */
+  /** Calls `work` with the columns of nodes, if all are known. */
   private def over(inputs: Seq[String])(work: Seq[StructType] => Unit): Unit = {
     val known = inputs.flatMap(schemas.get)
     if (known.size == inputs.size) work(known)
@@ -299,7 +300,7 @@ private final class Check(val session: SparkSession) {
         schema
       } catch {
         case e: AnalysisException =>
-          // The text of windows is ours; the user wrote the name of a column.
+          // The text of windows is headrace's; the user wrote the name of a column.
           fault(node, site, at, if (sql.startsWith(TimeWindows.Name)) "" else sql, Fault.of(e))
           from
       }

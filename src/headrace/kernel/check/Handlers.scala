@@ -10,7 +10,7 @@ import headrace.wire.Wire
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.types._
 
-/** The check of a program: its cells, its handlers' statements, and the schemas of what they emit. */
+/** The check of a program: its cells, its handlers' statements, and the schemas of the rows they emit. */
 private final class Handlers(check: Check, id: String, site: String, key: StructType, from: Seq[StructType], text: AskedProgramText) {
   private val program: Program = {
     val read = Program.of(text)
@@ -27,7 +27,7 @@ private final class Handlers(check: Check, id: String, site: String, key: Struct
   /** Emitted columns by output: names of the first emit, types of all. */
   private val emitted = mutable.LinkedHashMap.empty[String, (Seq[String], Seq[Option[DataType]])]
 
-  /** By name: the main output, the others as `id#name`. */
+  /** The schemas by name: the main output under `id`, the others as `id#name`. */
   def schemas: Seq[(String, StructType)] = {
     program.handlers.foreach(handler)
     check.keeps(id, for (c <- program.cells; a <- c.aggregation) yield c.name -> (if (a.isOpen) "values" else "constant"))

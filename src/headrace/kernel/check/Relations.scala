@@ -9,13 +9,13 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.types.{DataType, StructType}
 
-/** The check of one node that is an operator of queries, which its kind knows, or a lookup. */
+/** The check of one node: an operator of queries, which its kind checks, or a lookup. */
 private[check] final class Relations(check: Check, id: String, site: String) extends OperatorCheck {
 
-  /** `from` are the columns of its inputs. None: faults were found. */
+  /** Checks an operator; `from` are the columns of its inputs. None if there are faults. */
   def of(relation: RelationText, from: Seq[StructType]): Option[OperatorSchema] = sound(Kinds.schema(this, relation, from))
 
-  /** Keys that are found by their bytes: under a collation equal ones differ in them. */
+  /** Checks a lookup. Keys are compared by their bytes, so types whose equal values differ in bytes are refused. */
   def of(lookup: AskedLookupText, rows: StructType): Option[OperatorSchema] = sound {
     val table = Declared.schema(lookup.table)
     check.distinct(id, site, "table", table.fieldNames.toSeq)

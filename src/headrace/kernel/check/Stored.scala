@@ -6,7 +6,9 @@ import headrace.bind.Bind
 import org.apache.spark.sql.catalyst.expressions.{Cast, Expression}
 import org.apache.spark.sql.types._
 
-/** What may be put where a type is declared: whatever an INSERT would store there, but nothing that would lose digits behind the point. */
+/** Whether an expression may be stored as a declared type: everything that INSERT accepts, except conversions that would lose decimal
+  * places.
+  */
 private[check] object Stored {
   private val Wholes = Set[DataType](ByteType, ShortType, IntegerType, LongType)
 
@@ -24,7 +26,7 @@ private[check] object Stored {
     case _ => false
   }
 
-  /** A constant without such digits, as Python's 2.0 is. */
+  /** Whether this is a constant without decimal places, such as Python's 2.0. */
   private def isWhole(e: Expression): Boolean = e.foldable && Try(e.eval()).toOption.exists {
     case null => true
     case number: Double => number == math.rint(number)

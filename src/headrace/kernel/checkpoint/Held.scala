@@ -6,15 +6,17 @@ import java.util.concurrent.ConcurrentHashMap
 import headrace.HeadraceKernelException
 import org.apache.hadoop.fs.Path
 
-/** Whether a process may still log what epochs read: one that was asleep may have been replaced meanwhile. */
+/** Checks whether a process may still log the input of epochs: while it was suspended, another may have replaced it. */
 object Held {
   private val asked = new ConcurrentHashMap[LocalPath, () => String]
 
-  /** Ask `still` before an epoch of the query with this checkpoint is logged: null, or why it may not be. */
+  /** Registers a check that runs before an epoch of the query with this checkpoint is logged. `still` returns null, or the reason why it
+    * may not be logged.
+    */
   def by(checkpoint: String, still: () => String): Unit = asked.put(place(checkpoint), still)
   def drop(checkpoint: String): Unit = asked.remove(place(checkpoint))
 
-  /** Throws if an answer is not null. */
+  /** Throws if the reason is not null. */
   def require(answer: String): Unit = if (answer != null) throw new HeadraceKernelException("SINK_COMMIT", answer)
 
   private[checkpoint] def check(file: LocalPath): Unit = {

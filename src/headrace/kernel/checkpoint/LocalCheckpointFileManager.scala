@@ -15,16 +15,15 @@ import org.apache.spark.TaskContext
 import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager
 import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager.CancellableFSDataOutputStream
 
-/** Spark's checkpoint files on a local file system, by system calls alone.
+/** Manages Spark's checkpoint files on a local file system, by system calls alone.
   *
-  * Without its native library Hadoop starts a `chmod` process for every file and folder it makes: about a third of the fixed cost of an
-  * epoch. This class writes a file beside its final place and links or renames it
-  * there: readers see all of it or nothing. A file that must not be overwritten is put in place by a hard link, which the file system
-  * itself refuses if the name is taken, so of two writers in any two processes exactly one wins. Like Spark's own managers it leaves
-  * flushing to the operating system: a checkpoint survives the death of the process, not of the machine. `headrace.checkpoint.fsync=true`
-  * in the Hadoop configuration flushes each file before it appears.
+  * Without its native library, Hadoop starts a `chmod` process for every file and folder that it creates: about a third of the fixed cost
+  * of an epoch. This class writes a file beside its final path, then links or renames it: readers see all of it or nothing. A file that
+  * must not be overwritten is put in place by a hard link, which the file system refuses if the name is taken, so exactly one of two
+  * concurrent writers wins. Like Spark's own managers, it leaves flushing to the operating system: a checkpoint survives the death of the
+  * process, not of the machine. `headrace.checkpoint.fsync=true` in the Hadoop configuration flushes each file before it appears.
   *
-  * A path on any other file system is handed to the manager that Spark itself would have chosen.
+  * Paths on other file systems are passed to the manager that Spark would have chosen.
   */
 class LocalCheckpointFileManager(path: Path, conf: Configuration) extends CheckpointFileManager {
   import LocalCheckpointFileManager._
@@ -138,7 +137,7 @@ object LocalCheckpointFileManager {
   private val BlockSize = 32L * 1024 * 1024
 }
 
-/** A file that appears under its name when it is closed, whole, or never. */
+/** A file that appears under its name when it is closed, complete, or never. */
 private final class AtomicFile(
     target: LocalPath,
     temporary: LocalPath,
@@ -161,7 +160,7 @@ private final class AtomicFile(
         if (Sums.kept(target)) Sums.write(target, summing.sums)
         if (sync) AtomicFile.syncFolder(target.getParent)
       } finally {
-        // After a failure (a full disk, a name that is taken) nothing is left behind; after a rename there is nothing to delete.
+        // After a failure (a full disk, a name that is taken) no file remains; after a rename there is nothing to delete.
         if (channel.isOpen) channel.close()
         Files.deleteIfExists(temporary)
       }
@@ -179,7 +178,7 @@ private final class AtomicFile(
 
 private object AtomicFile {
 
-  /** The temporary name is the one Spark's managers use, so that whoever cleans up after a crash knows it. */
+  /** Uses the temporary name of Spark's managers, so that cleanup after a crash recognises it. */
   def create(target: LocalPath, overwrite: Boolean, sync: Boolean): AtomicFile = {
     val task = Option(TaskContext.get()).map(t => s".TID${t.taskAttemptId()}").getOrElse("")
     val temporary = target.resolveSibling(s".${target.getFileName}.${UUID.randomUUID}$task.tmp")
@@ -192,14 +191,14 @@ private object AtomicFile {
   def buffered(out: OutputStream): OutputStream = new BufferedOutputStream(out, 1 << 16)
 
   def publish(temporary: LocalPath, target: LocalPath, overwrite: Boolean): Unit = {
-    // The checksum of an earlier file of this name would condemn the new one.
+    // The checksum of an earlier file of this name would invalidate the new one.
     if (overwrite || !Files.exists(target)) Files.deleteIfExists(Sums.of(target))
     if (overwrite) Files.move(temporary, target, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING)
     else
       try Files.createLink(target, temporary)
       catch {
         case taken: Taken => throw refused(target, taken)
-        // A file system without hard links: the check and the move are two steps, as they are in Spark's own manager.
+        // On a file system without hard links the check and the move are two steps, as in Spark's own manager.
         case _: UnsupportedOperationException | _: FileSystemException if !Files.exists(target) => moveChecked(temporary, target)
         case _: FileSystemException => throw refused(target, null)
       }

@@ -7,7 +7,7 @@ import java.nio.file.{Files, NoSuchFileException, Path, StandardOpenOption}
 
 import org.apache.hadoop.fs.FSInputStream
 
-/** A local file as Hadoop reads one: a stream that can seek and be read at a position. Buffered, for the formats ask for single bytes. */
+/** A local file as Hadoop reads one: a stream with seeks and positioned reads. Buffered, because the formats read single bytes. */
 private final class LocalInput(channel: FileChannel) extends FSInputStream {
   private val buffer: ByteBuffer = ByteBuffer.allocate(1 << 14).limit(0)
 

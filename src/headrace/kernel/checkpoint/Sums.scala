@@ -10,14 +10,14 @@ import headrace.HeadraceKernelException
 
 /** Checksums beside files, as Hadoop's own local file systems write and check them: `.7.crc` beside `7` has the CRC32 of each 512 bytes.
   *
-  * They are written once the file is there, in one go. A file whose checksums are missing or empty, because its writer died in between, is
-  * not checked.
+  * They are written in one go after the file. A file whose checksums are missing or empty, because its writer died in between, is not
+  * checked.
   */
 private object Sums {
   private val Chunk = 512
   private val Header = ByteBuffer.allocate(8).put("crc".getBytes(US_ASCII)).put(0.toByte).putInt(Chunk).array
 
-  /** These have checksums inside. */
+  /** Suffixes of files that contain their own checksums. */
   private val Checked = Set("changelog", "zip", "delta", "snapshot")
 
   def of(file: Path): Path = file.resolveSibling(s".${file.getFileName}.crc")
@@ -30,7 +30,7 @@ private object Sums {
 
   def write(file: Path, sums: Array[Byte]): Unit = Files.write(of(file), sums)
 
-  /** Throws where a file is not what was written. */
+  /** Throws if the file's content differs from what was written. */
   def check(file: Path): Unit = if (kept(file)) {
     val sums =
       try Files.readAllBytes(of(file))
@@ -45,7 +45,7 @@ private object Sums {
     summing.sums
   }
 
-  /** Passes bytes on, and sums them. */
+  /** Passes bytes on and computes their checksums. */
   final class Summing(out: OutputStream) extends FilterOutputStream(out) {
     private val crc = new CRC32
     private val done = new java.io.ByteArrayOutputStream

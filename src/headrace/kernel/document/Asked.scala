@@ -1,7 +1,7 @@
 // Written by tools/parts.py from the dataclasses in Python; a test compares. `make parts` writes it anew.
 package headrace.document
 
-/** Steps that are checked, over the columns of a node. */
+/** Steps to check, over the columns of a node. */
 final case class AskedStepsText(id: String, site: Option[String], input: String, steps: Seq[StepText])
 
 object AskedStepsText {
@@ -13,7 +13,7 @@ object AskedStepsText {
   implicit val reader: Reader[AskedStepsText] = Reader.of("AskedStepsText")(of)
 }
 
-/** An operator of queries that is checked, over the columns of its inputs; `relation` is its name. */
+/** An operator of queries to check, over the columns of its inputs; `relation` is its name. */
 final case class AskedRelationText(id: String, site: Option[String], relation: String, inputs: Seq[String], text: RelationText)
 
 object AskedRelationText {
@@ -26,7 +26,7 @@ object AskedRelationText {
   implicit val reader: Reader[AskedRelationText] = Reader.of("AskedRelationText")(of)
 }
 
-/** A lookup that is checked: both texts of each key, the columns of the table, and those that it gives, by their names in the result. */
+/** A lookup to check: both texts of each key, the columns of the table, and its output columns, by their names in the result. */
 final case class AskedLookupText(
     id: String,
     site: Option[String],
@@ -48,7 +48,7 @@ object AskedLookupText {
   implicit val reader: Reader[AskedLookupText] = Reader.of("AskedLookupText")(of)
 }
 
-/** A program that is checked. */
+/** A program to check. */
 final case class AskedProgramText(
     name: String,
     site: Option[String],
@@ -74,7 +74,7 @@ object AskedProgramText {
   implicit val reader: Reader[AskedProgramText] = Reader.of("AskedProgramText")(of)
 }
 
-/** An input of a program that is checked: the rows of a node, by a key. */
+/** An input of a program to check: the rows of a node, by a key. */
 final case class AskedInputText(name: String, side: Int, from: String, key: Seq[(String, String)], broadcast: Boolean)
 
 object AskedInputText {
@@ -89,9 +89,9 @@ object AskedInputText {
 
 /** One declared piece of keyed state.
   *
-  * `type` is that of its value or of each of its values, `key` that of a map's keys; an aggregate has the columns that are added as its
-  * type, and `sql`. `clock` is set for timers and for cells that expire, `expiresMs` after they were set; `was` is the cell's name in an
-  * older version of the job, `computed` what its first value is over the cells of the version before.
+  * `type` is the type of its value or of each of its values, `key` that of a map's keys; an aggregate has its input columns as its type,
+  * and `sql`. `clock` is set for timers and for cells that expire, `expiresMs` after they were set; `was` is the cell's name in an older
+  * version of the job, `computed` the text of its first value over the cells of the previous version.
   */
 final case class TracedCellText(
     name: String,
@@ -120,7 +120,7 @@ object TracedCellText {
   implicit val reader: Reader[TracedCellText] = Reader.of("TracedCellText")(of)
 }
 
-/** An output of a program that is checked; `time` is the column that is event time in it. */
+/** An output of a program to check; `time` is its event-time column. */
 final case class AskedOutputText(name: String, time: Option[String])
 
 object AskedOutputText {

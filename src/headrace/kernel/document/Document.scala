@@ -72,10 +72,10 @@ object WatermarkText {
   implicit val reader: Reader[WatermarkText] = Reader.of("WatermarkText")(of)
 }
 
-/** Where rows go: to one `side` of the operator, lookup or sink `to`, by its `delivery`; `steps` are done on the way.
+/** The route of rows to one `side` of the operator, lookup or sink `to`, by its `delivery`; `steps` are applied on the way.
   *
-  * Only routes to operators and lookups say how many `shards` there are, the schema of their key and whether equal rows may become one;
-  * `rank` orders the routes of one inlet that takes rows as they come.
+  * Only routes to operators and lookups have the number of `shards`, the schema of the key, and whether equal rows may be merged;
+  * `rank` orders the routes of an inlet that takes rows in the order of arrival.
   */
 final case class RouteText(
     to: Int,
@@ -108,10 +108,10 @@ object RouteText {
   implicit val reader: Reader[RouteText] = Reader.of("RouteText")(of)
 }
 
-/** The place to which a failure in a step is reported: a node, and the user's line.
+/** The place where a failure in a step is reported: a node, and the user's line.
   *
-  * `way` numbers rows that take the same steps once more, as in a union of a stream with itself. `quiet`: another route of the same
-  * output has this very step, and reports its failures.
+  * `way` distinguishes routes with the same steps, such as those of a union of a stream with itself. With `quiet`, another route of the
+  * same output has the same step, and reports its failures.
   */
 final case class PlaceText(node: String, site: Option[String], way: Option[Int], quiet: Boolean)
 
@@ -124,7 +124,7 @@ object PlaceText {
   implicit val reader: Reader[PlaceText] = Reader.of("PlaceText")(of)
 }
 
-/** An input of an operator. `broadcast`: its rows are for all keys. `judged`: they may be late. */
+/** An input of an operator. With `broadcast`, its rows are for all keys; with `judged`, they may be late. */
 final case class InputText(name: String, side: Int, schema: StructType, broadcast: Boolean, judged: Boolean)
 
 object InputText {
@@ -163,7 +163,7 @@ object CellText {
   implicit val reader: Reader[CellText] = Reader.of("CellText")(of)
 }
 
-/** What happens for a row of an input, for a late row of the main input, or when a timer fires. */
+/** The statements for a row of an input, for a late row of the main input, or for a timer that fires. */
 final case class TracedHandlerText(on: String, kind: String, body: Seq[StatementText])
 
 object TracedHandlerText {
@@ -174,7 +174,7 @@ object TracedHandlerText {
   implicit val reader: Reader[TracedHandlerText] = Reader.of("TracedHandlerText")(of)
 }
 
-/** An output of an operator or a lookup; `time` is the column that is event time behind it. */
+/** An output of an operator or a lookup; `time` is the event-time column downstream of it. */
 final case class OutputText(name: String, schema: StructType, time: Option[String], routes: Seq[RouteText])
 
 object OutputText {
@@ -194,7 +194,7 @@ object LayoutText {
   implicit val reader: Reader[LayoutText] = Reader.of("LayoutText")(of)
 }
 
-/** How the cells lay in an earlier version. */
+/** The layout of the cells in an earlier version. */
 final case class OldLayoutText(number: Int, cells: Seq[KeptCellText])
 
 object OldLayoutText {
@@ -202,7 +202,7 @@ object OldLayoutText {
   implicit val reader: Reader[OldLayoutText] = Reader.of("OldLayoutText")(of)
 }
 
-/** A cell as it is stored: `type` is that of its values, or the columns that are added to an aggregate, `key` that of a map's keys. */
+/** A cell as it is stored: `type` is the type of its values, or an aggregate's input columns, `key` that of a map's keys. */
 final case class KeptCellText(
     id: Int,
     name: String,
@@ -226,9 +226,9 @@ object KeptCellText {
   implicit val reader: Reader[KeptCellText] = Reader.of("KeptCellText")(of)
 }
 
-/** Which rows of a join are near enough to meet, and how long they are kept; where there are two numbers, the left side's comes first.
+/** The rows of a join that are near enough to match, and how long they are kept; of two numbers, the left side's comes first.
   *
-  * `times` are the columns with the times. A null says that there is no bound, or that a row is kept for ever.
+  * `times` are the columns with the times. Null means no bound, or no end of retention.
   */
 final case class IntervalText(
     times: (String, String),
@@ -247,7 +247,7 @@ object IntervalText {
   implicit val reader: Reader[IntervalText] = Reader.of("IntervalText")(of)
 }
 
-/** The clock of an operator that judges rows by itself, how late they may be, and whether any may. */
+/** The clock of an operator that detects late rows itself, the lateness it allows, and whether rows can be late at all. */
 final case class TimingText(clock: String, latenessMs: Option[Long], judged: Boolean)
 
 object TimingText {

@@ -1,7 +1,7 @@
 // Written by tools/parts.py from the dataclasses in Python; a test compares. `make parts` writes it anew.
 package headrace.document
 
-/** What ends the groups or the rows of an operator. `late` are its outputs for late rows, each with the side whose rows it takes. */
+/** The end of an operator's groups or rows. `late` are its outputs for late rows, each with the side whose rows it takes. */
 sealed trait EndingText {
   def late: Map[String, Int]
 }
@@ -16,9 +16,9 @@ object EndingText {
   implicit val reader: Reader[EndingText] = Reader.of("EndingText")(of(_: Fields))
 }
 
-/** Groups close at a time, which `closes` computes from the key; `emit` says when their result is sent: as it changes, early or once.
+/** Groups close at a time, which `closes` computes from the key; `emit` is when their result is sent: on changes, early or once.
   *
-  * `earlyMs`: what has changed is sent at multiples of that until the time `ends`. `by` is the clock; left out it is the watermark.
+  * With `earlyMs`, changes are sent at multiples of that until the time `ends`. `by` is the clock; by default the watermark.
   */
 final case class ClosesText(
     closes: String,
@@ -39,14 +39,14 @@ object ClosesText {
     f.maybe[String]("by"))
 }
 
-/** Groups are forgotten when no row has come for so long. */
+/** Groups are forgotten after no row has arrived for this long. */
 final case class ExpiresText(expiresUs: Long, late: Map[String, Int]) extends EndingText
 
 object ExpiresText {
   private[document] def of(f: Fields): ExpiresText = ExpiresText(f[Long]("expires_us"), f[Map[String, Int]]("late"))
 }
 
-/** The rows of a join end one by one, when they can meet no other; `emit` says when a row is sent that meets none. */
+/** The rows of a join end one by one, when they can have no more matches; `emit` is when a row without a match is sent. */
 final case class NearText(interval: IntervalText, late: Map[String, Int], emit: String) extends EndingText
 
 object NearText {

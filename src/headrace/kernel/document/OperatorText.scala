@@ -23,7 +23,7 @@ object OperatorText {
   implicit val reader: Reader[OperatorText] = Reader.of("OperatorText")(of(_: Fields))
 }
 
-/** A state program: `order` in which it takes rows, the `clock` of its timers, and what its handlers do. */
+/** A state program: the `order` of its input, the `clock` of its timers, and its handlers. */
 final case class ProgramText(
     name: String,
     site: Option[String],
@@ -57,7 +57,7 @@ object ProgramText {
     f[LayoutText]("layout"))
 }
 
-/** An operator of queries: what it says of itself, what ends its groups, and its time. `append`: rows are only ever added to it. */
+/** An operator of queries: its relation, the end of its groups, and its time. With `append`, its input has no retractions. */
 final case class RelationalText(
     op: Int,
     name: String,

@@ -7,12 +7,12 @@ import com.fasterxml.jackson.databind.JsonNode
 import headrace.HeadraceKernelException
 import org.apache.spark.sql.types.StructType
 
-/** Reads a value of a document; `at` is its place there (`/levels/0/1/keys`), which an error names. */
+/** Reads a value of a document; `at` is its path there (`/levels/0/1/keys`), for errors. */
 trait Reader[T] { def read(json: JsonNode, at: String): T }
 
 object Reader {
 
-  /** Of an object, all of whose fields `of` has to read; `part` is what it is called. */
+  /** Makes a reader of objects; `of` must read all fields. `part` is the name in errors. */
   def of[T](part: String)(of: Fields => T): Reader[T] = (json, at) => {
     val fields = new Fields(json, part, at)
     val read = of(fields)
@@ -26,7 +26,7 @@ object Reader {
   implicit val long: Reader[Long] = plain("a number of 64 bits")(n => n.isIntegralNumber && n.canConvertToLong)(_.longValue)
   implicit val json: Reader[JsonNode] = (json, _) => json
 
-  /** Must run under the plan's settings: they say what `timestamp` means. */
+  /** Must run under the plan's settings, which decide what `timestamp` means. */
   implicit val columns: Reader[StructType] = (json, at) => {
     val ddl = text.read(json, at)
     if (ddl.isEmpty) new StructType else StructType.fromDDL(ddl)

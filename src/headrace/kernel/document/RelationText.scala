@@ -1,7 +1,7 @@
 // Written by tools/parts.py from the dataclasses in Python; a test compares. `make parts` writes it anew.
 package headrace.document
 
-/** What the check and the kernel read of one operator of queries: its texts, without types and routes. */
+/** The part of an operator of queries that the check and the kernel read: its texts, without types and routes. */
 sealed trait RelationText
 
 object RelationText {
@@ -21,7 +21,7 @@ object RelationText {
   }
 }
 
-/** The names and texts of keys and aggregates; `global`: without keys, there is one group, also of no rows. */
+/** The names and texts of keys and aggregates. With `global` there are no keys, but one group, even without rows. */
 final case class AggregateText(keys: Seq[(String, String)], aggregates: Seq[(String, String)], global: Boolean) extends RelationText
 
 object AggregateText {
@@ -31,21 +31,21 @@ object AggregateText {
     f[Boolean]("global"))
 }
 
-/** Nothing but the rows. */
+/** An operator without texts. */
 final case class ConsolidateText() extends RelationText
 
 object ConsolidateText {
   private[document] def of(f: Fields): ConsolidateText = ConsolidateText()
 }
 
-/** How many values are shown, and how many counters there are. */
+/** The number of values in the result, and the number of counters. */
 final case class HeavyHittersText(k: Long, counters: Long) extends RelationText
 
 object HeavyHittersText {
   private[document] def of(f: Fields): HeavyHittersText = HeavyHittersText(f[Long]("k"), f[Long]("counters"))
 }
 
-/** Both texts of each key, the condition beside them, and the column that says whether a row meets any (`existence`). */
+/** Both texts of each key, the additional condition, and the column that shows whether a row has a match (`existence`). */
 final case class JoinText(how: String, keys: Seq[(String, String)], condition: Option[String], mark: Option[String]) extends RelationText
 
 object JoinText {
@@ -56,7 +56,7 @@ object JoinText {
     f[Option[String]]("mark"))
 }
 
-/** Both texts of each key, and both times; `withinUs` is null where a version may be any time away. */
+/** Both texts of each key, and both times; `withinUs` is null if the distance to a version is unlimited. */
 final case class AsOfText(
     how: String,
     keys: Seq[(String, String)],
@@ -80,14 +80,14 @@ object AsOfText {
     f[String]("clock"))
 }
 
-/** Nothing but the rows. */
+/** An operator without texts. */
 final case class LedgerText() extends RelationText
 
 object LedgerText {
   private[document] def of(f: Fields): LedgerText = LedgerText()
 }
 
-/** The texts of the partition and its order, and the names and texts of the functions. */
+/** The expressions of the partition and its order, and the names and texts of the functions. */
 final case class PartitionText(
     per: Seq[String],
     order: Seq[(String, String, String)],
@@ -101,9 +101,9 @@ object PartitionText {
     f[Seq[(String, String)]]("functions"))
 }
 
-/** What sessions are of, the times of a row's span, the names of the columns that are added, and when rows are sent.
+/** The key of sessions, the times of a row's span, the names of the added columns, and when rows are sent.
   *
-  * The end of a span is `gapUs` after its begin, or the time `until`; the other one is null.
+  * A span ends `gapUs` after its begin, or at the time `until`; the other one is null.
   */
 final case class SessionsText(
     per: Seq[String],
@@ -124,14 +124,14 @@ object SessionsText {
     f[String]("emit"))
 }
 
-/** The times from which a row is shown, and those until which. */
+/** The times from which on a row is shown, and the times until which it is. */
 final case class TemporalText(since: Seq[String], until: Seq[String]) extends RelationText
 
 object TemporalText {
   private[document] def of(f: Fields): TemporalText = TemporalText(f[Seq[String]]("since"), f[Seq[String]]("until"))
 }
 
-/** The texts of the partition and its order, and which rows count; `count` is null where all do behind the offset. */
+/** The texts of the partition and its order, and the rows to keep; `count` is null to keep all rows after the offset. */
 final case class TopText(
     per: Seq[String],
     order: Seq[(String, String, String)],
@@ -149,7 +149,7 @@ object TopText {
     f[String]("ties"))
 }
 
-/** The columns of the key, and how its rows replace each other; `unique`: there cannot be two of one key. */
+/** The columns of the key, and how its rows replace each other; with `unique`, a key cannot have two rows. */
 final case class UpsertsText(by: Seq[String], last: Boolean, pairs: Boolean, unique: Boolean, replaces: Boolean) extends RelationText
 
 object UpsertsText {

@@ -1,7 +1,7 @@
 // Written by tools/parts.py from the dataclasses in Python; a test compares. `make parts` writes it anew.
 package headrace.document
 
-/** One step of a handler and the user's line it came from. A kind of statement is its name in JSON and its fields. */
+/** One statement of a handler, with the user's line. A kind of statement is its name in JSON and its fields. */
 sealed trait StatementText {
   def site: Option[String]
 }
@@ -25,9 +25,9 @@ object StatementText {
   implicit val reader: Reader[StatementText] = Reader.of("StatementText")(of(_: Fields))
 }
 
-/** Keeps what a cell tells now under the name of a local: its `value`, its `size`, or what an entry of it has.
+/** Stores what is read from a cell in a local: the cell's value, its size, or the value of one of its entries.
   *
-  * `what` is one of value, size, exists, get, has, first, last; `key` is the text of the entry's key where one is asked for.
+  * `what` is one of value, size, exists, get, has, first, last; `key` is the text of the entry's key, for the kinds that read one.
   */
 final case class ReadText(local: String, cell: String, what: String, key: Option[String], site: Option[String]) extends StatementText
 
@@ -40,7 +40,7 @@ object ReadText {
     f[Option[String]]("site"))
 }
 
-/** Gives a cell, an entry of a map or a timer a value; null clears it. */
+/** Sets the value of a cell, of an entry of a map or of a timer; null clears it. */
 final case class SetText(cell: String, value: String, key: Option[String], site: Option[String]) extends StatementText
 
 object SetText {
@@ -51,28 +51,28 @@ object SetText {
     f[Option[String]]("site"))
 }
 
-/** Takes a cell's value, an entry of a map or a pending timer away; without a key all of them. */
+/** Clears a cell's value, an entry of a map or a pending timer; without a key, all entries or timers. */
 final case class ClearText(cell: String, key: Option[String], site: Option[String]) extends StatementText
 
 object ClearText {
   private[document] def of(f: Fields): ClearText = ClearText(f[String]("cell"), f.maybe[String]("key"), f[Option[String]]("site"))
 }
 
-/** Puts a value at the end of a list. */
+/** Appends a value to a list. */
 final case class AppendText(cell: String, value: String, site: Option[String]) extends StatementText
 
 object AppendText {
   private[document] def of(f: Fields): AppendText = AppendText(f[String]("cell"), f[String]("value"), f[Option[String]]("site"))
 }
 
-/** Takes a row into an aggregate. */
+/** Adds a row to an aggregate. */
 final case class AddText(cell: String, row: Seq[(String, String)], site: Option[String]) extends StatementText
 
 object AddText {
   private[document] def of(f: Fields): AddText = AddText(f[String]("cell"), f[Seq[(String, String)]]("row"), f[Option[String]]("site"))
 }
 
-/** Makes a local, or gives one another value. `type` where it is declared or known from the first value. */
+/** Defines a local, or assigns it another value. `type` is set if it is declared or known from the first value. */
 final case class LetText(local: String, value: String, `type`: Option[String], site: Option[String]) extends StatementText
 
 object LetText {
@@ -83,9 +83,9 @@ object LetText {
     f[Option[String]]("site"))
 }
 
-/** Does the statements of the first branch whose condition is true; no condition is `otherwise`.
+/** Executes the statements of the first branch whose condition is true; a branch without condition is `otherwise`.
   *
-  * `sites` has the line of each branch where there are several; that of a single one is the statement's own.
+  * `sites` has the line of each branch if there are several; a single branch has the statement's own line.
   */
 final case class WhenText(
     branches: Seq[(Option[String], Seq[StatementText])],
@@ -100,7 +100,7 @@ object WhenText {
     f[Option[String]]("site"))
 }
 
-/** Does its body for each entry of a list or map in order, from `low` on and before `high`.
+/** Executes its body for each entry of a list or map in order, from `low` (inclusive) to `high` (exclusive).
   *
   * The entry is in the locals `<it>.key`, `<it>.value` and `<it>.index`.
   */
@@ -125,21 +125,21 @@ object EachText {
     f[Option[String]]("site"))
 }
 
-/** Gives the entry that a loop stands at another value; without a value it is removed. */
+/** Replaces the value of a loop's current entry; without a value the entry is removed. */
 final case class ReplaceText(it: String, value: Option[String], site: Option[String]) extends StatementText
 
 object ReplaceText {
   private[document] def of(f: Fields): ReplaceText = ReplaceText(f[String]("it"), f.maybe[String]("value"), f[Option[String]]("site"))
 }
 
-/** Sends a row to an output. */
+/** Emits a row to an output. */
 final case class EmitText(output: String, row: Seq[(String, String)], site: Option[String]) extends StatementText
 
 object EmitText {
   private[document] def of(f: Fields): EmitText = EmitText(f[String]("output"), f[Seq[(String, String)]]("row"), f[Option[String]]("site"))
 }
 
-/** Ends the handler, undoes what it did, and sends its row to the dead letters. */
+/** Ends the handler, undoes its effects, and makes its row a dead letter. */
 final case class RejectText(reason: String, site: Option[String]) extends StatementText
 
 object RejectText {

@@ -1,7 +1,7 @@
 // Written by tools/parts.py from the dataclasses in Python; a test compares. `make parts` writes it anew.
 package headrace.document
 
-/** A step; `place` is where a failure in it is reported. */
+/** A step; failures in it are reported at `place`. */
 sealed trait StepText {
   def place: PlaceText
 }
@@ -19,21 +19,21 @@ object StepText {
   implicit val reader: Reader[StepText] = Reader.of("StepText")(of(_: Fields))
 }
 
-/** Keep the rows for which a condition is true. With a `reason` the others are dead letters, and say it. */
+/** Keep the rows for which a condition is true. With a `reason`, the others become dead letters with it. */
 final case class WhereText(where: String, reason: Option[String], place: PlaceText) extends StepText
 
 object WhereText {
   private[document] def of(f: Fields): WhereText = WhereText(f[String]("where"), f.maybe[String]("reason"), PlaceText.of(f))
 }
 
-/** Compute all columns of the output, in order: names and texts. */
+/** Compute all columns of the output, in order: names and expressions. */
 final case class ProjectText(project: Seq[(String, String)], place: PlaceText) extends StepText
 
 object ProjectText {
   private[document] def of(f: Fields): ProjectText = ProjectText(f[Seq[(String, String)]]("project"), PlaceText.of(f))
 }
 
-/** A row for each one that a generator makes, its columns after the input's. */
+/** Make a row for each row of a generator, with its columns after the input's. */
 final case class GenerateText(generate: String, names: Seq[String], outer: Boolean, place: PlaceText) extends StepText
 
 object GenerateText {
@@ -44,9 +44,9 @@ object GenerateText {
     PlaceText.of(f))
 }
 
-/** Multiply the row's weight by a number: 1 for a row that is added, -1 for one that is taken away.
+/** Multiply the row's weight by a number: 1 for an insertion, -1 for a retraction.
   *
-  * A row without a number is a dead letter. `reason` says why, in SQL.
+  * A row without a number is a dead letter. `reason` is the reason, in SQL.
   */
 final case class WeighText(weigh: String, reason: Option[String], place: PlaceText) extends StepText
 
@@ -54,14 +54,14 @@ object WeighText {
   private[document] def of(f: Fields): WeighText = WeighText(f[String]("weigh"), f.maybe[String]("reason"), PlaceText.of(f))
 }
 
-/** Show the weight in one more column: as a number, or (`change`) as the words insert and delete, the row as often as it counts. */
+/** Add the weight as a column: as a number, or with `change` as the word insert or delete, one row for each unit of weight. */
 final case class UnweighText(unweigh: String, change: Boolean, place: PlaceText) extends StepText
 
 object UnweighText {
   private[document] def of(f: Fields): UnweighText = UnweighText(f[String]("unweigh"), f[Boolean]("change"), PlaceText.of(f))
 }
 
-/** Count the rows that meet each condition, by its name, and those that do not; of the latter `otherwise` says what becomes. */
+/** Count, by the name of each condition, the rows that meet and violate it; `otherwise` is what becomes of those that violate one. */
 final case class ExpectText(expect: Seq[(String, String)], otherwise: String, place: PlaceText) extends StepText
 
 object ExpectText {

@@ -10,12 +10,12 @@ import org.apache.spark.sql.execution.datasources._
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.types.StructType
 
-/** Files that one epoch reads, each by its path. A public reader would be no streaming frame, and could not tell which files are there.
-  * Relations of files are of the first API of data sources, internal since Spark 2.0.
+/** The files that an epoch reads, each by its path. A public reader would not give a streaming frame, and would not list the files it
+  * found. Relations of files belong to the first data source API, internal since Spark 2.0.
   */
 final class FileRelation private (session: SparkSession, relation: HadoopFsRelation) {
 
-  /** Those that are there. */
+  /** The files that exist. */
   def files: Seq[FileStatus] = relation.location match {
     case index: InMemoryFileIndex => index.allFiles()
     case _ => Nil
@@ -25,7 +25,7 @@ final class FileRelation private (session: SparkSession, relation: HadoopFsRelat
   def isText: Boolean = relation.fileFormat.isInstanceOf[LineFormat]
   def frame: DataFrame = Inside.frame(session, LogicalRelation(relation, isStreaming = true))
 
-  /** Reads a file of a length from beginning to end, in a task of any kind. */
+  /** Makes a function that reads a file of a given length from beginning to end, in any task. */
   def reader(conf: Configuration): (Path, Long) => Iterator[InternalRow] = {
     val options = relation.options + (FileFormat.OPTION_RETURNING_BATCH -> "false")
     val read = relation.fileFormat
@@ -36,13 +36,13 @@ final class FileRelation private (session: SparkSession, relation: HadoopFsRelat
 
 object FileRelation {
 
-  /** Files in one format, a public one by its name, one of ours by its class; a path may be a pattern. */
+  /** Files in one format: a public one by its name, one of headrace by its class. A path may be a pattern. */
   def apply(session: SparkSession, paths: Seq[String], format: String, schema: StructType, options: Map[String, String]): FileRelation = {
     val source = DataSource(classicOf(session), paths = paths, userSpecifiedSchema = Some(schema), className = format, options = options)
     new FileRelation(session, source.resolveRelation(checkFilesExist = false, readOnly = true).asInstanceOf[HadoopFsRelation])
   }
 
-  /** All files in some folders and those below them, but for hidden ones. */
+  /** Lists all files in some folders and their subfolders, except hidden ones. */
   def list(session: SparkSession, roots: Seq[Path], options: Map[String, String]): Seq[FileStatus] =
     new InMemoryFileIndex(classicOf(session), roots, options, Some(new StructType)).allFiles()
 
@@ -61,10 +61,10 @@ object FileRelation {
   private def classicOf(session: SparkSession) = session.asInstanceOf[classic.SparkSession]
 }
 
-/** Files in which the columns that are not in them are the same. */
+/** Files that share the values of the columns that are not in them. */
 final case class AlikeFiles(values: InternalRow, files: Seq[FileStatus])
 
-/** Nothing filters by the values: the steps of a query stand behind the tag. */
+/** Ignores filters by these values: a query's steps run only after the tag. */
 private final class AlikeIndex(listed: () => Seq[AlikeFiles], ofFiles: StructType) extends FileIndex {
   private lazy val all = listed()
 

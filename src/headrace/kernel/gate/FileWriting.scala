@@ -17,18 +17,19 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{DataType, StructType}
 import org.apache.spark.util.SerializableConfiguration
 
-/** A format of files, to be written by single tasks: the public `DataFrameWriter` writes whole frames, and names the files itself.
+/** Writes files of a format from single tasks: the public `DataFrameWriter` writes whole frames, and names the files itself.
   *
-  * Formats and their writers are of the first API of data sources, internal since Spark 2.0; that of today has no way to a single writer.
+  * Formats and their writers belong to the first data source API, internal since Spark 2.0; the current API gives no access to a single
+  * writer.
   */
 final class FileWriting private (format: FileFormat) {
   def holds(dataType: DataType): Boolean = format.supportDataType(dataType)
 
-  /** Files of a schema under Hadoop's settings and the options of a sink. */
+  /** Files of a schema, with Hadoop's settings and the options of a sink. */
   def files(session: SparkSession, conf: Configuration, options: Map[String, String], schema: StructType): RowFiles = {
     val job = Job.getInstance(conf)
     val factory = format.prepareWrite(session, job, options, schema)
-    // Spark's default, INT96, is a type that most other readers have given up.
+    // Spark's default, INT96, is deprecated in most other readers.
     job.getConfiguration.set(SQLConf.PARQUET_OUTPUT_TIMESTAMP_TYPE.key, "TIMESTAMP_MICROS")
     new RowFiles(factory, schema, new SerializableConfiguration(job.getConfiguration))
   }
@@ -44,16 +45,16 @@ object FileWriting {
     case other => throw new IllegalArgumentException(s"no writer for files of format $other")
   })
 
-  /** The name of a partition's folder, `b=x%2Fy`; of null it is the one that all readers take for null. */
+  /** The name of a partition's folder, `b=x%2Fy`; for null, the name that all readers take as null. */
   def folder(column: String, value: String): String = ExternalCatalogUtils.getPartitionPathString(column, value)
 }
 
-/** Files of one schema; tasks open them. */
+/** Files of one schema, opened by tasks. */
 final class RowFiles private[headrace] (factory: OutputWriterFactory, schema: StructType, hadoop: SerializableConfiguration)
     extends Serializable {
   def conf: Configuration = hadoop.value
 
-  /** A file at `path`, which is asked with the extension of the format. */
+  /** Opens a file at `path`, which gets the extension of the format. */
   def open(path: String => Path): (Path, RowFile) = {
     val context = new TaskAttemptContextImpl(conf, new TaskAttemptID("headrace", 0, TaskType.REDUCE, 0, 0))
     val file = path(factory.getFileExtension(context))

@@ -5,17 +5,17 @@ import org.apache.spark.sql.connector.read.streaming.{Offset => StreamOffset, Re
 import org.apache.spark.sql.execution.streaming.{Offset, Source}
 import org.apache.spark.sql.execution.streaming.runtime.{FileStreamSourceOffset, SerializedOffset}
 
-/** A source each of whose epochs is a frame. Where it stands is a JSON text.
+/** A source whose epochs are frames. Its position is a JSON text.
   *
-  * `Source` is the first interface of streaming sources: its provider is public, itself it is internal since Spark 2.0. The one of today
-  * (`MicroBatchStream`) wants readers of its own, and can leave an epoch's rows to no reader of Spark's.
+  * `Source` is the first interface of streaming sources: its provider is public, `Source` itself is internal since Spark 2.0. The current
+  * one (`MicroBatchStream`) needs its own readers, and cannot delegate an epoch's rows to a reader of Spark.
   */
 abstract class FrameSource extends Source with SupportsAdmissionControl {
 
-  /** Up to where the next epoch reads, where the one before ended at `start`; null if nothing has come. */
+  /** The end of the next epoch, where `start` is the end of the previous one; null if there is nothing new. */
   protected def latest(start: Option[String], limit: ReadLimit): String
 
-  /** The rows between two places. */
+  /** The rows between two positions. */
   protected def frame(start: Option[String], end: String): DataFrame
 
   final override def latestOffset(start: StreamOffset, limit: ReadLimit): StreamOffset = {
@@ -29,7 +29,7 @@ abstract class FrameSource extends Source with SupportsAdmissionControl {
 
 private final case class Position(override val json: String) extends Offset
 
-/** A place that is a number, as Spark's own source of files writes it, and has written it in older versions. */
+/** A position that is a number, in the form of Spark's own file source, including its older versions. */
 object NumberedPlace {
   def json(number: Long): String = FileStreamSourceOffset(number).json
   def number(json: String): Long = FileStreamSourceOffset(SerializedOffset(json)).logOffset

@@ -2,12 +2,12 @@ package org.apache.spark.sql.headrace
 
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.statefulprocessor.ImplicitGroupingKeyTracker
 
-/** The key under which the variables of a `StatefulProcessor` read and write. Spark sets it before each key, for the thread, and has no
-  * public way to another one. It lies where it does since Spark 4.1, in `sql.execution.streaming` before.
+/** The key under which the variables of a `StatefulProcessor` read and write. Spark sets it per thread before each key, and has no public
+  * way to switch to another one. Its class has been in the imported package since Spark 4.1, before that in `sql.execution.streaming`.
   */
 object GroupingKey {
 
-  /** Does something under another key than the one Spark has set. */
+  /** Runs `work` under another key than the one Spark has set. */
   def under[T](key: Array[Byte])(work: => T): T = {
     val before = ImplicitGroupingKeyTracker.getImplicitKeyOption
     ImplicitGroupingKeyTracker.setImplicitKey(key)

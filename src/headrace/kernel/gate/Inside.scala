@@ -23,24 +23,24 @@ import org.apache.spark.sql.types.{DataType, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 import org.apache.spark.util.{Clock, ManualClock, SystemClock}
 
-/** What Spark keeps to its own packages: sessions and frames from within (in `classic` since Spark 4.0), and queries and their epochs (in
+/** Access to Spark's internals: sessions and frames (in `classic` since Spark 4.0), and queries and their epochs (in
   * `execution.streaming.runtime` since 4.1).
   */
 object Inside {
 
-  /** A session with the same functions and settings, of which ours may be changed. */
+  /** A session with the same functions and settings, whose settings may be changed. */
   def clone(session: SparkSession): SparkSession = classicOf(session).cloneSession()
 
-  /** Has a session plan our own nodes: these strategies go before those that it has. */
+  /** Makes a session plan headrace's nodes: these strategies precede its own. */
   def plansBy(session: SparkSession, strategies: SparkStrategy*): Unit = {
     val all = classicOf(session).experimental
     all.extraStrategies = strategies ++ all.extraStrategies
   }
 
-  /** Hadoop's settings with those of the session on top, as Spark opens files with. */
+  /** Hadoop's settings with those of the session on top, which Spark uses to open files. */
   def hadoop(session: SparkSession): Configuration = classicOf(session).sessionState.newHadoopConf()
 
-  /** The same with the options of a frame on top. */
+  /** The same, with the options of a frame on top. */
   def hadoop(session: SparkSession, options: Map[String, String]): Configuration =
     classicOf(session).sessionState.newHadoopConfWithOptions(options)
 
@@ -50,13 +50,13 @@ object Inside {
   def frame(session: SparkSession, rows: RDD[InternalRow], schema: StructType): DataFrame =
     classicOf(session).internalCreateDataFrame(rows, schema)
 
-  /** A frame's plan as Spark has analysed it. */
+  /** A frame's analysed plan. */
   def plan(frame: DataFrame): LogicalPlan = execution(frame).analyzed
 
-  /** The rows of a frame as they are computed, without the objects of the public API; a row is valid until the next one is read. */
+  /** The rows of a frame without the objects of the public API; a row is valid until the next one is read. */
   def rows(frame: DataFrame): RDD[InternalRow] = execution(frame).toRdd
 
-  /** All rows of a frame in the driver. Spark's page shows the work as that of a query. */
+  /** All rows of a frame, in the driver. Spark's UI shows the job as that of a query. */
   def collected(frame: DataFrame): Array[InternalRow] = {
     val run = execution(frame)
     SQLExecution.withNewExecutionId(run)(run.executedPlan.executeCollect())
@@ -65,8 +65,8 @@ object Inside {
   private def classicOf(session: SparkSession) = session.asInstanceOf[classic.SparkSession]
   private def execution(frame: DataFrame) = frame.asInstanceOf[classic.DataFrame].queryExecution
 
-  /** A scan's plan under the source's own name, by which its offsets are kept. Letters, digits and underscores stay, the rest becomes its
-    * code.
+  /** A scan's plan under the source's own name, which identifies its offsets. Letters, digits and underscores are kept, other characters
+    * are replaced by their code.
     */
   def named(scan: DataFrame, source: String): LogicalPlan = {
     val name = source.flatMap(c => if (c < 128 && c.isLetterOrDigit) c.toString else if (c == '_') "_" else f"_${c.toInt}%x_")
@@ -75,23 +75,23 @@ object Inside {
     }
   }
 
-  /** Files that appear whole or not at all, written in the way that the settings name for checkpoints. */
+  /** Files that appear whole or not at all, written by the manager that the settings name for checkpoints. */
   def checkpointFiles(folder: Path, settings: Configuration): CheckpointFileManager = CheckpointFileManager.create(folder, settings)
 
-  /** Makes internal values of those that the JVM has unpickled. */
+  /** Converts values that the JVM has unpickled to internal values. */
   def fromPython(dataType: DataType): Any => Any = EvaluatePython.makeFromJava(dataType)
 
-  /** The paths that a pattern stands for. */
+  /** The paths that match a pattern. */
   def glob(fs: FileSystem, path: Path): Seq[Path] = SparkHadoopUtil.get.globPathIfNecessary(fs, path)
 
-  /** The file whose rows the task is given just now; empty if it reads none. */
+  /** The file that the task is reading; empty if it reads none. */
   def fileBeingRead: UTF8String = InputFileBlockHolder.getInputFilePath
 
-  /** −0.0 as 0.0, one NaN, maps by their keys, as Spark does before it compares keys by their bytes. */
+  /** Normalises −0.0 to 0.0, all NaNs to one, and the order of maps, as Spark does before it compares keys by their bytes. */
   def normalized(key: Expression): Expression = NormalizeFloatingNumbers.normalize(sorted(key))
 
   private def sorted(key: Expression): Expression =
-    // Spark's rule for keys by which rows are dealt out: that for groups asks for a whole aggregate.
+    // Spark's rule for the keys of a repartition: the rule for grouping keys needs a whole aggregate.
     InsertMapSortInRepartitionExpressions(RepartitionByExpression(Seq(key), LocalRelation(), 1)) match {
       case by: RepartitionByExpression => by.partitionExpressions.head
       case other => throw new IllegalStateException(s"a rule for keys gave $other")
@@ -112,13 +112,13 @@ object Inside {
       WatermarkPropagator.noop(),
       false).executedPlan
 
-  /** The watermark of the epoch in flight, asked on its query's own thread; 0 if there is none. */
+  /** The watermark of the epoch in flight, read on its query's own thread; 0 if there is none. */
   def watermark(session: SparkSession): Long = epoch(session).fold(0L)(_.batchWatermarkMs)
 
-  /** When the epoch in flight began, as Spark has logged it (millis), asked in the same way. */
+  /** The time at which the epoch in flight began, as Spark has logged it (millis), read on the same thread. */
   def now(session: SparkSession): Long = epoch(session).fold(0L)(_.batchTimestampMs)
 
-  /** The number of the epoch in flight, asked in the same way. */
+  /** The number of the epoch in flight, read on the same thread. */
   def number(session: SparkSession): Long = session.sparkContext.getLocalProperty(MicroBatchExecution.BATCH_ID_KEY).toLong
 
   private def epoch(session: SparkSession) = {
@@ -146,8 +146,8 @@ object Inside {
       triggerClock = time)
 }
 
-/** The processing time of a query: that of the machine, or one that stands still until it is moved (`start`). It comes to an end with bounded
-  * input; the milliseconds above `Wire.EndMillis` are then those of the calendar.
+/** The processing time of a query: the machine's, or a manual clock that begins at `start`. When bounded input ends, processing time ends
+  * too: the clock then shows `Wire.EndMillis` plus the calendar time.
   */
 final class Time(start: Option[Long]) extends Clock {
   private val manual = start.map(new ManualClock(_))

@@ -8,16 +8,15 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.execution.UnsafeExternalRowSorter
 import org.apache.spark.unsafe.Platform
 
-/** Puts rows that come by the hash of their key in order: rows of equal hash by key and `ord`.
+/** Sorts rows that are grouped by the hash of their key: rows of equal hash by key and `ord`.
   *
-  * Rows without `ord` pass as they are. Two keys of one hash, which is one chance in 2^64 per pair, may then take turns: the level handles
-  * each turn as a group of its own. Rows with `ord` are gathered per hash; a key with more of them than fit into `Most` bytes goes to a
-  * spilling sort (`sorter`).
+  * Rows without `ord` pass unchanged. Two keys of one hash (a chance of 1 in 2^64 per pair) may then alternate, and the level handles each
+  * run as a group of its own. Rows with `ord` are gathered per hash; if they exceed `Most` bytes, a spilling sort (`sorter`) takes them.
   */
 private[headrace] final class KeyRuns(byHash: Iterator[InternalRow], sorter: () => UnsafeExternalRowSorter)
     extends Iterator[InternalRow] {
   private val comparator = new KeyComparator
-  private var ahead: UnsafeRow = _ // read from `byHash` and not yet handed on; it is valid until the next is read
+  private var ahead: UnsafeRow = _ // read from `byHash` and not yet passed on; valid until the next one is read
   private val run = new RowArray
   private val row = new UnsafeRow(Wire.Fields)
   private var overflown: Iterator[InternalRow] = Iterator.empty
@@ -68,15 +67,15 @@ private[headrace] final class KeyRuns(byHash: Iterator[InternalRow], sorter: () 
 
 object KeyRuns {
 
-  /** Bytes of one key's rows that are put in order in place. */
+  /** The size in bytes up to which the rows of one hash are sorted in memory. */
   val Most: Int = 1 << 24
 }
 
-/** Rows copied one behind the other, taken in the order of the comparator. */
+/** Copies of rows in one array, read in the order of the comparator. */
 private final class RowArray {
   private var bytes = new Array[Byte](1 << 14)
   private var ends = new Array[Int](64)
-  private var order: Array[Integer] = _ // null: as they were added
+  private var order: Array[Integer] = _ // null: in the order of insertion
   private var count = 0
   private var taken = 0
   private var ascending = true
@@ -105,7 +104,7 @@ private final class RowArray {
   def sort(comparator: KeyComparator): Unit =
     if (!ascending) {
       order = Array.tabulate[Integer](count)(Integer.valueOf)
-      // stable, and fast where the rows come as a few ascending runs: one per task that sent them
+      // stable, and fast for a few ascending runs: one per task that sent them
       Arrays.sort(order, (a: Integer, b: Integer) => compare(a, b, comparator))
     }
 

@@ -11,10 +11,10 @@ import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy, UnaryExecNode, 
 import org.apache.spark.unsafe.Platform
 import org.apache.spark.util.collection.unsafe.sort.{PrefixComparators, RecordComparator}
 
-/** Wire rows of a partition by key, then by order, by Spark's spilling sort, in bundles of one key.
+/** Sorts the wire rows of a partition by key, then by order, with Spark's spilling sort, and bundles rows of one key.
   *
-  * Spark's own sort node would compare whole keys, and copy them out of their rows to do so: that was a third of a level's time. A key
-  * begins with its hash, so a radix sort by that brings the rows of each key together, and only rows that ask for an order are compared
+  * Spark's own sort node would compare whole keys, and copy them out of their rows to do so: that took a third of a level's time. A key
+  * begins with its hash, so a radix sort by the hash brings the rows of each key together, and only rows that need an order are compared
   * (`KeyRuns`).
   */
 final case class KeySort(child: LogicalPlan) extends UnaryNode {
@@ -38,7 +38,7 @@ final case class KeySortExec(child: SparkPlan) extends UnaryExecNode {
 
 object KeySort {
 
-  /** With `radix` rows of one hash stay in any order, else they are compared. */
+  /** Makes a sorter. With `radix`, rows of one hash stay in any order; otherwise they are compared. */
   private[headrace] def sorter(radix: Boolean): UnsafeExternalRowSorter =
     UnsafeExternalRowSorter.createWithRecordComparator(
       Wire.schema,
@@ -56,7 +56,7 @@ object KeySortStrategy extends SparkStrategy {
   }
 }
 
-/** The hash at the head of the key. */
+/** The hash at the beginning of the key. */
 private[headrace] final class KeyPrefix extends UnsafeExternalRowSorter.PrefixComputer {
   private val prefix = new UnsafeExternalRowSorter.PrefixComputer.Prefix
   override def computePrefix(row: InternalRow): UnsafeExternalRowSorter.PrefixComputer.Prefix = {
@@ -70,7 +70,7 @@ private[headrace] object KeyPrefix {
     java.lang.Long.reverseBytes(Platform.getLong(wire.getBaseObject, wire.getBaseOffset + (wire.getLong(Wire.Key) >>> 32)))
 }
 
-/** Key, then order (none before any), as unsigned bytes. An empty order asks for nothing but that equal rows of a side come together. */
+/** Compares by key, then order (rows without one first), as unsigned bytes. With an empty order, equal rows of a side are adjacent. */
 private[headrace] final class KeyComparator extends RecordComparator {
   private val nullBit = 1L << Wire.Ord
 

@@ -18,16 +18,14 @@ import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.{BinaryType, DataType, LongType, StringType, StructType}
 import org.apache.spark.util.SerializableConfiguration
 
-/** Text files as lines: `value` (binary or string) and `_position`, the byte offset at which the line starts, counted in the uncompressed
-  * text.
+/** Text files as lines: `value` (binary or string) and `_position`, the byte offset of the line's start in the uncompressed text.
   *
-  * Lines end with LF, CRLF or CR, or with the option `lineSep`; the last one needs no end. A UTF-8 byte order mark at the start is not
-  * part of the first line. Uncompressed files are split; compressed ones are read whole, so that a position means the same in every run.
+  * Lines end with LF, CRLF or CR, or with the option `lineSep`; the last one needs no end. A UTF-8 byte order mark at the start is not part
+  * of the first line. Uncompressed files are split; compressed ones are read whole, so that a position means the same in every run.
   *
-  * A file ends where it ended when it was listed: what is appended meanwhile is not read.
+  * A file ends where it ended when it was listed: later additions are not read.
   *
-  * With the option `header` each split begins with the file's first line (at position 0): names of columns are then known wherever a file
-  * was cut.
+  * With the option `header` each split begins with the file's first line (at position 0), so the names of columns are known in every split.
   */
 class LineFormat extends TextBasedFileFormat with Serializable {
   override def inferSchema(session: SparkSession, options: Map[String, String], files: Seq[FileStatus]): Option[StructType] =
@@ -44,7 +42,7 @@ class LineFormat extends TextBasedFileFormat with Serializable {
   override def prepareWrite(session: SparkSession, job: Job, options: Map[String, String], schema: StructType): OutputWriterFactory =
     throw new UnsupportedOperationException("lines can only be read")
 
-  /** Spark's own copies each row, also where no columns of folders are added. */
+  /** Spark's own implementation copies each row, even without partition columns. */
   override def buildReaderWithPartitionValues(
       session: SparkSession,
       dataSchema: StructType,
@@ -76,7 +74,7 @@ class LineFormat extends TextBasedFileFormat with Serializable {
 
 object LineFormat {
 
-  /** `_file` and `_broken` are null: beside the lines stand rows that say why a whole file is not read. */
+  /** `_file` and `_broken` are null in lines: separate rows report whole files that are not read. */
   val schema: StructType = StructType(StructType.fromDDL("value binary, _position bigint") ++ WholeFiles.unread)
 
   private def read(
@@ -127,7 +125,7 @@ object LineFormat {
     }
   }
 
-  /** The lines that start in a range of a file, which ends at `end`: Hadoop's reader goes beyond its range to the end of a line. */
+  /** The lines that start in a range of a file, which ends at `end`: Hadoop's reader reads beyond its range to the end of a line. */
   private final class Lines(uri: URI, start: Long, range: Long, end: Long, conf: Configuration, separator: Option[Array[Byte]])
       extends AutoCloseable {
     private val reader = separator.map(new LineRecordReader(_)).getOrElse(new LineRecordReader)

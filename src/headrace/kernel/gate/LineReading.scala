@@ -7,8 +7,8 @@ import org.apache.spark.sql.catalyst.json.{JacksonParser, JSONOptions}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
 
-/** The parsers of Spark's JSON source, for single lines. The public `from_json` makes null of what it cannot read and gives no reason.
-  * Parsers and options are internal; they stand in Catalyst since Spark 2.1.
+/** The parsers of Spark's JSON source, for single lines. The public `from_json` returns null for what it cannot read, without a reason.
+  * Parsers and options are internal, in Catalyst since Spark 2.1.
   */
 final class JsonReading(options: Map[String, String], zone: String) {
   private val read = new JSONOptions(options, zone)
@@ -17,7 +17,7 @@ final class JsonReading(options: Map[String, String], zone: String) {
   def rows(schema: StructType): JsonRows = new JsonRows(new JacksonParser(schema, read, allowArrayAsStructs = false))
 }
 
-/** The rows of lines, whose tokens `open` reads. */
+/** Parses lines into rows; `open` makes the tokens of a line. */
 final class JsonRows private[headrace] (parser: JacksonParser) {
   private val literal: Array[Byte] => UTF8String = UTF8String.fromBytes(_)
 
@@ -25,16 +25,18 @@ final class JsonRows private[headrace] (parser: JacksonParser) {
     parser.parse[Array[Byte]](line, open, literal).iterator
 }
 
-/** The same of CSV, in Catalyst since Spark 3.0. Nothing is pruned: the tokenizer would pad short records, and a wrong number of columns would go unseen. */
+/** The same for CSV, in Catalyst since Spark 3.0. Column pruning is off: the tokenizer would pad short records, and a wrong number of
+  * columns would not be detected.
+  */
 final class CsvReading(options: Map[String, String], zone: String) {
   private val read = new CSVOptions(options, columnPruning = false, zone)
 
   def hasHeader: Boolean = read.headerFlag
   def nullValue: String = read.nullValue
 
-  /** What a line begins with that is none of the records; null if every line is one. */
+  /** The prefix of lines that are no records; null if every line is one. */
   def comment: String = if (read.isCommentSet) read.comment.toString else null
 
-  /** A parser of records that have the columns of `found`, for those of `wanted`. */
+  /** A parser that reads the columns `wanted` of records with the columns `found`. */
   def parser(found: StructType, wanted: StructType): UnivocityParser = new UnivocityParser(found, wanted, read)
 }

@@ -17,16 +17,16 @@ import _root_.headrace.HeadraceKernelException
 
 /** The versions of a store since its last snapshot in the checkpoint.
   *
-  * Each changelog names them in its header, a text that cannot exceed 64 KB: some 800 versions. Spark uploads snapshots once a minute,
-  * whatever the number of epochs; beyond 13 epochs a second the header overflows, and the store cannot be opened again. So uploads go by the
-  * number of epochs, too. With them go the deletions of old versions, so the number of files does not depend on the rate of epochs either.
+  * Each changelog lists them in its header, a text of at most 64 KB: some 800 versions. Spark uploads snapshots once a minute, whatever the
+  * number of epochs; beyond 13 epochs a second the header overflows, and the store cannot be opened again. So uploads also depend on the
+  * number of epochs. Each also deletes old versions, so the number of files does not depend on the rate of epochs either.
   */
 object Lineage {
 
-  /** So many versions start an upload beside the tasks. */
+  /** The number of versions that starts an upload in the background. */
   private val Uploaded = 100
 
-  /** With so many versions a task waits for the upload, and a start makes a snapshot before the query opens the store. */
+  /** The number of versions at which a task waits for the upload, and a start makes a snapshot before the query opens the store. */
   private val Longest = 400
 
   private val uploads = new ConcurrentHashMap[StateStoreProvider, Future[_]]
@@ -60,7 +60,7 @@ object Lineage {
     catch { case NonFatal(_) => () } // its query has ended
     finally uploads.remove(provider)
 
-  /** Makes snapshots of the stores of a query whose lineage is too long, at the version from which the query goes on. */
+  /** Makes snapshots of a query's stores whose lineage is too long, at the version from which the query resumes. */
   def shorten(given: SparkSession, checkpoint: String): Unit = {
     val session = given.asInstanceOf[classic.SparkSession]
     for {
@@ -68,7 +68,7 @@ object Lineage {
       (_, offsets) <- new OffsetSeqLog(session, s"$checkpoint/offsets", readOnly = true).getLatest()
       (operator, partitions) <- committed.stateUniqueIds.getOrElse(Map.empty)
     } {
-      // The settings under which the stores were written, as the query will take them.
+      // The settings under which the stores were written, as the query will use them.
       val settings = session.sessionState.conf.clone()
       offsets.metadataOpt.foreach(OffsetSeqMetadata.setSessionConf(_, settings))
       val conf = StateStoreConf(settings)
@@ -81,11 +81,11 @@ object Lineage {
   }
 }
 
-/** A store in a checkpoint, as the last epoch left it. */
+/** A store in a checkpoint after the last epoch. */
 private final class Committed(root: String, version: Long, id: String, conf: StateStoreConf, hadoop: Configuration) {
   private val settings = RocksDBConf(conf).copy(enableChangelogCheckpointing = false)
 
-  /** How many versions its changelog names; none if there is a snapshot of this version. */
+  /** The number of versions in its changelog; none if there is a snapshot of this version. */
   def lineage: Int = {
     val nowhere = new File(System.getProperty("java.io.tmpdir"))
     val files = new RocksDBFileManager(root, nowhere, hadoop, settings.compressionCodec, root, conf, false, None)
@@ -111,7 +111,7 @@ private final class Committed(root: String, version: Long, id: String, conf: Sta
     finally store.close()
   }
 
-  /** Without changelogs a commit is a snapshot, and nothing else. */
+  /** Without changelogs, a commit only makes a snapshot. */
   private final class Opened
       extends RocksDB(root, settings, hadoopConf = hadoop, loggingId = root, useColumnFamilies = true, enableStateStoreCheckpointIds = true) {
     def commitAgain(): Unit = {

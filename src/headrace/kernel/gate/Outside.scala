@@ -4,14 +4,14 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{Expression, ScalaUDF, UserDefinedExpression}
 import org.apache.spark.sql.execution.aggregate.{ScalaAggregator, ScalaUDAF}
 
-/** Functions whose code is not Spark's. A plan has them by their name alone: the session in which a job starts has to know it. */
+/** Functions whose code is not Spark's. A plan has only their names: the session that starts a job has to register them. */
 object Outside {
 
   /** The names of those in some expressions. */
   def names(all: Iterable[Expression]): Seq[String] =
     all.flatMap(_.collect { case u: UserDefinedExpression => u.name }).toSeq.distinct
 
-  /** The name it was registered by. */
+  /** The name under which it is registered. */
   def name(e: Expression): Option[String] = e match {
     case u: ScalaUDAF => u.udafName
     case a: ScalaAggregator[_, _, _] => a.aggregatorName
@@ -19,10 +19,10 @@ object Outside {
     case _ => None
   }
 
-  /** Does this session find it by its name? A name that Spark has too might be another function in the next session. */
+  /** Whether this session resolves it by its name. A name that Spark also has could be another function in the next session. */
   def isRegistered(session: SparkSession, e: Expression): Boolean = name(e).exists(new SessionSql(session).isRegistered)
 
-  /** Whether both run the same code. One that `CREATE FUNCTION` names by its class is made anew for each call. */
+  /** Whether both run the same code. A function that `CREATE FUNCTION` defines by its class has a new instance for each call. */
   def same(a: Expression, b: Expression): Boolean = (code(a), code(b)) match {
     case (Some(x), Some(y)) => x == y || x.getClass == y.getClass && x.getClass.getConstructors.exists(_.getParameterCount == 0)
     case _ => false

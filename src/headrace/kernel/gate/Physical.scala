@@ -5,11 +5,11 @@ import org.apache.spark.sql.execution.{SortExec, SparkPlan}
 import org.apache.spark.sql.execution.exchange.Exchange
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec
 
-/** What Spark puts between two levels, or behind the last: exchanges, sorts by key of ours, sorts of its own. */
+/** The nodes that Spark puts between two levels, or after the last: exchanges, headrace's sorts by key, Spark's own sorts. */
 final case class Between(exchanges: Int, keySorts: Int, sorts: Int)
 
-/** The chain of levels as an epoch would run it: `before` each level, and `after` the last. The planner tells of it in physical plans alone,
-  * whose nodes are internal in all versions of Spark.
+/** The chain of levels as an epoch would run it: `before` each level, and `after` the last. Only physical plans show it, whose nodes are
+  * internal in all versions of Spark.
   */
 final class Physical(session: SparkSession, frame: DataFrame) {
   private val plan = Inside.physical(session, frame)

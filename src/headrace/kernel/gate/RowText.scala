@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.json.{JacksonGenerator, JSONOptions}
 import org.apache.spark.sql.catalyst.util.ArrayData
 import org.apache.spark.sql.types.{DataType, StructType}
 
-/** Rows, or lists of them, as JSON, in the form of `to_json`. The generator behind it is internal; it stands in Catalyst since Spark 2.1. */
+/** Writes rows, or lists of them, as JSON, in the form of `to_json`. Its generator is internal, in Catalyst since Spark 2.1. */
 final class JsonText(of: DataType, options: Map[String, String], zone: String) {
   private val read = new JSONOptions(options, zone)
 
@@ -17,7 +17,7 @@ final class JsonText(of: DataType, options: Map[String, String], zone: String) {
 
 object JsonText {
 
-  /** What is written stands in the text at once. */
+  /** Writes without delay: the text is complete after each call. */
   final class Out private[headrace] (generator: JacksonGenerator) {
     def write(row: InternalRow): Unit = {
       generator.write(row)
@@ -31,7 +31,7 @@ object JsonText {
   }
 }
 
-/** Rows as records of CSV, in the form of `to_csv`, whose generator stands in Catalyst since Spark 3.0. */
+/** Writes rows as CSV records, in the form of `to_csv`, whose generator is in Catalyst since Spark 3.0. */
 final class CsvText(schema: StructType, options: Map[String, String], zone: String) {
   private val generator = new UnivocityGenerator(schema, new CharArrayWriter, new CSVOptions(options, columnPruning = false, zone))
 

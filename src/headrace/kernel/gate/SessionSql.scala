@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 
 /** How a session reads SQL: with its dialect, its functions and views, under the settings in force.
   *
-  * The parser, the analyser and the catalog stand in `sessionState`, unstable since Spark 2.0; since 4.0, when `SparkSession` became an
+  * The parser, the analyser and the catalog are in `sessionState`, unstable since Spark 2.0. Since 4.0, when `SparkSession` became an
   * interface that Connect implements too, it belongs to the class in `classic`.
   */
 final class SessionSql(session: SparkSession) {
@@ -19,16 +19,16 @@ final class SessionSql(session: SparkSession) {
   /** The plan of a statement of any kind. */
   def statement(text: String): LogicalPlan = state.sqlParser.parsePlan(text)
 
-  /** The plan of a query; what else a text may be is a syntax error. */
+  /** The plan of a query; any other statement is a syntax error. */
   def query(text: String): LogicalPlan = state.sqlParser.parseQuery(text)
 
-  /** The plan with its names resolved and its types checked; fails with what is wrong. */
+  /** The plan with its names resolved and its types checked; throws the analysis error. */
   def analysed(plan: LogicalPlan): LogicalPlan = state.analyzer.executeAndCheck(plan, new QueryPlanningTracker)
 
-  /** The rule by which `current_catalog()` and the like become the names that they stand for. */
+  /** The rule that replaces `current_catalog()` and similar functions with the names. */
   def currentNames: ReplaceCurrentLike = ReplaceCurrentLike(state.catalogManager)
 
-  /** Whether a function was registered in the session under a name that Spark itself has not. */
+  /** Whether a function is registered in the session under a name that Spark itself does not have. */
   def isRegistered(function: String): Boolean =
     state.catalog.isTemporaryFunction(FunctionIdentifier(function)) && !state.catalog.isBuiltinFunction(function)
 }

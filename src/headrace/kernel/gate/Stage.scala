@@ -8,13 +8,13 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy, UnaryExecNode}
 import org.apache.spark.sql.types.{DataType, ObjectType}
 
-/** A piece of `Work` in Spark's plan: Spark's internal rows in and out, with no encoder between.
+/** A piece of `Work` in Spark's plan: Spark's internal rows in and out, without an encoder.
   *
-  * Its output is new columns, so nothing that Spark knew of the input's columns (a watermark above all) comes through.
+  * Its output is new columns, so the input columns' metadata (a watermark above all) is dropped.
   */
 final case class Stage(work: Work, output: Seq[Attribute], child: LogicalPlan) extends UnaryNode {
 
-  /** All columns are read: the optimizer must not take any away. */
+  /** All columns are read: the optimizer must not prune any. */
   override lazy val references: AttributeSet = child.outputSet
   override def producedAttributes: AttributeSet = AttributeSet(output)
   override protected def withNewChildInternal(newChild: LogicalPlan): Stage = copy(child = newChild)
@@ -41,7 +41,7 @@ object StageStrategy extends SparkStrategy {
   }
 }
 
-/** The input row itself as a value: what a stateful operator of Spark hands to the level, with nothing read out or copied. */
+/** The input row itself as a value: Spark's stateful operator passes it to the level without reading or copying it. */
 final case class InputRow(children: Seq[Expression]) extends Expression {
   override def dataType: DataType = ObjectType(classOf[InternalRow])
   override def nullable: Boolean = false
@@ -51,7 +51,7 @@ final case class InputRow(children: Seq[Expression]) extends Expression {
   override protected def withNewChildrenInternal(newChildren: IndexedSeq[Expression]): InputRow = copy(children = newChildren)
 }
 
-/** From the one object column that a stateful operator gives to the row that it is. */
+/** Unwraps the object column of a stateful operator, which holds the row. */
 final class Opened extends Work {
   override def name: String = "open"
   override def apply(partition: Int, rows: Iterator[InternalRow]): Iterator[InternalRow] =

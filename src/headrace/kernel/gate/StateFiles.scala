@@ -9,11 +9,11 @@ import org.apache.spark.sql.execution.streaming.state.{RocksDBStateStoreProvider
 /** The stores of a query's state, read in one checkpoint and written in another by Spark's own offline rewrite. */
 object StateFiles {
 
-  /** The class of the stores, as a setting names it: the one that keeps them in RocksDB. */
+  /** The class of the stores for a setting: the one that uses RocksDB. */
   val provider: String = classOf[RocksDBStateStoreProvider].getName
 
-  /** Rewrites the state behind an epoch and commits that epoch in `to`, where all else of the checkpoint stands already. `change` gets the
-    * rows of one stateful operator after the other and gives as many columns back, each row in the partition that its group hashes to.
+  /** Rewrites the state after an epoch and commits that epoch in `to`, where the rest of the checkpoint must exist. `change` gets the rows
+    * of one stateful operator after the other and returns the same columns, each row in the partition that its group hashes to.
     */
   def rewrite(given: SparkSession, from: String, to: String, epoch: Long, change: DataFrame => DataFrame): Unit = {
     val session = given.asInstanceOf[classic.SparkSession]

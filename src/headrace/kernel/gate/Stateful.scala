@@ -9,13 +9,13 @@ import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, 
 import org.apache.spark.sql.streaming.{OutputMode, StatefulProcessor, TimeMode}
 import org.apache.spark.sql.types.ObjectType
 
-/** A `StatefulProcessor` over internal rows: the public `transformWithState` would make objects of all rows, and sort them.
+/** A `StatefulProcessor` over internal rows: the public `transformWithState` would convert all rows to objects, and sort them.
   *
-  * The node is internal since it came with Spark 4.0, and so are encoders, from which it takes how a key is read.
+  * The node is internal since its introduction in Spark 4.0, and so are encoders, which define how it reads a key.
   */
 object Stateful {
 
-  /** Its one column is the row that the processor has given, as an object (`Opened`). */
+  /** Makes the node. Its only column is the processor's row, as an object (`Opened`). */
   def apply(
       processor: StatefulProcessor[Array[Byte], InternalRow, InternalRow],
       mode: TimeMode,

@@ -4,8 +4,8 @@ import org.apache.spark.{Partition, TaskContext}
 import org.apache.spark.rdd.{DeterministicLevel, RDD}
 import org.apache.spark.sql.catalyst.InternalRow
 
-/** Rows that are others when a task is run again. Spark then runs all tasks anew that have read some of them, or fails the epoch, where it
-  * would else put together rows of two runs.
+/** Rows that differ when a task is repeated. Spark then repeats all tasks that have read some of them, or fails the epoch, instead of
+  * combining rows of two runs.
   */
 final class Unsteady(rows: RDD[InternalRow]) extends RDD[InternalRow](rows) {
   override protected def getPartitions: Array[Partition] = firstParent[InternalRow].partitions

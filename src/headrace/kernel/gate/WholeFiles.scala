@@ -12,8 +12,8 @@ import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
 import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types._
 
-/** Files whose format does not say which row is which: each is read by one task from its beginning on, and `_position` is the index of a row in
-  * its file.
+/** Files of a format that does not identify rows: one task reads each file from its beginning, and `_position` is the index of a row in its
+  * file.
   */
 abstract class WholeFiles(format: FileFormat) extends FileFormat with Serializable {
   override def inferSchema(session: SparkSession, options: Map[String, String], files: Seq[FileStatus]): Option[StructType] =
@@ -36,7 +36,7 @@ abstract class WholeFiles(format: FileFormat) extends FileFormat with Serializab
       hadoopConf: Configuration): PartitionedFile => Iterator[InternalRow] = {
     def own(schema: StructType) = StructType(schema.filterNot(f => WholeFiles.beside.contains(f.name)))
     val inside = own(requiredSchema)
-    // No filter: a row that the format leaves out would have no index.
+    // No filter: a row that the format drops would have no index.
     val read = format.buildReaderWithPartitionValues(session, own(dataSchema), partitionSchema, inside, Nil, options, hadoopConf)
     if (inside.length == requiredSchema.length) read
     else {
@@ -51,7 +51,7 @@ final class AvroFiles extends WholeFiles(new AvroFileFormat)
 
 object AvroFiles {
 
-  /** A schema in the types that Avro has: it knows of no whole numbers smaller than an int. */
+  /** A schema in the types of Avro, which has no integers smaller than an int. */
   def held(schema: StructType): StructType = StructType(schema.map(f => f.copy(dataType = held(f.dataType))))
 
   private def held(of: DataType): DataType = of match {
@@ -65,15 +65,17 @@ object AvroFiles {
 
 object WholeFiles {
 
-  /** Why a whole file is not read: null in rows. A format of ours gives these columns, as another projection of each row has its price. */
+  /** The reason why a whole file is not read; null in rows. The format itself gives these columns, because another projection of each row
+    * would be costly.
+    */
   val unread: StructType = StructType.fromDDL("_file string, _broken string")
   val position: StructField = StructField("_position", LongType)
 
-  /** What stands in no file: the index of a row, and the columns that are null in rows. */
+  /** Columns that are in no file: the index of a row, and the columns that are null in rows. */
   val columns: StructType = StructType(position +: WholeFiles.unread)
   private val beside = columns.fieldNames.toSet
 
-  /** Rows of the columns `found` as those of `wanted`, with their index and what is null. */
+  /** Converts rows of the columns `found` to those of `wanted`, with their index and the null columns. */
   private def numbered(rows: Iterator[InternalRow], found: StructType, wanted: StructType): Iterator[InternalRow] = {
     val index = new GenericInternalRow(1)
     val both = new JoinedRow

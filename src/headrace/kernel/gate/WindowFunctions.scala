@@ -9,9 +9,8 @@ import org.apache.spark.sql.internal.SQLConf
 
 /** Spark's own evaluation of window functions over one partition at a time.
   *
-  * The rows of a partition are taken into a buffer, which holds so much in memory and has the rest on disk; the frames of the functions
-  * read it as they move along. Spark's evaluator does the same over a stream of partitions, but is compiled anew for each stream, and
-  * keeps its buffer until the next partition.
+  * The rows of a partition are read into a buffer, which spills to disk; the frames of the functions read it as they advance. Spark's
+  * evaluator does the same over a stream of partitions, but is compiled for each stream, and keeps its buffer until the next partition.
   */
 final class WindowFunctions(
     first: Seq[Expression],
@@ -22,11 +21,11 @@ final class WindowFunctions(
   private val before = UnsafeProjection.create(first)
   private val after = UnsafeProjection.create(result)
   private var frames: WindowFunctions.Frames = _
-  private var buffer: ExternalAppendOnlyUnsafeRowArray = _ // of the task
+  private var buffer: ExternalAppendOnlyUnsafeRowArray = _ // belongs to the task
   private var rest: Iterator[UnsafeRow] = Iterator.empty
   private var index = 0
 
-  /** A row with the results, once `next` has said that there is one; valid until it is asked again. */
+  /** A row with the results, after `next` returned true; valid until its next call. */
   var row: UnsafeRow = _
 
   def initialize(partition: Int): Unit = {
@@ -34,7 +33,7 @@ final class WindowFunctions(
     after.initialize(partition)
   }
 
-  /** Takes in the rows of a partition, in their order. */
+  /** Reads the rows of a partition, in their order. */
   def read(rows: Iterator[UnsafeRow]): Unit = {
     if (frames == null) frames = new WindowFunctions.Frames(functions, order, columns)
     if (buffer == null) buffer = WindowFunctions.buffer()
@@ -43,7 +42,7 @@ final class WindowFunctions(
     if (!buffer.isEmpty) restart()
   }
 
-  /** Goes before the first row again. */
+  /** Returns to the position before the first row. */
   def restart(): Unit = {
     frames.prepare(buffer)
     rest = buffer.generateIterator()
@@ -56,13 +55,13 @@ final class WindowFunctions(
     true
   }
 
-  /** Lets go of the partition. */
+  /** Releases the partition. */
   def clear(): Unit = {
     rest = Iterator.empty
     if (buffer != null) buffer.clear()
   }
 
-  /** Lets go of all that belongs to the task. */
+  /** Releases everything that belongs to the task. */
   def release(): Unit = {
     clear()
     buffer = null
@@ -72,8 +71,8 @@ final class WindowFunctions(
 
 private object WindowFunctions {
 
-  /** Spark takes no memory back from such a buffer for somebody else in the task, as another buffer is: each has to do with a small part of
-    * it. Pages are a 16th of what a task can have, or a bit more.
+  /** Makes a small buffer: Spark cannot take memory back from it for other consumers in the task, such as a second buffer. It holds two
+    * pages; a page is a 16th of a task's memory, or slightly more.
     */
   private def buffer(): ExternalAppendOnlyUnsafeRowArray = {
     val conf = SQLConf.get
@@ -96,7 +95,7 @@ private object WindowFunctions {
     private val both = new JoinedRow
     private val result = createResultProjection(expressions)
 
-    /** Those that keep a tree of partial results have its memory from the task. */
+    /** Whether some frame keeps a tree of partial results, whose memory belongs to the task. */
     val belongToTask: Boolean = frames.exists(_.isInstanceOf[AutoCloseable])
 
     def prepare(rows: ExternalAppendOnlyUnsafeRowArray): Unit = {

@@ -11,8 +11,8 @@ import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.headrace.Inside
 import org.apache.spark.sql.types.StructType
 
-/** What Spark keeps of the levels of one query after an epoch, read by Spark's own source for state. A variable that was not there yet at
-  * that epoch is empty.
+/** Spark's state of the levels of one query after an epoch, read by Spark's own state source. A variable that did not exist at that epoch
+  * is empty.
   */
 private[inspect] class Families(session: SparkSession, checkpoint: String, epoch: Long) {
   private val operators: Map[Int, (Int, String)] =
@@ -21,10 +21,10 @@ private[inspect] class Families(session: SparkSession, checkpoint: String, epoch
     }.toMap
   private val read = mutable.HashMap.empty[String, RDD[InternalRow]]
 
-  /** Rows (group key, bytes) of state rows. */
+  /** Rows (group key, bytes) of state values. */
   def values(level: Int): RDD[InternalRow] = variable(level, SparkState.values(level), "key", "value")
 
-  /** Rows (group key, cell and page number, bytes) of the pages of bags. */
+  /** Rows (group key, number of bag and page, bytes) of the pages of bags. */
   def pages(level: Int): RDD[InternalRow] =
     variable(level, SparkState.bags(level), "key", "user_map_key", "user_map_value")
 
@@ -45,7 +45,7 @@ private[inspect] class Families(session: SparkSession, checkpoint: String, epoch
     case _ => session.sparkContext.emptyRDD[InternalRow]
   }
 
-  /** What the columns hold: Spark wraps each in a struct of one field. */
+  /** Unwraps the columns: Spark wraps each in a struct of one field. */
   private def contents(frame: DataFrame, columns: Seq[String]): DataFrame =
     frame.select(columns.map(name => col(name).getField(frame.schema(name).dataType.asInstanceOf[StructType].head.name)): _*)
 }

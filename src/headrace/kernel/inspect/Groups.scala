@@ -4,12 +4,12 @@ import headrace.wire.Wire
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types.StructType
 
-/** Some of the groups of a level. It travels to the tasks. */
+/** A subset of the groups of a level. It travels to the tasks. */
 private[inspect] sealed trait Groups extends Serializable {
   def has(group: Array[Byte]): Boolean
 }
 
-/** One group alone. */
+/** A single group. */
 private[inspect] final class OneGroup(only: Array[Byte]) extends Groups {
   override def has(group: Array[Byte]): Boolean = java.util.Arrays.equals(group, only)
 }

@@ -7,9 +7,9 @@ import headrace.query.Confs
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.headrace.{Inside, Settings}
 
-/** The door from Python to the state of a checkpoint: a document of what operators keep there in (`InspectionText`), tables out.
+/** The entry point from Python to the state of a checkpoint: takes a document of the operators' state (`InspectionText`), makes tables.
   *
-  * Tables are those of the operators' layouts. They live in a session of their own; nothing is read before they are asked for rows.
+  * The tables are those of the operators' layouts, in a separate session. State is read only when rows are requested.
   */
 object Inspect {
   def open(session: SparkSession, document: String): Inspected = {
@@ -21,7 +21,7 @@ object Inspect {
     })
   }
 
-  /** The operators of a document; `families` reads what is in a query's folder after an epoch. */
+  /** The operators of a document; `families` gives the state in a query's folder after an epoch. */
   private[inspect] def kept(own: SparkSession, document: String, families: (String, Long) => Families): Seq[Kept] = {
     Confs.settings(document).foreach { case (name, value) => own.conf.set(name, value) }
     val read = Settings.under(own)(InspectionText.reader.read(new ObjectMapper().readTree(document), ""))

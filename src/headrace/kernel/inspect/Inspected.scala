@@ -17,11 +17,11 @@ import org.apache.spark.sql.types.StructType
 import org.json4s._
 import org.json4s.jackson.JsonMethods
 
-/** Tables of state, as Python sees them: views of a session that nobody else has. Every answer is text or a plain value. */
+/** Tables of state, as Python sees them: views in a private session. Every result is text or a plain value. */
 final class Inspected private[inspect] (own: SparkSession, tables: Seq[(String, StructType, RDD[InternalRow])]) {
   private val frames: Map[String, DataFrame] =
     tables.map { case (name, schema, rows) => name -> Inside.frame(own, rows, schema) }.toMap
-  // A view of the user's may have the name.
+  // The user may have a view of the same name.
   frames.foreach { case (name, frame) => frame.createOrReplaceTempView(s"`$name`") }
 
   /** Each table's columns, in the order of the document. */
@@ -30,15 +30,15 @@ final class Inspected private[inspect] (own: SparkSession, tables: Seq[(String, 
 
   def count(name: String): Long = frames(name).count()
 
-  /** The rows of a table in the order of its columns, where these have one; the first `limit`, or all if it is negative. */
+  /** The rows of a table, sorted by its columns of orderable types; the first `limit`, or all if it is negative. */
   def table(name: String, limit: Int): Answer = {
     val frame = frames(name)
     val order = frame.schema.fields.filter(f => RowOrdering.isOrderable(f.dataType)).map(f => col(s"`${f.name.replace("`", "``")}`"))
-    // All of them go to one place, so one task sorts them: an order over many would read the state twice.
+    // One task sorts all rows: a global sort would read the state twice.
     answer(if (limit < 0) frame.repartition(1).sortWithinPartitions(order.toSeq: _*) else frame.orderBy(order.toSeq: _*), limit)
   }
 
-  /** What is wrong with a query, as JSON (`Fault`); null if nothing is. */
+  /** The error of a query, as JSON (`Fault`); null if it is valid. */
   def fault(sql: String): String =
     try {
       val names = frame(sql).columns.map(_.toLowerCase)
@@ -51,7 +51,7 @@ final class Inspected private[inspect] (own: SparkSession, tables: Seq[(String, 
     try answer(frame(sql), limit)
     catch {
       case NonFatal(e) =>
-        // Data exceptions of the standard, such as a division by zero, are the query's own.
+        // Data exceptions of the SQL standard, such as a division by zero, are the query's own.
         val own = Iterator.iterate(e)(_.getCause).takeWhile(_ != null).collectFirst {
           case s: SparkThrowable if s.getSqlState != null && s.getSqlState.startsWith("22") => Failure.reason(s.asInstanceOf[Throwable])
         }
@@ -60,7 +60,7 @@ final class Inspected private[inspect] (own: SparkSession, tables: Seq[(String, 
 
   private def frame(text: String): DataFrame = {
     val sql = new SessionSql(own)
-    // The whole text must be one that Spark reads, and what is run can be nothing but a query.
+    // The text must parse as one statement, and only a query is executed.
     sql.statement(text)
     Inside.frame(own, sql.query(text))
   }

@@ -6,7 +6,7 @@ import headrace.query.Kinds
 import headrace.wire.Wire
 import org.apache.spark.sql.SparkSession
 
-/** What one operator keeps, as its layout says; `called` is what its tables are called after. */
+/** One operator's state, as its layout describes it; `called` is the base name of its tables. */
 private[inspect] final case class Kept(op: Int, called: String, level: Int, layout: Layout, tables: Tables)
 
 private[inspect] object Kept {

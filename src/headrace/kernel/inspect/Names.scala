@@ -2,11 +2,11 @@ package headrace.inspect
 
 import scala.collection.mutable
 
-/** Names of tables that SQL takes without quotes, each given once. Those of operators are taken, whether they have a table of that name. */
+/** Unique names of tables, valid in SQL without quotes. Names of operators are reserved, even if there is no table of that name. */
 private[inspect] final class Names(operators: Seq[String]) {
   private val given = mutable.HashSet.from(operators.map(_.toLowerCase))
 
-  /** The name of a table of an operator. */
+  /** Chooses the name of an operator's table. */
   def give(operator: String, suffix: String): String =
     if (suffix.isEmpty) operator
     else {

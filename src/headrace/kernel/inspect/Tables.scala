@@ -10,10 +10,12 @@ import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeProj
 import org.apache.spark.sql.headrace.Inside
 import org.apache.spark.sql.types.StructType
 
-/** The tables of one operator, as its layout describes them. `shared` is its group for all keys in one partition: all keep the same. */
+/** The tables of one operator, as its layout describes them. `shared` is its group for all keys in one partition; all partitions keep the
+  * same.
+  */
 private[inspect] final class Tables(own: SparkSession, level: Int, layout: Layout, keys: Groups, shared: Groups, from: Families) {
 
-  /** Rows of a table, as UnsafeRows that are valid until the next one is asked for. Pages are read as they come out of the store. */
+  /** Rows of a table, as UnsafeRows that are valid until the next one is read. Pages are read in the order of the store. */
   def rows(table: Table): RDD[InternalRow] = table match {
     case of: ValueTable => Tables.ofValues(from.values(level), layout.key, keys, of)
     case of: BagTable =>
@@ -28,7 +30,7 @@ private[inspect] final class Tables(own: SparkSession, level: Int, layout: Layou
     Inside.rows(Inside.frame(own, entries, Tables.Entry).sortWithinPartitions("group", "bytes"))
 }
 
-/** Apart from the class, so that tasks get what is named here and no more. */
+/** Separate from the class, so that tasks receive only these arguments. */
 private object Tables {
   val Entry: StructType = StructType.fromDDL("group binary, bytes binary, value binary, count bigint")
 

@@ -1,4 +1,4 @@
 package headrace.letter
 
-/** What `hr.reject` throws: the row goes to the dead letters with this reason. No stack trace: it is no failure of the code. */
+/** The exception of `hr.reject`: the row becomes a dead letter with this reason. It has no stack trace, because the code did not fail. */
 final class Rejected(reason: String) extends RuntimeException(reason, null, false, false)

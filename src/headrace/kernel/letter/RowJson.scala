@@ -7,11 +7,11 @@ import org.apache.spark.sql.headrace.{JsonText, Settings}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Rows as JSON text, by Spark's own generator. */
+/** Writes rows as JSON text, with Spark's own generator. */
 final class RowJson(schema: StructType) {
   private lazy val json = new JsonText(schema, Moments.Whole + ("ignoreNullFields" -> "false"), Settings.zone)
 
-  /** The text of a row. A row that cannot be written so is still a dead letter, with the cause instead. */
+  /** Returns a row's text. A row that cannot be written is still a dead letter, with the cause instead of its text. */
   def apply(row: InternalRow): UTF8String =
     try {
       val out = new StringWriter

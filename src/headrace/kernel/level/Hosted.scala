@@ -7,7 +7,7 @@ import headrace.wire.{Bundled, Wire, WireBuffer}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
-/** One operator made to run inside a level: its instance, its routes, the rows it has sent and not yet handed on. Pooled. */
+/** One operator that runs inside a level: its instance, its routes, and the rows it has sent that are not yet passed on. Pooled. */
 private[level] final class Hosted(spec: HostedSpec) extends Out {
   val op: Int = spec.op
   val buffer = new WireBuffer
@@ -25,7 +25,7 @@ private[level] final class Hosted(spec: HostedSpec) extends Out {
   private var marks = new Array[Int](16)
   private var marked = 0
 
-  /** The operator's own counts, how many of its keys have state among them. */
+  /** The operator's own counts, including the number of its keys with state. */
   val counted: Array[Long] = counter.slot(op, 0)
 
   /** The key of the group that this partition keeps for all keys; null if there is none. */
@@ -38,15 +38,15 @@ private[level] final class Hosted(spec: HostedSpec) extends Out {
     senders.foreach(_.foreach(_.open(partition)))
   }
 
-  /** Tells the operator what the task knows of its epoch; once per task. */
+  /** Gives the operator the epoch, once per task. */
   def begin(epoch: Epoch): Unit = operator.open(epoch)
 
-  /** Begins with a key. Its wire rows are read as the operator asks for them; `groupKey` stays as it is until the key is done. */
+  /** Begins with a key. Wire rows are read on the operator's demand; `groupKey` stays unchanged until the key is done. */
   def start(groupKey: Array[Byte], wires: Iterator[InternalRow], state: headrace.state.State): Unit = {
     rows.of(wires)
     if (Wire.isShared(groupKey)) operator.start(null, rows, state, if (partition == 0) this else Silent)
     else {
-      // Key bytes are not aligned inside the group key, and operators may keep pointing into them.
+      // Key bytes are not aligned inside the group key, and operators may keep pointers into them.
       val bytes = java.util.Arrays.copyOfRange(groupKey, Wire.KeyStart, groupKey.length)
       key.pointTo(bytes, bytes.length)
       operator.start(key, rows, state, this)
@@ -59,7 +59,7 @@ private[level] final class Hosted(spec: HostedSpec) extends Out {
     operator.step()
   }
 
-  /** Ends the task: what was held back goes to `rest`, and the counts; its rows and its state are let go. */
+  /** Ends the task: rows that were held back and the counts go to `rest`; its rows and its state are released. */
   def finish(rest: WireBuffer): Unit = {
     senders.foreach(_.foreach(_.finish()))
     rest.take(buffer)
@@ -96,7 +96,9 @@ private[level] final class Hosted(spec: HostedSpec) extends Out {
   }
 }
 
-/** Each partition handles the rows that are for all keys; one of them tells what came of it. */
+/** Discards the output of shared groups in all partitions but the first: each partition processes rows for all keys, and one of them emits
+  * the results.
+  */
 private object Silent extends Out {
   override def emit(output: Int, row: InternalRow, time: Long, weight: Long): Unit = ()
   override def mark(): Int = 0
@@ -104,9 +106,7 @@ private object Silent extends Out {
   override def count(side: Int, metric: Int, n: Long): Unit = ()
 }
 
-/** Wire rows as inputs, in place: nothing is copied but the bytes of the order, if they are asked for. `fields` gives the width of each
-  * side's rows.
-  */
+/** Wire rows as inputs, in place: only the order bytes are copied, on demand. `fields` gives the width of each side's rows. */
 private final class InputRows(fields: Array[Int]) extends Iterator[Input] {
   private val wires = new Bundled
   private val input = new WireInput

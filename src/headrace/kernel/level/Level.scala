@@ -13,10 +13,10 @@ import org.apache.spark.sql.streaming._
 
 /** One stateful operator of Spark that hosts every operator of one depth, keyed by (operator, key).
   *
-  * Rows for operators of other levels, for sinks, and counts pass through untouched. Output is pulled: an operator is stepped until it
-  * has sent something, that is handed on, and so forth, so a key's output is never held as a whole.
+  * Rows for operators of other levels, rows for sinks, and counts pass through unchanged. Output is pulled: an operator is stepped until it
+  * has sent something, which is passed on before the next step, so a key's output is never held as a whole.
   *
-  * `retired` are operators that an earlier version of the job had here: what they kept goes when its alarm rings.
+  * `retired` are operators that an earlier version of the job had here: their state is removed when its alarm rings.
   */
 final class Level(carried: Carried, number: Int, ops: Set[Int], retired: Set[Int], clock: String)
     extends StatefulProcessor[Array[Byte], InternalRow, InternalRow] {
@@ -27,7 +27,7 @@ final class Level(carried: Carried, number: Int, ops: Set[Int], retired: Set[Int
   @transient private lazy val passing = new Bundled
 
   override def init(outputMode: OutputMode, timeMode: TimeMode): Unit = {
-    // What a retired operator kept is not known any more.
+    // Which kinds of state a retired operator kept is unknown.
     val hasBags = retired.nonEmpty || carried.specs.value.haveBags(ops)
     state = new SparkState(getHandle, number, clock != "none", hasBags)
     task = null
@@ -53,7 +53,7 @@ final class Level(carried: Carried, number: Int, ops: Set[Int], retired: Set[Int
     } else if (ops.contains(op)) {
       begin(timers)
       val before = shared.before(key, hasRows = false)
-      // A shared group whose alarm rings has been worked on by now.
+      // `before` has already processed a shared group whose alarm rings.
       if (Wire.isShared(key)) before else before ++ steps(key, Iterator.empty, expired.getExpiryTimeInMs())
     } else {
       val place = s"level $number has an alarm for operator $op, which is not one of its own"
@@ -104,13 +104,13 @@ final class Level(carried: Carried, number: Int, ops: Set[Int], retired: Set[Int
 
 object Level {
   private def epoch(clock: String, timers: TimerValues): Epoch = {
-    // The time at which Spark began the batch: a repeated one has the same.
+    // The time at which Spark began the batch; a repeated batch has the same.
     val began = timers.getCurrentProcessingTimeInMs()
     val now = Wire.calendar(began) * 1000
     if (clock == "event") {
       val millis = timers.getCurrentWatermarkInMs()
       val flushing = millis >= Wire.EndMillis
-      // lastEvent: with END the driver sent the latest event time of the whole query, so each level knows where the flush ends.
+      // lastEvent: together with END the driver sent the latest event time of the whole query, so each level knows where the flush ends.
       Epoch(millis * 1000, now, flushing, if (flushing) Wire.calendar(millis) * 1000 else Long.MaxValue)
     } else Epoch(0L, now, flushing = began >= Wire.EndMillis, Long.MaxValue)
   }

@@ -9,8 +9,8 @@ import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.headrace.Work
 
-/** The operators one task of a level has borrowed. They are given back when the counts behind the level have been read, which is when all of
-  * the task's rows have been: a failed task gives nothing back.
+/** The operators that one task of a level has borrowed. They are returned once the counts after the level have been read, thus after all of
+  * the task's rows: a failed task returns nothing.
   */
 private[level] final class LevelTask(carried: Carried, number: Int, partition: Int) {
   private val borrowed = new java.util.HashMap[Int, Hosted]
@@ -55,7 +55,7 @@ private[level] object LevelTask {
   def of(context: TaskContext, number: Int): LevelTask = running.get((context.taskAttemptId(), number))
 }
 
-/** Behind a level: its rows, then those that were held back and the counts of its task. */
+/** The end of a level: its rows, then the rows that were held back and the counts of its task. */
 final class Tail(number: Int) extends Work {
   override def name: String = s"rest of level $number"
 

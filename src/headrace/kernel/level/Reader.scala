@@ -11,29 +11,31 @@ import org.apache.spark.sql.headrace.Inside
 import org.apache.spark.sql.types.{DataType, StringType, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Makes rows of a source's schema from rows of its scan. */
+/** Converts rows of a source's scan to rows of its schema. */
 trait Reader {
 
-  /** The row; null if there is none: then `reason` says why and `raw` is the text, or `reason` is null too and nothing is wrong. */
+  /** Returns the row, or null if there is none. Then `reason` is the cause and `raw` the text; `reason` is null as well if nothing is
+    * wrong.
+    */
   def read(scan: InternalRow, origin: Origin): InternalRow
   def reason: String
   def raw: UTF8String
 
-  /** Whether there is no row, and nothing wrong, and it counts: a blank line. */
+  /** Whether there is no row, without a flaw, and it is counted: a blank line. */
   def skipped: Boolean = false
 }
 
 private object Reader {
 
-  /** A column of text or bytes as a text; bytes that are not UTF-8 show as U+FFFD. */
+  /** Reads a column of text or bytes as a text; bytes that are not UTF-8 become U+FFFD. */
   def text(row: InternalRow, at: Int, of: DataType): UTF8String =
     if (row.isNullAt(at)) null
     else if (of.isInstanceOf[StringType]) row.getUTF8String(at).copy()
     else UTF8String.fromString(new String(row.getBinary(at), UTF_8))
 }
 
-/** A scan that has the source's columns. Its row is passed on as it is where the columns come first and in order; others are put
-  * into that order.
+/** Reads a scan that has the source's columns. If the columns come first and in order, its row is passed on unchanged; otherwise they are
+  * reordered.
   */
 final class ColumnReader(schema: StructType, scan: StructType) extends Reader {
   import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection}
@@ -60,18 +62,20 @@ final class ColumnReader(schema: StructType, scan: StructType) extends Reader {
   override def reason: String = why
   override def raw: UTF8String = shown
 
-  // A record that is one text by itself is shown as it is.
+  // A record that is a single text is shown as that text.
   private val alone = if (scan.fieldNames.contains("_problem") && scan.fieldNames.contains("_file")) scan.fieldNames.indexOf("value") else -1
 
-  /** A row as it can be shown. */
+  /** The text of a row for dead letters. */
   def show(scanned: InternalRow): UTF8String = if (alone < 0) json(ordered(scanned)) else Reader.text(scanned, alone, scan(alone).dataType)
 
-  // What is shown goes by the width of the row, and that of a scan may be wider.
+  // `json` writes all fields of a row, and a scan's row may be wider than the schema.
   private lazy val ordered =
     UnsafeProjection.create(schema.fields.zip(places).map { case (f, i) => BoundReference(i, f.dataType, nullable = true) }.toSeq)
 }
 
-/** A scan of lines: `value` is parsed. Columns of the source that no line has stand last in its schema, and come from the scan. */
+/** Reads a scan of lines: `value` is parsed. Columns of the source that are not part of a line are last in its schema, and come from the
+  * scan.
+  */
 final class LineReader(spec: LineSpec, schema: StructType, scan: StructType) extends Reader {
   private val parser = spec.parser()
   private val beside = if (schema.length > spec.schema.length) new ColumnReader(StructType(schema.drop(spec.schema.length)), scan) else null
@@ -89,11 +93,13 @@ final class LineReader(spec: LineSpec, schema: StructType, scan: StructType) ext
   override def raw: UTF8String = parser.raw
   override def skipped: Boolean = outcome == LineParser.Nothing
 
-  /** A line as it can be shown. */
+  /** The text of a line for dead letters. */
   def show(row: InternalRow): UTF8String = Reader.text(row, value, scan(value).dataType)
 }
 
-/** A scan whose column `_problem` says of some rows why they are none. `show` makes the text that dead letters have of them. */
+/** Reads a scan whose column `_problem` gives, for some records, the reason why they cannot be read. `show` makes their text for dead
+  * letters.
+  */
 final class ProblemReader(reader: Reader, scan: StructType, show: InternalRow => UTF8String) extends Reader {
   private val problem = scan.fieldIndex("_problem")
   private var why: String = _
@@ -113,7 +119,9 @@ final class ProblemReader(reader: Reader, scan: StructType, show: InternalRow =>
   override def skipped: Boolean = why == null && reader.skipped
 }
 
-/** Where a scan's row came from, if the scan says the position, in the column `_position`: the file is that of the column `_file`, or the one that the task reads. */
+/** Finds the origin of a scan's row, if the scan has a column `_position`. The file is that of the column `_file`, or the one that the task
+  * reads.
+  */
 final class OriginReader(scan: StructType) {
   private val file = scan.fieldNames.indexOf("_file")
   private val position = scan.fieldNames.indexOf("_position")
@@ -122,7 +130,7 @@ final class OriginReader(scan: StructType) {
   def of(row: InternalRow): Origin =
     if (position < 0) null
     else {
-      // Rows are taken one by one, so the file that the task reads is this row's.
+      // Rows are read one by one, so the task's current file is this row's.
       origin.file = if (file < 0 || row.isNullAt(file)) Inside.fileBeingRead else row.getUTF8String(file)
       origin.position = if (row.isNullAt(position)) -1L else row.getLong(position)
       origin

@@ -3,15 +3,15 @@ package headrace.level
 import headrace.wire.Wire
 import org.apache.spark.sql.catalyst.InternalRow
 
-/** The groups that a task keeps for all keys of its operators (`Wire.sharedKeys`): each is worked on once, before any key of its operator.
+/** The groups that a task keeps for all keys of its operators (`Wire.sharedKeys`): each is processed once, before any key of its operator.
   *
-  * One that has rows comes before all keys by itself, since its key sorts so. The others are worked on here, because rows that were held
-  * there may have become due, and Spark would not ask before the alarm. `run` works on one and gives what it sends.
+  * A group with rows comes before all keys by itself, because its key sorts first. The others are processed here: rows held there may have
+  * become due, and Spark would call only at the alarm. `run` processes a group and returns the rows it sends.
   */
 private[level] final class SharedGroups(ops: Seq[Int], run: Int => Iterator[InternalRow]) {
   private var waiting = ops.sorted
 
-  /** Works on those that come before a key; `hasRows`: it is asked for because of rows, and not of an alarm. */
+  /** Processes the groups that come before a key; `hasRows` is true if the call is due to rows and not to an alarm. */
   def before(key: Array[Byte], hasRows: Boolean): Iterator[InternalRow] =
     if (waiting.isEmpty) Iterator.empty
     else {

@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.headrace.Work
 import org.apache.spark.unsafe.types.UTF8String
 
-/** From a source's scan to wire rows: parsing, the stateless steps in front of the first level, and at the end this partition's counts. */
+/** Converts a source's scan to wire rows: parsing, the stateless steps before the first level, and at the end this partition's counts. */
 final class Tag(carried: Carried, source: String) extends Work {
   override def name: String = s"tag $source"
 
@@ -21,7 +21,7 @@ final class Tag(carried: Carried, source: String) extends Work {
       private var ended = false
       private var returned = false
       override def hasNext: Boolean =
-        // Once it was given back it may be another task's.
+        // A returned instance may already serve another task.
         if (returned) false
         else {
           while (!tagging.buffer.nonEmpty && !ended)
@@ -58,13 +58,13 @@ private[level] final class Tagging(spec: SourceSpec) {
     if (spec.scan.fieldNames.contains("_problem")) new ProblemReader(rows, spec.scan, show) else rows
   }
   private val origins = new OriginReader(spec.scan)
-  // Where the scan says how often a row is added or taken away.
+  // The column of the weight, if the scan has changes.
   private val weightAt = spec.scan.fieldNames.indexOf("_weight")
-  // Where it says of a record that it has no value and is passed over, or why a whole file cannot be read.
+  // The columns that mark a record without value, which is skipped, and a file that cannot be read.
   private val tombstoneAt = spec.scan.fieldNames.indexOf("_tombstone")
   private val brokenAt = spec.scan.fieldNames.indexOf("_broken")
   private val name = UTF8String.fromString(spec.name)
-  // What became of all that was read: a row, a dead letter, or one of these.
+  // Counts of the records read, by outcome.
   private var read = 0L
   private var malformed = 0L
   private var skipped = 0L

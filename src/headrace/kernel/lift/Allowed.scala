@@ -14,7 +14,9 @@ import org.apache.spark.sql.catalyst.util.toPrettySQL
 import org.apache.spark.sql.headrace.Outside
 import org.apache.spark.unsafe.types.UTF8String
 
-/** What of Spark's queries has no incremental meaning, found in the analysed plan, where each part still knows its place in the text. */
+/** Refuses the parts of Spark's queries that have no incremental meaning. It reads the analysed plan, in which each part still has its
+  * position in the text.
+  */
 private final class Allowed(session: SparkSession) {
   import Allowed._
 
@@ -32,10 +34,10 @@ private final class Allowed(session: SparkSession) {
   }
 
   private def node(plan: LogicalPlan, at: Origin): Unit = {
-    // A node of a DataFrame has no text, and Spark's own name of it is full of ids.
+    // A node of a DataFrame has no text, and Spark's own name for it is full of ids.
     def no(what: String, cure: String) = throw new Refused(what, cure, Place.text(at).getOrElse(""), at)
     plan match {
-      case _: View => // before the streaming relations: a view is none
+      case _: View => // before the streaming relations: a view is not one
       case p if p.isStreaming && p.children.isEmpty => no("a stream that Spark reads itself", Cures.frame)
       case _: UnionLoop | _: UnionLoopRef =>
         val first = plan.collectFirst { case p if p.origin.line.isDefined => p.origin }
@@ -55,7 +57,7 @@ private final class Allowed(session: SparkSession) {
     }
   }
 
-  /** `ofRows`: it makes a column of each row, and so may ask for the row's own time. */
+  /** Checks an expression. With `ofRows` it makes a column of each row, so it may use the row's own processing time. */
   private def expression(e: Expression, outer: Origin, ofRows: Boolean): Unit = {
     val at = Place.or(e.origin, outer)
     def no(what: String, cure: String) = throw new Refused(what, cure, Place.text(at).getOrElse(shown(e)), at)
@@ -68,7 +70,7 @@ private final class Allowed(session: SparkSession) {
       case _: CurrentUser | _: CurrentDatabase | _: CurrentCatalog | _: CurrentPath =>
         no(s"${called(e)}, which is another value in another session", Cures.constant)
       case _: SparkVersion => no(s"${called(e)}, which is another value under another Spark", Cures.constant)
-      case _: CurrentTimeZone => // a setting that the plan keeps
+      case _: CurrentTimeZone => // a setting that the plan stores
       case _ if clock(e) && !(ofRows && Clock.isRead(e)) => no(s"${called(e)}, which asks for the current time", Cures.clock)
       case _: Measure => no(s"${called(e)}, which needs a metric view", Cures.measure)
       case a: AesEncrypt if salted(a) => no("aes_encrypt() without an initialisation vector, which gives another value each time", Cures.vector)
@@ -93,7 +95,7 @@ private object Allowed {
 
   private val foreign = Seq("Python", "InPandas", "InArrow", "WithArrow")
 
-  /** The function as the query calls it; where that is not known, by Spark's name of it. */
+  /** The function as the query calls it; if that is unknown, Spark's name. */
   private def called(e: Expression): String = {
     val call = "(?s)(\\w+)(\\s*\\(.*)?".r
     val name = Place.text(e.origin) match {
@@ -108,7 +110,7 @@ private object Allowed {
     e.isInstanceOf[CurrentTime] || e.isInstanceOf[CurrentBatchTimestamp] || current(e) && !e.children.exists(current)
   }
 
-  /** Without a vector each call makes one by chance, but in the mode that has none. */
+  /** Whether each call generates a random vector, as it does without one, except in the mode that has none. */
   private def salted(a: AesEncrypt): Boolean = {
     def is(e: Expression, test: Any => Boolean) = e.foldable && test(e.eval())
     def empty(value: Any) = value match {

@@ -9,7 +9,8 @@ import org.apache.spark.sql.catalyst.plans.logical.{View => _, _}
 import org.apache.spark.sql.catalyst.trees.CurrentOrigin
 import org.apache.spark.sql.headrace.SessionSql
 
-/** A query's text as Spark's analysed plan over views of the given streams, and over nothing else; `missing` is the cure for others. */
+/** Converts a query's text to Spark's analysed plan over views of the given streams, without other tables; `missing` is the cure for those.
+  */
 private final class Analyse(
     session: SparkSession,
     tables: Seq[(String, String)],
@@ -20,12 +21,14 @@ private final class Analyse(
   private val sql = new SessionSql(session)
 
   def apply(query: String): LogicalPlan = {
-    // Common table expressions go first: one of a stream's name hides the stream.
+    // Common table expressions are substituted first: one with a stream's name hides the stream.
     val parsed = CTESubstitution(WindowTables(Expires.found(sql.statement(query))))
     sql.analysed(substituted(parsed))
   }
 
-  /** Each mention of a stream is a view with columns of its own. What is not a stream is refused here, before Spark asks its catalog. */
+  /** Replaces each mention of a stream with a view with its own columns. Other tables are refused here, before Spark looks them up in its
+    * catalog.
+    */
   private def substituted(plan: LogicalPlan): LogicalPlan = plan match {
     case r: UnresolvedRelation =>
       val named = r.multipartIdentifier match {
@@ -50,7 +53,7 @@ private final class Analyse(
       }
   }
 
-  /** A table outside, which nobody tells when it changes: it is what it is now. */
+  /** An outside table, whose changes are not observed: a query only sees its current state. */
   private def asked(clause: Option[Analyse.Clause], alias: LogicalPlan, table: UnresolvedRelation): LogicalPlan = {
     if (!clause.exists(c => SystemTime.isNow(c.time))) {
       val how = if (clause.isEmpty) "without FOR SYSTEM_TIME AS OF" else s"as of ${clause.get.time.trim}"
@@ -59,7 +62,7 @@ private final class Analyse(
     CurrentOrigin.withOrigin(table.origin)(SystemTime.Outside(alias))
   }
 
-  /** A table as it was at a time that the left side of its join says. */
+  /** A table as of a time on the left side of its join. */
   private def versions(clause: Analyse.Clause, view: View, alias: LogicalPlan, table: LogicalPlan): LogicalPlan = {
     val from = times.collectFirst { case (name, time) if name == view.name => view.output.find(a => Names.fold(a.name) == Names.fold(time)) }.flatten
     if (SystemTime.isNow(clause.time)) throw Refused(s"the stream ${view.name} FOR SYSTEM_TIME AS OF now", Cures.systemTime, table, view.name)
@@ -102,6 +105,6 @@ private final class Analyse(
 
 private object Analyse {
 
-  /** FOR SYSTEM_TIME AS OF behind the table whose name ends there, and the text of the time. */
+  /** FOR SYSTEM_TIME AS OF after the table whose name ends there, and the text of the time. */
   final case class Clause(tableEnd: Int, time: String)
 }

@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.variant.{VariantExplode, Varian
 import org.apache.spark.sql.headrace.{Outside, Settings}
 import org.apache.spark.sql.types._
 
-/** Expressions that are written as calls, and those that an operator between other types turns into. */
+/** Prints expressions that are written as calls, and the classes into which the analyser turns operators on times and intervals. */
 private object Calls {
 
   def text(p: Printer, e: Expression, in: Lambdas): Option[Text] = {
@@ -22,7 +22,7 @@ private object Calls {
 
     e match {
       case _: Clock => call("current_timestamp", Nil)
-      // Time: what + and - become between times and intervals.
+      // Time: what + and - become for times and intervals.
       case TimestampAddInterval(l, r, _) => sum("+", l, r)
       case TimestampAddYMInterval(l, r, _) => sum("+", l, r)
       case DateAddYMInterval(l, r) => sum("+", l, r)
@@ -52,8 +52,7 @@ private object Calls {
       case PreciseTimestampConversion(child, LongType, TimestampNTZType) =>
         Some(Text(s"timestampadd(MICROSECOND, ${p.arguments(Seq(child, Literal(0L, TimestampNTZType)), in)})"))
 
-      // Text and numbers.
-      // Not as operators: behind the word ARRAY or MAP, Spark reads `>>` as the end of two types.
+      // Text and numbers. Shifts are not operators: after the word ARRAY or MAP, Spark reads `>>` as the end of two types.
       case _: ShiftLeft => call("shiftleft", e.children)
       case _: ShiftRight => call("shiftright", e.children)
       case _: ShiftRightUnsigned => call("shiftrightunsigned", e.children)
@@ -67,7 +66,7 @@ private object Calls {
       case ElementAt(l, r, None, failing) => call(tried("element_at", failing), Seq(l, r))
       case a: ArraySort if hidden(a.function) => call("array_sort", Seq(a.argument))
 
-      // Texts with structure: schema and options are arguments that the expression has taken in.
+      // Texts with structure: schema and options are arguments that the expression has absorbed.
       case JsonToStructs(schema, options, child, _) => call("from_json", Seq(child, ddl(schema)) ++ map(options))
       case StructsToJson(options, child, _) => call("to_json", child +: map(options).toSeq)
       case SchemaOfJson(child, options) => call("schema_of_json", child +: map(options).toSeq)
@@ -88,17 +87,19 @@ private object Calls {
 
       case TryEval(r: RuntimeReplaceable) if r.isInstanceOf[InheritAnalysisRules] => text(p, TryEval(r.replacement), in)
       case TryEval(c: Cast) if Normal.idle(c) => text(p, TryEval(c.child), in)
-      // The minus of try_subtract fails under any setting, that of try_add as the setting says.
+      // The minus of try_subtract always fails on overflow, that of try_add depends on the setting.
       case TryEval(sum: BinaryExpression) if negated(sum) => call("try_subtract", Seq(sum.left, sum.right.children.head))
       case TryEval(child) => attempt(child).map(name => Text(s"$name(${p.arguments(child.children, in)})"))
-      // Generators that Spark knows in FROM only; for this one texts have a way round (`FromOnly`).
+      // Generators that Spark only knows in FROM; for this one, texts have a workaround (`FromOnly`).
       case v: VariantExplode => call(v.prettyName, v.children)
       case _: Collations | _: SQLKeywords => throw Refused(s"the expression ${e.prettyName}", Cures.values, e, e.prettyName)
       case _ => name(e).map(n => Text(s"$n(${p.arguments(e.children, in)})"))
     }
   }
 
-  /** What a function is called: as it was registered; one of Spark's as it was written or as its class says, if that is a name of its class. */
+  /** The name of a function: the registered name, or for one of Spark's own, the name in the query or in its class, if that is a name of
+    * the class.
+    */
   def name(e: Expression): Option[String] = Outside.name(e).map(Names.quoted).orElse(builtin(e))
 
   private def builtin(e: Expression): Option[String] = {
@@ -117,7 +118,7 @@ private object Calls {
     .collect { case (name, (info, _)) if regular(name) => info.getClassName -> name }
     .groupMap(_._1)(_._2).view.mapValues(_.sorted).toMap
 
-  /** A function that fails under ANSI, and one that gives null, are the same class. */
+  /** A function that fails under ANSI, and one that returns null, are the same class. */
   private def tried(name: String, failing: Boolean): String = if (failing == Settings.isAnsi) name else s"try_$name"
 
   private def made(name: String, m: MakeTimestamp): String = {
@@ -172,7 +173,7 @@ private object Calls {
     case other => Literals.sql(other)
   })
 
-  /** In the order of the keys: a map has none. */
+  /** Sorted by key: a map has no order. */
   private def map(options: Map[String, String]): Option[Expression] =
     if (options.isEmpty) None else Some(CreateMap(options.toSeq.sorted.flatMap { case (k, v) => Seq(Literal(k), Literal(v)) }))
 }

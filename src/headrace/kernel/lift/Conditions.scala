@@ -5,10 +5,10 @@ import scala.util.Try
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types._
 
-/** Conditions as lists of conjuncts, in the order in which they are evaluated. */
+/** Conditions as lists of conjuncts, in the order of evaluation. */
 private object Conditions {
 
-  /** `(a AND b) OR (a AND c)` is split into `a` and `b OR c`: the common part may be what two tables are joined by. */
+  /** Splits a condition. `(a AND b) OR (a AND c)` becomes `a` and `b OR c`: the common part may be the key of a join. */
   def split(e: Expression): Seq[Expression] = e match {
     case And(l, r) => split(l) ++ split(r)
     case o: Or => factored(o)
@@ -17,7 +17,7 @@ private object Conditions {
 
   def all(conditions: Seq[Expression]): Option[Expression] = conditions.reduceLeftOption(And)
 
-  /** What an OR says about one side alone: `(a = 1 AND x) OR (a = 2 AND y)` only holds where `a = 1 OR a = 2`. */
+  /** What an OR implies for one side alone: `(a = 1 AND x) OR (a = 2 AND y)` only holds where `a = 1 OR a = 2`. */
   def implied(e: Expression, side: AttributeSet): Option[Expression] = e match {
     case o: Or =>
       val parts = disjuncts(o).map(d => split(d).filter(c => Total(c) && c.references.nonEmpty && c.references.subsetOf(side)))
@@ -25,7 +25,7 @@ private object Conditions {
     case _ => None
   }
 
-  /** What is common is evaluated first then: only what cannot fail may be. */
+  /** Factors out the common conjuncts. They are then evaluated first, so only those that cannot fail qualify. */
   private def factored(o: Or): Seq[Expression] = {
     val parts = disjuncts(o).map(split)
     val common = parts.head.filter(c => Total(c) && parts.tail.forall(_.exists(_.canonicalized == c.canonicalized)))
@@ -42,9 +42,9 @@ private object Conditions {
   }
 }
 
-/** Whether an expression has a value on every row, so that it may be evaluated on rows which the user's plan filters first.
+/** Whether an expression has a value on every row, so that it may be evaluated on rows that the user's plan filters first.
   *
-  * A list of what is known: of the rest (arithmetic that overflows, casts that fail, functions) it is assumed that it can fail.
+  * A list of known classes: everything else (arithmetic that overflows, casts that fail, functions) is assumed to fail.
   */
 private[headrace] object Total {
   def apply(e: Expression): Boolean = e.deterministic && (known(e) || constant(e))

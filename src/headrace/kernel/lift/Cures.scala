@@ -1,6 +1,6 @@
 package headrace.lift
 
-/** What a user is told to write instead. */
+/** Advice to users: what to write instead. */
 private object Cures {
   val asOf = "write it with the verb: orders.join_asof(rates, on='pair', time=('ts', 'at'))"
   val systemTime = "orders o LEFT JOIN rates FOR SYSTEM_TIME AS OF o.ts AS r ON o.pair = r.pair"

@@ -4,9 +4,9 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 
-/** dropDuplicates over some of the columns: the first row of each group by all columns, one and the same row in all of them.
+/** dropDuplicates over some of the columns: the first row of each group in the order of all columns, the same row for all of them.
   *
-  * Spark takes the first value of each column, which are of one row only because it sees the rows in one order.
+  * Spark takes the first value of each column separately, which are of one row only because it sees the rows in one order.
   */
 private object Deduplicated extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transformUp { case Deduplicate(keys, child, _) =>
@@ -23,7 +23,7 @@ private object Deduplicated extends Rule[LogicalPlan] {
   }
 }
 
-/** The rows of a correlated LIMIT without an order, which Spark numbers as they come: in the order of all columns, as any limit. */
+/** Orders the rows of a correlated LIMIT without an order by all columns, like any limit. Spark numbers them in the order of arrival. */
 private object Numbered extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transformUp {
     case w @ Window(functions, partition, Seq(), child, _) if functions.exists(_.exists(_.isInstanceOf[RowNumber])) =>

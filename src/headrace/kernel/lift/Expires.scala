@@ -6,7 +6,9 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.trees.CurrentOrigin
 import org.apache.spark.sql.types.StringType
 
-/** Stands below a join or aggregate that forgets a group when no row has come to it for so long: there it is in nobody's way. */
+/** A marker below a join or aggregate that forgets a group after it has received no row for `after`. In this place it does not disturb
+  * other rules.
+  */
 private final case class Expires(after: String, child: LogicalPlan) extends UnaryNode {
   override def output: Seq[Attribute] = child.output
   override protected def withNewChildInternal(newChild: LogicalPlan): Expires = copy(child = newChild)
@@ -15,7 +17,7 @@ private final case class Expires(after: String, child: LogicalPlan) extends Unar
 /** `SELECT /*+ EXPIRES('7 days') */ …`: a hint for the joins and aggregates that are written in that SELECT, not in those inside it. */
 private object Expires {
 
-  /** A parsed plan without such hints, the operators that they are for marked. */
+  /** Removes such hints from a parsed plan and marks the operators that they apply to. */
   def found(plan: LogicalPlan): LogicalPlan = {
     val inner = plan match {
       case w: UnresolvedWith => w.copy(cteRelations = w.cteRelations.map(one => one.copy(_2 = one._2.copy(child = found(one._2.child)))))
@@ -34,7 +36,7 @@ private object Expires {
     }
   }
 
-  /** How long an operator keeps a group after its last row, if it was marked. */
+  /** The time that an operator keeps a group after its last row, if it is marked. */
   def of(operator: LogicalPlan): Option[String] = operator.children.flatMap(mark).headOption
 
   private def mark(plan: LogicalPlan): Option[String] = plan match {

@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, Count}
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate
 
-/** An aggregate taken apart: its keys, each function once, and the result as a projection over both. */
+/** An aggregate split into its keys, each function once, and the result as a projection over both. */
 private final case class Grouped(keys: Seq[NamedExpression], functions: Seq[Alias], results: Seq[NamedExpression]) {
 
   /** Whether the results are the keys and functions themselves, in their order. */
@@ -16,7 +16,7 @@ private final case class Grouped(keys: Seq[NamedExpression], functions: Seq[Alia
 private object Grouped {
   def of(a: Aggregate): Grouped = {
     val columns = a.aggregateExpressions
-    // A key twice groups no finer than once.
+    // A repeated key groups no finer.
     val expressions = a.groupingExpressions.map(trimmed).distinctBy(_.canonicalized)
     val keys = expressions.map { e =>
       (e, columns.find(c => trimmed(c).canonicalized == e.canonicalized)) match {
@@ -53,7 +53,7 @@ private object Grouped {
         }
       case other => throw Printer.refused(other)
     }
-    // One over everything gives its one row also where nothing of it is read.
+    // A global aggregate gives one row even if none of its results is read.
     if (keys.isEmpty && functions.isEmpty) functions += Alias(Count(Literal(1)).toAggregateExpression(), "count")()
     Grouped(keys, functions.toSeq, results)
   }

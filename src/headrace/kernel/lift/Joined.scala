@@ -5,14 +5,15 @@ import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 
-/** The condition of a join as keys that both sides are looked up by, and the rest. */
+/** The condition of a join as equality keys of both sides, and the rest. */
 private final case class Joined(keys: Seq[Joined.Key], rest: Option[Expression])
 
 private object Joined {
   final case class Key(left: Expression, right: Expression, nullSafe: Boolean)
 
-  /** A key is evaluated on every row of its side, also on rows that another conjunct would have kept from it. So an equality that can fail
-    * is a key only if nothing stands before it; or if the join had no key at all otherwise, where Spark's batch engine makes it one too.
+  /** Chooses the keys. A key is evaluated on every row of its side, even on rows that another conjunct would have excluded. So an equality
+    * that can fail is a key only if it is the first conjunct, or if the join would have no key otherwise, where Spark's batch engine also
+    * uses it as one.
     */
   def of(j: Join): Joined = {
     val conjuncts = j.condition.toSeq.flatMap(Conditions.split)
@@ -28,7 +29,7 @@ private object Joined {
     case _ => None
   }
 
-  /** The two parts of an equality, if each is of one side. */
+  /** The two operands of an equality, if each is from one side. */
   def sides(e: BinaryComparison, left: AttributeSet, right: AttributeSet): Option[(Expression, Expression)] = {
     def of(x: Expression, side: AttributeSet) = x.references.nonEmpty && x.references.subsetOf(side)
     if (of(e.left, left) && of(e.right, right)) Some(e.left -> e.right)
@@ -37,7 +38,7 @@ private object Joined {
   }
 }
 
-/** A right outer join as a left outer one. */
+/** Converts right outer joins to left outer joins. */
 private object RightAsLeft extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transformUp { case j @ Join(left, right, RightOuter, condition, _) =>
     Project(j.output, Join(right, left, LeftOuter, condition, JoinHint.NONE))

@@ -13,15 +13,15 @@ import org.apache.spark.sql.types.{StructField, StructType}
 import org.json4s._
 import org.json4s.jackson.JsonMethods
 
-/** Queries and DataFrames as plain trees: relational nodes with their expressions as Spark SQL text.
+/** Converts queries and DataFrames to plain trees: relational nodes with their expressions as Spark SQL text.
   *
-  * An answer is one of `{"tree", "schema", "warnings"}`, `{"refused"}` and `{"error"}`; nothing is thrown for a query's sake, nothing is run,
-  * and nothing of the session is changed.
+  * A result is one of `{"tree", "schema", "warnings"}`, `{"refused"}` and `{"error"}`. A query never causes an exception, nothing is
+  * executed, and the session is not changed.
   */
 object Lift {
 
-  /** Lifts `{"settings": {…}, "query": "SELECT …", "tables": {"t": "a INT, b STRING", …}, "functions": ["f(x INT) RETURNS INT RETURN x", …],
-    * "missing": "what to do about a table that is not there", "outside": [names of tables that are not streams]}`.
+  /** Lifts `{"settings": {…}, "query": "SELECT …", "tables": {"t": "a INT, b STRING", …}, "functions": ["f(x INT) RETURNS INT RETURN x",
+    * …], "missing": "cure for a missing table", "outside": [names of tables that are not streams]}`.
     */
   def sql(session: SparkSession, request: String): String = {
     val document = JsonMethods.parse(request)
@@ -46,20 +46,22 @@ object Lift {
     }
   }
 
-  /** A DataFrame over a stream of these columns, to be built on and given to `frame`. */
+  /** Makes a DataFrame over a stream of these columns, for the user to extend and pass to `frame`. */
   def view(session: SparkSession, name: String, ddl: String): DataFrame =
     Inside.frame(session, View.of(name, ddl))
 
-  /** Lifts what a DataFrame would compute, under the settings of its session. */
+  /** Lifts a DataFrame's computation, under the settings of its session. */
   def frame(frame: DataFrame): String = this.frame(frame, "{}")
 
-  /** The same under settings given as a JSON object: refused where the frame, made under the session's own, means something else. */
+  /** Lifts a DataFrame under settings given as a JSON object. Refuses a frame, made under the session's own settings, that they would give
+    * another meaning.
+    */
   def frame(frame: DataFrame, settings: String): String =
     Settings.under(frame.sparkSession, texts(JsonMethods.parse(settings))) {
       answered(lifted(frame.sparkSession, Inside.plan(frame)))
     }
 
-  /** One expression over columns, as the printer says it: `{"text"}`, or `{"refused"}` or `{"error"}`. */
+  /** Prints one expression over columns: `{"text"}`, or `{"refused"}` or `{"error"}`. */
   def printed(session: SparkSession, ddl: String, text: String): String = Settings.inForce(session) {
     answered {
       val sql = new SessionSql(session)
@@ -116,7 +118,7 @@ object Lift {
     case JArray(all) =>
       all.map { clause =>
         val (JInt(end), JString(time), JInt(start)) = (clause \ "table_end", clause \ "time", clause \ "start"): @unchecked
-        // Behind as much as stands before it, so that an error has its place.
+        // Padded with blanks for all text before it, so that errors have the right position.
         Analyse.Clause(end.toInt, query.take(start.toInt).map(c => if (c == '\n' || c == '\r') c else ' ') + time)
       }
     case _ => Nil
@@ -127,7 +129,7 @@ object Lift {
     case _ => Nil
   }
 
-  /** The text that an expression became: of the node it is in. */
+  /** The text of a single expression, from the node that contains it. */
   private def written(tree: JObject): String = {
     def second(list: JValue): Option[String] = list match {
       case JArray(JArray(List(_, JString(text))) :: Nil) => Some(text)

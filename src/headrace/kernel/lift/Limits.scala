@@ -3,18 +3,18 @@ package headrace.lift
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
 
-/** The first `count` rows in an order after `offset` of them. Rows equal in the order follow that of all columns. */
+/** The first `count` rows in an order, after skipping `offset`. Ties are ordered by all columns. */
 final case class Kept(order: Seq[SortOrder], count: Option[Int], offset: Int, child: LogicalPlan) extends UnaryNode {
   override def output: Seq[Attribute] = child.output
   override def maxRows: Option[Long] = count.map(_.toLong)
   override protected def withNewChildInternal(newChild: LogicalPlan): Kept = copy(child = newChild)
 }
 
-/** Sorts with a limit above them, and no others: a stream has no order. */
+/** Keeps sorts only for the limits above them: a stream has no order. */
 private object Limits {
 
-  /** Limits directly over their sort, below the projection that hides the sort's columns: where it is a subquery's, Spark looks for it there
-    * only and would take any rows.
+  /** Moves limits directly over their sort, below the projection that hides the sort's columns: in a subquery, Spark looks for the sort
+    * only there and would take any rows.
     */
   def sorted(plan: LogicalPlan): LogicalPlan = plan.transformUp {
     case GlobalLimit(n, LocalLimit(m, p: Project)) => below(p, c => GlobalLimit(n, LocalLimit(m, c)))
@@ -38,7 +38,7 @@ private object Limits {
   })
 
   private def kept(child: LogicalPlan, count: Option[Int], offset: Int): LogicalPlan = child match {
-    // A limit over a limit takes from what that one gave, in its order.
+    // A limit over a limit takes from the rows of the inner one, in its order.
     case Kept(order, inner, before, below) =>
       val left = inner.map(n => (n - offset).max(0))
       Kept(order, (left ++ count).minOption, before + offset, below)
@@ -52,7 +52,7 @@ private object Limits {
       }
   }
 
-  /** The order of the nearest sort below, and the plan without that sort, with the columns of the order carried through. */
+  /** The order of the nearest sort below, and the plan without that sort, with the columns of the order passed through. */
   private def carried(plan: LogicalPlan): Option[(Seq[SortOrder], LogicalPlan)] = plan match {
     case Sort(order, true, child, _) => Some(order -> child)
     case Filter(condition, child) => carried(child).map { case (order, c) => order -> Filter(condition, c) }

@@ -9,10 +9,10 @@ import org.apache.spark.sql.headrace.Settings
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.{CalendarInterval, UTF8String, VariantVal}
 
-/** A value as the text of an expression without columns that has this value and this type, under any time zone. */
+/** Prints a value as an expression without columns that has the same value and type in any time zone. */
 private object Literals {
 
-  /** None for values that no text stands for: objects, user-defined types. */
+  /** None for values without a text: objects, user-defined types. */
   def text(literal: Literal): Option[String] = text(literal.value, literal.dataType)
 
   private def text(value: Any, dataType: DataType): Option[String] = (value, dataType) match {
@@ -52,9 +52,9 @@ private object Literals {
     case _ => None
   }
 
-  /** A type as text, without promises about nulls: a cast cannot make them. */
+  /** A type as text, without NOT NULL: a cast cannot produce it. */
   def sql(dataType: DataType): String = dataType match {
-    // The bare word is the one of the two types that the settings say.
+    // The settings decide which of the two types the bare word means.
     case TimestampType if Settings.timestampType != TimestampType => "TIMESTAMP_LTZ"
     case ArrayType(element, _) => s"ARRAY<${sql(element)}>"
     case MapType(key, value, _) => s"MAP<${sql(key)}, ${sql(value)}>"
@@ -74,7 +74,7 @@ private object Literals {
     if (read.precision.max(read.scale) == t.precision && read.scale == t.scale) s"${plain}BD" else s"CAST('$plain' AS ${t.sql})"
   }
 
-  /** Bytes that are no text stay what they are. */
+  /** A string literal that keeps bytes that are not UTF-8. */
   private def string(s: UTF8String, t: StringType): String = {
     val same = UTF8String.fromString(s.toString).equals(s)
     val plain = if (same) quoted(s.toString) else s"CAST(X'${s.getBytes.map(x => f"$x%02X").mkString}' AS STRING)"
@@ -83,7 +83,7 @@ private object Literals {
 
   private def timestamp(micros: Long): String = TimestampFormatter.getFractionFormatter(ZoneOffset.UTC).format(micros)
 
-  /** Years and months beside days and time have no literal. */
+  /** An interval with both months and days has no literal. */
   private def calendar(i: CalendarInterval): String = {
     val seconds = java.math.BigDecimal.valueOf(i.microseconds, 6).toPlainString
     s"make_interval(0, ${i.months}, 0, ${i.days}, 0, 0, $seconds)"

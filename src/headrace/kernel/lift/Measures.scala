@@ -4,12 +4,12 @@ import headrace.lift.Printer.Lambdas
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 
-/** Aggregate and window functions as text. */
+/** Prints aggregate and window functions. */
 private object Measures {
 
   def aggregate(p: Printer, a: AggregateExpression, in: Lambdas): String = call(p, a.aggregateFunction, a.isDistinct, a.filter, in)
 
-  /** Complete, with a frame that parses back: functions that bring their own frame take none. */
+  /** Prints a window function completely, with a frame that parses back; functions with a fixed frame get none. */
   def window(p: Printer, w: WindowExpression, in: Lambdas): String = {
     val function = w.windowFunction match {
       case a: AggregateExpression => aggregate(p, a, in)
@@ -52,7 +52,7 @@ private object Measures {
     s"${c.name}(${if (distinct) "DISTINCT " else ""}$arguments)$within$where$nulls"
   }
 
-  /** `ignoreNulls` only where it is not the function's own habit. */
+  /** The parts of a call; `ignoreNulls` only if it is not the function's default. */
   private final case class Parts(
       name: String,
       arguments: Seq[Expression],
@@ -82,11 +82,11 @@ private object Measures {
       case HyperLogLogPlusPlus(e, error, _, _) =>
         Parts("approx_count_distinct", if (error == 0.05) Seq(e) else Seq(e, Literal(error)))
       case MaxMinByK(value, by, k, reverse, _, _) => Parts(if (reverse) "min_by" else "max_by", Seq(value, by, k))
-      // Minus one stands for no size given, and cannot be given.
+      // Minus one means that no size is given, and cannot be written.
       case ApproxTopKCombine(e, Literal(-1, _), _, _) => Parts("approx_top_k_combine", Seq(e))
       case PercentileCont(e, share, reverse) => Parts("percentile_cont", Seq(share), order(e, reverse))
       case PercentileDisc(e, share, reverse, _, _, _) => Parts("percentile_disc", Seq(share), order(e, reverse))
-      // Ascending gives the smallest of equally frequent values; Spark's own text of it says the opposite.
+      // Ascending gives the smallest of equally frequent values; Spark's own SQL for it has the opposite order.
       case Mode(e, _, _, Some(smallest)) => Parts("mode", Nil, order(e, !smallest))
       case ListAgg(e, delimiter, orders, _, _) => Parts("listagg", Seq(e, delimiter), orders)
       case _ => Parts(Calls.name(f).getOrElse(throw Printer.refused(f)), f.children)

@@ -7,12 +7,12 @@ import scala.collection.mutable
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.parser.{SqlBaseLexer, SqlBaseParser}
 
-/** Names that depend on nothing but the names wanted and their order, so that an unchanged part of a query keeps them. */
+/** Names that depend only on the names wanted and their order, so that an unchanged part of a query keeps them. */
 object Names {
 
-  /** Distinct names: each wanted one goes to its first taker, a later taker gets `name_2`, `name_3`, ….
+  /** Makes names distinct: the first to want a name gets it, later ones get `name_2`, `name_3`, ….
     *
-    * Names in `taken` are not given. The first takers are served first: `a, a, a_2` becomes `a, a_3, a_2`.
+    * Names in `taken` are not given. First occurrences are served first: `a, a, a_2` becomes `a, a_3, a_2`.
     */
   def distinct(wanted: Seq[String], taken: Iterable[String] = Nil): Seq[String] = {
     val used = mutable.Set.from(taken.map(fold))
@@ -28,14 +28,14 @@ object Names {
 
   def fold(name: String): String = name.toLowerCase(Locale.ROOT)
 
-  /** A name as SQL text. */
+  /** Writes a name as SQL text. */
   def quoted(name: String): String =
     if (name.matches("[A-Za-z_][A-Za-z0-9_]*") && !keywords(name.toUpperCase(Locale.ROOT))) name
     else "`" + name.replace("`", "``") + "`"
 
-  /** The grammar's words that are no names by themselves, under its strictest reading, and those that begin a literal or a constructor.
+  /** The grammar's words that cannot be names under its strictest reading, and those that begin a literal or a constructor.
     *
-    * Read from the grammar's own tables: to parse each word instead takes seconds in a JVM that has just started.
+    * Read from the grammar's own tables: parsing each word would take seconds in a new JVM.
     */
   private lazy val keywords: Set[String] = {
     val vocabulary = SqlBaseLexer.VOCABULARY
@@ -47,7 +47,7 @@ object Names {
   }
 }
 
-/** The columns that texts may name, with the attributes they stand for. */
+/** The columns that texts may refer to, with their attributes. */
 final case class Scope(columns: Seq[(Attribute, String)]) {
   private lazy val byId: Map[ExprId, String] = columns.reverseIterator.map { case (a, name) => a.exprId -> name }.toMap
 

@@ -3,11 +3,11 @@ package headrace.lift
 import headrace.bind.Bind
 import org.apache.spark.sql.catalyst.expressions._
 
-/** Expressions without the parts that Spark itself replaces before it evaluates them. */
+/** Normalises expressions: without the parts that Spark itself replaces before it evaluates them. */
 private object Normal {
 
-  /** A function that is another expression in disguise (`nvl`, `try_add`) as that expression, a common expression at each of its uses, a
-    * changed struct as the struct it becomes, nothing said about nulls.
+  /** Replaces a function that stands for another expression (`nvl`, `try_add`), inlines common expressions and changed structs, and drops
+    * assumptions about nulls.
     */
   def apply(e: Expression): Expression = {
     val normal = e.mapChildren(apply)
@@ -23,7 +23,7 @@ private object Normal {
     }
   }
 
-  /** A function of Scala that takes numbers is not called where one of them is null: the analyser sees to that each time. */
+  /** The analyser prevents the call of a Scala function with primitive parameters if one of them is null; this finds the function. */
   def guarded(e: If): Option[ScalaUDF] = {
     def never(missing: Expression, f: ScalaUDF): Boolean = missing match {
       case Or(l, r) => never(l, f) && never(r, f)
@@ -40,11 +40,11 @@ private object Normal {
     }
   }
 
-  /** Replaced by other expressions that have texts. The rest stand for a method of Java and are printed as the calls that they are. */
+  /** Whether a function is replaced by an expression that has a text. The others stand for a Java method and are printed as calls. */
   def disguised(r: RuntimeReplaceable): Boolean =
     r.isInstanceOf[InheritAnalysisRules] || r.replacement.isInstanceOf[Literal] || r.nodeName == "NullIfResult"
 
-  /** A cast to the type that the value has. */
+  /** Whether a cast is to the type that the value has. */
   def idle(c: Cast): Boolean = Bind.loosen(c.child.dataType) == Bind.loosen(c.dataType)
 
   def inlined(w: With): Expression = {

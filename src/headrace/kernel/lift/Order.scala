@@ -5,8 +5,8 @@ import org.apache.spark.sql.catalyst.plans.{Inner, InnerLike}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 
-/** Inner joins in an order in which each has a key, where the order of the query has a join without: `FROM a, b, c WHERE a.x = c.x AND
-  * b.y = c.y` pairs every row of `a` with every row of `b`.
+/** Orders inner joins so that each has a key, if the query's order has a join without one: `FROM a, b, c WHERE a.x = c.x AND b.y = c.y`
+  * pairs every row of `a` with every row of `b`.
   *
   * Conditions that can fail come last, in their order: they then see only rows that passed all others.
   */
@@ -23,7 +23,7 @@ private object Order extends Rule[LogicalPlan] {
     case other => other.mapChildren(apply)
   }
 
-  /** What is joined by joins that expire alike, from left to right, and by what, in the order of evaluation. */
+  /** The inputs of adjacent joins with the same expiry, from left to right, and their conditions in the order of evaluation. */
   private def flattened(plan: LogicalPlan, after: Option[String]): (Seq[LogicalPlan], Seq[Expression]) = plan match {
     case j @ Join(left, right, _: InnerLike, condition, _) if Expires.of(j) == after =>
       val (l, lc) = flattened(left, after)
@@ -36,7 +36,7 @@ private object Order extends Rule[LogicalPlan] {
     case other => (Seq(other), Nil)
   }
 
-  /** From the first on, always the next that an equality connects; one that nothing connects only if there is no other. */
+  /** Starts with the first table and always adds the next one that an equality connects; an unconnected table only if there is no other. */
   private def chosen(tables: List[LogicalPlan], conditions: Seq[Expression], after: Option[String]): LogicalPlan = {
     def grown(made: LogicalPlan, rest: List[LogicalPlan], open: Seq[Expression]): LogicalPlan = rest match {
       case Nil => made

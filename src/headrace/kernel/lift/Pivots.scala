@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 
-/** PIVOT as one filtered aggregate for each of its values. Spark gathers them in one array by a function that has no name. */
+/** Converts PIVOT to one filtered aggregate per value. Spark collects them in one array with a function that has no name. */
 private object Pivots extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transformUp {
     case a: Aggregate if a.aggregateExpressions.exists(c => pivot(c).isDefined) =>
@@ -25,13 +25,13 @@ private object Pivots extends Rule[LogicalPlan] {
     case _ => None
   }
 
-  /** The value of the only row that has the pivot value; a null is no value. */
+  /** The value of the only row with the pivot value; a null is no value. */
   private def columns(c: NamedExpression, p: PivotFirst): Seq[Alias] = p.pivotColumnValues.map { v =>
     val here = EqualNullSafe(p.pivotColumn, Literal(v, p.pivotColumn.dataType))
     Alias(First(p.valueColumn, ignoreNulls = true).toAggregateExpression(isDistinct = false, Some(here)), c.name)()
   }
 
-  /** `array(a, b)[1]` as `b`. */
+  /** Replaces `array(a, b)[1]` with `b`. */
   private def items(p: Project, child: Project): LogicalPlan = {
     val arrays = child.projectList.collect { case a @ Alias(CreateArray(items, _), _) => a.exprId -> items }.toMap
     val changed = p.projectList.map(_.transform {

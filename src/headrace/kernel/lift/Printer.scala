@@ -6,10 +6,10 @@ import org.apache.spark.sql.catalyst.trees.Origin
 import org.apache.spark.sql.headrace.Settings
 import org.apache.spark.sql.types._
 
-/** Analysed expressions as Spark SQL text over named columns.
+/** Prints analysed expressions as Spark SQL text over named columns.
   *
-  * The text is only a proposal: `Verify` has it analysed again and compares. So a class may be printed by the name of its function without
-  * being listed here; what does not come back the same is refused, never guessed.
+  * The text is only a proposal: `Verify` analyses it again and compares. So a class may be printed by the name of its function without
+  * being listed here; a text that does not come back the same is refused, never guessed.
   */
 final class Printer(scope: Scope) {
   import Printer._
@@ -52,7 +52,7 @@ final class Printer(scope: Scope) {
     case op: BitwiseXor => leftToRight("^", BIT_XOR, op.children, in)
     case op: BitwiseOr => leftToRight("|", BIT_OR, op.children, in)
     case BitwiseNot(child) => Text(s"~${at(child, PRIMARY, in)}", UNARY)
-    // Always between brackets: `--` begins a comment, and `-1` would be another expression than the negated 1.
+    // Always in parentheses: `--` begins a comment, and `-1` is a literal, not the negation of 1.
     case UnaryMinus(child, _) => Text(s"-(${text(child, in).text})", UNARY)
     case UnaryPositive(child) => Text(s"+(${text(child, in).text})", UNARY)
 
@@ -87,7 +87,7 @@ final class Printer(scope: Scope) {
 
   private[lift] def arguments(all: Seq[Expression], in: Lambdas): String = all.map(text(_, in).text).mkString(", ")
 
-  /** What may stand beside a comparison. */
+  /** An operand of a comparison. */
   private[lift] def operand(e: Expression, in: Lambdas): String = at(e, BIT_OR, in)
 
   private[lift] def at(e: Expression, level: Int, in: Lambdas): String = {
@@ -101,7 +101,7 @@ final class Printer(scope: Scope) {
   private[lift] def leftToRight(symbol: String, level: Int, both: Seq[Expression], in: Lambdas): Text =
     Text(s"${at(both.head, level, in)} $symbol ${at(both(1), level + 1, in)}", level)
 
-  /** A chain of ANDs says the same however it is bracketed. */
+  /** A chain of ANDs means the same with any parentheses. */
   private def chain(symbol: String, level: Int, l: Expression, r: Expression, in: Lambdas): Text =
     Text(s"${at(l, level, in)} $symbol ${at(r, level, in)}", level)
 
@@ -164,10 +164,10 @@ final class Printer(scope: Scope) {
 
 object Printer {
 
-  /** A text and how tightly it holds together. */
+  /** A text and its binding strength. */
   final case class Text(text: String, level: Int = PRIMARY)
 
-  // As Spark's grammar binds, loosest first.
+  // The precedence in Spark's grammar, loosest first.
   final val OR = 1
   final val AND = 2
   final val NOT = 3
@@ -183,7 +183,7 @@ object Printer {
   /** The names of the lambda variables around an expression; `taken` are the columns, which a variable must not hide. */
   final case class Lambdas(taken: Seq[String], names: Map[ExprId, String]) {
 
-    /** A DataFrame numbers its variables through the whole session: the number goes. */
+    /** Names the variables. A DataFrame numbers its variables through the whole session: the number is removed. */
     def bind(variables: Seq[NamedExpression]): Lambdas = {
       val wanted = variables.map(_.name.replaceFirst("(?<=.)_\\d+$", ""))
       copy(names = names ++ variables.map(_.exprId).zip(Names.distinct(wanted, taken ++ names.values)))

@@ -5,10 +5,10 @@ import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical._
 
-/** Takes out columns that nobody reads, where rows are kept: in front of joins, windows, limits and unions.
+/** Removes unused columns where rows are stored: before joins, windows, limits and unions.
   *
-  * Where it is open which of equal rows comes first, all columns decide (a limit, row_number, lag): none is taken out there, or the answer
-  * would change with what is read of it.
+  * If the order of equal rows is not defined, all columns decide (a limit, row_number, lag): no column is removed there, because the result
+  * would depend on which columns are read.
   */
 private object Prune {
   def apply(plan: LogicalPlan): LogicalPlan = needed(plan, plan.outputSet)
@@ -55,7 +55,7 @@ private object Prune {
 
   private def references(all: Seq[Expression]): AttributeSet = AttributeSet.fromAttributeSets(all.map(_.references))
 
-  /** Whether a window function tells rows apart that are equal in its order. */
+  /** Whether a window function distinguishes rows that are equal in its order. */
   private def open(e: Expression): Boolean = e.exists {
     case WindowExpression(f, spec) =>
       Measures.bare(f) match {

@@ -7,17 +7,17 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.util.UnsafeRowUtils
 import org.apache.spark.sql.types._
 
-/** Filters as near to the streams as they can go.
+/** Moves filters as near to the streams as possible.
   *
-  * Only a condition that cannot fail (`Total`) moves below a join, an aggregate or a filter, since it then sees rows that it would not have
-  * seen. One that can fail stays where the user put it, after the same conditions as before; that others have moved in front of it only
-  * takes rows from it. Its own one move is from a filter into the condition of the inner join below: as an equality that the join can use
-  * as its key, or where it says how far apart times of both sides are; even that only if no other condition that can fail stands before it.
+  * Only a condition that cannot fail (`Total`) moves below a join, an aggregate or a filter, because it is then evaluated on more rows. A
+  * condition that can fail stays where the user wrote it, after the same conditions as before; others that moved ahead of it only exclude
+  * rows. It has one possible move: from a filter into the condition of the inner join below, if it is an equality that can be the join's
+  * key, or bounds the distance between times of both sides. Even that requires that no other condition that can fail precedes it.
   */
 private object Pushdown extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = pushed(plan, Nil)
 
-  /** The plan with conditions on its output, none of which can fail, put in as deep as possible. */
+  /** The plan with conditions on its output, none of which can fail, pushed down as deep as possible. */
   private def pushed(plan: LogicalPlan, conditions: Seq[Expression]): LogicalPlan = plan match {
     case Filter(condition, child) =>
       val (total, failing) = Conditions.split(condition).partition(Total(_))
@@ -99,7 +99,7 @@ private object Pushdown extends Rule[LogicalPlan] {
     }
   }
 
-  /** Conditions on a list of columns as conditions on what the columns are made of; those that could fail there stay. */
+  /** Rewrites conditions on a list of columns as conditions on their expressions; those that could fail there stay. */
   private def substituted(
       conditions: Seq[Expression],
       list: Seq[NamedExpression],
@@ -118,7 +118,7 @@ private object Pushdown extends Rule[LogicalPlan] {
     case _ => false
   }
 
-  /** Does it compare a time of one side with one of the other? */
+  /** Whether it compares a time of one side with one of the other. */
   private def isSpan(c: Expression, j: Join): Boolean = {
     val times = c match {
       case b: Between => isTime(b.parameters.head.dataType)
@@ -132,7 +132,7 @@ private object Pushdown extends Rule[LogicalPlan] {
 
   private def isTime(t: DataType): Boolean = t == TimestampType || t.isInstanceOf[DayTimeIntervalType]
 
-  /** A group or partition shows one of several values that count as equal only where there are none: not for 0.0 and −0.0, `a` and `A`. */
+  /** Whether equal values of a type are identical. Otherwise a group or partition shows one of several: 0.0 and −0.0, or `a` and `A`. */
   private def exact(t: DataType): Boolean = UnsafeRowUtils.isBinaryStable(t) && !floats(t)
 
   private def floats(t: DataType): Boolean = t match {
@@ -142,7 +142,7 @@ private object Pushdown extends Rule[LogicalPlan] {
     case _ => false
   }
 
-  /** Whether a condition never holds where all columns of a side are null, by its form. */
+  /** Whether a condition, by its form, never holds where all columns of a side are null. */
   private def rejectsNull(c: Expression, side: AttributeSet): Boolean = {
     def strict(e: Expression): Boolean = e match {
       case a: Attribute => side.contains(a)

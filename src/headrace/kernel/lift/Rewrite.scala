@@ -8,10 +8,10 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project, Subque
 import org.apache.spark.sql.catalyst.rules.{Rule, RuleExecutor}
 import org.apache.spark.sql.types._
 
-/** An analysed plan as joins, aggregates, windows and row-wise steps.
+/** Rewrites an analysed plan to joins, aggregates, windows and row-wise steps.
   *
-  * Of Catalyst's optimizer only the rules that change what kind of node there is. Filters and columns are moved by rules of our own
-  * (`Pushdown`, `Prune`): Catalyst's would evaluate an expression that can fail on rows that the user's plan filters first.
+  * Of Catalyst's optimizer it uses only the rules that change the kinds of nodes. Its own rules (`Pushdown`, `Prune`) move filters and
+  * columns: Catalyst's would evaluate an expression that can fail on rows that the user's plan filters first.
   */
 private object Rewrite {
 
@@ -21,10 +21,12 @@ private object Rewrite {
     tidy.execute(Prune(settled.execute(Limits(relational))))
   }
 
-  /** The current time of a row as a value that is taken once, in its place: to Spark it is one constant for the whole query. */
+  /** Replaces the current time in projections by a value per row, evaluated in that place: for Spark it is one constant for the whole
+    * query.
+    */
   private def timed(plan: LogicalPlan): LogicalPlan = plan.transformUpWithSubqueries { case p: Project => p.mapExpressions(Clock.read(_)) }
 
-  /** What the analyser leaves in a plan for views and messages, here and in all subqueries. */
+  /** Removes the analyser's nodes for views and messages, here and in all subqueries. */
   private def finished(plan: LogicalPlan): LogicalPlan = {
     val rules = Seq(EliminateResolvedHint, EliminateSubqueryAliases, EliminatePipeOperators, EliminateView, EliminateSQLFunctionNode, EvalInlineTables, Numbers)
     Limits.sorted(rules.foldLeft(plan)((p, rule) => rule(p))).transformAllExpressions { case s: SubqueryExpression =>
@@ -33,7 +35,7 @@ private object Rewrite {
     }
   }
 
-  /** `CAST(1 AS BIGINT)` as `1L`, where the analyser has put a number beside one of another type. */
+  /** Replaces `CAST(1 AS BIGINT)` with `1L`, where the analyser coerced a number to another type. */
   private object Numbers extends Rule[LogicalPlan] {
     override def apply(plan: LogicalPlan): LogicalPlan = plan.transformAllExpressions {
       case c @ Cast(Literal(value, from), to, _, _) if value != null && whole(from) && (whole(to) || to == DoubleType) && Total(c) =>

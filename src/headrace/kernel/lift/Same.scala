@@ -8,14 +8,15 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.headrace.Outside
 import org.apache.spark.sql.types._
 
-/** Compares an expression with what its own text was analysed to, over other attributes.
+/** Compares an expression with the analysed form of its own text, over other attributes.
   *
-  * Equal is: the same classes with the same settings in the same places, up to promises about nulls, ids, and the bracketing of AND and
-  * OR. A constant may come back as a constant expression of the same value. Nothing is reordered, so that what fails, fails as before.
+  * Equal means: the same classes with the same settings in the same positions, except for nullability, ids, and the parentheses of AND and
+  * OR. A constant may come back as a constant expression of the same value. The order is significant, so that failures are the same as
+  * before.
   */
 private final class Same(attributes: Map[ExprId, ExprId], variables: Map[ExprId, ExprId] = Map.empty) {
 
-  /** What differs, or None. Both are in normal form (`Normal`). */
+  /** The difference, or None. Both are in normal form (`Normal`). */
   def difference(a: Expression, b: Expression): Option[String] = (a, b) match {
     case (Alias(child, _), _) => difference(child, b)
     case (_, Alias(child, _)) => difference(a, child)
@@ -41,7 +42,7 @@ private final class Same(attributes: Map[ExprId, ExprId], variables: Map[ExprId,
     case (x: AggregateExpression, y: AggregateExpression) =>
       if (x.isDistinct != y.isDistinct || x.filter.isDefined != y.filter.isDefined || x.mode != y.mode) Some(s"$x became $y")
       else all(x.aggregateFunction +: x.filter.toSeq, y.aggregateFunction +: y.filter.toSeq, x, y)
-    // Their encoders are numbered anew each time.
+    // Their encoders get new ids each time.
     case (_: UserDefinedExpression, _: UserDefinedExpression) if Outside.same(a, b) => all(a.children, b.children, a, b).orElse(types(a, b))
     case (x, y) if x.getClass != y.getClass || x.productArity != y.productArity => Some(s"$x became $y")
     case (x, y) => parts(x.productIterator.toSeq, y.productIterator.toSeq, x, y).orElse(types(x, y))
@@ -65,7 +66,7 @@ private final class Same(attributes: Map[ExprId, ExprId], variables: Map[ExprId,
   }
 
   private def types(x: Expression, y: Expression): Option[String] = x match {
-    case _: WindowSpecDefinition | _: WindowFrame | _: SpecialFrameBoundary => None // have none
+    case _: WindowSpecDefinition | _: WindowFrame | _: SpecialFrameBoundary => None // have no type
     case _ if Bind.loosen(x.dataType) == Bind.loosen(y.dataType) => None
     case _ => Some(s"$x of type ${x.dataType.simpleString} became ${y.dataType.simpleString}")
   }
@@ -88,7 +89,7 @@ private final class Same(attributes: Map[ExprId, ExprId], variables: Map[ExprId,
 
 private object Same {
 
-  /** Bit for bit: −0.0 is not 0.0, NaN is NaN. */
+  /** Bitwise: −0.0 is not 0.0, NaN equals NaN. */
   def value(x: Any, y: Any, dataType: DataType): Boolean = (x, y, dataType) match {
     case (null, null, _) => true
     case (null, _, _) | (_, null, _) => false

@@ -6,8 +6,8 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
 import org.apache.spark.sql.types._
 
-/** The session that a row is in, as columns beside the row: of those of equal `per`, whose spans are `gap` micros long from their time on, or
-  * last until a time of the row. A generator for Spark's analyser alone, which resolves what it is of; it is never run.
+/** The session of a row, as additional columns: sessions are per value of `per`, and a row's span is `gap` micros long from its time on, or
+  * ends at a time in the row. A generator for Spark's analyser only, which resolves its arguments; it is never executed.
   */
 private final case class SessionWindows(time: Expression, until: Option[Expression], gap: Option[Long], per: Seq[Expression])
     extends Generator

@@ -7,8 +7,8 @@ import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, Inner, LeftAnti, Left
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.types.BooleanType
 
-/** Subqueries as joins, at every depth, in the order of Spark's optimizer: the correlation of a level is pulled out of its subqueries, then
-  * the subqueries themselves are rewritten, then they are joined in.
+/** Converts subqueries to joins, at every depth, in the order of Spark's optimizer: the correlation of a level is pulled out of its
+  * subqueries, then the subqueries themselves are rewritten, then they are joined.
   */
 private object Subqueries {
 
@@ -32,8 +32,8 @@ private object Subqueries {
     values(named(operators.foldLeft(below)((p, rule) => rule(p))))
   }
 
-  /** A filter with subqueries becomes filters one above the other where a condition that can fail follows one with a subquery: Spark would
-    * evaluate it first, on rows that the subquery takes out.
+  /** Splits a filter with subqueries into several filters if a condition that can fail follows one with a subquery: Spark would evaluate it
+    * first, on rows that the subquery excludes.
     */
   private def inOrder(plan: LogicalPlan): LogicalPlan = plan.transformUp {
     case f @ Filter(condition, child) if SubqueryExpression.hasSubquery(condition) =>
@@ -43,7 +43,7 @@ private object Subqueries {
       if (groups.size == 1) f else groups.foldLeft(child)((p, group) => Filter(group.reduce(And), p))
   }
 
-  /** EXISTS over a subquery that does not depend on the row, which Spark leaves to a job of its own: a join without keys. */
+  /** Converts EXISTS over an uncorrelated subquery, for which Spark runs a separate job, to a join without keys. */
   private def existing(plan: LogicalPlan): LogicalPlan = plan.transformUp {
     case Filter(condition, child) if uncorrelatedExists(condition) =>
       Conditions.split(condition).foldLeft(child) {
@@ -83,8 +83,8 @@ private object Subqueries {
     case _ => false
   }
 
-  /** An aggregate with subqueries in it as an aggregate without: those in arguments and keys are columns of a projection below it, those
-    * over its results of one above.
+  /** Removes subqueries from an aggregate: those in arguments and keys become columns of a projection below it, those over its results of
+    * one above.
     */
   private def apart(plan: LogicalPlan): LogicalPlan = plan.transformUp {
     case a: Aggregate if a.expressions.exists(SubqueryExpression.hasSubquery) =>
@@ -113,7 +113,7 @@ private object Subqueries {
       Project(g.results, Aggregate(keys.map(_._2), columns ++ functions, child))
   }
 
-  /** Rules name a column that they double after its id, which is another one at every start. */
+  /** Restores the names of columns that Spark's rules name after an id, which differs at every start. */
   private def named(plan: LogicalPlan): LogicalPlan = plan.transform { case p: Project =>
     p.copy(projectList = p.projectList.map {
       case a @ Alias(child: Attribute, name) if name == child.toString =>
@@ -122,7 +122,7 @@ private object Subqueries {
     })
   }
 
-  /** A subquery that is a value and does not depend on the row: joined in front of the node that uses it. */
+  /** Joins an uncorrelated scalar subquery below the node that uses it. */
   private def values(plan: LogicalPlan): LogicalPlan = plan.transformUp {
     case p: UnaryNode if p.expressions.exists(uncorrelated) =>
       val (changed, child) = withValues(p, p.child)
@@ -138,7 +138,7 @@ private object Subqueries {
     val columns = found.map(s => s.canonicalized -> Alias(s.plan.output.head, s.plan.output.head.name)()).toMap
     val changed = node.transformExpressions { case s: ScalarSubquery if uncorrelated(s) => columns(s.canonicalized).toAttribute }
     changed -> found.foldLeft(child) { (c, s) =>
-      // An aggregate over everything is one row, always.
+      // A global aggregate always has one row.
       val how = if (global(s.plan)) Inner else LeftSingle
       Join(c, Project(Seq(columns(s.canonicalized)), s.plan), how, None, JoinHint.NONE)
     }

@@ -6,10 +6,10 @@ import org.apache.spark.sql.catalyst.trees.TreePattern.CURRENT_LIKE
 import org.apache.spark.sql.headrace.Settings
 import org.apache.spark.sql.types._
 
-/** The rows of a child while the time is at or behind all of `since` and before all of `until`.
+/** The rows of a child while the current time is not before any of `since` and before all of `until`.
   *
-  * A condition such as `ts > current_timestamp() - INTERVAL 1 HOUR` says of each row until when it holds. So it is kept as that time: a row
-  * comes and goes when it is due, and nothing has to be asked again as time passes.
+  * A condition such as `ts > current_timestamp() - INTERVAL 1 HOUR` determines for each row until when it holds. That time is stored, so a
+  * row is inserted and deleted when it is due, without evaluating the condition again.
   */
 private final case class Temporal(since: Seq[Expression], until: Seq[Expression], child: LogicalPlan) extends UnaryNode {
   override def output: Seq[Attribute] = child.output
@@ -18,19 +18,19 @@ private final case class Temporal(since: Seq[Expression], until: Seq[Expression]
 
 private object Temporal {
 
-  /** The plan with the conditions on the current time as nodes of their own; other uses of the time are left as they are. */
+  /** Converts the conditions on the current time to separate nodes; other uses of the time stay unchanged. */
   def found(plan: LogicalPlan): LogicalPlan = plan.transformUpWithSubqueries {
     case f @ Filter(condition, child) if condition.containsPattern(CURRENT_LIKE) =>
       val (bounds, others) = Conditions.split(condition).partitionMap(c => bound(c).toLeft(c))
       if (bounds.isEmpty) f
       else {
         val timed = Temporal(bounds.collect { case Since(time) => time }, bounds.collect { case Until(time) => time }, child)
-        // Behind it, as they may fail on rows that are not of now; `Pushdown` moves those that cannot.
+        // After it, because they may fail on rows that are not current; `Pushdown` moves those that cannot.
         Conditions.all(others).map(Filter(_, timed)).getOrElse(timed)
       }
   }
 
-  /** What a comparison says of the current time: that it is not before a time, or that it is before one. */
+  /** A bound on the current time: not before a time, or before one. */
   private sealed trait Bound
   private final case class Since(time: Expression) extends Bound
   private final case class Until(time: Expression) extends Bound
@@ -53,12 +53,12 @@ private object Temporal {
 
   private def free(e: Expression): Boolean = e.deterministic && !e.containsPattern(CURRENT_LIKE) && e.dataType == TimestampType
 
-  /** The next moment: the time has whole microseconds. */
+  /** The next moment: times are whole microseconds. */
   private def behind(time: Expression): Expression = later(time, Literal(1L, DayTimeIntervalType()))
 
   private def later(time: Expression, interval: Expression) = TimestampAddInterval(time, interval, Some(Settings.zone))
 
-  /** The current time, or that time moved by days and parts of them; with what stands beside it moved the other way. */
+  /** The current time, possibly moved by days or parts of them; the function moves the other operand the opposite way. */
   private object Clock {
     def unapply(e: Expression): Option[Expression => Expression] = e match {
       case _: CurrentTimestamp | _: Now => Some(identity)
@@ -71,7 +71,7 @@ private object Temporal {
       case _ => None
     }
 
-    /** Months differ in length: what lies a month before a time has no time that lies a month behind it. */
+    /** Months differ in length: moving back a month cannot be undone by moving forward a month. */
     private def exact(interval: Expression): Boolean = interval.dataType.isInstanceOf[DayTimeIntervalType] && interval.foldable
   }
 }

@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{View => _, _}
 import org.apache.spark.sql.catalyst.trees.Origin
 import org.json4s._
 
-/** A rewritten plan as the plain tree, each text verified where it is written. */
+/** Writes a rewritten plan as the plain tree, and verifies each text. */
 private final class Tree(session: SparkSession) {
   import Tree._
 
@@ -133,7 +133,7 @@ private final class Tree(session: SparkSession) {
     val keys = Conditions.split(l.condition).map {
       case e: EqualTo =>
         val (mine, theirs) = Joined.sides(e, l.left.outputSet, l.right.outputSet).getOrElse(wrong(e))
-        // A value is looked up in the type that both sides have in common, which the check finds again.
+        // Casts to the common type are dropped: the check finds that type again.
         Iterator.iterate(theirs) { case c: Cast => c.child; case other => other }.take(4).toSeq.last match {
           case a: Attribute => text(left.scope, mine) -> right.scope.columns.collectFirst { case (known, name) if known.exprId == a.exprId => name }.get
           case other => wrong(other)
@@ -224,7 +224,7 @@ private final class Tree(session: SparkSession) {
     g.generator match {
       case w: TimeWindows => windows(w, g.generatorOutput, child)
       case s: SessionWindows => sessions(s, g.generatorOutput, child)
-      // INTERSECT ALL and EXCEPT ALL: each row as often as its count says, which is at least once.
+      // INTERSECT ALL and EXCEPT ALL: each row is repeated by its count, which is at least one.
       case ReplicateRows(count +: columns) =>
         val times = Names.distinct(Seq("n"), child.scope.names).head
         val n = text(child.scope, count)
@@ -323,7 +323,7 @@ private object Tree {
   /** A subtree and its columns. */
   final case class Lifted(json: JObject, scope: Scope)
 
-  /** So many literal rows are still a table and not yet a stream. */
+  /** The largest number of literal rows; more should be a stream. */
   private val MOST = 10000
 
   private val several = "a scalar subquery that may give several rows, compared with the query by more than equal columns,"

@@ -10,23 +10,23 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.headrace.SessionSql
 
-/** Has texts analysed again, over columns of the names and types that whoever runs them will have, and compares.
+/** Analyses texts again, over columns of the names and types that they will be evaluated on, and compares.
   *
-  * A text that comes back as another expression would be a wrong answer later: it is refused here, with what differs.
+  * A text that comes back as another expression would give a wrong result later: it is refused here, with the difference.
   */
 private final class Verify(session: SparkSession) {
   import Verify._
 
   private val sql = new SessionSql(session)
 
-  /** Expressions over single rows. */
+  /** Verifies expressions over single rows. */
   def rows(scope: Scope, all: Seq[Printed]): Unit = compared(scope, all, new Relation(scope), Project(_, _))
 
-  /** Calls of aggregate functions. */
+  /** Verifies calls of aggregate functions. */
   def aggregates(scope: Scope, all: Seq[Printed]): Unit =
     compared(scope, all, new Relation(scope), (named, relation) => Aggregate(Nil, named, relation))
 
-  /** A generator, without its OUTER. */
+  /** Verifies a generator, without its OUTER. */
   def generator(scope: Scope, g: Printed, columns: Int): Unit = {
     val relation = new Relation(scope)
     val parsed = FromOnly(parse(g))
@@ -67,14 +67,14 @@ private final class Verify(session: SparkSession) {
 private object Verify {
   final case class Printed(expression: Expression, text: String)
 
-  /** The columns of a scope as a relation of its own; rows come from outside, so no column keeps a promise never to be null. */
+  /** The columns of a scope as a relation; rows come from outside, so all columns are nullable. */
   final class Relation(scope: Scope) {
     private val columns = scope.columns.map { case (a, name) => a -> AttributeReference(name, Bind.loosen(a.dataType), nullable = true)() }
     val plan: LogicalPlan = LocalRelation(columns.map(_._2))
     val attributes: Map[ExprId, ExprId] = columns.reverseIterator.map { case (a, b) => a.exprId -> b.exprId }.toMap
   }
 
-  /** The last columns of a plan over one relation, each as one expression over that relation's columns. */
+  /** The output columns of a plan over one relation, each as one expression over that relation's columns. */
   def inlined(plan: LogicalPlan): Seq[Expression] = {
     def over(child: LogicalPlan, list: Seq[Expression]): Seq[Expression] = {
       val below = child.output.zip(inlined(child)).map { case (a, e) => a.exprId -> e }.toMap

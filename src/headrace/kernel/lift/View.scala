@@ -15,7 +15,7 @@ final case class View(name: String, output: Seq[Attribute]) extends LeafNode wit
 
   override protected def doCanonicalize(): LogicalPlan = copy(output = output.map(QueryPlan.normalizeExpressions(_, output)))
 
-  /** Spark clones an analysed plan for one purpose only: to optimise and run it. That would answer from an empty table, silently. */
+  /** Spark clones an analysed plan only to optimise and run it, which would silently read an empty table. */
   override def clone(): LogicalPlan = throw View.action(name)
   override def computeStats(): Statistics = throw View.action(name)
   override def simpleString(maxFields: Int): String = s"headrace stream $name"
@@ -23,14 +23,14 @@ final case class View(name: String, output: Seq[Attribute]) extends LeafNode wit
 
 object View {
 
-  /** Each call makes columns of its own, so that a query may use a stream twice. */
+  /** Each call makes new columns, so that a query may use a stream twice. */
   def of(name: String, ddl: String): View = View(name, DataTypeUtils.toAttributes(schema(ddl)))
 
-  /** Rows come from outside: no column keeps a promise never to be null. */
+  /** Rows come from outside: all columns are nullable. */
   def schema(ddl: String): StructType =
     if (ddl.isBlank) new StructType() else Bind.nullable(CharVarcharUtils.replaceCharVarcharWithStringInSchema(StructType.fromDDL(ddl)))
 
-  // An error of analysis: PySpark raises those with their message and without a trace of Java.
+  // An analysis error: PySpark raises those with their message and without a Java trace.
   private def action(name: String) = Refusal(
     "VIEW_ACTION",
     s"$name is a view of a stream and has no rows of its own, so Spark cannot run an action (collect, count, show, toPandas, write, " +

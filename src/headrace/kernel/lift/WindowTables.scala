@@ -11,12 +11,13 @@ import org.apache.spark.sql.types.{DayTimeIntervalType, StringType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.unsafe.types.CalendarInterval
 
-/** `TUMBLE`, `HOP`, `CUMULATE` and `SESSION` in FROM, which Spark's parser takes and its catalog does not know, as windows of a table.
+/** Converts `TUMBLE`, `HOP`, `CUMULATE` and `SESSION` in FROM to windows of a table. Spark's parser accepts these functions, but its
+  * catalog does not have them.
   *
   * {{{
   * TUMBLE(DATA => t, TIMECOL => DESCRIPTOR(ts), SIZE => INTERVAL '10' SECOND, OFFSET => …)
   * HOP(t, DESCRIPTOR(ts), slide, size, offset)   CUMULATE(t, DESCRIPTOR(ts), step, size, offset)
-  * SESSION(t, card, DESCRIPTOR(ts), gap)         of SESSION(TABLE t PARTITION BY card, …), whose words Spark would read otherwise
+  * SESSION(t, card, DESCRIPTOR(ts), gap)         from SESSION(TABLE t PARTITION BY card, …), which Spark would parse differently
   * }}}
   */
 private object WindowTables {
@@ -80,7 +81,7 @@ private object WindowTables {
     }
   }
 
-  /** The arguments of a call, by place or by name. */
+  /** The arguments of a call, by position or by name. */
   private final class Call(t: UnresolvedTableValuedFunction, arguments: Seq[Expression], names: Seq[String], cure: String) {
     private val given = arguments.zipWithIndex.map {
       case (NamedArgumentExpression(name, value), _) => name.toLowerCase(Locale.ROOT) -> value
@@ -94,7 +95,7 @@ private object WindowTables {
 
     def table: LogicalPlan = argument("data") match {
       case f: FunctionTableSubqueryArgumentExpression if f.partitionByExpressions.isEmpty && !f.withSinglePartition => f.plan
-      // Where no brackets stand around it, the word TABLE is left out: Spark then reads a column.
+      // Without parentheses around it, the word TABLE has been removed: Spark then parses a column.
       case a: UnresolvedAttribute => CurrentOrigin.withOrigin(a.origin)(UnresolvedRelation(a.nameParts, CaseInsensitiveStringMap.empty()))
       case other => throw wrong(s"of ${other.sql}")
     }

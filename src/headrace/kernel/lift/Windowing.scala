@@ -7,11 +7,11 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.types.LongType
 import org.apache.spark.unsafe.types.CalendarInterval
 
-/** Spark writes a call of `window()` out as arithmetic over the time. Here it becomes the windows that it stands for again, of which it is
-  * known when they close. What does not look like Spark's own stays as it is: it says the same.
+/** Restores windows. Spark rewrites a call of `window()` as arithmetic over the time; this rule recognises the windows again, so that their
+  * end is known. Expressions of another form stay unchanged: their meaning is the same.
   *
-  * A call of `session_window()` is to Spark each row's own span, which it marks; that it merges those of a group by it is known to the physical
-  * plan alone. Here they are the sessions of the aggregate's other keys. Elsewhere the mark is refused.
+  * For Spark a call of `session_window()` is each row's own span, with a mark; only the physical plan merges the spans of a group. Here
+  * they become the sessions of the aggregate's other keys. Elsewhere the mark is refused.
   */
 private object Windowing extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = {
@@ -44,7 +44,7 @@ private object Windowing extends Rule[LogicalPlan] {
       case TimestampAddInterval(_, length, _) if length.foldable => Option(length.eval().asInstanceOf[CalendarInterval])
       case _ => None
     }
-    // A day of the calendar may have another length than 24 hours.
+    // A calendar day may not have 24 hours.
     gap.filter(g => g.months == 0 && g.days == 0 && g.microseconds > 0) match {
       case Some(g) => SessionWindows(time, None, Some(g.microseconds), per)
       case None => SessionWindows(time, Some(until), None, per)
@@ -61,7 +61,7 @@ private object Windowing extends Rule[LogicalPlan] {
   private def marked(window: NamedExpression): Boolean = window.metadata.contains(TimeWindow.marker)
   private def same(rest: Seq[NamedExpression], child: LogicalPlan): Boolean = rest.map(_.exprId) == child.output.map(_.exprId)
 
-  /** The windows, and the struct of their ends that the query knows. */
+  /** The windows, and the struct of their ends that the query refers to. */
   private def over(windows: Generator, struct: Attribute, child: LogicalPlan): LogicalPlan = {
     val columns = windows.elementSchema.map(f => AttributeReference(f.name, f.dataType)())
     val fields = Seq(Literal("start"), columns.head, Literal("end"), columns(1))
@@ -69,7 +69,7 @@ private object Windowing extends Rule[LogicalPlan] {
     Project(made +: child.output, Generate(windows, Nil, outer = false, None, columns, child))
   }
 
-  /** The windows of which these are the starts and ends, the last of them first. */
+  /** The windows with these starts and ends, the last one first. */
   private def read(structs: Seq[Expression]): Option[TimeWindows] = structs.head match {
     case CreateNamedStruct(Seq(_, Start(time, offset, step), _, End(size))) if structs.size == math.ceil(size.toDouble / step).toInt =>
       Some(TimeWindows(time, if (size == step) "tumble" else "hop", size, step, Math.floorMod(offset, step)))

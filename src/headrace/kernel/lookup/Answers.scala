@@ -2,10 +2,10 @@ package headrace.lookup
 
 import java.util.concurrent.Future
 
-/** Where a task finds what is in an outside table. */
+/** A task's access to an outside table. */
 private[lookup] trait Answers {
 
-  /** What is there for a key, if it is known already; null: it has to be asked for. */
+  /** The rows of a key if they are known already; null if the table has to be queried. */
   def recall(key: KeyBytes): Found
   def ask(keys: Array[KeyBytes]): Future[Asked]
 }

@@ -11,10 +11,10 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, GenericInternalRow, JoinedRow, UnsafeProjection, UnsafeRow}
 import org.apache.spark.unsafe.Platform
 
-/** One lookup in one task: rows wait for the answers to their keys, and go on in the order in which they came. Pooled.
+/** One lookup in one task: rows wait for the results of their keys, and are sent in the order of arrival. Pooled.
   *
-  * Rows are gathered until there are keys for a request. So many requests may be under way as the spec says; then the task waits for the
-  * oldest one. Where nothing waits, a row whose answer is there goes on at once.
+  * Rows are gathered until there are enough keys for a request. Up to `inFlight` requests are in flight; beyond that the task waits for the
+  * oldest one. If nothing waits, a row whose result is known is sent at once.
   */
 private[lookup] final class Asking(val spec: LookupSpec) {
   import Asking._
@@ -41,7 +41,7 @@ private[lookup] final class Asking(val spec: LookupSpec) {
   private var answers: Answers = _
   private var gathered = new Batch
   private val underWay = new java.util.ArrayDeque[Batch]
-  // Keys that are asked for just now.
+  // Keys of the requests in flight, and of the next one.
   private val pending = new java.util.HashMap[KeyBytes, Slot]
 
   def open(partition: Int, answers: Answers): Unit = {
@@ -57,7 +57,7 @@ private[lookup] final class Asking(val spec: LookupSpec) {
     deadSenders.foreach(_.open(partition))
   }
 
-  /** What goes on, and has not been taken yet. */
+  /** The rows that are sent and not yet taken. */
   val sent: Iterator[InternalRow] = new Iterator[InternalRow] {
     override def hasNext: Boolean = buffer.nonEmpty
     override def next(): InternalRow = buffer.next()
@@ -88,7 +88,7 @@ private[lookup] final class Asking(val spec: LookupSpec) {
     val from = wire.getBaseOffset + (at >>> 32) + Wire.KeyStart
     Platform.copyMemory(wire.getBaseObject, from, bytes, Platform.BYTE_ARRAY_OFFSET, bytes.length)
     keyRow.pointTo(bytes, bytes.length)
-    // A null is equal to nothing.
+    // A null equals nothing.
     if (keyRow.anyNull) null else new KeyBytes(bytes)
   }
 
@@ -154,7 +154,7 @@ private[lookup] final class Asking(val spec: LookupSpec) {
     }
   }
 
-  /** The input is at its end: what waits goes on, then the counts. */
+  /** Ends the input: sends the waiting rows, then the counts. */
   def finish(): Unit = {
     submit()
     while (!underWay.isEmpty) complete(underWay.poll())
@@ -170,13 +170,13 @@ private[lookup] final class Asking(val spec: LookupSpec) {
 
 private object Asking {
 
-  /** Rows that are gathered at the most before a request is made, however few keys they have. */
+  /** The most rows that are gathered before a request is made, however few keys they have. */
   val Most = 8192
 
-  /** The answer to a key, once it is there. */
+  /** The result of a key, once it is known. */
   final class Slot(var found: Found)
 
-  /** Rows with the answers they wait for, the keys that are asked for with them, and the request. */
+  /** Rows with the results they wait for, the keys to query for them, and the request. */
   final class Batch {
     val rows = new java.util.ArrayList[UnsafeRow]
     val of = new java.util.ArrayList[Slot]

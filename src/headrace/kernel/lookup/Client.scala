@@ -10,9 +10,9 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.types.StructType
 
-/** An outside table as the tasks of a JVM share it: its connection, the answers that are kept, the threads that ask.
+/** An outside table shared by the tasks of a JVM: its connection, the cache, the threads for requests.
   *
-  * No more requests are under way at once than the spec says: a task that wants more waits, and with it all that stands before it.
+  * It makes at most `inFlight` requests at a time: a task that needs another one waits, and so do the tasks upstream of it.
   */
 private[lookup] final class Client(spec: LookupSpec) extends Answers {
   private var stage: LookupStage = _
@@ -32,10 +32,10 @@ private[lookup] final class Client(spec: LookupSpec) extends Answers {
     made
   }
 
-  /** What is kept for a key; null if nothing is. */
+  /** The cached result of a key; null if there is none. */
   override def recall(key: KeyBytes): Found = if (kept.isEmpty) null else kept.get.getIfPresent(key)
 
-  /** Asks for keys, in a while. */
+  /** Queries keys, asynchronously. */
   override def ask(keys: Array[KeyBytes]): Future[Asked] = threads.submit(new Callable[Asked] { override def call(): Asked = asked(keys) })
 
   private def asked(keys: Array[KeyBytes]): Asked = {
@@ -54,12 +54,12 @@ private[lookup] final class Client(spec: LookupSpec) extends Answers {
       else if (answer.rows.isEmpty) Found.nothing
       else new Found(answer.rows.map(columns.get()(_).copy()).toArray, null)
     }
-    // A failure of a key is not kept: it may be mended the next time.
+    // A key's failure is not cached: it may be gone the next time.
     kept.foreach(cache => keys.zip(found).foreach { case (key, one) => if (one.refused == null) cache.put(key, one) })
     new Asked(found, requests, (System.nanoTime - begun) / 1000)
   }
 
-  /** Opened by whoever asks first; one that could not be opened is tried again. */
+  /** Opened on first use; retried if it failed. */
   private def opened(): LookupStage = synchronized {
     if (stage == null) {
       val made = Client.make(spec)
@@ -78,12 +78,12 @@ private[lookup] final class Client(spec: LookupSpec) extends Answers {
   }
 }
 
-/** What came of a request: an answer for each key, how many times it was made, and how long that took. */
+/** The outcome of a request: a result for each key, the number of attempts, and the time they took. */
 private[lookup] final class Asked(val found: Array[Found], val requests: Int, val micros: Long)
 
 object Client {
 
-  /** The time by which answers grow old; a test moves its own. */
+  /** The clock of the cache; tests replace it. */
   @volatile private var source: Ticker = Ticker.systemTicker
   val ticker: Ticker = new Ticker { override def read(): Long = source.read() }
   def clock(ticker: Ticker): Unit = source = ticker
@@ -94,7 +94,7 @@ object Client {
     row
   }
 
-  /** The columns of the table's rows that go on. */
+  /** The columns of the table's rows that are kept. */
   def columns(spec: LookupSpec): UnsafeProjection =
     UnsafeProjection.create(spec.given.map(i => BoundReference(i, spec.table(i).dataType, nullable = true)))
 

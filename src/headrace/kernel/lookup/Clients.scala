@@ -2,9 +2,9 @@ package headrace.lookup
 
 import headrace.task.LookupSpec
 
-/** The tables that the queries of a JVM ask, one client for each lookup of a query.
+/** The outside tables of a JVM's queries, one client for each lookup of a query.
   *
-  * Those of queries that ended are closed; on executors, which do not hear of that, the least used ones are.
+  * Clients of ended queries are closed. Executors do not learn that a query ended: they close the least recently used client.
   */
 private[headrace] object Clients {
   private val Kept = 24

@@ -2,7 +2,7 @@ package headrace.lookup
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
-/** The bytes of a key, to be found by. */
+/** The bytes of a key, as a key of hash maps. */
 final class KeyBytes(val bytes: Array[Byte]) extends Serializable {
   private val hash = java.util.Arrays.hashCode(bytes)
   override def hashCode: Int = hash
@@ -12,7 +12,7 @@ final class KeyBytes(val bytes: Array[Byte]) extends Serializable {
   }
 }
 
-/** What was found for a key: the columns of the table's rows that go on, or why it could not be asked for. */
+/** The result of a key: the kept columns of the table's rows, or the reason why the row is refused. */
 final class Found(val rows: Array[UnsafeRow], val refused: String) extends Serializable
 
 object Found {

@@ -9,10 +9,9 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.headrace.Work
 
-/** One round of lookups: takes the rows that are for them and gives what they find; all others pass.
+/** One round of lookups: processes the rows for its lookups and passes on all others.
   *
-  * `tables` are in the driver alone; what an epoch finds in them is settled when it begins. `constant` are the lookups whose answers are
-  * the same whenever they are asked.
+  * `tables` exist in the driver only; their content is fixed when an epoch begins. `constant` are the lookups whose results never change.
   */
 final class Lookups(
     carried: Carried,

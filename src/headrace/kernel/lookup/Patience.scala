@@ -6,7 +6,7 @@ import headrace.HeadraceKernelException
 import headrace.letter.Failure
 import headrace.task.LookupSpec
 
-/** How long a question is put again, after pauses that grow, before the epoch fails. */
+/** Repeats a request, with growing pauses, for `retryMs` before the epoch fails. */
 private[lookup] final case class Patience(retryMs: Long) {
   import Patience._
 

@@ -12,22 +12,22 @@ import org.apache.spark.sql.headrace.Inside
 /** Reads an outside table as a whole: implemented by the driver's Python. */
 trait TableLoader {
 
-  /** The frame of the table of a lookup, by its name, or a text that says why there is none. */
+  /** The frame of a lookup's table, by the lookup's name, or a text with the reason why there is none. */
   def load(lookup: String): Object
 
-  /** A text that is another one when the table is; null where that cannot be told. */
+  /** A text that changes whenever the table does; null if changes cannot be detected. */
   def state(lookup: String): String
 }
 
 /** A lookup whose table is loaded as a whole: `by` gives the key of a row of the table. */
 final case class WholeTable(spec: LookupSpec, by: Seq[Expression], refreshMs: Option[Long])
 
-/** The tables that a query has loaded, in the driver; each is sent to the executors once, and again when it was loaded again. */
+/** The tables that a query has loaded, in the driver. Each is sent to the executors once, and again after each reload. */
 final class Tables(session: SparkSession, loader: TableLoader, tables: Seq[WholeTable]) {
   private final class Held(val table: Broadcast[Loaded], val state: String, var at: Long)
   private val held = mutable.HashMap.empty[Int, Held]
 
-  /** What an epoch that begins now finds, by the number of the lookup. */
+  /** The tables for an epoch that begins now, by the number of the lookup. */
   private[lookup] def now(ops: Set[Int]): Map[Int, Broadcast[Loaded]] = synchronized {
     tables.filter(table => ops(table.spec.op)).map(table => table.spec.op -> current(table)).toMap
   }
@@ -37,14 +37,14 @@ final class Tables(session: SparkSession, loader: TableLoader, tables: Seq[Whole
     val known = held.get(table.spec.op)
     if (known.exists(one => table.refreshMs.forall(millis - one.at < _))) known.get.table
     else {
-      // Asked for before the table is loaded: what changes meanwhile is loaded the next time.
+      // Read before the table is loaded: changes in between are loaded the next time.
       val state = loader.state(table.spec.name)
       if (state != null && known.exists(_.state == state)) {
         known.get.at = millis
         known.get.table
       } else {
         val made = Patience(table.spec.retryMs).of(table.spec)(session.sparkContext.broadcast(load(table)))
-        // Tasks of the epoch before are done with the old one.
+        // Tasks of the previous epoch are done with the old one.
         known.foreach(_.table.destroy())
         held(table.spec.op) = new Held(made, state, millis)
         made
@@ -74,5 +74,5 @@ final class Tables(session: SparkSession, loader: TableLoader, tables: Seq[Whole
   }
 }
 
-/** What Python says of a table that it could not read; files may be there the next time. */
+/** Python's reason why a table could not be read; files may exist the next time. */
 private[lookup] final class NotLoaded(message: String) extends RuntimeException(message)

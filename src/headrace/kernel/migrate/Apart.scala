@@ -10,7 +10,9 @@ import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjecti
 import org.apache.spark.sql.headrace.Work
 import org.apache.spark.sql.types.StructType
 
-/** Rows of the store as Spark takes them, where no two groups have become one: they come sorted by their group, if keys have changed. */
+/** Removes the helper column from the store's rows and checks that no two groups became one. If keys have changed, the rows are sorted by
+  * group.
+  */
 private[migrate] final class Apart(rekeyed: Map[Int, Change], schema: StructType) extends Work {
   override def name: String = "apart"
 

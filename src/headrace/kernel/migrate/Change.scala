@@ -5,7 +5,7 @@ import headrace.operator.{Rewrite, RowChange}
 import headrace.query.Kinds
 import org.apache.spark.sql.headrace.Inside
 
-/** What changes in the state of one operator: its key, and what its kind makes anew. Data only. */
+/** A change of one operator's state: its key, and the rewrite of its kind. Plain data. */
 private[migrate] final case class Change(op: Int, name: String, key: Option[RowChange], rewrite: Rewrite)
 
 private[migrate] object Change {

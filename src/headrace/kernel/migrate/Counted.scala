@@ -4,7 +4,7 @@ import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.ObjectMapper
 
-/** How much there was of an operator's state, in one task or in all. For display: a task that is done again counts twice. */
+/** The size of an operator's state, in one task or in all. For display only: a repeated task counts twice. */
 private[migrate] final class Counted(val op: Int) extends Serializable {
   var keys = 0L
   var entries = 0L

@@ -8,15 +8,17 @@ import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
 import org.apache.spark.sql.headrace.{Inside, Settings, Stage, StageStrategy, StateFiles, Work}
 import org.apache.spark.sql.types.BinaryType
 
-/** The door from Python to the offline rewrite: the state of one query, as it was behind its last committed epoch, written anew.
+/** The entry point from Python to the offline rewrite of one query's state, as of its last committed epoch.
   *
-  * Spark reads and writes the stores (`StateFiles`); in between every row of every column family passes here:
+  * Spark reads and writes the stores (`StateFiles`); in between every row of every column family passes these stages:
   *
-  * sort by group → `Regroup`: rows in their new form, under their new group → exchange by group → `Apart`: no two groups are one now
+  * sort by group → `Regroup`: rows in their new form, under their new group → exchange by group → `Apart`: check that no two groups became
+  * one
   */
 object Migrate {
 
-  /** `request` is JSON (`MigrationText`), the answer `[{"op": 3, "keys": 2, "entries": 10, "held": 0, "bytes": 512}]`. */
+  /** Rewrites the state. `request` is JSON (`MigrationText`), the result `[{"op": 3, "keys": 2, "entries": 10, "held": 0, "bytes": 512}]`.
+    */
   def run(session: SparkSession, request: String): String = {
     val own = Inside.clone(session)
     Confs.settings(request).foreach { case (name, value) => own.conf.set(name, value) }

@@ -8,13 +8,13 @@ import headrace.state.SparkState
 import headrace.wire.Wire
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 
-/** A `Change` at work, on one group of its operator after the other. */
+/** Applies a `Change` to one group of its operator after the other. */
 private[migrate] final class OperatorRewrite(change: Change) {
   private val key = change.key.map(k => (new UnsafeRow(k.from.length), UnsafeProjection.create(k.columns)))
   private val rewrite = change.rewrite.instance()
   private val kept = mutable.TreeMap.empty[Int, KeptPages]
 
-  /** The group key that takes the place of one. What is kept for all keys of a partition stays there. */
+  /** Returns the new group key. State for all keys of a partition keeps its group. */
   def group(former: Array[Byte]): Array[Byte] = key match {
     case Some((row, columns)) if !Wire.isShared(former) =>
       val bytes = Arrays.copyOfRange(former, Wire.KeyStart, former.length)
@@ -23,7 +23,7 @@ private[migrate] final class OperatorRewrite(change: Change) {
     case _ => former
   }
 
-  /** Keeps a page for `pages`, if it is one of a bag that changes. */
+  /** Keeps a page for `pages`, if its bag changes; true if it does. */
   def keep(number: Long, bytes: () => Array[Byte]): Boolean = {
     val bag = SparkState.bagOf(number)
     val changes = change.rewrite.changes(bag)
@@ -31,7 +31,7 @@ private[migrate] final class OperatorRewrite(change: Change) {
     changes
   }
 
-  /** The pages of the group in their new form, with the number under which each is stored; counts what there is in them. */
+  /** The pages of the group in their new form, with the number under which each is stored. Counts their content. */
   def pages(shared: Boolean, count: Counted): Iterator[(Long, Array[Byte])] =
     if (kept.isEmpty) Iterator.empty
     else {

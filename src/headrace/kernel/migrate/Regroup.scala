@@ -10,8 +10,8 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
 import org.apache.spark.util.CollectionAccumulator
 
-/** The rows of a store, group by group, in their new form. What does not change goes through as it is; of what does, the pages of one
-  * group at a time are in memory.
+/** Converts the rows of a store to their new form, group by group. Unchanged rows pass through; of changed bags, the pages of one group at
+  * a time are in memory.
   */
 private[migrate] final class Regroup(changes: Map[Int, Change], schema: StructType, counted: CollectionAccumulator[Counted]) extends Work {
   override def name: String = "regroup"
@@ -57,7 +57,7 @@ private[migrate] final class Regroup(changes: Map[Int, Change], schema: StructTy
       rewrite = rewrites.getOrElse(op, null)
       group = if (rewrite == null) found else rewrite.group(found)
       count = counts.getOrElseUpdate(op, new Counted(op))
-      // What is kept for all keys is no key.
+      // A shared group is not a key.
       if (!Wire.isShared(found)) count.keys += 1
     }
 
@@ -71,7 +71,7 @@ private[migrate] final class Regroup(changes: Map[Int, Change], schema: StructTy
       } else Iterator.single(counting(store.raw(group, kind, number, family, row.getBinary(Store.Value), former)))
     }
 
-    /** The pages that were kept of the group, rewritten. */
+    /** The rewritten pages of the group. */
     private def finish(): Iterator[InternalRow] =
       if (rewrite == null) Iterator.empty
       else {

@@ -5,20 +5,19 @@ import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeProj
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
-/** The rows of a level's store as Spark hands them over and takes them: the group, the bytes of key and value, and the column family.
+/** The rows of a level's store as Spark exchanges them: the group, the bytes of key and value, and the column family.
   *
-  * The value of a group's state and its pages are what `SparkState` keeps; the other two families hold its alarms, one by group and one by
-  * time.
+  * Two families hold a group's value and its pages, from `SparkState`; the other two hold its alarms, one by group and one by time.
   */
 private[migrate] object Store {
 
-  /** The columns, by the names that Spark gives them. */
+  /** The columns, with the names that Spark gives them. */
   val group = "partition_key"
   val KeyBytes = 1
   val Value = 2
   val Family = 3
 
-  /** Behind them, on the way: the group under which the row was found. */
+  /** An additional column between the stages: the group under which the row was found. */
   val Former = 4
   def withFormer(schema: StructType): StructType = schema.add("former", BinaryType)
 
@@ -27,7 +26,7 @@ private[migrate] object Store {
   private val one: DataType = StructType(Seq(StructField("value", BinaryType)))
   private val number: DataType = StructType(Seq(StructField("value", LongType)))
 
-  /** A family: the columns of its keys and where the group and the number (a page's, or an alarm's time) stand among them. */
+  /** A family: the columns of its keys, which have the group and the number (of a page, or the time of an alarm) at their own positions. */
   sealed abstract class Kind(columns: DataType*) {
     val key: StructType = StructType(columns.zipWithIndex.map { case (t, i) => StructField(s"c$i", t) })
   }
@@ -44,7 +43,7 @@ private[migrate] object Store {
     else throw new headrace.HeadraceKernelException("INTERNAL", s"a level has no column family $family")
 }
 
-/** Reads and makes rows of the store; one instance per task, its rows are valid until the next one is made. */
+/** Reads and makes rows of the store. One instance per task; its rows are valid until the next one is made. */
 private[migrate] final class Store(schema: StructType) {
   import Store._
 
@@ -57,7 +56,7 @@ private[migrate] final class Store(schema: StructType) {
 
   def kindOf(row: InternalRow): Kind = kinds.getOrElseUpdate(row.getUTF8String(Family).copy(), kind(row.getUTF8String(Family).toString))
 
-  /** The number in the key of a row that is no group's value. */
+  /** The number in the key of a row, for all families but the groups' values. */
   def numberOf(row: InternalRow, kind: Kind): Long = {
     val bytes = row.getBinary(KeyBytes)
     key.pointTo(bytes, bytes.length)
@@ -69,18 +68,18 @@ private[migrate] final class Store(schema: StructType) {
     }
   }
 
-  /** What lies in the value of a page. */
+  /** The bytes in the value of a page. */
   def bytesOf(row: InternalRow): Array[Byte] = {
     val bytes = row.getBinary(Value)
     value.pointTo(bytes, bytes.length)
     value.getBinary(0)
   }
 
-  /** A page with these bytes. */
+  /** Makes the row of a page. */
   def row(group: Array[Byte], kind: Kind, number: Long, family: UTF8String, bytes: Array[Byte], former: Array[Byte]): UnsafeRow =
     raw(group, kind, number, family, binary(InternalRow(bytes)).getBytes, former)
 
-  /** A row whose value is taken over as it is. */
+  /** Makes a row with the value unchanged. */
   def raw(group: Array[Byte], kind: Kind, number: Long, family: UTF8String, value: Array[Byte], former: Array[Byte]): UnsafeRow = {
     val at = InternalRow(group)
     val columns = kind match {

@@ -9,19 +9,19 @@ import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeRow}
 import org.apache.spark.sql.headrace.Settings
 import org.apache.spark.sql.types.StructType
 
-/** An operator whose groups can come to an end. */
+/** An operator whose groups can end. */
 trait Closable extends Operator {
 
-  /** Before each `start`: does the group end with this epoch? Then it says what it has to, and keeps nothing. */
+  /** Called before each `start`. With `isLast`, the group ends in this epoch: the operator emits what it still holds, and keeps nothing. */
   def ending(isLast: Boolean): Unit
 }
 
-/** An operator of a query whose groups close when the clock reaches a time that their key tells: their state goes then, and rows of a
-  * `late` side that come after are sent to the side's output and change nothing. The clock is the watermark, or (`isProcessing`) the time at
-  * which an epoch began.
+/** An operator of a query whose groups close when the clock reaches a time computed from their key. Closing deletes the group's state;
+  * later rows of a `late` side go to that side's output and change nothing. The clock is the watermark, or with `isProcessing` the time at
+  * which the epoch began.
   *
-  * `atClose`: what it says of a group is said when the group closes, once, as the net of it. Till then it is a bag beside the operator's own
-  * state; an operator that `waits` by itself says nothing before. `early`: it is also said before that, and then held again.
+  * `atClose`: the net output of a group is sent once, when the group closes. Until then a bag beside the operator's own state holds it,
+  * unless the operator itself `waits`. `early`: output is also sent before that, and changes are then held again.
   */
 final case class Closing(
     inner: OperatorSpec,
@@ -43,7 +43,7 @@ final case class Closing(
 
 object Closing {
 
-  /** The operator as it is, or closing where its document says when its groups close. */
+  /** The operator itself, or wrapped if its document says when its groups close. */
   def around(session: SparkSession, read: Relational[_], inner: OperatorSpec): OperatorSpec = read.operator.ending match {
     case Some(text: ClosesText) =>
       Settings.inForce(session) {
@@ -55,7 +55,7 @@ object Closing {
     case _ => inner
   }
 
-  /** What is kept beside an operator where it closes. */
+  /** The operator's layout, with the bags that closing adds. */
   def layout(read: Relational[_], inner: Layout): Layout = read.operator.ending match {
     case Some(text: ClosesText) =>
       val early = text.earlyMs.nonEmpty
@@ -64,13 +64,13 @@ object Closing {
     case _ => inner
   }
 
-  /** The first bag of what is not said yet, behind those of the operator. */
+  /** The first bag of held output, after those of the operator. */
   private[operator] val Bags = 1 << 20
 }
 
-/** Drops late rows on the way to the inner operator, tells it when the group ends, and sees to the alarm: one is set while the group has
-  * state, for the time its key tells, so it need not be kept which one. While something waits to be sent early, that alarm is set in its
-  * place, and kept.
+/** Diverts late rows before the inner operator sees them, signals the end of the group, and sets the alarm. While the group has state, the
+  * alarm is set for the time that its key gives, so it is not stored. While output waits to be sent early, another alarm replaces it and is
+  * stored.
   */
 private final class ClosingRun(spec: Closing, inner: Closable) extends Operator {
   private val outputs = Relational.lateOutputs(spec.late, spec.inner)
@@ -104,7 +104,7 @@ private final class ClosingRun(spec: Closing, inner: Closable) extends Operator 
     onTime.of(rows)
     inner.ending(isClosed)
     inner.start(key, onTime, watched, if (unsaid == null) out else unsaid)
-    // Before its first step an operator has read its value and said nothing.
+    // Before its first step, an operator has read its value and emitted nothing.
     if (early != null) {
       early.start(key, state, now)
       unsaid.open(state, early.waited, early.waited, out)
@@ -112,7 +112,7 @@ private final class ClosingRun(spec: Closing, inner: Closable) extends Operator 
   }
 
   override def step(): Boolean =
-    // Once the operator has begun, a row that it holds is valid until it asks for the next: it is it who asks then.
+    // Once the operator has begun, only it may advance the rows: the row that it holds is valid until it requests the next.
     if (!isBegun && onTime.pass()) true
     else if (!isDone && begun()) true
     else {
@@ -147,7 +147,7 @@ private final class ClosingRun(spec: Closing, inner: Closable) extends Operator 
     out = null
   }
 
-  /** The rows that are not late; those that are, are told of on the way. */
+  /** The rows that are on time; late rows are sent and counted on the way. */
   private final class OnTime extends Iterator[Input] {
     private var rows: Iterator[Input] = Iterator.empty
     private var ahead: Input = _
@@ -157,7 +157,7 @@ private final class ClosingRun(spec: Closing, inner: Closable) extends Operator 
       ahead = null
     }
 
-    /** Tells of the next row if it is late. */
+    /** Sends the next row to the output for late rows, if it is late. */
     def pass(): Boolean = isClosed && peek() && outputs(ahead.side & 0xff) >= 0 && {
       out.count(ahead.side, Counts.Late, math.abs(ahead.weight))
       out.emit(outputs(ahead.side & 0xff), ahead.row, Input.NoTime, ahead.weight)
@@ -184,7 +184,7 @@ private final class ClosingRun(spec: Closing, inner: Closable) extends Operator 
   }
 }
 
-/** A key's state, and whether the operator had some and has. */
+/** A key's state that records whether the operator had a value and whether it has one now. */
 private final class Watched extends State {
   private var state: State = _
   var had = false

@@ -4,7 +4,7 @@ import headrace.document.ConsolidateText
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types.StructType
 
-/** The net of each row of an epoch: what readers of changes see. It keeps nothing. */
+/** The net change of each row in an epoch, as readers of a changelog see it. It keeps nothing. */
 final case class Consolidate(name: String) extends OperatorSpec {
   override def outputs: Seq[String] = Relational.Outputs
   override def instance(): Operator = new ConsolidateRun

@@ -7,14 +7,15 @@ import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeProj
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Dead letters of a relational operator: rows over which an expression of it fails, with their weights, so that their going cancels them.
+/** Dead letters of a relational operator: rows over which one of its expressions fails, with their weights, so that a retraction cancels
+  * its letter.
   */
 final class DeadLetters(name: String) {
   private val node = UTF8String.fromString(name)
   private val values = new GenericInternalRow(Wire.deadSchema.length)
   private lazy val encode = UnsafeProjection.create(Wire.deadSchema)
 
-  /** What a letter of such rows says. */
+  /** The letters for rows with these columns. */
   def of(schema: StructType): DeadLetters.Of = new DeadLetters.Of(this, new RowJson(schema))
 
   private def put(reason: String, raw: UTF8String, weight: Long, out: Out): Unit = {
@@ -30,7 +31,7 @@ final class DeadLetters(name: String) {
 object DeadLetters {
   final class Of private[DeadLetters] (letters: DeadLetters, json: RowJson) {
 
-    /** A row that failed; anything but a row's own failure is thrown again. */
+    /** Puts a row that failed; rethrows any other failure than the row's own. */
     def put(e: Throwable, row: InternalRow, weight: Long, out: Out): Unit = {
       if (!Failure.ofRow(e)) throw e
       letters.put(Failure.reason(e), json(row), weight, out)

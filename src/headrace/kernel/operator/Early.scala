@@ -4,11 +4,13 @@ import headrace.state.{Alarm, State}
 import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeRow}
 import org.apache.spark.unsafe.Platform
 
-/** What has changed of a group is sent when the clock passes a multiple of `every` (micros) or reaches `ends`, and from then on at once. */
+/** Held changes of a group are sent when the clock passes a multiple of `every` (micros) or reaches `ends`. After `ends`, changes are sent
+  * at once.
+  */
 final case class Early(every: Long, ends: Expression)
 
-/** When a group has to say what it holds. The alarm for that is set while it holds something, and is then kept, as a page of a bag of its
-  * own; else the one for the group's end is set.
+/** The alarm for a group's early output. While the group holds output, the alarm is stored as a page of a bag of its own. Otherwise the
+  * alarm is set for the group's end.
   */
 private final class EarlyAlarm(spec: Early) {
   private var state: State = _
@@ -27,20 +29,20 @@ private final class EarlyAlarm(spec: Early) {
 
   def release(): Unit = state = null
 
-  /** Was something left unsaid by an epoch before? */
+  /** Was output held over from an earlier epoch? */
   def waited: Boolean = kept != State.Never
 
-  /** Has all that is held to be said in this epoch? */
+  /** Is all held output to be sent in this epoch? */
   def isDue: Boolean = now > 0 && (ends <= now || waited && kept <= now / 1000)
 
-  /** Sets the alarm. Where nothing waits that is `next`, and where nothing waited `armed` is set. */
+  /** Sets the alarm, for `next` unless something waits. `armed` is the alarm that is set if nothing waited before. */
   def alarm(armed: Long, next: Long, waits: Boolean): Unit = {
     val had = if (waited) kept else armed
     val due = if (waits) math.min((Math.floorDiv(now, spec.every) + 1) * spec.every, ends) else next
     val has =
       if (Alarm.millis(due, 0L) == had) had
       else {
-        // In two steps: an alarm that rings too early would be left alone, and what comes before it rings be said then.
+        // In two steps: an alarm that rings too early would be kept, and held output would then be sent before its time.
         state.alarm(had, State.Never)
         state.alarm(State.Never, due)
       }
@@ -56,6 +58,6 @@ private final class EarlyAlarm(spec: Early) {
 private object EarlyAlarm {
   def layout: Seq[Part] = Seq(Beside(Bag, "when the group says what it holds"))
 
-  /** Behind the bags of what is not said yet. */
+  /** After the bags of held output. */
   private val Bag = Closing.Bags + 2
 }

@@ -5,13 +5,13 @@ import headrace.state.State
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.Platform
 
-/** An operator of a query that forgets a group once the watermark is `after` (micros) behind that of the last epoch in which rows came to it.
+/** An operator of a query that forgets a group once the watermark is `after` (micros) past that of the last epoch that brought it rows.
   *
-  * Nothing is said then: what was said of the group stays, and a row that comes later begins it anew. From the sides in `late` rows are also
-  * taken away: what is there of them is kept beside the operator's own state, and a row that is taken away and is not there, as it was
-  * forgotten, goes to the side's output and changes nothing.
+  * Expiry emits nothing: earlier output stands, and a later row begins the group anew. Rows of the sides in `late` can be retracted, so
+  * those that are there are kept beside the operator's own state. A retraction of a row that was forgotten goes to the side's output and
+  * changes nothing.
   *
-  * In the epoch that ends the input rows find what is there; then all is given back.
+  * In the epoch that ends the input, rows still find the group's state; then all of it is deleted.
   */
 final case class Expiring(inner: OperatorSpec, after: Long, late: Seq[(String, Int)]) extends OperatorSpec {
   override def outputs: Seq[String] = inner.outputs ++ late.map(_._1)
@@ -24,13 +24,13 @@ final case class Expiring(inner: OperatorSpec, after: Long, late: Seq[(String, I
 
 object Expiring {
 
-  /** The operator as it is, or forgetting where its document says after how long. */
+  /** The operator itself, or wrapped if its document says when groups are forgotten. */
   def around(read: Relational[_], inner: OperatorSpec): OperatorSpec = read.operator.ending match {
     case Some(text: ExpiresText) => Expiring(inner, text.expiresUs, text.late.toSeq)
     case _ => inner
   }
 
-  /** What is kept beside an operator where it forgets. */
+  /** The operator's layout, with the bags that expiry adds. */
   def layout(read: Relational[_], inner: Layout): Layout = read.operator.ending match {
     case Some(text: ExpiresText) => inner.and(text.late.values.map(Known.layout).toSeq: _*)
     case _ => inner
@@ -67,9 +67,9 @@ private final class ExpiringRun(spec: Expiring, inner: Closable) extends Operato
     else next()
   }
 
-  /** The rows that have come; without any there is nothing to do before the end. */
+  /** Begins with the rows that have arrived; without any there is nothing to do before the end. */
   private def next(): Unit = {
-    // Watermark 0 means none yet: what came before the first one counts as come with it.
+    // Watermark 0 means none yet: rows before the first one count as having arrived with it.
     if (rows.hasNext || touched == 0) touched = watermark
     if (rows.hasNext || isEnd) begin(known, isLast = isEnd)
   }
@@ -111,20 +111,20 @@ private final class ExpiringRun(spec: Expiring, inner: Closable) extends Operato
 
 private object ExpiringRun {
 
-  /** An alarm that rings with the first watermark. */
+  /** An alarm that rings at the first watermark. */
   val Soon = 1L
 }
 
-/** A key's value as its operator knows it, behind which stand two numbers: the watermark of the last epoch in which rows came (micros), and
-  * the alarm that is set.
+/** A key's value as its operator sees it. Two numbers follow it in the store: the watermark (micros) of the last epoch that brought rows,
+  * and the alarm that is set.
   */
 private final class Stamped extends State {
   private var state: State = _
   private var stored: Array[Byte] = _ // as the store has it
-  private var value: Array[Byte] = _ // what the operator has put since
+  private var value: Array[Byte] = _ // put by the operator since
   private var isChanged = false
 
-  /** Has the operator anything? */
+  /** Does the operator have a value? */
   def isThere: Boolean = if (isChanged) value != null else stored != null
 
   def touched: Long = if (stored == null) 0L else Platform.getLong(stored, at)
@@ -138,7 +138,7 @@ private final class Stamped extends State {
     isChanged = false
   }
 
-  /** Writes what has changed, and sees to the alarm, which is put off no sooner than it rings. */
+  /** Writes what has changed, and sets the alarm, which is postponed only when it rings. */
   def close(touched: Long, due: Long): Unit = {
     if (!isThere) {
       if (stored != null) {

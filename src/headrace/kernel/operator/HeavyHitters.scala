@@ -9,10 +9,11 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types.{LongType, StructField, StructType}
 
-/** The `k` most frequent rows, counted by the Space-Saving algorithm (Metwally, Agrawal, El Abbadi 2005) with so many counters.
+/** The `k` most frequent rows, counted by the Space-Saving algorithm (Metwally, Agrawal, El Abbadi 2005) with a fixed number of `counters`.
   *
-  * Two bags: the counters by their values, and the values by their counts, the highest first. A row without a counter takes the last one
-  * of the second bag. Rows come in order, and equal ones as one with a weight; so a replay gives the same counters.
+  * Two bags: the counters by their values, and the values by their counts, the highest first. Once all counters are in use, a new row takes
+  * that of the last value in the second bag. Rows arrive in order, and equal rows as one with a weight, so a replay yields the same
+  * counters.
   */
 final case class HeavyHitters(name: String, row: StructType, k: Long, counters: Long) extends OperatorSpec {
   override def outputs: Seq[String] = Relational.Outputs
@@ -110,7 +111,7 @@ private final class HeavyHittersRun(spec: HeavyHitters) extends Operator {
     }
   }
 
-  /** Removes the rarest value, of equally rare ones the last, and answers its count. */
+  /** Removes the rarest value, the last one if several are equally rare, and returns its count. */
   private def removeRarest(): Long = {
     counts.last()
     val at = counts.keyAt
@@ -122,7 +123,7 @@ private final class HeavyHittersRun(spec: HeavyHitters) extends Operator {
     count
   }
 
-  /** Puts the present value in its place among the counts; 0 is none. */
+  /** Moves the current value to its new place among the counts; `from` is 0 if it had none. */
   private def move(from: Long, to: Long): Unit = {
     if (from > 0) {
       placeOf(from)

@@ -3,9 +3,10 @@ package headrace.operator
 import headrace.state.State
 import headrace.wire.Counts
 
-/** The rows of a key without those that take away what is not there, which are told of on the way.
+/** The rows of a key without retractions of rows that are not there, which are sent as late on the way.
   *
-  * Of a side that is judged the rows that are there are kept, and each epoch's net is compared with them; the others pass as they are.
+  * For a judged side, the rows that are there are kept, and the net changes of each epoch are compared with them; rows of other sides pass
+  * unchanged.
   */
 private[operator] final class Known(spec: Expiring) extends Iterator[Input] {
   private val outputs = Relational.lateOutputs(spec.late, spec.inner)
@@ -18,10 +19,10 @@ private[operator] final class Known(spec: Expiring) extends Iterator[Input] {
   private val sum = new Netted.Sum
   private var rows: Iterator[Input] = Iterator.empty
   private var out: Out = _
-  private var ahead: Input = _ // taken, and in no sum yet
+  private var ahead: Input = _ // read, and in no sum yet
   private var ready: Input = _
 
-  /** Begins with a key; `hasAny`: it may have rows from before. */
+  /** Begins with a key; `hasAny`: rows of it may have been kept. */
   def open(rows: Iterator[Input], state: State, hasAny: Boolean, out: Out): Unit = {
     this.rows = rows
     this.out = out
@@ -65,7 +66,9 @@ private[operator] final class Known(spec: Expiring) extends Iterator[Input] {
     }
   }
 
-  /** What becomes of the net of equal rows, which were added or taken away so many times. The operator counts what it is given as handled. */
+  /** Passes on the net change of equal rows; a retraction of rows that are not there is late. `times` counts the insertions and retractions
+    * in that net change; the operator counts those that it receives as handled.
+    */
   private def settle(there: RowBag, times: Long): Unit = {
     val size = sum.row.getSizeInBytes
     val asked = sum.weight
@@ -79,7 +82,7 @@ private[operator] final class Known(spec: Expiring) extends Iterator[Input] {
     if (passed > 0) ready = sum
   }
 
-  /** Ends the key; `isEmpty`: its operator keeps nothing of it, so neither is anything known. */
+  /** Ends the key; `isEmpty`: its operator keeps nothing of it, so its rows are not kept either. */
   def close(isEmpty: Boolean): Unit = {
     judged.foreach { side =>
       if (isEmpty) there(side).bag.clear()
@@ -88,7 +91,7 @@ private[operator] final class Known(spec: Expiring) extends Iterator[Input] {
     rows = Iterator.empty
   }
 
-  /** Lets go of everything, also in the middle of a key that failed. */
+  /** Releases everything, even in the middle of a key that failed. */
   def release(): Unit = {
     judged.foreach(there(_).release())
     rows = Iterator.empty
@@ -101,6 +104,6 @@ private[operator] final class Known(spec: Expiring) extends Iterator[Input] {
 private object Known {
   def layout(side: Int): Part = Beside(Bags + side, "the rows of a side from which some are taken away")
 
-  /** The bag of side 0, behind those of the operator and of what waits for its group to close. */
+  /** The bag of side 0, after those of the operator and of held output. */
   val Bags: Int = Closing.Bags + 2
 }

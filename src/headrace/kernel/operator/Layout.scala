@@ -8,10 +8,11 @@ import org.apache.spark.sql.catalyst.util.CollationFactory
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.Platform
 
-/** What an operator keeps, told once, beside the operator: by it state is shown as tables, and whatever lies in a store is known.
+/** What an operator stores, defined once and beside the operator. It lets state be shown as tables, and accounts for every entry of a
+  * store.
   *
-  * The value of each key belongs to the operator, and so does each page of a bag that a part names; there are no others. `waits`: what it
-  * says of a group it says when the group closes, so that none of it has to be kept beside.
+  * The operator owns the value of each key and the pages of each bag that a part names; there are no others. `waits`: the operator itself
+  * holds the output of a group until it closes, so no bag beside it is needed.
   */
 final case class Layout(key: StructType, parts: Seq[Part], waits: Boolean = false) {
   def and(more: Part*): Layout = copy(parts = parts ++ more)
@@ -20,15 +21,15 @@ final case class Layout(key: StructType, parts: Seq[Part], waits: Boolean = fals
 object Layout {
   def of(read: Relational[_], parts: Part*): Layout = Layout(shown(read.key), parts)
 
-  /** The column that the key is, beside those of a row; none where there is no key. */
+  /** The key as a column beside those of a row; none if there is no key. */
   def column(key: StructType, row: StructType): Seq[StructField] =
     if (key.isEmpty) Nil else Seq(StructField(beside(row.fieldNames.toSeq, "key"), shown(key)))
 
-  /** A name for a column of ours beside others, which keep theirs. */
+  /** A name for an added column that none of the others has. */
   def beside(others: Seq[String], name: String): String =
     if (others.exists(_.equalsIgnoreCase(name))) beside(others, name + "_") else name
 
-  /** Columns as they lie in a key: in the place of a text with a collation stand the bytes that equal texts have in common. */
+  /** Columns as a key stores them: a text with a collation is replaced by the bytes that equal texts have in common. */
   private def shown(key: StructType): StructType =
     StructType(Bind.nullable(key).map(k => if (isCollated(k.dataType)) k.copy(dataType = BinaryType) else k))
 
@@ -38,33 +39,33 @@ object Layout {
   }
 }
 
-/** A part of a layout. It travels to the tasks. */
+/** A part of a layout. It is sent to the tasks. */
 sealed trait Part extends Serializable {
 
-  /** The bags whose pages it has. */
+  /** The bags that belong to it. */
   def bags: Seq[Int]
 }
 
-/** A bag that no table shows: it follows from the others, or is what a wrapper keeps for itself. `what` says which. */
+/** A bag that no table shows: it is derived from the others, or private to a wrapper. `what` describes it. */
 final case class Beside(bag: Int, what: String) extends Part {
   override def bags: Seq[Int] = Seq(bag)
 }
 
-/** A part that is shown. `suffix` is what the table's name has behind that of the operator; the operator's own table has none. */
+/** A part that is shown as a table. `suffix` follows the operator's name in that of the table; it is empty for the operator's own table. */
 sealed trait Table extends Part {
   def suffix: String
   def schema: StructType
 }
 
-/** A row for each value that says one. */
+/** A row from each value that has one. */
 trait ValueTable extends Table {
   override def bags: Seq[Int] = Nil
 
-  /** One for each task: from a key and its value to the columns of `schema`. */
+  /** Called once in each task: maps a key and its value to the columns of `schema`. */
   def reader(): (UnsafeRow, Array[Byte]) => Option[Seq[Any]]
 }
 
-/** Rows of the entries of a bag. */
+/** Rows from the entries of a bag. */
 trait BagTable extends Table {
   def bag: Int
   override def bags: Seq[Int] = Seq(bag)
@@ -72,17 +73,19 @@ trait BagTable extends Table {
   /** Does the reader need each group's entries together and in order? */
   def inOrder: Boolean = false
 
-  /** Are they entries of the group that all keys read? */
+  /** Are the entries those of the group that all keys read? */
   def shared: Boolean = false
 
-  /** Where the bag's first page lies in the value of its key, if it does: one reader for each task, whose null says that there is none. */
+  /** Finds the bag's first page in the value of its key, if that is where it lies. Called once in each task; the reader returns null for an
+    * empty bag.
+    */
   def root: Option[() => Array[Byte] => Array[Byte]] = None
 
-  /** One for each task: from entries to the columns of `schema`. */
+  /** Called once in each task: maps entries to the columns of `schema`. */
   def reader(): Iterator[Stored] => Iterator[Seq[Any]]
 }
 
-/** An entry of a bag as it lies in a store; valid until the next. */
+/** An entry of a bag as it is stored; valid until the next. */
 trait Stored {
   def group: Array[Byte]
   def key: UnsafeRow
@@ -91,8 +94,8 @@ trait Stored {
   def count: Long
 }
 
-/** A row for each row of a bag: its key, its columns, how often it is there, and how many partners it has where `partners` says that its
-  * entry begins with that.
+/** A row for each row of a bag: its key, its columns, its count, and with `partners` its number of partners, with which the entry's value
+  * begins.
   */
 final case class RowTable(
     suffix: String,
@@ -119,10 +122,10 @@ final case class RowTable(
   }
 }
 
-/** Where the row of an entry lies. */
+/** Where an entry holds its row. */
 sealed abstract class EntryRow(val row: StructType) extends Serializable {
 
-  /** One for each task. Rows are valid until the next. */
+  /** Called once in each task. A row is valid until the next. */
   def reader(): Stored => InternalRow
 
   protected def pointing(to: Stored => Array[Byte], skip: Int): Stored => InternalRow = {
@@ -137,7 +140,7 @@ sealed abstract class EntryRow(val row: StructType) extends Serializable {
 
 object EntryRow {
 
-  /** In its key, behind so many bytes of something else. */
+  /** In the entry's key, after `skip` other bytes. */
   final class InKey(row: StructType, skip: Int = 0) extends EntryRow(row) {
     override def reader(): Stored => InternalRow = pointing(_.bytes, skip)
   }
@@ -146,13 +149,13 @@ object EntryRow {
     override def reader(): Stored => InternalRow = pointing(_.value, 0)
   }
 
-  /** In the order of its key alone. */
+  /** Only in the order-preserving bytes of the entry's key. */
   final class InOrder(order: OrderRead, row: StructType) extends EntryRow(row) {
     override def reader(): Stored => InternalRow = stored => order(stored.bytes)
   }
 }
 
-/** A row for each key of a layout whose keys are rows themselves: how often each is there, with which its value begins. */
+/** A row for each key of a layout whose keys are rows themselves, with its count, with which the value begins. */
 final case class CountTable(row: StructType) extends ValueTable {
   override def suffix: String = ""
   override val schema: StructType = row.add(Layout.beside(row.fieldNames.toSeq, "count"), LongType)

@@ -5,8 +5,8 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.Platform
 
-/** Keeps how often each row of a source is there. A row that is taken away more often than it came is a dead letter for what is too much;
-  * only the net of an epoch is judged.
+/** Keeps the count of each row of a source. A row deleted more often than it was inserted is a dead letter for the excess; only the net
+  * change of an epoch is judged.
   */
 final case class Ledger(name: String, row: StructType) extends OperatorSpec {
   override def outputs: Seq[String] = Relational.Outputs

@@ -5,12 +5,12 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.array.ByteArrayMethods
 
-/** The rows of a key as a relational operator takes them. Each that comes counts as handled, as often as it is added or taken away. */
+/** The rows of a key as a relational operator receives them. Each counts as handled, as often as it is inserted or deleted. */
 abstract class Taken extends Iterator[Input] {
   protected var rows: Iterator[Input] = Iterator.empty
   protected var out: Out = _
 
-  /** Begins with a key's rows. */
+  /** Begins with the rows of a key. */
   def of(rows: Iterator[Input], out: Out): this.type = {
     this.rows = rows
     this.out = out
@@ -29,15 +29,15 @@ abstract class Taken extends Iterator[Input] {
   }
 }
 
-/** As they come. */
+/** Rows as they arrive. */
 final class Plain extends Taken {
   override def hasNext: Boolean = rows.hasNext
   override def next(): Input = take()
 }
 
-/** Their net: equal rows of one side, which come behind each other, as one row with the sum of their weights; none where that is 0. */
+/** Net changes: adjacent equal rows of one side become one row with the sum of their weights, or none if the sum is 0. */
 final class Netted extends Taken {
-  private var ahead: Input = _ // taken, and in no sum yet
+  private var ahead: Input = _ // read, and in no sum yet
   private val sum = new Netted.Sum
   private var ready = false
 
@@ -81,12 +81,12 @@ final class Netted extends Taken {
 
 private[operator] object Netted {
 
-  /** A copy of a row, with the weight of all its equals. */
+  /** A copy of a row, with the summed weight of all equal rows. */
   final class Sum extends Input {
     private var bytes = new Array[Byte](256)
     override def ord: Array[Byte] = null
 
-    /** The row's bytes, from the beginning of an array. */
+    /** The row's bytes, at the beginning of an array. */
     def array: Array[Byte] = bytes
 
     def begin(input: Input): Unit = {

@@ -8,30 +8,31 @@ import org.apache.spark.sql.types._
 /** The columns of an operator's rows, and those of its key. */
 final case class OperatorSchema(rows: StructType, key: StructType)
 
-/** The check of one operator of a plan, as its kind sees it. `at` is a place in what the plan says of the operator, such as `order/0`. */
+/** The check of one operator of a plan, as its kind sees it. `at` is a place in the plan's description of the operator, such as `order/0`.
+  */
 trait OperatorCheck {
   def session: SparkSession
 
-  /** A text over these columns; None if it is at fault. */
+  /** Binds a text over these columns; None if it has a fault. */
   def bound(columns: StructType, sql: String, at: String): Option[Expression]
 
   def condition(columns: StructType, sql: String, at: String): Unit
 
   def fault(at: String, sql: String, what: Fault.What): Unit
 
-  /** The type to which Spark casts both. */
+  /** The common type to which Spark casts both. */
   def widest(a: DataType, b: DataType): Option[DataType]
 
-  /** Notes of expressions over these columns the functions that are not Spark's own, and the texts that Spark casts. */
+  /** Records, for expressions over these columns, the functions that are not Spark's own and the texts that Spark casts. */
   def notes(columns: StructType, all: Iterable[Expression]): Unit
 
-  /** Notes that a text of one side is read as another type, as it meets one of the other side. */
+  /** Records that a text of one side is read as another type, because it meets one of the other side. */
   def meets(sql: String, to: DataType, other: DataType): Unit
 
-  /** Notes of texts how much is kept of a group. */
+  /** Records how much each of these parts keeps of a group. */
   def keeps(parts: Seq[(String, String)]): Unit
 
-  /** The key of groups of equal texts; a fault for each whose values cannot be told apart. */
+  /** The key of groups, one column for each text; reports a fault for each text whose type cannot be a key. */
   final def per(texts: Seq[String], columns: StructType): StructType = StructType(texts.zipWithIndex.flatMap { case (sql, i) =>
     bound(columns, sql, s"per/$i").map { e =>
       if (!OperatorCheck.isKey(e.dataType)) fault(s"per/$i", sql, Fault.keyType("per", e.dataType))
@@ -60,14 +61,14 @@ trait OperatorCheck {
       }
     }
 
-  /** Columns whose values are told apart by their bytes. */
+  /** Reports a fault for each of these columns whose type cannot be a key. */
   final def keys(columns: Seq[StructField], at: String): Unit =
     columns.filterNot(c => OperatorCheck.isKey(c.dataType)).foreach(c => fault(at, "", Fault.keyType(c.name, c.dataType)))
 }
 
 object OperatorCheck {
 
-  /** The columns of a key that are no columns of the rows are numbered. */
+  /** A column of a key, named by its number: it need not be a column of the rows. */
   def keyColumn(place: Int, dataType: DataType): StructField = StructField(s"key_${place + 1}", dataType)
 
   /** Can values be told apart by their bytes, once they are normalised? */

@@ -2,24 +2,24 @@ package headrace.operator
 
 import headrace.bag.Pages
 
-/** What becomes of the bags of an operator in an offline rewrite, one group after the other. Data only; tasks make what works. */
+/** What an offline rewrite does to the bags of an operator, one group after the other. Data only; tasks make the working instances. */
 trait Rewrite extends Serializable {
 
-  /** Does it make this bag anew? */
+  /** Does it rebuild this bag? */
   def changes(bag: Int): Boolean
 
-  /** One for each task. */
+  /** Called once in each task. */
   def instance(): Rewrite.Run
 }
 
 object Rewrite {
   trait Run {
 
-    /** From the pages of a group's bags that change, those there are, to the pages of new ones. `shared`: it is the group for all keys. */
+    /** Turns the existing pages of a group's rebuilt bags into those of new ones. `shared`: the group is the one for all keys. */
     def apply(from: Map[Int, Pages], shared: Boolean, to: Int => Pages): Counted
   }
 
-  /** How much was rewritten: entries of cells, and rows that wait. */
+  /** How much was rewritten: entries of cells, and held rows. */
   final case class Counted(entries: Long, held: Long)
 
   case object Nothing extends Rewrite {

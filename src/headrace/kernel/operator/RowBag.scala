@@ -3,7 +3,7 @@ package headrace.operator
 import headrace.bag.{Bag, Cursor}
 import headrace.state.{CellPages, State}
 
-/** Rows of a key with how often each is there, by their bytes: a bag beside the state of an operator. */
+/** The rows of a key with their counts, identified by their bytes: a bag beside the state of an operator. */
 private[operator] final class RowBag(number: Int) {
   private val pages = new CellPages(number)
   private var isOpen = false
@@ -18,7 +18,7 @@ private[operator] final class RowBag(number: Int) {
 
   def add(row: Array[Byte], size: Int, n: Long): Unit = if (n > 0) bag.add(row, size, null, 0L, 0, n)
 
-  /** Removes a row up to `n` times, and tells how often it did. */
+  /** Removes a row up to `n` times, and returns how often it did. */
   def remove(row: Array[Byte], size: Int, n: Long): Long = {
     val found = if (bag.find(row, size)) math.min(bag.count, n) else 0L
     if (found > 0) bag.add(row, size, null, 0L, 0, -found)

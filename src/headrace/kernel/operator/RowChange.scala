@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.expressions.{BoundReference, Cast, Expressi
 import org.apache.spark.sql.headrace.Settings
 import org.apache.spark.sql.types.{DataType, StructType}
 
-/** A row in other columns, given as expressions over the old one. */
+/** A conversion of rows to other columns, given as expressions over the old row. */
 final case class RowChange(from: StructType, to: StructType, columns: Seq[Expression])
 
 object RowChange {

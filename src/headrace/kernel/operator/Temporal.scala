@@ -10,10 +10,10 @@ import org.apache.spark.sql.headrace.Settings
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.Platform
 
-/** Shows each row while the processing time is in its span: at or behind all of `since` and before all of `until`.
+/** Shows each row while the processing time is in its span: at or after all of `since` and before all of `until`.
   *
-  * A row whose span has ended is forgotten: what is added or taken away of it later says nothing. Without `until` it is forgotten once it
-  * is shown, as nothing of it is due any more.
+  * A row whose span has ended is forgotten: later insertions and retractions of it emit nothing. Without `until`, a row is forgotten once
+  * it is shown, because nothing of it can become due.
   */
 final case class Temporal(name: String, row: StructType, since: Seq[Expression], until: Seq[Expression]) extends OperatorSpec {
   override def outputs: Seq[String] = Relational.Outputs
@@ -32,11 +32,11 @@ object Temporal extends RelationalKind[TemporalText] {
     Temporal(read.name, read.side(0), bound(read.text.since), bound(read.text.until))
   }
 
-  /** The alarm, and whether a row is shown, stand behind its count. */
+  /** The alarm, and whether the row is shown, follow the count in its value. */
   override def layout(session: SparkSession, read: Relational[TemporalText]): Layout = WholeRows.layout(read)
 }
 
-/** Of a row there is kept: how often it is there, the alarm that is set, and whether it is shown; 8, 8 and 1 bytes. */
+/** The value of a row: its count, the alarm that is set, and whether it is shown, in 8, 8 and 1 bytes. */
 private final class TemporalRun(spec: Temporal) extends WholeRows {
   private val bounds = UnsafeProjection.create(spec.since ++ spec.until)
   private val letters = new DeadLetters(spec.name).of(spec.row)
@@ -70,7 +70,7 @@ private final class TemporalRun(spec: Temporal) extends WholeRows {
     val wasShown = stored != null && stored(TemporalRun.Shown) != 0
     val has = Math.addExact(had, net)
     val isShown = since <= now && now < until
-    // Without an end nothing is kept of a row that is shown, and only what has come is known of it.
+    // Without an end, nothing is kept of a shown row: `has` is then only this epoch's net change.
     val change = (if (isShown) has else 0L) - (if (wasShown) had else 0L)
     if (change != 0) out.emit(Relational.Main, row, Input.NoTime, change)
     val due = if (until <= now || has == 0) State.Never else if (isShown) until else since

@@ -6,10 +6,10 @@ import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjecti
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.Platform
 
-/** Rows of a key in the order of time, then of all columns; `kept` are the columns that are stored of them.
+/** Rows of a key in the order of time, then of all columns; `kept` are the columns that are stored with them.
   *
-  * A bag under the order-preserving bytes of all columns, the first of which is the time: a byte that it is not null, then 8 of it. Of rows
-  * with `ends` the second is their end, a time as well.
+  * A bag keyed by the order-preserving bytes of all columns. The first column is the time: a byte for not null, then 8 bytes. With `ends`,
+  * the second column is the row's end, also a time.
   */
 private[operator] final class Timeline(schema: StructType, kept: Seq[Int], pages: Pages, ends: Boolean = false) {
   private val order = new OrderKey(schema)
@@ -21,7 +21,7 @@ private[operator] final class Timeline(schema: StructType, kept: Seq[Int], pages
   private val other = new OrderBytes
   private var isOpen = false
 
-  /** The row it stands on. */
+  /** The current row. */
   val row = new UnsafeRow(kept.length)
 
   def open(): Unit = {
@@ -34,7 +34,7 @@ private[operator] final class Timeline(schema: StructType, kept: Seq[Int], pages
   /** The stored columns of a row. */
   def stored(of: UnsafeRow): UnsafeRow = columns(of)
 
-  /** Adds a row so often, or takes it away; one that is not there so often is left alone. */
+  /** Adds `weight` to the count of a row; has no effect if fewer are there than it retracts. */
   def add(of: UnsafeRow, weight: Long): Unit = {
     place.clear()
     order.columnsOf(of, place)
@@ -42,13 +42,13 @@ private[operator] final class Timeline(schema: StructType, kept: Seq[Int], pages
     bag.add(place.array, place.length, stored(of), weight)
   }
 
-  /** The same for the row that `next` of another one with these columns found. */
+  /** Does the same for the row that `next` of another timeline found; both have the same columns. */
   def addAs(other: Timeline, weight: Long): Unit = bag.add(other.cursor.keyBytes, other.cursor.keySize, other.row, weight)
 
-  /** How often the row that `next` of another one found is in this one. */
+  /** How often the row that `next` of another timeline found is in this one. */
   def countAs(other: Timeline): Long = if (bag.find(other.cursor.keyBytes, other.cursor.keySize)) bag.count else 0L
 
-  /** Begins with the rows from one time until another; `Long.MaxValue`: to the end. */
+  /** Begins a scan from one time until another; `Long.MaxValue`: to the end. */
   def scan(from: Long, until: Long): Unit = {
     at(from, bound)
     at(until, other)
@@ -60,18 +60,18 @@ private[operator] final class Timeline(schema: StructType, kept: Seq[Int], pages
     true
   }
 
-  /** Of the row that `next` found. */
+  /** The time of the row that `next` found. */
   def time: Long = Timeline.timeOf(cursor.keyBytes, 0)
   def end: Long = Timeline.endOf(cursor.keyBytes, 0)
   def count: Long = cursor.count
 
-  /** Goes to the first row of all; false: there is none. */
+  /** Goes to the first row; false if there is none. */
   def first(): Boolean = bag.first() && {
     bag.value(row)
     true
   }
 
-  /** Goes to the first row from a time on; false: there is none. */
+  /** Goes to the first row at or after a time; false if there is none. */
   def firstFrom(time: Long): Boolean = {
     at(time, bound)
     bag.seek(bound.array, bound.length) && {
@@ -80,18 +80,18 @@ private[operator] final class Timeline(schema: StructType, kept: Seq[Int], pages
     }
   }
 
-  /** Of the row that `first` or `firstFrom` found. */
+  /** The time of the row that `first` or `firstFrom` found. */
   def firstTime: Long = Timeline.timeOf(bag.keyBytes, bag.keyAt)
   def firstCount: Long = bag.count
   def removeFirst(): Unit = bag.removeHere()
 
-  /** The last row of all that are earlier than `until`. */
+  /** Finds the last of the rows before `until`. */
   def lastBefore(until: Long, found: Version): Unit = {
     val rank = rankOf(until)
     if (rank > 0 && bag.at(rank - 1)) found.set(bag, ends) else found.clear()
   }
 
-  /** The last row of the first time from `from` on. */
+  /** Finds the last row of the first time at or after `from`. */
   def nextFrom(from: Long, found: Version): Unit = {
     at(from, bound)
     if (bag.seek(bound.array, bound.length)) {
@@ -102,7 +102,7 @@ private[operator] final class Timeline(schema: StructType, kept: Seq[Int], pages
 
   def last(found: Version): Unit = if (bag.last()) found.set(bag, ends) else found.clear()
 
-  /** How many rows are earlier. */
+  /** The number of earlier rows. */
   def rankOf(time: Long): Long = {
     at(time, bound)
     bag.rank(bound.array, bound.length)
@@ -115,7 +115,7 @@ private[operator] final class Timeline(schema: StructType, kept: Seq[Int], pages
     bag.close()
   }
 
-  /** Lets go of everything, also in the middle of a key that failed. */
+  /** Releases everything, even in the middle of a key that failed. */
   def release(): Unit = {
     cursor.stop()
     if (isOpen) {
@@ -136,16 +136,16 @@ private object Timeline {
   def endOf(key: Array[Byte], at: Int): Long = timeOf(key, at + 9)
 }
 
-/** A copy of a row of a `Timeline`, such as a version, or of there being none. */
+/** A copy of a row of a `Timeline`, such as a version, or of its absence. */
 final class Version(fields: Int) {
   private var bytes = new Array[Byte](64)
   var isThere = false
   var time = 0L
 
-  /** Where its rows have one. */
+  /** The row's end, if its timeline has `ends`. */
   var end = 0L
 
-  /** How often it is there. */
+  /** How often the row is there. */
   var count = 0L
   val row = new UnsafeRow(fields)
 

@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.Platform
 
-/** What an operator says before it is sent, as the net of it. What is taken away has a bag of its own: it is empty when an epoch ends, unless
+/** Output of an operator before it is sent, as net changes. Retractions have a bag of their own, which is empty when an epoch ends unless
   * something was sent before.
   */
 private final class Unsaid(columns: StructType) extends Out {
@@ -17,7 +17,7 @@ private final class Unsaid(columns: StructType) extends Out {
   private var out: Out = _
   private var saying: RowBag = _
 
-  /** Begins with a key; `hasAny`: something may have been left unsaid of it, and `hasTaken`: that something is taken away. */
+  /** Begins with a key; `hasAny`: output of it may be held; `hasTaken`: retractions may be among it. */
   def open(state: State, hasAny: Boolean, hasTaken: Boolean, out: Out): Unit = {
     this.out = out
     saying = null
@@ -40,7 +40,7 @@ private final class Unsaid(columns: StructType) extends Out {
       own.add(bytes, bytes.length, n - other.remove(bytes, bytes.length, n))
     }
 
-  /** Sends some of it, what is taken away first; false: there is no more. */
+  /** Sends some of the held output, retractions first; false if none is left. */
   def say(): Boolean = {
     if (saying == null) begin(taken)
     sent() || saying == taken && { begin(added); sent() }
@@ -63,13 +63,13 @@ private final class Unsaid(columns: StructType) extends Out {
     n > 0
   }
 
-  /** Writes what is still unsaid. */
+  /** Writes what is still held. */
   def close(): Unit = {
     added.close()
     taken.close()
   }
 
-  /** Lets go of everything, also in the middle of a key that failed. */
+  /** Releases everything, even in the middle of a key that failed. */
   def release(): Unit = {
     added.release()
     taken.release()
@@ -86,6 +86,6 @@ private object Unsaid {
     Beside(Closing.Bags, "rows that are added when the group closes"),
     Beside(Closing.Bags + 1, "rows that are taken away then"))
 
-  /** How many rows are sent before they are handed on. */
+  /** How many rows are sent in one step. */
   private val AtOnce = 64
 }

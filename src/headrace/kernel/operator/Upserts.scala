@@ -11,11 +11,11 @@ import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow,
 import org.apache.spark.sql.types.{StringType, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
-/** The one row of each key: of an epoch at the most one that goes and one that comes, what goes first.
+/** One row per key: in each epoch at most one is retracted and one inserted, the retraction first.
   *
-  * `last`: a row takes the place of the one before it, and one that is taken away ends the key. Else the rows of a key add up, and two that
-  * are there at the end of an epoch stop the query; `unique`: there cannot be two, so none is kept. `pairs`: each change is a row that is
-  * added and says what it is, an update twice. `replaces`: a row goes only where none takes its place; so last rows need not be kept.
+  * `last`: a row replaces the one before it, and a retraction ends the key. Otherwise the rows of a key add up, and two of them at the end
+  * of an epoch stop the query. `unique`: two cannot occur, so none is kept. `pairs`: each change is an inserted row that names it in
+  * `_change`; an update is two. `replaces`: a row is retracted only if none replaces it, so with `last` no row is kept.
   */
 final case class Upserts(
     name: String,
@@ -44,7 +44,7 @@ object Upserts extends RelationalKind[UpsertsText] {
 
   override def build(session: SparkSession, read: Relational[UpsertsText]): Upserts = {
     val text = read.text
-    // In a key columns are numbered; the user is told of them by their names.
+    // Columns of a key are numbered; messages to the user name them.
     val key = StructType(text.by.zip(read.key).map { case (name, field) => field.copy(name = name) })
     Upserts(read.name, read.operator.site.orNull, key, read.side(0), text.last, text.unique, text.pairs, text.replaces)
   }
@@ -54,7 +54,7 @@ object Upserts extends RelationalKind[UpsertsText] {
     Layout.of(read, kept: _*)
   }
 
-  /** The row of each key, which is its value. */
+  /** The row of each key, which is the key's value. */
   private final case class OneRow(key: StructType, row: StructType) extends ValueTable {
     private val keys = Layout.column(key, row)
     override def suffix: String = ""
@@ -129,7 +129,7 @@ private final class UpsertsRun(spec: Upserts) extends Operator {
     found
   }
 
-  /** What is there of a key after its rows' net: `had` is what was, null where that is not known or none. */
+  /** Applies the net changes of a key to `had`, its row before, which is null if unknown or none. */
   private def addUp(had: UnsafeRow, done: (UnsafeRow, UnsafeRow) => Unit): Unit = {
     var gone: UnsafeRow = null
     var come: UnsafeRow = null

@@ -6,14 +6,14 @@ import headrace.wire.Counts
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types.StructType
 
-/** An operator whose keys are the rows themselves: of each, all that comes in an epoch is one net weight. */
+/** An operator whose keys are the rows themselves: the changes of a row in an epoch are one net weight. */
 private[operator] abstract class WholeRows extends Operator {
   protected var row: UnsafeRow = _
   protected var state: State = _
   protected var out: Out = _
   private var rows: Iterator[Input] = _
 
-  /** What becomes of the row, which an epoch adds or takes away so often; 0 only where an alarm may have woken it. */
+  /** Handles the row's net change in the epoch; 0 only in an operator that sets alarms. */
   protected def settle(net: Long): Unit
 
   /** Does the operator set alarms? */
@@ -52,7 +52,7 @@ private[operator] object WholeRows {
   /** The row is the key. */
   def schema(row: StructType): OperatorSchema = OperatorSchema(row, row)
 
-  /** What is kept of each row begins with its count. Rows are keys, so they are decoded as their own columns. */
+  /** The value of each row begins with its count. Keys are rows, so they are decoded with the row's own columns. */
   def layout(read: Relational[_]): Layout = {
     val row = Bind.nullable(read.side(0))
     Layout(row, Seq(CountTable(row)))

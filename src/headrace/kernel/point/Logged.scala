@@ -2,11 +2,11 @@ package headrace.point
 
 import java.nio.file.Path
 
-/** The points before and after one of Spark's own files of a query's checkpoint appears under its name. */
+/** Passes the points before and after Spark renames one of a query's checkpoint files into place. */
 object Logged {
 
-  /** Spark's log of what epochs read, `offsets/N`, that of those that are over, `commits/N`, and what an epoch changed in one partition's
-    * state, `state/OPERATOR/PARTITION/N....changelog`, all below the query's folder.
+  /** Covers Spark's log of the input of epochs, `offsets/N`, its log of finished epochs, `commits/N`, and what an epoch changed in one
+    * partition's state, `state/OPERATOR/PARTITION/N....changelog`, all in the query's folder.
     */
   def around(file: Path)(appears: => Unit): Unit =
     if (Point.off) appears

@@ -8,17 +8,17 @@ import java.util.concurrent.atomic.AtomicInteger
 import org.apache.spark.SparkEnv
 
 /** Named points of a run at which a test, or `headrace certify`, kills, stops or fails this process: the JVM's side of `headrace.points`,
-  * which says how one is armed. The environment is asked once per process; where it says nothing, passing a point costs nothing.
+  * which documents how to arm one. The environment is read once per process. If nothing is armed, passing a point costs nothing.
   */
 object Point {
   private val armed: Option[Armed] = variable("HEADRACE_POINT").map(Armed.parse)
   private val folder: Option[Path] = variable("HEADRACE_POINT_FOLDER").map(Paths.get(_))
   private val passed = new AtomicInteger
 
-  /** Nothing is armed or noted, which is the rule. */
+  /** Whether nothing is armed or recorded, the usual case. */
   val off: Boolean = armed.isEmpty && folder.isEmpty
 
-  /** Pass a point: `of` is the sink or query it is passed for. */
+  /** Passes a point; `of` is the sink or query. */
   def pass(name: String, of: String = ""): Unit = if (!off) passing(name, of)
 
   private def passing(name: String, of: String): Unit = {
@@ -38,7 +38,9 @@ object Point {
     case "fail" => throw new Injected(place)
   }
 
-  /** As kill -9 does: no hook runs, nothing is flushed. The driver's Python goes first, so that it cannot tell anybody. */
+  /** Kills this process like kill -9: no hook runs, nothing is flushed. The driver's Python dies first, so that it cannot report the end of
+    * the JVM.
+    */
   private def kill(): Unit = {
     if (isDriver) variable("HEADRACE_POINT_OWNER").foreach { owner =>
       ProcessHandle.of(owner.toLong).ifPresent(process => { process.destroyForcibly(); () })
@@ -46,14 +48,16 @@ object Point {
     Runtime.getRuntime.halt(137)
   }
 
-  /** Until somebody sends SIGCONT; the driver's Python sleeps as well, last: who sees it asleep may take this process to be. */
+  /** Stops this process until SIGCONT. The driver's Python is stopped too, and last, so an observer that finds it stopped may assume that
+    * this process is as well.
+    */
   private def pause(): Unit = {
     val all = Seq(ProcessHandle.current.pid.toString) ++ (if (isDriver) variable("HEADRACE_POINT_OWNER") else None)
     new ProcessBuilder("kill" +: "-STOP" +: all: _*).start().waitFor()
     ()
   }
 
-  /** An executor on this machine has the driver's environment. */
+  /** Executors on this machine share the driver's environment, so the variables alone do not identify the driver. */
   private def isDriver: Boolean = SparkEnv.get == null || SparkEnv.get.executorId == "driver"
 
   private def first(): Boolean = folder.forall { place =>
@@ -66,10 +70,10 @@ object Point {
   private def variable(name: String): Option[String] = Option(System.getenv(name)).filter(_.nonEmpty)
 }
 
-/** The failure of a point that was armed to fail. */
+/** The failure at a point armed with `fail`. */
 final class Injected(place: String) extends RuntimeException(s"failed on purpose: $place")
 
-/** A point, and what happens there. */
+/** An armed point and its action. */
 private[point] final case class Armed(name: String, of: String, passing: Int, action: String) {
   def fits(name: String, of: String): Boolean = this.name == name && (this.of.isEmpty || this.of == of)
 }

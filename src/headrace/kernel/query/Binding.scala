@@ -13,13 +13,13 @@ import org.apache.spark.sql.catalyst.util.CollationFactory
 import org.apache.spark.sql.headrace.{Inside, Settings}
 import org.apache.spark.sql.types._
 
-/** Turns the texts of a query document into bound specs. All of Catalyst's analysis for a query happens here, on the driver, once. */
+/** Binds the texts of a query document to specs. All of Catalyst's analysis for a query happens here, on the driver, once. */
 final class Binding(session: SparkSession, partitions: Int) {
 
   def source(text: SourceText, scan: StructType): SourceSpec =
     source(text, text.name, Scan.of(text.reader), scan)
 
-  /** What was repaired of the source's rows: lines, on the same ways. A line has all columns. */
+  /** The spec of a source's repaired rows: lines, on the same routes. A line has all columns. */
   def repaired(text: SourceText, repaired: Repaired, scan: StructType): SourceSpec =
     source(text, repaired.key, Scan(repaired.kind, repaired.options, beside = Set.empty, records = false), scan)
 
@@ -84,7 +84,7 @@ final class Binding(session: SparkSession, partitions: Int) {
       to("dead_letter"))
   }
 
-  /** The table of a lookup that is not asked but loaded, its rows by keys as those of the rows that ask. */
+  /** The table of a lookup that is loaded as a whole, with its rows keyed like the input's rows. */
   def whole(text: LookupText, spec: LookupSpec): WholeTable =
     WholeTable(
       spec,
@@ -94,7 +94,7 @@ final class Binding(session: SparkSession, partitions: Int) {
       },
       text.refreshMs)
 
-  /** `from` is what flows in, `owner` the node to name where there is no step. */
+  /** `from` is the schema of the input, `owner` the node to name if there is no step. */
   private def route(text: RouteText, from: StructType, owner: String): Route = {
     var row = from
     val steps = text.steps.flatMap { step =>
@@ -121,7 +121,7 @@ final class Binding(session: SparkSession, partitions: Int) {
       text.schema)
   }
 
-  /** Steps with one more behind them. What only picks columns of columns that were only picked is one step: the row is written once. */
+  /** Appends a step. Two projections that only pick columns become one: the row is written once. */
   private def joined(steps: Vector[Step], next: Step): Vector[Step] = (steps, next) match {
     case (before :+ (first: Project), second: Project) if (first.columns ++ second.columns).forall(picks) =>
       val columns = second.columns.map(_.transformUp { case BoundReference(i, _, _) => first.columns(i) })
@@ -129,7 +129,7 @@ final class Binding(session: SparkSession, partitions: Int) {
     case _ => steps :+ next
   }
 
-  /** Does it take a value out of a row as it is? That never fails. */
+  /** Whether an expression reads a value out of a row unchanged. That never fails. */
   private def picks(e: Expression): Boolean = e match {
     case _: BoundReference => true
     case GetStructField(of, _, _) => picks(of)
@@ -172,7 +172,7 @@ final class Binding(session: SparkSession, partitions: Int) {
     }
   }
 
-  /** The last step towards the schema the document promises its consumer. */
+  /** The last step, which casts to the schema that the document declares for the consumer. */
   private def cast(from: StructType, to: StructType, node: String): Option[Step] = {
     def plain(s: StructType) = s.fields.map(f => Bind.loosen(f.dataType)).toSeq
     if (from.length != to.length)
@@ -184,8 +184,8 @@ final class Binding(session: SparkSession, partitions: Int) {
       }.toSeq))
   }
 
-  /** Key columns in one type for all inputs of the consumer, normalised: key bytes are compared, not values. `byCollation`: in the place of
-    * a text with a collation stand the bytes that equal texts have in common; else there can be none.
+  /** Key columns in one type for all inputs of the consumer, normalised, because key bytes are compared, not values. With `byCollation`, a
+    * text with a collation is replaced by its collation key; otherwise it is refused.
     */
   private def keys(text: RouteText, owner: String, byCollation: Boolean): Seq[Expression] =
     if (text.key.isEmpty) Nil

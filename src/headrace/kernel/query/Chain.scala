@@ -5,11 +5,11 @@ import headrace.wire.Wire
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.headrace.Physical
 
-/** What must hold of the chain of levels before a query may run: in the plan, and in the checkpoint it goes on from. */
+/** Checks of the chain of levels before a query runs: in the plan, and in the checkpoint from which it resumes. */
 private[headrace] object Chain {
 
-  /** One exchange and one sort in front of each level, and none elsewhere: a second exchange would lose the order. `placed`: one exchange
-    * in front of the sinks.
+  /** Checks for one exchange and one sort before each level and none elsewhere: a second exchange would lose the order. With `placed` there
+    * is one exchange before the sinks.
     */
   def verify(session: SparkSession, frame: DataFrame, levels: Int, placed: Boolean): Unit = {
     val plan = new Physical(session, frame)
@@ -24,8 +24,8 @@ private[headrace] object Chain {
     if (!placed && last != 0) broken("an exchange behind the last level")
   }
 
-  /** Spark numbers stateful operators from the sink backwards, so in a chain of another length each level would stand on another's state.
-    * The names of the state tell whose it is.
+  /** Checks that each level gets its own state. Spark numbers stateful operators from the sink upstream, so a chain of another length would
+    * shift the levels. The names of the state identify its level.
     */
   def check(session: SparkSession, checkpoint: String, levels: Int): Unit =
     new Numbered(session, checkpoint).operators().foreach { case (number, metadata) =>
@@ -40,10 +40,10 @@ private[headrace] object Chain {
       }
     }
 
-  /** The level whose state an operator of Spark keeps, by what Spark wrote about it. */
+  /** The level whose state an operator of Spark keeps, from Spark's metadata. */
   def levelOf(metadata: String): Option[Int] = "level(\\d+)_cells".r.findFirstMatchIn(metadata).map(_.group(1).toInt)
 
-  /** The processing time of the last epoch in the checkpoint: a clock of our own goes on from there. */
+  /** The processing time of the last epoch in the checkpoint, from which a manual clock continues. */
   def lastTime(session: SparkSession, checkpoint: String): Option[Long] =
     new Numbered(session, checkpoint)
       .last("offsets")

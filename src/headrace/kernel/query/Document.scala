@@ -5,12 +5,12 @@ import headrace.{HeadraceKernelException, Masking}
 import headrace.document.{DocumentText, Reader}
 import headrace.task.Ask
 
-/** The query document as Python wrote it: what a query reads, how its rows travel, which operators stand where. Texts are not bound yet. */
+/** The query document as Python wrote it: the query's sources, routes and operators. Texts are not bound yet. */
 object Document {
   val Format = 1
   private val mapper = new ObjectMapper
 
-  /** Must run under the settings of the document. */
+  /** Reads a document. Must run under its settings. */
   def read(json: String): DocumentText = {
     val document = mapper.readTree(json)
     val format = document.path("format")
@@ -23,8 +23,8 @@ object Document {
   }
 }
 
-/** What a connector says of a scan: of which `kind` it is and its options, the columns that stand `beside` its lines, and whether each value is
-  * a record of its own (`records`).
+/** A connector's description of a scan: its `kind` and options, the columns `beside` its lines, and whether each value is a record of its
+  * own (`records`).
   */
 private[query] final case class Scan(kind: String, options: Map[String, String], beside: Set[String], records: Boolean)
 
@@ -36,7 +36,7 @@ private[query] object Scan {
     .read(json, "/sources/reader")
 }
 
-/** What was repaired of a source: it comes from a scan of its own, named `key`. */
+/** The repaired rows of a source, which come from a separate scan, named `key`. */
 private[headrace] final case class Repaired(key: String, kind: String, options: Map[String, String])
 
 private[headrace] object Repaired {
@@ -44,7 +44,7 @@ private[headrace] object Repaired {
     Reader.of("Repaired")(f => Repaired(f[String]("scan"), f[String]("kind"), f.options)).read(json, "/sources/repaired")
 }
 
-/** How a connector says that the table of a lookup is asked. */
+/** A connector's description of how to query the table of a lookup. */
 private[query] object Asked {
   def of(json: JsonNode): Ask = Reader.of("Ask")(f => Ask(f[String]("class"), f.options, Masking.pattern)).read(json, "/lookups/ask")
 }

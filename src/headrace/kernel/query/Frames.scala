@@ -12,11 +12,11 @@ import org.apache.spark.sql.{Column, DataFrame, SparkSession}
 import org.apache.spark.sql.headrace.{Inside, KeySort, Opened, Stage, Stateful, Work}
 import org.apache.spark.sql.streaming.TimeMode
 
-/** The frame of a query, from sources to wire rows for the sinks. This is the one place that builds Spark plans. */
+/** The frame of a query, from sources to wire rows for the sinks. Spark plans are built only here. */
 final class Frames(session: SparkSession, carried: Carried) {
 
-  /** A source: tagged rows of its scans, by their keys, and its control rows, under one watermark; behind it Spark knows of no event time and
-    * drops nothing as late.
+  /** A source: tagged rows of its scans, by their keys, and its control rows, under one watermark. Downstream Spark knows no event time, so
+    * it drops nothing as late.
     */
   def source(scans: Seq[(String, LogicalPlan)], control: Option[LogicalPlan], delayMs: Option[Long]): LogicalPlan = {
     val tagged = scans.map { case (key, scan) => stage(new Tag(carried, key), scan) }
@@ -24,12 +24,13 @@ final class Frames(session: SparkSession, carried: Carried) {
     delayMs.fold(both)(delay => stage(new Data, Inside.plan(frame(both).withWatermark(Frames.time, s"$delay milliseconds"))))
   }
 
-  /** Control rows alone, for a query in which no source has a watermark: only the gate is wanted. */
+  /** Control rows alone, for a query without watermarks, which only needs the gate. */
   def gate(control: LogicalPlan): LogicalPlan = stage(new Data, stage(new ControlRows, control))
 
   def union(plans: Seq[LogicalPlan]): LogicalPlan = if (plans.size == 1) plans.head else Union(plans)
 
-  /** One exchange, one sort, one stateful operator. The number of partitions is the session's, which a restart takes from the checkpoint.
+  /** One exchange, one sort, one stateful operator. The number of partitions is the session's; after a restart it comes from the
+    * checkpoint.
     */
   def level(number: Int, ops: Set[Int], retired: Set[Int], clock: String, from: LogicalPlan): LogicalPlan = {
     val sorted = KeySort(Inside.plan(frame(from).repartition(new Column(Frames.key))))
@@ -43,11 +44,11 @@ final class Frames(session: SparkSession, carried: Carried) {
     Inside.plan(frame(stage(new Tail(number), stage(new Opened, level))))
   }
 
-  /** A round of lookups, for the rows that came so far. */
+  /** A round of lookups on the rows so far. */
   def lookups(ops: Set[Int], constant: Set[Int], tables: Tables, from: LogicalPlan): LogicalPlan =
     stage(new Lookups(carried, ops, constant, tables), from)
 
-  /** Rows for the sinks dealt out by their keys: a replay brings each to the task that had it, however input is split into tasks. */
+  /** Distributes rows for the sinks by their keys: a replay assigns each row to the same task, however the input is split into tasks. */
   def placed(from: LogicalPlan): LogicalPlan = Inside.plan(frame(from).repartition(new Column(Frames.key)))
 
   def frame(plan: LogicalPlan): DataFrame = Inside.frame(session, plan)
@@ -59,11 +60,11 @@ private object Frames {
   val key: String = Wire.schema(Wire.Key).name
   val time: String = Wire.schema(Wire.Time).name
 
-  /** The consumer of control rows: nobody. */
+  /** The consumer of control rows, which does not exist. */
   val Nobody = 0
 }
 
-/** A control row becomes a wire row that carries a time and goes nowhere. */
+/** Makes control rows into wire rows that carry a time and have no consumer. */
 private final class ControlRows extends Work {
   override def name: String = "control"
   override def apply(partition: Int, rows: Iterator[InternalRow]): Iterator[InternalRow] = {
@@ -76,7 +77,7 @@ private final class ControlRows extends Work {
   }
 }
 
-/** All but control rows. */
+/** Drops control rows. */
 private final class Data extends Work {
   override def name: String = "data"
   override def apply(partition: Int, rows: Iterator[InternalRow]): Iterator[InternalRow] = rows.filter(_.getInt(Wire.Op) != Frames.Nobody)

@@ -6,10 +6,10 @@ import headrace.operator.program.ProgramOperator
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types.StructType
 
-/** The operators the kernel can host, by what a document says of them. */
+/** The operators of the kernel, by their texts in a document. */
 private[headrace] object Kinds {
 
-  /** Checks what a plan says of an operator of queries, and says which columns it has. */
+  /** Checks an operator of queries and finds its columns. */
   def schema(check: OperatorCheck, relation: RelationText, from: Seq[StructType]): OperatorSchema =
     RelationalKinds.of(relation).schema(check, from)
 
@@ -22,7 +22,7 @@ private[headrace] object Kinds {
       Expiring.around(read, Closing.around(session, read, inner))
   }
 
-  /** What an operator keeps of which a document says this, with what is around it. */
+  /** The layout of an operator's state, including that of the operators around it. */
   def layout(session: SparkSession, operator: OperatorText): Layout = operator match {
     case program: ProgramText => ProgramOperator.layout(session, program)
     case relational: RelationalText =>
@@ -31,12 +31,12 @@ private[headrace] object Kinds {
       Expiring.layout(read, Closing.layout(read, inner))
   }
 
-  /** What an offline rewrite makes of the bags of an operator for another version of it. */
+  /** The offline rewrite of an operator's bags for another version of it. */
   def rewrite(change: ChangeText): Rewrite = change match {
     case program: ProgramChangeText => ProgramOperator.rewrite(program)
   }
 
-  /** A kind, and what is said of one of its operators. */
+  /** A kind, and the text of one of its operators. */
   private[query] final class Of[T <: RelationText](kind: RelationalKind[T], text: T) {
     def schema(check: OperatorCheck, from: Seq[StructType]): OperatorSchema = kind.schema(check, text, from)
     def build(session: SparkSession, operator: RelationalText): OperatorSpec = kind.build(session, Relational(operator, text))

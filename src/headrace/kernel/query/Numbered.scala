@@ -6,18 +6,18 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.headrace.Inside
 
-/** The files of a checkpoint that Spark names by the number of an epoch, in folders by what they tell: `offsets/7`. */
+/** The files of a checkpoint that Spark names after the number of an epoch, such as `offsets/7`. */
 private[headrace] final class Numbered(session: SparkSession, checkpoint: String) {
   private val files = new Path(checkpoint).getFileSystem(Inside.hadoop(session))
 
-  /** The text of the last file of a folder, up to and with a number. */
+  /** The text of a folder's last file, up to and including a number. */
   def last(folder: String, until: Long = Long.MaxValue): Option[String] =
     listed(folder)
       .filter(name => name.forall(_.isDigit) && name.toLong <= until)
       .maxByOption(_.toLong)
       .map(name => read(new Path(new Path(checkpoint, folder), name)))
 
-  /** What Spark last wrote about each of its stateful operators, by the operator's number. */
+  /** Spark's latest metadata of each of its stateful operators, by the operator's number. */
   def operators(until: Long = Long.MaxValue): Seq[(Int, String)] =
     for {
       number <- listed("state").filter(_.forall(_.isDigit))

@@ -17,7 +17,9 @@ import org.apache.spark.sql.catalyst.expressions.SpecificInternalRow
 import org.apache.spark.sql.catalyst.util.{DateFormatter, TimestampFormatter}
 import org.apache.spark.sql.types._
 
-/** What an epoch would do first, done once in the driver before a start touches anything. Each gives the reason why it cannot be done, null if it can. */
+/** Tries out in the driver what an epoch would do first, before a start changes anything. Each function returns the reason for a failure,
+  * or null.
+  */
 object Trial {
   private val mapper = new ObjectMapper
 
@@ -28,18 +30,18 @@ object Trial {
     if (kind == "json" || kind == "csv") patterns(schema, given, timeZone, parsing = true)
   }
 
-  /** Writes a row into a file below `folder`. */
+  /** Writes a row to a file in `folder`. */
   def file(session: SparkSession, format: String, ddl: String, options: JavaMap[String, String], folder: String, timeZone: String): String = why {
     val (schema, given) = (StructType(StructType.fromDDL(ddl).map(_.copy(nullable = true))), options.asScala.toMap)
     if (format == "json" || format == "csv") patterns(schema, given, timeZone, parsing = false)
     val stage = FileStage(session, "trial", schema, Stage.Files(format, given, Nil, folder), timeZone)
     val (_, file) = stage.writer(extension => new Path(folder, s"trial$extension"))
-    // Of text formats some options are looked at when the first row comes.
+    // Text formats validate some options only when the first row is written.
     file.write(row(schema))
     file.close()
   }
 
-  /** Opens what asks the table of a lookup: most connect to it, and look at its columns. */
+  /** Opens the client of a lookup: most connect to the server and check the table's columns. */
   def lookup(name: String, className: String, key: String, table: String, options: JavaMap[String, String], timeZone: String): String = why {
     val loader = Option(Thread.currentThread.getContextClassLoader).getOrElse(getClass.getClassLoader)
     val constructor = Class.forName(className, true, loader)
@@ -51,7 +53,7 @@ object Trial {
     finally stage.close()
   }
 
-  /** Moments and days that can be written, null for all else. */
+  /** A row with valid times and dates, and nulls for all other types. */
   private def row(schema: StructType): SpecificInternalRow = {
     val row = new SpecificInternalRow(schema)
     schema.indices.foreach { i =>
@@ -64,7 +66,7 @@ object Trial {
     row
   }
 
-  /** Spark looks at the patterns of times when the first one comes, and a line on which that fails is one that cannot be read. */
+  /** Checks the patterns of times. Spark reads a pattern with the first value, and reports a wrong one as a line that cannot be read. */
   private def patterns(schema: StructType, options: Map[String, String], timeZone: String, parsing: Boolean): Unit = {
     val zone = ZoneId.of(timeZone)
     def pattern(option: String, holds: DataType)(look: String => Unit): Unit =

@@ -7,12 +7,12 @@ import headrace.HeadraceKernelException
 import headrace.source.Broken
 import org.apache.spark.SparkThrowable
 
-/** Makes of an exception what Python needs to speak about it. */
+/** Describes an exception for Python. */
 object Trouble {
   private val mapper = new ObjectMapper
 
-  /** `{"class", "condition", "message", "cause", "trace", "node", "site", "hint"}` of what lies at the bottom: our own exception, else the deepest
-    * one of Spark that has a condition, else the deepest of all. `cause` is what that one came of, if it is another.
+  /** `{"class", "condition", "message", "cause", "trace", "node", "site", "hint"}` of the root: headrace's own exception, else the deepest
+    * one of Spark with a condition, else the deepest of all. `cause` is the deepest exception, if that is another one.
     */
   def json(e: Throwable): String = {
     val chain = Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(50).toSeq
@@ -40,7 +40,7 @@ object Trouble {
 
   private def caused(e: Throwable): String = e.getClass.getSimpleName + Option(e.getMessage).filter(_.nonEmpty).fold("")(": " + _)
 
-  /** Conditions that only say that something below failed. */
+  /** Conditions that only report that something below failed. */
   private def wrapper(condition: String): Boolean =
     condition == "STREAM_FAILED" || condition.startsWith("TRANSFORM_WITH_STATE_USER_FUNCTION_ERROR") || condition == "TASK_WRITE_FAILED"
 

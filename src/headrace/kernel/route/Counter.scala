@@ -4,7 +4,7 @@ import headrace.wire.{Counts, Wire, WireBuffer}
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeProjection}
 import org.apache.spark.unsafe.types.UTF8String
 
-/** What one task has seen, counted by consumer and side; written as count rows when its input is at its end. */
+/** The counts of one task, by consumer and side; written as count rows at the end of its input. */
 final class Counter {
   private val slots = new java.util.HashMap[Long, Array[Long]]
   private val expected = new java.util.HashMap[(String, String), Array[Long]]
@@ -13,14 +13,14 @@ final class Counter {
   private val none = UTF8String.EMPTY_UTF8
   private val metrics = Counts.names.map(UTF8String.fromString)
 
-  /** The counts of one consumer's side, by metric. The array stays the same. */
+  /** The counts of one consumer's side, by metric. Later calls return the same array. */
   def slot(op: Int, side: Int): Array[Long] =
     slots.computeIfAbsent((op.toLong << 8) | (side & 0xff), _ => new Array[Long](Counts.names.length))
 
-  /** How many rows met what a node expects under this name, and how many did not. The array stays the same. */
+  /** The numbers of rows that met and that violated an expectation of a node. Later calls return the same array. */
   def expectation(node: String, name: String): Array[Long] = expected.computeIfAbsent((node, name), _ => new Array[Long](2))
 
-  /** Counts so many, so that `undo` can take them back: a failed handler's rows were never sent. */
+  /** Adds to a count. `undo` can revert it: a failed handler's rows were never sent. */
   def add(slot: Array[Long], metric: Int, n: Long): Unit = {
     slot(metric) += n
     if (done == journal.length) {
@@ -34,7 +34,7 @@ final class Counter {
     done += 1
   }
 
-  /** How many additions can be undone. */
+  /** The number of additions that can be undone. */
   def additions: Int = done
 
   def undo(additions: Int): Unit =
@@ -43,7 +43,7 @@ final class Counter {
       journal(done)(journalMetric(done)) -= journalNumber(done)
     }
 
-  /** From here on the additions so far stand. */
+  /** Makes the additions so far final. */
   def settle(): Unit = done = 0
 
   private var journal = new Array[Array[Long]](16)
@@ -57,7 +57,7 @@ final class Counter {
     settle()
   }
 
-  /** Writes what is not zero, and starts again from zero. */
+  /** Writes the counts that are not zero, and resets them. */
   def drain(to: WireBuffer): Unit = {
     slots.forEach { (place, counts) =>
       var i = 0
@@ -74,7 +74,7 @@ final class Counter {
     clear()
   }
 
-  /** A count of an operator that is none of `Counts`. */
+  /** Writes a count of an operator that is not in `Counts`. */
   def operator(op: Int, metric: String, n: Long, to: WireBuffer): Unit = put(none, op, 0, UTF8String.fromString(metric), n, to)
 
   def source(name: UTF8String, metric: String, n: Long, to: WireBuffer, hasTime: Boolean = false): Unit =
@@ -92,6 +92,6 @@ final class Counter {
 
 private object Counter {
 
-  /** What comes of a row that is expected to meet a condition: the metric is this and the name of the condition. */
+  /** The outcomes of a row that an expectation checks. The metric is the outcome and the name of the condition. */
   val outcomes: Seq[String] = Seq("passed", "violated")
 }

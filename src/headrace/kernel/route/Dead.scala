@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeProjection}
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Where a row was read; null and −1 where nobody knows. `before` is the place that it was sent on with, where it has been sent before. */
+/** The place where a row was read; null and −1 if unknown. For a row that was sent on earlier, `before` is the position it had then. */
 final class Origin {
   var before: Array[Byte] = _
   var file: UTF8String = _
@@ -14,7 +14,7 @@ final class Origin {
 
 /** Writes dead letters to routes. Dead letters of one source, or of one operator, share the routes.
   *
-  * A dead letter that a step behind it cannot take stops the query: there is nowhere left to put it.
+  * A dead letter that fails in a later step stops the query: it cannot become a dead letter again.
   */
 final class Dead(name: String, routes: Array[Sender]) {
   private val values = new GenericInternalRow(Wire.deadSchema.length)

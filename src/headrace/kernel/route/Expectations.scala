@@ -6,19 +6,19 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Predicate
 import org.apache.spark.unsafe.types.UTF8String
 
-/** The conditions of one step, compiled, and their counts. All of them are looked at for every row: what is counted for one does not depend on the
+/** The conditions of one step, compiled, and their counts. All conditions are evaluated for every row, so each count is independent of the
   * others.
   *
-  * The counts are of the rows that are there: one that is taken away is counted away.
+  * The counts are net: a retraction decreases them.
   */
 private[route] final class Expectations(step: Expect, counter: Counter) {
   private val conditions = step.conditions.map(Predicate.create(_)).toArray
-  // Another route has this very step, and counts.
+  // A quiet step does not count: another route has the same step, and counts.
   private val counts = if (step.quiet) null else step.names.map(counter.expectation(step.node, _)).toArray
 
   def open(partition: Int): Unit = conditions.foreach(_.initialize(partition))
 
-  /** What the row does not meet, in one line; null if it meets all. A condition that is null or fails is not met. */
+  /** The violated conditions, in one line; null if the row meets all. A condition that is null or fails is violated. */
   def unmet(row: InternalRow, weight: Long): String = {
     var found: String = null
     var i = 0
@@ -33,7 +33,7 @@ private[route] final class Expectations(step: Expect, counter: Counter) {
     found
   }
 
-  /** What ends the run. */
+  /** The exception that ends the run. */
   def failure(reason: String, origin: Origin, raw: UTF8String): HeadraceKernelException = {
     val place = if (origin == null || origin.file == null) "" else s" at ${origin.file}, position ${origin.position}"
     val said = reason.stripPrefix("EXPECTATION: ")

@@ -4,22 +4,22 @@ import headrace.letter.Failure
 import headrace.wire.Wire
 import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeProjection, UnsafeRow, XXH64}
 
-/** The groups of its consumer that the row of a route goes to. */
+/** The groups of the consumer that a route's row goes to. */
 private[route] abstract class Groups {
 
-  /** The key of the row's group; null where it has none, or where it goes to `each`. */
+  /** The key of the row's group; null if it has none, or if it goes to `each`. */
   var key: UnsafeRow = _
 
-  /** The whole keys of the groups that every row goes to; null where it goes to one. */
+  /** The whole keys of the groups that every row goes to; null if a row goes to one group. */
   def each: Array[Array[Byte]] = null
 
-  /** How often the consumer counts the row. */
+  /** The number of times the consumer counts the row. */
   def counted: Int = 1
 
-  /** Whether a row that is added several times is sent as often; the consumer knows no weights. */
+  /** Whether a row of weight n is sent n times, because the consumer does not support weights. */
   def repeats: Boolean = true
 
-  /** Finds the row's group; null, or the reason why it has none. */
+  /** Finds the row's group. Returns null, or the reason why it has none. */
   def of(row: UnsafeRow): String = null
 
   def open(partition: Int): Unit = ()
@@ -34,7 +34,7 @@ private[route] object Groups {
     case Delivery.Rows => new OfRows
     case Delivery.Shard(count) => new OfShard(count)
     case Delivery.Shards(count) => new Fixed(shards(count).map(Wire.groupKey(route.to, _)), count, repeats = false)
-    // One of the partitions tells what came of it.
+    // Every partition gets the row; one of them counts it.
     case Delivery.Shared(partitions) => new Fixed(Wire.sharedKeys(route.to, partitions), 1, repeats = true)
   }
 
@@ -66,7 +66,7 @@ private[route] object Groups {
     private val all = shards(count)
     override def repeats: Boolean = false
     override def of(row: UnsafeRow): String = {
-      // The same row goes to the same shard whenever it comes.
+      // Equal rows always go to the same shard.
       val hash = XXH64.hashUnsafeBytes(row.getBaseObject, row.getBaseOffset, row.getSizeInBytes, 17L)
       key = all(Math.floorMod(hash, count.toLong).toInt)
       null

@@ -10,8 +10,8 @@ import org.apache.spark.unsafe.types.UTF8String
 
 /** A route ready to run: compiled steps, key and row, made once and used by one task at a time.
   *
-  * `dead` takes what the steps lose; null for a route of dead letters itself. `revoked`: what was sent may be taken back, so each row is
-  * sent at once.
+  * `dead` takes the rows that steps reject; null if the route itself carries dead letters. With `revoked`, sent rows may be undone, so each
+  * row is written at once.
   */
 final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () => Dead, revoked: Boolean = false) {
   private val groups = Groups(route)
@@ -40,7 +40,7 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
       case e: Expect => new ExpectStage(e, next)
     })
 
-  /** Called at the start of a task: expressions that draw numbers start from the partition. */
+  /** Starts a task. Nondeterministic expressions are seeded by the partition. */
   def open(partition: Int): Unit = {
     this.partition = partition
     sent = 0L
@@ -48,7 +48,7 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
     first.open()
   }
 
-  /** Ends a task: what was held back is sent. */
+  /** Ends a task: sends the rows that were held back. */
   def finish(): Unit = if (combined != null) {
     settle()
     combined.clear()
@@ -56,7 +56,7 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
 
   private def settle(): Unit = counts(Counts.In) += combined.settle(buffer)
 
-  /** Sends one row. `moment` is the time of the row or timer being handled, `Input.NoTime` at a source. */
+  /** Sends one row. `moment` is the time of the row or alarm being handled, `Input.NoTime` at a source. */
   def send(row: InternalRow, moment: Long, origin: Origin, weight: Long): Unit = {
     this.moment = moment
     this.origin = origin
@@ -77,7 +77,8 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
     private lazy val narrow: UnsafeProjection = UnsafeProjection.create(
       step.in.fields.zipWithIndex.map { case (f, i) => BoundReference(i, f.dataType, nullable = true) }.toSeq)
 
-    /** What a JoinedRow may begin with, and what is shown: both go by the width of the row, and that of a scan may be wider than `in`. */
+    /** The row with exactly the columns of `in`, for JoinedRow and for JSON: both use the width of the row, and a scan's row may be wider.
+      */
     protected def exact(row: InternalRow): InternalRow = if (row.numFields == step.in.length) row else narrow(row)
 
     protected def lose(e: Throwable, row: InternalRow): Unit = {
@@ -85,7 +86,7 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
       tell(Failure.reason(e), row, e)
     }
 
-    /** The row becomes a dead letter; a row of those cannot. */
+    /** Makes the row a dead letter. A dead letter that is rejected stops the query. */
     protected def tell(reason: String, row: InternalRow, cause: Throwable = null): Unit = {
       if (dead == null)
         throw new HeadraceKernelException("DEAD_LETTER_FAILED", s"a step behind dead letters fails: $reason", step.node, step.site, cause)
@@ -120,7 +121,7 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
     }
   }
 
-  /** What follows reads both rows where they are: a copy for each item would copy the array of all of them each time. */
+  /** The next step reads both rows in place: copying each item would copy the entire array each time. */
   private final class GenerateStage(step: Generate, next: Stage) extends StepStage(step) {
     private val joined = new JoinedRow
     private val nothing = new GenericInternalRow(step.appended.length)
@@ -247,7 +248,7 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
       }
     }
 
-    /** `shared`: the whole key of its group; null: it is that of `groups`. */
+    /** `shared` is the whole key of the row's group; null means the key of `groups`. */
     private def write(value: UnsafeRow, hasTime: Boolean, time: Long, shared: Array[Byte], gathers: Boolean): Unit = {
       val to = if (gathers) combined.rows else buffer
       val at = to.mark()
@@ -255,7 +256,7 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
       if (gathers && combined.gather(at)) settle()
     }
 
-    /** Tasks read files in any order, but each of them from its beginning on. */
+    /** Writes the position of the row. Tasks read files in any order, but each file from its beginning. */
     private def place(): Unit = {
       sent += 1
       ord.clear()
@@ -274,7 +275,7 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
       count(Counts.In, groups.counted)
       count(Counts.Dead, groups.counted)
       if (dead == null) throw new HeadraceKernelException("DEAD_LETTER_FAILED", s"a dead letter is refused: $reason")
-      // What ends a key takes no row away that was there: it is a letter of its own.
+      // With this order, a deletion does not retract an earlier row: it is a dead letter of its own.
       dead().put(null, reason, origin, finalJson(value), moment, if (route.order == Order.Position) math.abs(weight) else weight)
     }
   }

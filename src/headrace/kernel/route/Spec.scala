@@ -4,9 +4,9 @@ import org.apache.spark.sql.catalyst.expressions.{Expression, Generator}
 import org.apache.spark.sql.types.{DataType, LongType, StringType, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Steps and routes with their expressions bound: what travels to the executors, data only.
+/** Steps and routes with their expressions bound, as they travel to the executors: plain data.
   *
-  * `in` is what a step's expressions read, `node` and `site` are where a failure of it is reported; `quiet`: another route reports it.
+  * `in` is the input of a step's expressions; a failure is reported at `node` and `site`. With `quiet`, another route reports it.
   */
 sealed trait Step extends Serializable {
   def node: String
@@ -15,7 +15,7 @@ sealed trait Step extends Serializable {
   def in: StructType
 }
 
-/** Rows for which the condition is true go on. `reason`: the others are dead letters, and say it; null: they are filtered out. */
+/** Passes on rows for which the condition is true. With a `reason` the others become dead letters; without one (null) they are dropped. */
 final case class Where(node: String, site: String, quiet: Boolean, in: StructType, condition: Expression, reason: String) extends Step
 final case class Project(node: String, site: String, quiet: Boolean, in: StructType, columns: Seq[Expression]) extends Step
 final case class Generate(
@@ -28,16 +28,16 @@ final case class Generate(
     appended: StructType)
     extends Step
 
-/** Multiplies the row's weight by a number; a row with 0 goes nowhere. */
+/** Multiplies the row's weight by a number. A row of weight 0 is dropped. */
 final case class Weigh(node: String, site: String, quiet: Boolean, in: StructType, weight: Expression, reason: Option[Expression]) extends Step
 
-/** Shows the row's weight in one more column, after which it is a row that is added: as the number, or (`change`) as the words insert and
-  * delete, the row repeated as often as it counts.
+/** Shows the row's weight in one more column and makes the row an insertion: the column is the number, or (`change`) the word insert or
+  * delete, with the row repeated as often as its weight.
   */
 final case class Unweigh(node: String, site: String, quiet: Boolean, in: StructType, change: Boolean) extends Step
 
-/** What rows are expected to meet, each condition with the name under which it is counted and the text that letters show. `otherwise` says what
-  * becomes of a row that does not: `dead_letter`, `drop`, `fail` or `keep`.
+/** The conditions that rows must meet, each with the name for its count and the text for dead letters. `otherwise` is the treatment of a
+  * violating row: `dead_letter`, `drop`, `fail` or `keep`.
   */
 final case class Expect(
     node: String,
@@ -57,54 +57,56 @@ object Unweigh {
   def dataType(change: Boolean): DataType = if (change) StringType else LongType
 }
 
-/** The order in which a consumer wants the rows of a key. */
+/** The order in which a consumer gets the rows of a key. */
 object Order {
   val Arrival = 0
   val Columns = 1
   val Time = 2
 
-  /** Equal rows of one side behind each other, and nothing else. */
+  /** Equal rows of one side are adjacent; otherwise undefined. */
   val Rows = 3
 
-  /** As they came: of files by name and place, else by task and place in it, and before that by the rank of the route. */
+  /** The order of arrival: by the rank of the route, then by file name and position, or by partition without a file, then by the order
+    * within the task.
+    */
   val Position = 4
 }
 
-/** Which groups of the consumer a row goes to. */
+/** The groups of the consumer that a row goes to. */
 sealed trait Delivery extends Serializable {
 
-  /** Is the consumer a sink? It counts rows itself. */
+  /** Whether the consumer is a sink, which counts rows itself. */
   def toSink: Boolean = this == Delivery.None || this.isInstanceOf[Delivery.Place]
 }
 
 object Delivery {
 
-  /** To none: the consumer is a sink. */
+  /** No group: the consumer is a sink. */
   case object None extends Delivery
 
-  /** To none: the consumer is a sink. Rows with the same key are one task's, in the order in which a task sends them. */
+  /** No group: the consumer is a sink. Rows with the same key are in one task, in the order in which a task sends them. */
   final case class Place(key: Seq[Expression]) extends Delivery
 
-  /** To that of its key. `nulls`: a key may have nulls, which are equal to each other; else such a row is a dead letter. */
+  /** The group of the row's key. With `nulls` a key may have nulls, which equal each other; otherwise such a row is a dead letter. */
   final case class Keys(key: Seq[Expression], nulls: Boolean) extends Delivery
 
-  /** To one of its own and of its equals: the whole row is the key. */
+  /** The group of the row and its equals: the whole row is the key. */
   case object Rows extends Delivery
 
-  /** To one of `count` groups, by its hash. */
+  /** One of `count` groups, by the row's hash. */
   final case class Shard(count: Int) extends Delivery
 
-  /** To each of `count` groups. */
+  /** Each of `count` groups. */
   final case class Shards(count: Int) extends Delivery
 
-  /** To that of each partition for all keys. */
+  /** The shared group of each partition. */
   final case class Shared(partitions: Int) extends Delivery
 }
 
-/** Where rows go: steps, then the consumer with its side, its groups, the column that is event time (−1: none), and the wanted order.
+/** The route of rows to a consumer: steps, then the consumer with its side, its groups, the event-time column (−1: none), and the order.
   *
-  * An operator without keys has one group, the one with the empty key. `schema` is the row after the steps. `combines`: the consumer takes
-  * the net of equal rows, which may be one before they are sent.
+  * An operator without keys has one group, with the empty key. `schema` is the row after the steps. With `combines` the consumer takes net
+  * changes, so equal rows may be merged before they are sent.
   */
 final case class Route(
     to: Int,

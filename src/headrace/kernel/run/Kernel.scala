@@ -20,16 +20,17 @@ import org.apache.spark.sql.execution.streaming.state.headrace.Lineage
 import org.apache.spark.sql.headrace.{Inside, KeySortStrategy, Settings, StageStrategy, Time}
 import org.apache.spark.sql.streaming.Trigger
 
-/** The door from Python: a query document in, a running query out.
+/** The entry point from Python: starts a query from its document.
   *
-  * scans → tag (parse, stateless steps) → lookups → level 1 → lookups → level 2 → … → sink. Nothing of it touches the given session: the query runs in a clone.
+  * scans → tag (parse, stateless steps) → lookups → level 1 → lookups → level 2 → … → sink. The query runs in a clone of the given session,
+  * which stays unchanged.
   */
 object Kernel {
 
   /** Starts the query of a document.
     *
     * `scans` gives each source's frame by name, `trigger` the milliseconds between two epochs (0: as fast as possible). With `manualClock`,
-    * processing time stands still until `Run.advance`. `loader` reads the tables of lookups that are not asked key by key.
+    * processing time stands still until `Run.advance`. `loader` reads the tables of lookups that are loaded as a whole.
     */
   def start(
       session: SparkSession,

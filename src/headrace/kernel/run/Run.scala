@@ -8,7 +8,7 @@ import headrace.source.Control
 import org.apache.spark.sql.headrace.Time
 import org.apache.spark.sql.streaming.StreamingQuery
 
-/** A started query, as Python sees it. Every answer is text or a plain value. */
+/** A started query, as Python sees it. Every result is text or a plain value. */
 final class Run private[headrace] (
     query: StreamingQuery,
     control: String,
@@ -30,8 +30,8 @@ final class Run private[headrace] (
 
   def recentProgress: Array[String] = query.recentProgress.map(_.json)
 
-  /** Blocks until everything that sources offer now, and every empty epoch that it makes due, is done. A failure of the query is left to
-    * `exception`: this returns then.
+  /** Blocks until all input that the sources have now is processed, and the empty epochs that become due because of it. If the query fails,
+    * this returns normally; `exception` has the failure.
     */
   def processAllAvailable(): Unit =
     try query.processAllAvailable()
@@ -40,13 +40,13 @@ final class Run private[headrace] (
   /** Moves sources forward in time: `{"charges": micros}`. */
   def publish(times: String): Unit = Control.publish(control, times)
 
-  /** Asks the query to stop between two epochs, and returns at once. */
+  /** Makes the query stop between two epochs, and returns at once. */
   def requestStop(): Unit =
     if (stopping.compareAndSet(false, true)) {
       Control.hold(control)
       val waiter = new Thread(
         () => {
-          // Behind the hold no epoch can begin: the query either stands in the gate or sleeps until its next round.
+          // After the hold no epoch can begin: the query either waits at the gate or sleeps until its next trigger.
           while (query.isActive && !Control.held(control, 20L) && query.status.isTriggerActive) ()
           stop()
         },
@@ -55,13 +55,13 @@ final class Run private[headrace] (
       waiter.start()
     }
 
-  /** Stops now; an epoch in flight is done again by the next start. */
+  /** Stops now. The next start repeats an epoch in flight. */
   def stop(): Unit = {
     query.stop()
     end()
   }
 
-  /** True once the query has ended. */
+  /** Waits for the end of the query; true once it has ended. */
   def awaitTermination(ms: Long): Boolean = {
     val over =
       try query.awaitTermination(ms)
@@ -70,14 +70,14 @@ final class Run private[headrace] (
     over
   }
 
-  /** Moves the clock of a query that was started with one of its own. */
+  /** Moves the clock of a query with a manual clock. */
   def advance(ms: Long): Unit = {
     if (!time.isManual) throw new HeadraceKernelException("INTERNAL", "this query runs by the clock of the machine")
     time.advance(ms)
     ticks.foreach(_.tick())
   }
 
-  /** Brings processing time to its end, for a query whose input is at its own. */
+  /** Ends processing time, for a query whose input has ended. */
   def flush(): Unit = {
     time.finish()
     ticks.foreach(_.tick())
@@ -90,8 +90,7 @@ final class Run private[headrace] (
   }
 }
 
-/** Makes an epoch when processing time has moved, so that alarms ring without input: each second, or whenever a clock of our own is
-  * moved.
+/** Triggers an epoch when processing time has moved, so that alarms ring without input: each second, or whenever a manual clock is moved.
   */
 private[headrace] final class Ticks(control: String, time: Time) {
   @volatile private var running = true
@@ -113,6 +112,6 @@ private[headrace] final class Ticks(control: String, time: Time) {
 
 private object Ticks {
 
-  /** No source has this name: names of sources are identifiers. */
+  /** Not an identifier, so no source can have this name. */
   val Name = "clock!"
 }

@@ -7,10 +7,10 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
 import org.apache.spark.sql.types.StructType
 
-/** Rows that a sink cannot write, put aside by one task: dead letters of the sink. They travel in the note of the task's part, and the driver
-  * keeps them before the sink commits. As they pass through the driver their size is limited.
+/** Rows that a sink cannot write, set aside by one task: dead letters of the sink. They travel in the note of the task's part, and the
+  * driver stores them before the sink commits. Because they pass through the driver, their size is limited.
   *
-  * Whether a row is put aside must depend on the row alone: a replay of the epoch puts the same rows aside. With `fails` the first row
+  * Whether a row is set aside must depend on the row alone: a replay of the epoch sets the same rows aside. With `fails` the first such row
   * ends the job. `schema` may end with the weight, which is no column of the row.
   */
 final class Aside(sink: String, schema: StructType, val fails: Boolean) {
@@ -37,7 +37,7 @@ final class Aside(sink: String, schema: StructType, val fails: Boolean) {
 
   def rows: Long = letters.size
 
-  /** For the note of the task's part. */
+  /** The letters for the note of the task's part. */
   private[sink] def note: Map[String, String] = if (letters.isEmpty) Map.empty else Map("aside" -> letters.toString)
 }
 

@@ -16,7 +16,7 @@ import org.apache.spark.sql.catalyst.expressions.{BoundReference, Cast, Expressi
 import org.apache.spark.sql.headrace.{FileWriting, RowFile, RowFiles}
 import org.apache.spark.sql.types.{StringType, StructType}
 
-/** A files sink as the tasks of all its epochs know it: made once per query, by Spark's own writer for the format. */
+/** A files sink for the tasks of all its epochs: made once per query, with Spark's own writer for the format. */
 private[headrace] final class FileStage(
     val sink: String,
     schema: StructType,
@@ -35,7 +35,7 @@ private[headrace] final class FileStage(
   def dataOf: UnsafeProjection = UnsafeProjection.create(dataFields.map(field))
   def partitionOf: UnsafeProjection = UnsafeProjection.create(partitionFields.map(field))
 
-  /** The values of a partition as texts, null for null. */
+  /** The values of a partition as texts; null stays null. */
   def textsOf: UnsafeRow => Seq[String] = {
     val texts = UnsafeProjection.create(partitionFields.zipWithIndex.map { case (f, i) =>
       Cast(BoundReference(i, schema(f).dataType, nullable = true), StringType, Some(timeZone))
@@ -50,7 +50,7 @@ private[headrace] final class FileStage(
   def foldersOf(texts: Seq[String]): String =
     partitionBy.zip(texts).map { case (name, text) => FileWriting.folder(name, text) + "/" }.mkString
 
-  /** Why no folder can be named after the values of a partition; null if one can. `rest` is what follows in a file's path. */
+  /** Why the values of a partition cannot be folder names; null if they can. `rest` is the remainder of a file's path. */
   def unfit(texts: Seq[String], rest: String): String = {
     val names = partitionBy.zip(texts).map { case (name, text) => name -> FileWriting.folder(name, text) }
     val (most, longest) = FileStage.limits(root)
@@ -64,7 +64,7 @@ private[headrace] final class FileStage(
       .getOrElse(if (size > longest) s"the columns of partition_by make a path of $size bytes, and one has $longest at most" else null)
   }
 
-  /** Where a task's files lie, below the sink's folder, and how their names begin. */
+  /** The location of a task's files in the sink's folder, and the prefix of their names. */
   def placeOf(task: String): (String, String) = stage.prefix match {
     case Some(prefix) => ("", s"$prefix-$task")
     case None => (s"_headrace/staging/$task/", "part")
@@ -76,7 +76,7 @@ private[headrace] final class FileStage(
   override def open(task: TaskPlace): Stager =
     new FileStager(this, s"${task.epoch}-${task.partition}-${task.attempt}-${task.run}", task.partition, task.aside)
 
-  /** Removes files that lie where they were to stay. */
+  /** Removes files that were written to their final location. */
   def discard(files: Seq[StagedFile]): Unit = if (stage.prefix.nonEmpty) {
     val fs = root.getFileSystem(conf)
     files.foreach(file => fs.delete(new Path(root, file.path), false))
@@ -90,13 +90,13 @@ private[headrace] final class FileStage(
       }
   }
 
-  /** A writer for `path`; the file extension is the format's. */
+  /** Opens a writer for `path`, which gets the format's file extension. */
   def writer(path: String => Path): (Path, RowFile) = files.open(path)
 }
 
 private[headrace] object FileStage {
 
-  /** How many bytes a folder's name, and a whole path, may have: of file systems of machines and HDFS, or of the key of an object in a store. */
+  /** The most bytes in a folder's name and in a path: for local file systems and HDFS, or for the key of an object in a store. */
   private def limits(root: Path): (Int, Int) = root.toUri.getScheme match {
     case null | "file" => (255, 4095)
     case "hdfs" | "viewfs" | "webhdfs" => (255, 8000)
@@ -114,7 +114,7 @@ private[headrace] object FileStage {
     dataSchema.filterNot(f => format.holds(f.dataType)).foreach { f =>
       refuse(s"${stage.format} files cannot hold column ${f.name} of type ${f.dataType.sql}")
     }
-    // What Spark's own file sinks hand to a format: the session's settings, then the sink's options, on top of Hadoop's.
+    // The same as Spark's own file sinks pass to a format: the session's settings, then the sink's options, on top of Hadoop's.
     val conf = new Configuration(session.sparkContext.hadoopConfiguration)
     (session.conf.getAll ++ stage.options - "path" - "paths").foreach { case (key, value) => if (value != null) conf.set(key, value) }
     StagedFileSystem.use(conf)
@@ -123,10 +123,10 @@ private[headrace] object FileStage {
   }
 }
 
-/** Writes one task's rows of a files sink, one open file per partition value: below `<folder>/_headrace/staging/`, or where they are to stay.
+/** Writes one task's rows of a files sink, one open file per partition value: in `<folder>/_headrace/staging/`, or in their final location.
   *
-  * At most `MostOpen` files are open at a time, as each holds its buffers: the one not written to for longest is closed, and a partition
-  * value that comes back gets another file. Rows whose partition value no folder can be named after are put aside.
+  * At most `MostOpen` files are open at a time, because each holds its buffers: the least recently used one is closed, and a partition
+  * value that returns gets another file. Rows whose partition values cannot be folder names are set aside.
   */
 private[sink] final class FileStager(stage: FileStage, task: String, partition: Int, aside: Aside) extends Stager {
   import FileStager._
@@ -161,14 +161,14 @@ private[sink] final class FileStager(stage: FileStage, task: String, partition: 
     last
   }
 
-  /** null if there can be none for the row. */
+  /** null if the row cannot have one. */
   private def partitionFile(row: UnsafeRow): OpenFile = {
     val value = partitionOf(row)
     val known = open.get(value)
     if (known != null) known
     else {
       val texts = textsOf(value)
-      // Behind the folders come the file's name, its numbers and the ending of its format.
+      // The folders are followed by the file's name, its numbers and the format's extension.
       val why = stage.unfit(texts, s"$folder$name-00000-000.snappy.parquet")
       if (why != null) aside.put(row, why)
       if (why != null) null else created(value, texts)
@@ -219,7 +219,7 @@ private[sink] final class FileStager(stage: FileStage, task: String, partition: 
     if (folder.nonEmpty && created.nonEmpty) quietly(fs.delete(new Path(stage.root, folder), true))
   }
 
-  /** One clear error instead of a writer's own, which seldom names the file and never the sink. */
+  /** Throws one clear error instead of a writer's own, which seldom names the file and never the sink. */
   private def guarded[T](path: Path)(action: => T): T =
     try action
     catch {

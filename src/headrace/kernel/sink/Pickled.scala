@@ -21,7 +21,7 @@ private[headrace] object Pickled {
     val convert = of(schema, inKey = false)
     val list = new ArrayList[Any]
     rows.foreach(row => list.add(convert(row)))
-    // Without a memo: no value here refers to itself, and remembering each would cost more than the values.
+    // No memo: no value refers to itself, and memoizing each would cost more than the values.
     new Pickler(false).dumps(list)
   }
 
@@ -75,7 +75,7 @@ private[headrace] object Pickled {
 
   private final class Bytes(val data: Array[Byte])
 
-  /** The pickler's own choice for a byte array is a bytearray, which is not hashable and not what a Python user expects. */
+  /** Writes bytes: the pickler would write a byte array as a bytearray, which is not hashable and not what a Python user expects. */
   private object BytesPickler extends IObjectPickler {
     override def pickle(value: Any, out: OutputStream, pickler: Pickler): Unit = {
       val data = value.asInstanceOf[Bytes].data

@@ -2,8 +2,8 @@ package headrace.sink
 
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, Literal, UnsafeProjection, UnsafeRow}
 
-/** Keeps rows with values that a sink cannot hold from it. Where rows replace each other, the older row of the key goes: it is no longer
-  * right.
+/** Sets aside rows with values that a sink cannot hold. If rows replace each other by key, the key's older row is deleted, because it is
+  * out of date.
   */
 private[sink] final class Sieve(inner: Stager, sink: SinkSpec, aside: Aside) extends Stager {
   private val looks = new Unwritable(sink.years).looks(sink.schema).toArray
@@ -20,14 +20,14 @@ private[sink] final class Sieve(inner: Stager, sink: SinkSpec, aside: Aside) ext
       if (found == null) at += 1
     }
     if (found == null) inner.write(row)
-    // A row that is taken away was put aside when it came.
+    // A retracted row was set aside when it was inserted.
     else if (weight < 0 || row.getLong(weight) > 0) {
       aside.put(row, s"${sink.schema(looks(at)._1).name} has $found")
       if (weight >= 0 && key.nonEmpty) take(row)
     }
   }
 
-  /** Takes away what is there under the key of a row. */
+  /** Deletes the current row under a row's key. */
   private def take(row: UnsafeRow): Unit = {
     val bad = looks.collect { case (i, look) if !row.isNullAt(i) && look(row, i) != null => i }.toSet
     if (!key.exists(bad)) {
@@ -44,7 +44,7 @@ private[sink] final class Sieve(inner: Stager, sink: SinkSpec, aside: Aside) ext
   override def abort(): Unit = inner.abort()
 }
 
-/** Adds what was put aside to what a task says of its part. */
+/** Adds the rows set aside to the note of the task's part. */
 private[sink] final class NotingStager(inner: Stager, aside: Aside) extends Stager {
   override def write(row: UnsafeRow): Unit = inner.write(row)
   override def finish(): StagedPart = {

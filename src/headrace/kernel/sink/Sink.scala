@@ -23,7 +23,9 @@ import org.apache.spark.sql.headrace.Inside
 import org.apache.spark.sql.types.StructType
 import org.slf4j.LoggerFactory
 
-/** The one sink of a query: it takes wire rows, stages those of every sink in the tasks, and commits all sinks of an epoch in one call. */
+/** The only sink of a Spark query: it takes wire rows, stages those of every sink in the tasks, and commits all sinks of an epoch in one
+  * call.
+  */
 object Sink {
 
   /** The table of one query, for one start of it. */
@@ -34,7 +36,7 @@ object Sink {
   }
 }
 
-/** Lives as long as its query. `run` tells what tasks of this start have staged from what those of an earlier one did that died. */
+/** Lives as long as its query. `run` distinguishes what tasks of this start have staged from the remains of an earlier start. */
 private[sink] final class SinkTable(sinks: Seq[SinkSpec], stages: Map[Int, WriterStage], committer: Committer, run: String)
     extends Table
     with SupportsWrite {
@@ -42,7 +44,7 @@ private[sink] final class SinkTable(sinks: Seq[SinkSpec], stages: Map[Int, Write
   override def schema(): StructType = Wire.schema
   override def capabilities(): util.Set[TableCapability] = util.EnumSet.of(TableCapability.STREAMING_WRITE)
 
-  /** They travel to each executor once: those of files carry Hadoop's whole configuration. */
+  /** Sent to each executor once: stages for files carry Hadoop's whole configuration. */
   private lazy val shared = SparkSession.active.sparkContext.broadcast(stages)
 
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = new WriteBuilder {
@@ -57,7 +59,7 @@ private[sink] final class SinkTable(sinks: Seq[SinkSpec], stages: Map[Int, Write
     private var committing = false
 
     override def createStreamingWriterFactory(info: PhysicalWriteInfo): StreamingDataWriterFactory = {
-      // Spark starts the tasks of the epoch when it has this.
+      // Spark starts the tasks of the epoch after this call.
       val answer = committer.begin(Inside.number(SparkSession.active))
       if (!answer.startsWith(Committer.Begins)) Held.require(answer)
       Clock.tell(SparkSession.active.sparkContext, Wire.calendar(Inside.now(SparkSession.active)) * 1000)
@@ -76,8 +78,8 @@ private[sink] final class SinkTable(sinks: Seq[SinkSpec], stages: Map[Int, Write
       Held.require(problem)
     }
 
-    /** The tasks that failed have cleaned up after themselves; this cleans up after those that had finished. (What a task leaves that
-      * finishes later still is for the sink's recovery.) Once a commit has begun it may belong to the result, and only that recovery can tell.
+    /** Cleans up after tasks that had finished; failed tasks have cleaned up after themselves. (The sink's recovery removes what a task
+      * leaves that finishes even later.) Once a commit has begun, the files may belong to the result, and only that recovery can decide.
       */
     override def abort(epoch: Long, messages: Array[WriterCommitMessage]): Unit =
       if (!committing) {
@@ -90,13 +92,13 @@ private[sink] final class SinkTable(sinks: Seq[SinkSpec], stages: Map[Int, Write
               case _ => ()
             }
           } catch {
-            // What failed the epoch is what its user must read; Spark would tell this instead.
+            // The user must see the original failure; an exception here would replace it.
             case NonFatal(e) => LoggerFactory.getLogger(getClass).warn(s"epoch $epoch failed, and what it had written could not be removed", e)
           }
         }
       }
 
-    /** The watermark this epoch ran with. */
+    /** The watermark of this epoch. */
     private def watermark(): Long = Inside.watermark(SparkSession.active)
   }
 }
@@ -124,15 +126,15 @@ private final class TaskWriters(sinks: Seq[SinkSpec], stages: Broadcast[Map[Int,
   private def passing(sink: String, stager: Stager): Stager = if (Point.off) stager else new PassingStager(sink, stager)
 }
 
-/** What one task hands to the driver. */
+/** The result of one task for the driver. */
 private[sink] final case class TaskStaged(counts: Map[CountKey, Long], parts: Map[Int, StagedPart]) extends WriterCommitMessage
 
-/** Deals the rows of a task out to the sinks. */
+/** Distributes the rows of a task to the sinks. */
 private final class TaskWriter(stagers: Map[Int, Stager], fields: Map[Int, Int]) extends DataWriter[InternalRow] {
   private val counts = mutable.HashMap.empty[CountKey, Long]
   private val count = new UnsafeRow(Wire.countSchema.length)
 
-  // Rows of one sink tend to come together.
+  // Rows of one sink tend to be adjacent.
   private var op = Int.MinValue
   private var stager: Stager = _
   private var row: UnsafeRow = _

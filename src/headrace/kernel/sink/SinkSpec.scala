@@ -3,9 +3,9 @@ package headrace.sink
 import headrace.document.{Fields, Reader, SinkText}
 import org.apache.spark.sql.types.StructType
 
-/** One sink of a query: the consumer number of its rows, their schema, and what becomes of them in the tasks. `refused` is what becomes of rows
-  * that it cannot write, "dead_letter" or "fail"; none: it takes all rows as they are. `weighted`: the last field is the weight; then rows
-  * replace each other by `key`, if there is one. `years`: it holds the years 1 to 9999 only.
+/** One sink of a query: the consumer number of its rows, their schema, and how tasks stage them. `refused` is the treatment of rows that it
+  * cannot write, "dead_letter" or "fail"; with None it takes all rows unchanged. With `weighted` the last field is the weight, and rows
+  * replace each other by `key`, if there is one. With `years` it holds only the years 1 to 9999.
   */
 final case class SinkSpec(
     op: Int,
@@ -17,20 +17,20 @@ final case class SinkSpec(
     weighted: Boolean,
     years: Boolean) {
 
-  /** Where one task puts rows aside. */
+  /** Collects the rows that one task sets aside. */
   def aside: Aside = new Aside(name, if (weighted) StructType(schema.dropRight(1)) else schema, refused.contains("fail"))
 }
 
-/** What a task does with the rows of a sink until the epoch is committed. */
+/** How a task stages the rows of a sink until the epoch is committed. */
 sealed trait Stage
 
 object Stage {
 
-  /** Hands them to the driver. */
+  /** Sends them to the driver. */
   case object Rows extends Stage
 
-  /** Writes them to files: in a staging folder, or with a `prefix` of their names where they are to stay. `keepsPartitions`: the columns that
-    * name the folders are in the files too.
+  /** Writes them to files: in a staging folder, or, with a `prefix` for their names, in their final location. With `keepsPartitions` the
+    * files also contain the columns that name the folders.
     */
   final case class Files(
       format: String,
@@ -41,7 +41,7 @@ object Stage {
       keepsPartitions: Boolean = false)
       extends Stage
 
-  /** Leaves them to a class that derives from `WriterStage`. */
+  /** Passes them to a class that derives from `WriterStage`. */
   final case class Writer(className: String, options: Map[String, String]) extends Stage
 
   /** Counts them. */
@@ -54,7 +54,7 @@ object SinkSpec {
     SinkSpec(sink.op, sink.name, sink.schema, stage, sink.refused, sink.key.getOrElse(Nil), sink.weighted, years)
   }
 
-  /** What a connector says that tasks do with the rows. */
+  /** The stage that a connector describes. */
   private def staged(f: Fields): Stage = f[String]("kind") match {
     case "rows" => Stage.Rows
     case "none" => Stage.None

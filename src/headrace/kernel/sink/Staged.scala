@@ -8,16 +8,16 @@ import org.json4s.jackson.JsonMethods
 /** Commits an epoch for all sinks of a query: implemented by the driver's Python. */
 trait Committer {
 
-  /** null once everything that was staged is committed, else the text of the error that ends the query. */
+  /** Commits everything that was staged. Returns null, or the text of the error that ends the query. */
   def commit(epoch: Long, staged: Staged): String
 
-  /** null while this process has the right to work on the checkpoint, else the text of the error that ends the query. Asked before an epoch
-    * is logged: who takes over later finds it logged.
+  /** Returns null while this process may work on the checkpoint, else the text of the error that ends the query. Called before an epoch is
+    * logged: a process that takes over later finds it logged.
     */
   def still(): String
 
-  /** Asked when an epoch is logged and before its tasks begin: `Committer.Begins` and the identity of the epoch if they may, else the text
-    * of the error that ends the query. An identity is the same when the epoch comes again, and of no other epoch, whatever its number.
+  /** Called after an epoch is logged and before its tasks begin. Returns `Committer.Begins` and the identity of the epoch, or the text of
+    * the error that ends the query. A replayed epoch has the same identity; no other epoch has it, even with the same number.
     */
   def begin(epoch: Long): String
 }
@@ -26,7 +26,7 @@ object Committer {
   val Begins = "="
 }
 
-/** What all committed tasks of an epoch staged. */
+/** The staged parts of all committed tasks of an epoch. */
 final class Staged private[sink] (sinks: Seq[SinkSpec], tasks: Seq[TaskStaged], watermarkMs: Long) {
   private val parts: Map[Int, Seq[StagedPart]] = sinks.map(sink => sink.op -> tasks.flatMap(_.parts.get(sink.op))).toMap
 
@@ -61,7 +61,7 @@ final class Staged private[sink] (sinks: Seq[SinkSpec], tasks: Seq[TaskStaged], 
   }
 }
 
-/** What a count counts. `max_time` is a maximum, everything else a sum. */
+/** The key of a count. `max_time` is a maximum, all others are sums. */
 private[sink] final case class CountKey(source: String, op: Int, side: Int, metric: String) {
   def add(a: Long, b: Long): Long = if (metric == "max_time") math.max(a, b) else a + b
 }

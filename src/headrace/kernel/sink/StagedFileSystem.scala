@@ -7,8 +7,8 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{LocalFileSystem, Path, RawLocalFileSystem}
 import org.apache.hadoop.fs.permission.FsPermission
 
-/** The local file system as files sinks see it. Hadoop's own starts three `chmod` processes for each staged file where its native library is
-  * missing, and writes a checksum file that the commit would leave behind when it renames the staged file.
+/** The local file system for files sinks. Without its native library, Hadoop's own starts three `chmod` processes for each staged file. It
+  * also writes a checksum file that would remain when the commit renames the staged file.
   */
 class StagedFileSystem extends LocalFileSystem(new StagedFileSystem.Raw) {
   setWriteChecksum(false)
@@ -19,7 +19,7 @@ object StagedFileSystem {
   /** Makes `conf`, which only the staging of a sink uses, choose this file system for local paths. */
   def use(conf: Configuration): Unit = {
     conf.set("fs.file.impl", classOf[StagedFileSystem].getName)
-    // Spark shares cached file systems with everybody in the process.
+    // Cached file systems are shared by the whole process.
     conf.setBoolean("fs.file.impl.disable.cache", true)
   }
 

@@ -4,16 +4,16 @@ import headrace.point.Point
 import headrace.source.{Chunk, PackedRows}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
-/** Takes the rows of one sink in one task. What it has written counts from its `finish` on, or from the driver's commit on. */
+/** Takes the rows of one sink in one task. They take effect from its `finish` on, or from the driver's commit on. */
 trait Stager {
 
-  /** The row is only lent. */
+  /** Takes a row, which is valid only during the call. */
   def write(row: UnsafeRow): Unit
 
-  /** The task is done: what it has staged. */
+  /** Ends a successful task and returns what it has staged. */
   def finish(): StagedPart
 
-  /** The task failed: leaves nothing behind. Does not throw. */
+  /** Cleans up after a failed task. Does not throw. */
   def abort(): Unit
 }
 
@@ -24,7 +24,7 @@ final case class StagedPart(
     files: Seq[StagedFile] = Nil,
     note: Map[String, String] = Map.empty)
 
-/** A staged file; the path is relative to the sink's folder, `partition` are the values of the columns that it is partitioned by, as texts. */
+/** A staged file; the path is relative to the sink's folder, `partition` has the values of the partition columns as texts. */
 final case class StagedFile(path: String, rows: Long, bytes: Long, partition: Seq[String] = Nil)
 
 private[sink] final class RowStager(fields: Int) extends Stager {
@@ -41,7 +41,7 @@ private[sink] final class CountStager extends Stager {
   override def abort(): Unit = ()
 }
 
-/** Passes the points of a task that stages. */
+/** Passes the test points of a task that stages. */
 private[sink] final class PassingStager(sink: String, stager: Stager) extends Stager {
   private var first = true
 

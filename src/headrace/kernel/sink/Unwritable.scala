@@ -8,14 +8,14 @@ import org.apache.spark.unsafe.types.UTF8String
 
 /** Finds values that a sink cannot hold, at any depth.
   *
-  * Texts that are not UTF-8: Spark takes such texts from files and from casts of bytes. A Parquet file with one is refused by other readers,
-  * and JSON would have other characters in their place. With `years` also days and moments out of the years 1 to 9999, which the libraries
-  * of Delta and Iceberg do not read.
+  * Texts that are not UTF-8: Spark reads such texts from files and casts bytes to them. Other readers refuse a Parquet file with one, and
+  * JSON would contain other characters. With `years` also dates and timestamps outside the years 1 to 9999, which the libraries of Delta
+  * and Iceberg do not read.
   */
 private[sink] final class Unwritable(years: Boolean) {
   import Unwritable._
 
-  /** The places of a schema's columns that may hold such a value, each with what says what is wrong; null if nothing is. */
+  /** The positions of a schema's columns that may hold such a value, each with a function that returns what is wrong, or null. */
   def looks(schema: StructType): Seq[(Int, Look)] = schema.indices.flatMap(i => look(schema(i).dataType).map(i -> _))
 
   private def look(of: DataType): Option[Look] = of match {
@@ -57,7 +57,7 @@ private[sink] object Unwritable {
 
   private def isNear(micros: Long): Boolean = micros >= -62135596800000000L && micros < 253402300800000000L
 
-  /** What is wrong with a row's first wrong column; null if nothing is. */
+  /** What is wrong with a row's first invalid column; null if nothing is. */
   private def first(looks: Array[(Int, Look)], row: SpecializedGetters): String = {
     var found: String = null
     var at = 0

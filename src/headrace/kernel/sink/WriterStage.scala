@@ -8,24 +8,26 @@ import org.apache.spark.sql.types.StructType
 
 /** How the tasks of a query write one sink.
   *
-  * A connector's own one is made in the driver, once for each start of the query, by a constructor that takes
-  * `(name: String, schema: StructType, timeZone: String, options: Map[String, String])`, and travels to each executor once. With mode
-  * "changes" or "upsert" the last field of the schema is the weight, a bigint.
+  * The driver makes a connector's own stage once for each start of the query, by a constructor that takes `(name: String, schema:
+  * StructType, timeZone: String, options: Map[String, String])`; it travels to each executor once. With mode "changes" or "upsert" the last
+  * field of the schema is the weight, a bigint.
   */
 abstract class WriterStage extends Serializable {
 
-  /** For one try of one task of an epoch. The same rows may come again: to another try, or to the same epoch of a later start. */
+  /** Opens a stager for one attempt of one task of an epoch. The same rows may come again: in another attempt, or in the same epoch after a
+    * restart.
+    */
   def open(task: TaskPlace): Stager
 
-  /** In the driver: the epoch failed before its commit. Removes what finished tasks of this run have left, while others of it may still be
-    * about to end and clean up after themselves.
+  /** Cleans up in the driver after an epoch failed before its commit: removes the staged rows of finished tasks of this run. Other tasks of
+    * it may still be ending and cleaning up after themselves.
     */
   def sweep(epoch: Long, run: String): Unit = ()
 }
 
-/** Whose rows a stager takes: the epoch, the task's partition, the try of the task (a number never given twice in a session), the start of
-  * the query, and the identity of the epoch, which a replay carries too and no other epoch of this number does. `aside` takes the rows that
-  * cannot be written.
+/** The origin of a stager's rows: the epoch, the task's partition, the attempt of the task (a number that is unique in a session), the
+  * start of the query, and the identity of the epoch, which a replay shares and no other epoch of this number does. `aside` takes the rows
+  * that cannot be written.
   */
 final case class TaskPlace(epoch: Long, partition: Int, attempt: Long, run: String, identity: String, aside: Aside)
 
@@ -37,7 +39,7 @@ private[sink] object WriterStage {
     case Stage.Writer(className, options) => loaded(className, sink, timeZone, options)
   }
 
-  /** From the context class loader, which finds what connectors bring. */
+  /** Loads a class from the context class loader, which has the connectors' classes. */
   private def loaded(className: String, sink: SinkSpec, timeZone: String, options: Map[String, String]): WriterStage = {
     def broken(why: String, cause: Throwable = null) =
       throw new HeadraceKernelException("INTERNAL", s"sink ${sink.name}: the writer $className $why", sink.name, cause = cause)

@@ -6,8 +6,8 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.fs.{FileStatus, GlobExpander, GlobFilter, LocalFileSystem, Path, PathFilter}
 
-/** The local file system with files of any name. Hadoop's own makes a path of the text of a name where it looks for a file's checksums and in
-  * patterns, and takes what stands in front of a colon for a scheme.
+/** The local file system for files of any name. To find a file's checksums and in patterns, Hadoop's own parses the name as a path, and
+  * takes the part before a colon as a scheme.
   */
 class AnyNames extends LocalFileSystem {
   override def getChecksumFile(file: Path): Path = AnyNames.below(file.getParent, s".${file.getName}.crc")
@@ -22,7 +22,7 @@ class AnyNames extends LocalFileSystem {
     found.distinct.filter(filter.accept).flatMap(status).sorted.toArray
   }
 
-  /** What is called so in a folder, or fits a pattern. */
+  /** The entries of a folder with this name, or that match a pattern. */
   private def inside(folder: Path, part: String): Seq[Path] = {
     val names = new GlobFilter(part)
     if (!names.hasPattern) Seq(AnyNames.below(folder, part.replaceAll("\\\\(.)", "$1"))).filter(exists)
@@ -37,10 +37,10 @@ class AnyNames extends LocalFileSystem {
 
 object AnyNames {
 
-  /** The settings, for Hadoop or among the options of a reader of Spark's, with which local files are read so. */
+  /** The settings with which local files are read like that, for Hadoop or as options of a reader of Spark. */
   val settings: Map[String, String] = Map(
     "fs.file.impl" -> classOf[AnyNames].getName,
-    // Spark shares cached file systems with everybody in the process.
+    // Cached file systems are shared by the whole process.
     "fs.file.impl.disable.cache" -> "true")
 
   private def below(folder: Path, name: String): Path = new Path(folder, new Path(null, null, name))

@@ -8,7 +8,7 @@ import scala.util.control.NonFatal
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
-/** What the first bytes of a file say of its format: a file that cannot be read in one may be whole, and of another. */
+/** The format that the first bytes of a file indicate: a file that cannot be read in one format may be intact, in another. */
 private[source] final case class Beginning(format: String, name: String) {
   def said: String = s"its first bytes are those of $name"
   def cure: String =
@@ -23,11 +23,11 @@ private[source] object Beginning {
     "Obj\u0001" -> Beginning("avro", "Avro"))
   private val Libraries = Seq("org.apache.parquet." -> "parquet", "org.apache.orc." -> "orc", "org.apache.avro." -> "avro")
 
-  /** The format of a file that failed, where the reader is of another one; a reader of lines is of none, as it takes any bytes. */
+  /** The format of a file that failed, if the reader is for another one. Readers of lines have no format, since they accept any bytes. */
   def another(path: Path, conf: Configuration, failures: Seq[Throwable]): Option[Beginning] =
     for (format <- reader(failures); found <- of(path, conf) if found.format != format) yield found
 
-  /** The format of the reader that failed, by the library that it is made of. */
+  /** The format of the reader that failed, found by its library. */
   private def reader(failures: Seq[Throwable]): Option[String] =
     failures.reverseIterator
       .flatMap(_.getStackTrace)
@@ -49,7 +49,7 @@ private[source] object Beginning {
     }
   }
 
-  /** The first character that is no blank; a byte order mark is one. */
+  /** The first character that is not blank; a byte order mark counts as blank. */
   private def first(bytes: Array[Byte]): Char =
     new String(bytes, UTF_8).find(char => !char.isWhitespace && char != '\uFEFF').getOrElse('-')
 }

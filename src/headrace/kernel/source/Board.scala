@@ -16,10 +16,10 @@ import org.apache.spark.sql.types._
 import org.json4s.{JArray, JString}
 import org.json4s.jackson.JsonMethods
 
-/** Rows that the driver pins up for a query to read: the in-memory sources.
+/** Rows that the driver publishes for a query to read: the in-memory sources.
   *
   * Rows are appended source by source and published for all sources of the board at once, as one epoch. A published epoch never changes, so
-  * an offset (the number of published epochs) always stands for the same rows: a replay and a restart inside the same JVM are exact.
+  * an offset (the number of published epochs) always means the same rows: a replay and a restart inside the same JVM are exact.
   */
 final class Board private (val id: String) {
   import Board._
@@ -39,11 +39,11 @@ final class Board private (val id: String) {
     epochs.size.toLong
   }
 
-  /** A query starts to read this board: whatever an earlier start of it had asked for is forgotten. */
+  /** Begins a start of a query that reads this board: the state of an earlier start is discarded. */
   def join(query: String): Unit = synchronized { rounds.remove(query) }
 
-  /** What a source of a query may read now. All sources of the query get the same answer in one round of its trigger: Spark asks each of
-    * them once a round, so the round begins when one of them asks for the second time.
+  /** The epochs that a source of a query may read now. All sources of the query get the same number in one round of its trigger. Spark
+    * calls once per source and round, so a round begins with the second call of some source.
     */
   def latest(query: String, source: String): Long = synchronized {
     val round = rounds.getOrElseUpdate(query, new Round)
@@ -78,7 +78,7 @@ object Board {
 
   def drop(id: String): Unit = boards.remove(id)
 
-  /** Whether a board is there with at least one epoch published. */
+  /** Whether a board exists and has published at least one epoch. */
   def filled(id: String): Boolean = {
     val board = boards.get(id)
     board != null && board.synchronized(board.epochs.nonEmpty)
@@ -93,13 +93,13 @@ object Board {
   /** Appends rows for the next epoch: a pickled list of tuples of internal values. */
   def append(id: String, source: String, rows: Array[Byte], ddl: String): Unit = append(id, source, unpickled(rows), ddl)
 
-  /** The same for a list of rows, each a list or an array of internal values. */
+  /** Appends a list of rows, each a list or an array of internal values. */
   def append(id: String, source: String, rows: java.util.List[_], ddl: String): Unit = {
     val schema = StructType.fromDDL(ddl)
     get(id).append(source, internal(rows, schema), schema)
   }
 
-  /** A frame of pickled rows, as they are given to `append`. */
+  /** Makes a frame of pickled rows, in the form that `append` takes. */
   def table(session: SparkSession, rows: Array[Byte], ddl: String): DataFrame = {
     val schema = StructType.fromDDL(ddl)
     val chunks = Chunk.pack(internal(unpickled(rows), schema), schema)
@@ -121,7 +121,7 @@ object Board {
     }
   }
 
-  /** The types as which values come: of an interval Spark's converter makes null. */
+  /** The types in which values arrive: Spark's converter turns intervals into null. */
   private def plain(dataType: DataType): DataType = dataType match {
     case s: StructType => StructType(s.fields.map(f => f.copy(dataType = plain(f.dataType))))
     case a: ArrayType => a.copy(elementType = plain(a.elementType))
@@ -131,7 +131,7 @@ object Board {
     case other => other
   }
 
-  /** The board of constant rows: `rows` is a JSON list of lists of texts, each the value of a column. A board that is there stays. */
+  /** Makes the board of constant rows: `rows` is a JSON list of lists of texts, each the value of a column. An existing board is kept. */
   def fill(session: SparkSession, id: String, source: String, ddl: String, rows: String, timeZone: String): Unit = synchronized {
     if (!filled(id)) {
       val schema = StructType.fromDDL(ddl)
@@ -149,15 +149,14 @@ object Board {
     }
   }
 
-  /** Makes what was appended since the last call one epoch of all sources; the number of epochs so far. */
+  /** Publishes the rows appended since the last call as one epoch of all sources; returns the number of epochs so far. */
   def publish(id: String): Long = get(id).publish()
 }
 
-/** Up to some thousand rows in one array: eight bytes of length, then the row's own bytes, again and again. It travels to a task as it is.
-  */
+/** Up to some thousand rows in one array: for each row eight bytes of length, then its bytes. It travels to a task unchanged. */
 final class Chunk(val rows: Int, private val bytes: Array[Byte], fields: Int) extends Serializable {
 
-  /** The row is one object that moves from row to row. */
+  /** The rows, through one object that moves from row to row. */
   def iterator: Iterator[UnsafeRow] = new Iterator[UnsafeRow] {
     private val row = new UnsafeRow(fields)
     private val buffer = java.nio.ByteBuffer.wrap(bytes)

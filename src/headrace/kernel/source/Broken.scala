@@ -16,15 +16,15 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.headrace.{FileRelation, Inside}
 import org.apache.spark.util.SerializableConfiguration
 
-/** Files whose bytes can be read, and not as what they should be: cut off, or damaged. One that cannot be opened is not broken: the file system
-  * may give it later.
+/** Files whose bytes can be read but do not have the expected content: truncated or damaged. A file that cannot be opened is not broken:
+  * the file system may return it later.
   */
 object Broken {
   val Code = "FILE_BROKEN"
   private val Empty = "it has no bytes"
   private val Unread = "Could not read file: "
 
-  /** A failure to read a file, as that of the file if it is broken. */
+  /** Converts a failure to read a file, if the file is broken. */
   def failure(chain: Seq[Throwable]): Option[HeadraceKernelException] =
     for {
       (e, file) <- chain.collectFirst(ofFile)
@@ -38,7 +38,7 @@ object Broken {
       case None => error(shown(path), said(e))
     }
 
-  /** What Spark says of a file that it cannot read, with the file. Of one whose columns it looks for in Avro it does so without a condition. */
+  /** Spark's errors about a file that it cannot read, with the file. For columns missing in an Avro file, the error has no condition. */
   private val ofFile: PartialFunction[Throwable, (Throwable, String)] = {
     case e: SparkThrowable if e.getCondition != null && e.getCondition.startsWith("FAILED_READ_FILE") =>
       (e.asInstanceOf[Throwable], e.getMessageParameters.get("path"))
@@ -50,10 +50,10 @@ object Broken {
 
   private def broken(file: String, why: String): String = s"the file $file is broken: $why"
 
-  /** Whether a file of no bytes is one cut off: all but plain text have some in any case. */
+  /** Whether an empty file is a truncated one: in every format but plain text, files have some bytes. */
   def whereEmpty(path: Path, isText: Boolean, conf: Configuration): Boolean = !isText || new CompressionCodecFactory(conf).getCodec(path) != null
 
-  /** Those of some files that cannot be read from beginning to end, with the reason. Text that is not compressed is not looked at. */
+  /** Finds the files that cannot be read from beginning to end, with the reason. Uncompressed text is not checked. */
   private[source] def among(session: SparkSession, relation: FileRelation, files: Seq[Path]): Seq[(Path, String)] = {
     val conf = relation.conf
     val asked = files.filter(whereEmpty(_, relation.isText, conf)).map(_.toUri.toString)
@@ -71,7 +71,7 @@ object Broken {
     }
   }
 
-  /** Why a file cannot be read. It is tried twice, as a file system may have been away for a moment. */
+  /** Why a file cannot be read. It is tried twice, because the file system may have been temporarily unavailable. */
   private def why(path: Path, read: (Path, Long) => Iterator[InternalRow], conf: Configuration): Option[String] = {
     def tried(): Option[Throwable] =
       try {
@@ -90,14 +90,14 @@ object Broken {
       yield said(again) + Beginning.another(path, conf, causes(again)).fold("")(format => s"; ${format.said}")
   }
 
-  /** Not the absence of the file, and not columns that it has in other types than was said. */
+  /** Whether the failure is due to the content: not to a missing file, nor to columns of other types than declared. */
   private def ofContent(e: Throwable): Boolean = !causes(e).exists { cause =>
     cause.isInstanceOf[FileNotFoundException] || OfSchema.exists(cause.getClass.getName.contains)
   }
 
   private val OfSchema = Seq("SchemaColumnConvertNotSupported", "IncompatibleSchema", "IllegalEvolution")
 
-  /** Whether the file system gives all bytes of a file; wrong bytes, by its own sums, are the file's fault. */
+  /** Whether the file system returns all bytes of a file. A wrong checksum of the file system is the file's fault. */
   private def readable(path: Path, conf: Configuration): Boolean =
     try {
       Using.resource(path.getFileSystem(conf).open(path)) { in =>
@@ -110,7 +110,7 @@ object Broken {
       case NonFatal(_) => false
     }
 
-  /** The file of an error's path, which may be written as a URI is. */
+  /** The file in an error, whose path may be written as a URI. */
   private def located(text: String, conf: Configuration): Option[Path] =
     Seq(() => new Path(new URI(text)), () => new Path(text)).iterator
       .flatMap { make =>

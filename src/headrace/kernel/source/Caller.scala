@@ -4,15 +4,15 @@ import javax.net.SocketFactory
 
 import py4j.{CallbackClient, Gateway, GatewayServer, Py4JPythonClient, PythonClient}
 
-/** The connections by which threads of this JVM call Python.
+/** The connections through which threads of this JVM call Python.
   *
-  * py4j makes one for each thread that calls, with a socket and, in Python, a thread that serves it, and keeps all three when the thread has
-  * ended. A query has a thread of its own, so each start of one would leave them behind.
+  * py4j makes one for each calling thread, with a socket and, in Python, a thread that serves it, and keeps all three after the thread has
+  * ended. A query has a thread of its own, so each start of a query would leak them.
   */
 object Caller {
   @volatile private var client: Option[PythonClient] = None
 
-  /** Python is called with this token from now on; whoever has none is refused there. py4j forgets it when it is told Python's port. */
+  /** Makes all later calls to Python use this token, without which Python refuses them. py4j drops the token when it gets Python's port. */
   def through(server: GatewayServer, token: String): Unit = synchronized {
     val gateway = server.getGateway
     gateway.getCallbackClient match {
@@ -23,7 +23,7 @@ object Caller {
           case perThread: PythonClient => new PerThread(gateway, perThread, token)
           case shared => new Shared(shared, token)
         }
-        // The gateway takes a client when it is made, and no other.
+        // The gateway accepts a client only in its constructor.
         val field = classOf[Gateway].getDeclaredField("cbClient")
         field.setAccessible(true)
         field.set(gateway, made)
@@ -31,7 +31,7 @@ object Caller {
     client = Some(gateway.getCallbackClient).collect { case perThread: PythonClient => perThread }
   }
 
-  /** Closes the connection that this thread has made; a later call makes another. Where threads share connections py4j closes idle ones. */
+  /** Closes the connection of this thread; a later call opens another. If threads share connections, py4j closes idle ones itself. */
   def hangUp(): Unit = client.foreach { client =>
     Option(client.getPerThreadConnection).filter(_.isInitiatedFromClient).foreach { connection =>
       client.connectionStopped(connection)

@@ -18,13 +18,12 @@ import org.apache.spark.unsafe.types.UTF8String
 import org.json4s.{JInt, JObject}
 import org.json4s.jackson.JsonMethods
 
-/** The source by which the driver speaks to its query: how far each source's time has come, and whether to stop between two epochs.
+/** The source through which the driver controls its query: each source's time, and whether to stop between two epochs.
   *
-  * Its offset is a map from source names to micros, which Spark logs and gives back after a restart. A new epoch sees one row
-  * (source, ts) for each entry that moved since the last one. Entries only move forward.
+  * Its offset is a map from source names to micros, which Spark logs and returns after a restart. A new epoch sees one row (source, ts) for
+  * each entry that moved since the last one. Entries only move forward.
   *
-  * Spark asks for the latest offset between two epochs and at no other time, so this is also where a query can be held to be stopped with
-  * no epoch in flight.
+  * Spark reads the latest offset only between two epochs, so a query can be held here and then stopped with no epoch in flight.
   */
 class Control extends TableProvider {
   override def inferSchema(options: CaseInsensitiveStringMap): StructType = Control.schema
@@ -38,7 +37,7 @@ class Control extends TableProvider {
 object Control {
   val schema: StructType = StructType.fromDDL("source string, ts timestamp")
 
-  /** An entry of this name is no source: when it moves, all entries are told again, to a query that has forgotten them over a restart. */
+  /** The name of an entry that is no source: when it moves, all entries are sent again, to a query that lost them over a restart. */
   val Again = "#again"
 
   private val boards = new ConcurrentHashMap[String, ControlBoard]
@@ -53,24 +52,24 @@ object Control {
 
   def drop(id: String): Unit = boards.remove(id)
 
-  /** The board of a query that runs. One that has ended has none: there is nothing more to tell it, and no epoch of it in flight. */
+  /** The board of a running query. An ended query has none: it needs no control, and has no epoch in flight. */
   private def running(id: String): Option[ControlBoard] = Option(boards.get(id))
 
-  /** Moves sources forward: `{"charges": 1767225600000000}`. An earlier time than the one already published changes nothing. */
+  /** Moves sources forward: `{"charges": 1767225600000000}`. A time before the published one changes nothing. */
   def publish(id: String, json: String): Unit = running(id).foreach(_.publish(ControlOffset.read(json)))
 
-  /** From now on the query waits before its next epoch. */
+  /** Makes the query wait before its next epoch. */
   def hold(id: String): Unit = running(id).foreach(_.hold())
 
-  /** Whether the query waits now, with no epoch in flight; waits for that up to `timeoutMs`. */
+  /** Whether the query is waiting, with no epoch in flight; waits for that up to `timeoutMs`. */
   def held(id: String, timeoutMs: Long): Boolean = running(id).forall(_.held(timeoutMs))
 
-  /** Takes `hold` back. */
+  /** Undoes `hold`. */
   def release(id: String): Unit = running(id).foreach(_.release())
 
-  /** Rows (source, ts) of one source, or of all where `source` is null. Each call is a scan of its own, with its own offsets. */
+  /** Rows (source, ts) of one source, or of all if `source` is null. Each call makes a separate scan, with its own offsets. */
   def frame(session: SparkSession, id: String, source: String): DataFrame = {
-    // No source of a user's has such a name: they begin with a letter or digit, or with the code of one between underscores.
+    // No user's source has such a name: it begins with a letter or digit, or with a character code between underscores.
     val name = if (source == null) "_control" else s"_control_$source"
     val reader = SourceFrame.named(session, name).format(classOf[Control].getName).option("id", id)
     (if (source == null) reader else reader.option("source", source)).load()
@@ -104,7 +103,7 @@ private final class ControlBoard {
     waiting > 0
   }
 
-  /** Called on the query's own thread. `query.stop()` interrupts it here, which Spark takes for the stop that it is. */
+  /** Called on the query's own thread. `query.stop()` interrupts it here, which Spark handles as a normal stop. */
   def pass(): TreeMap[String, Long] = synchronized {
     while (holding) {
       waiting += 1
@@ -120,8 +119,8 @@ private final class ControlStream(board: ControlBoard, source: Option[String]) e
   override def initialOffset(): Offset = ControlOffset(TreeMap.empty)
   override def deserializeOffset(json: String): Offset = ControlOffset(ControlOffset.read(json))
 
-  /** The start offset is what the query has logged, so after a restart the map goes on from there without being told. null, which is no
-    * offset, as long as nothing was ever said: an offset would make Spark run an epoch over nothing.
+  /** The start offset is what the query has logged, so after a restart the map continues from there. null, which is no offset, as long as
+    * nothing was published: an offset would make Spark run an empty epoch.
     */
   override def latestOffset(start: Offset, limit: ReadLimit): Offset = {
     val published = board.pass()
@@ -143,7 +142,7 @@ private final class ControlStream(board: ControlBoard, source: Option[String]) e
   override def createReaderFactory(): PartitionReaderFactory = ControlReaders
   override def commit(end: Offset): Unit = ()
 
-  /** Called on the query's own thread, which calls nobody after it. */
+  /** Called on the query's own thread, as its last call. */
   override def stop(): Unit = Caller.hangUp()
 
   override def toString: String = source.map(s => s"control of $s").getOrElse("control")

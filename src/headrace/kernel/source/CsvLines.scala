@@ -10,12 +10,12 @@ import org.apache.spark.sql.headrace.CsvReading
 import org.apache.spark.sql.types.{StringType, StructField, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
-/** One CSV record a line, read by Spark's own parser.
+/** Parses one CSV record per line, with Spark's own parser.
   *
-  * With `header=true` the first line of each file names its columns, and they are matched to the schema **by name** (Spark's reader goes by
-  * position unless told otherwise): files may order their columns as they like, columns that the schema does not know are passed over. If a
-  * file's header lacks a column of the schema or names one twice, every line of that file is malformed, with that reason. A record with
-  * more or fewer columns than the header (or the schema) is malformed.
+  * With `header=true` the first line of each file names its columns, and they are matched to the schema **by name** (Spark's reader matches
+  * by position by default): files may have any order of columns, and unknown columns are ignored. If a file's header lacks a column of the
+  * schema or names one twice, every line of that file is malformed, with that reason. A record with more or fewer columns than the header
+  * (or the schema) is malformed.
   */
 private final class CsvLines(spec: LineSpec) extends LineParser(spec) {
   private val reading = new CsvReading(spec.options - "encoding" - "charset", spec.timeZone)
@@ -26,7 +26,7 @@ private final class CsvLines(spec: LineSpec) extends LineParser(spec) {
   private var current: UTF8String = _
   private var columns: Either[String, Columns] = Right(byPosition)
 
-  /** A file's columns in its own order. A parser for it, and one converter per field for the moment a record fails. */
+  /** A file's columns in its own order: a parser for it, and one converter per field to explain a failing record. */
   private final class Columns(fields: Seq[StructField]) {
     val size: Int = fields.size
     val parser = reading.parser(StructType(fields), spec.schema)
@@ -48,7 +48,7 @@ private final class CsvLines(spec: LineSpec) extends LineParser(spec) {
 
   override protected def parse(line: Array[Byte], file: UTF8String, position: Long): Int = {
     val record = text
-    // What cannot be read becomes this character, which may also have been there.
+    // Bytes that cannot be decoded become this character, which may also be in the text itself.
     if (record.indexOf('\uFFFD') >= 0 && !UTF8String.fromBytes(line).isValid) malformed("not CSV: the line is not UTF-8")
     else if (header && position == 0) {
       current = if (file == null) null else file.clone()
@@ -67,7 +67,7 @@ private final class CsvLines(spec: LineSpec) extends LineParser(spec) {
     }
   }
 
-  /** The tokenizer reads one record and would take what is behind it for the next line, so it begins anew after text of several lines. */
+  /** Reads a record. After text of several lines the tokenizer is restarted, because it would take the rest as the next line. */
   private def read(record: String, known: Columns): Int =
     if (record.indexOf('\n') < 0) one(record, known)
     else if (goesOn(record, known)) malformed("not CSV: text behind the record")
@@ -123,7 +123,7 @@ private final class CsvLines(spec: LineSpec) extends LineParser(spec) {
       Left(s"the file's header has no column ${missing.mkString(", ")}; it has: ${LineParser.short(tokens.mkString(", "))}")
     else
       Right(new Columns(tokens.toSeq.zipWithIndex.map { case (token, i) =>
-        // A column nobody asked for gets a name no schema can hold, so that it never meets one of the schema's.
+        // An unknown column gets a name that no schema can have, so that it never matches a column of the schema.
         wanted.getOrElse(fold(token), StructField(s"\u0000$i", StringType))
       }))
   }

@@ -10,8 +10,8 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileAlreadyExistsException, Path}
 import org.apache.spark.sql.headrace.Inside
 
-/** A file in the log: its length in bytes when it was found, -1 where an earlier version has logged it. One that has changed after it was read
-  * is logged again, with the length that it `was` read with; else that is -1.
+/** A file in the log, with its length in bytes when it was found; -1 if an earlier version logged it. A file that changed after it was read
+  * is logged again, with the length that it `was` read with; otherwise that is -1.
   */
 private[source] final case class Logged(path: String, length: Long, was: Long = -1L) {
   def changed: Boolean = was >= 0
@@ -20,16 +20,16 @@ private[source] final case class Logged(path: String, length: Long, was: Long = 
 /** The files that a source has read, by the source's own epochs.
   *
   * {{{
-  * 1203          the files of epoch 1203: `v3`, then a JSON object a line
-  * 1000-1099.gz  the same of a hundred epochs, zipped; 0-9999.gz of ten thousand
+  * 1203          the files of epoch 1203: `v3`, then one JSON object per line
+  * 1000-1099.gz  the same for a hundred epochs, compressed; 0-9999.gz for ten thousand
   * 1199.compact  all up to epoch 1199, in checkpoints of versions that used Spark's own log
   * }}}
   *
-  * An epoch's file appears before Spark logs the offset, and only one process can make it. Older epochs are merged ([[Segments]]): a file
-  * is rewritten three times at most, and their number grows with the logarithm of the number of epochs. A merge appears whole before
-  * its parts go, so after a crash between the two the next start removes the parts.
+  * An epoch's file appears before Spark logs the offset, and only one process can create it. Older epochs are merged ([[Segments]]): a file
+  * is rewritten at most three times, and the number of files grows with the logarithm of the number of epochs. A merge appears atomically
+  * before its parts are deleted, so after a crash in between the next start deletes the parts.
   *
-  * An object says `path`, `batchId`, `length`, and `was` of a file that has changed; `v1` and `v2` know no lengths.
+  * An object has `path`, `batchId`, `length`, and, for a file that has changed, `was`; `v1` and `v2` have no lengths.
   */
 private[source] final class FileLog(folder: Path, settings: Configuration) {
   private val files = Inside.checkpointFiles(folder, settings)
@@ -39,10 +39,10 @@ private[source] final class FileLog(folder: Path, settings: Configuration) {
   /** The last epoch; -1 before the first. */
   def newest: Long = segments.lastOption.fold(-1L)(_.to)
 
-  /** All files read so far, oldest first. */
+  /** Visits all files read so far, oldest first. */
   def foreach(each: Logged => Unit): Unit = segments.foreach(read(_)((_, file) => each(file)))
 
-  /** The files of some epochs, first and last included. */
+  /** The files of a range of epochs, inclusive. */
   def between(from: Long, to: Long): Seq[Logged] = {
     if (to > newest) throw lacks(newest + 1, to)
     val found = Vector.newBuilder[Logged]
@@ -61,7 +61,7 @@ private[source] final class FileLog(folder: Path, settings: Configuration) {
     merge()
   }
 
-  /** Gives files of some epochs, first and last included, the lengths with which they are read in the end. */
+  /** Replaces the lengths of files in a range of epochs (inclusive) with those that were finally read. */
   def amend(from: Long, to: Long, lengths: Map[String, Long]): Unit = within(from, to).foreach { segment =>
     def amended(epoch: Long, file: Logged) =
       if (epoch < from || epoch > to || file.changed) file else file.copy(length = lengths.getOrElse(file.path, file.length))
@@ -80,7 +80,7 @@ private[source] final class FileLog(folder: Path, settings: Configuration) {
       merge()
     }
 
-  /** What lies in the folder, oldest first, without what a crash has left of a merge. */
+  /** The segments in the folder, oldest first, after deleting the remains of an interrupted merge. */
   private def opened(): Vector[Segment] = {
     if (!files.exists(folder)) files.mkdirs(folder)
     val found = files.list(folder).toVector.flatMap(file => Segment.of(file.getPath.getName, file.getLen))
@@ -104,7 +104,7 @@ private[source] final class FileLog(folder: Path, settings: Configuration) {
     json.writeValueAsBytes(entry) :+ '\n'.toByte
   }
 
-  /** Writes a file that appears whole or not at all; its length. */
+  /** Writes a file that appears whole or not at all; returns its length. */
   private def write(segment: Segment, overwrite: Boolean)(content: ((Long, Logged) => Unit) => Unit): Long = {
     val out = files.createAtomic(new Path(folder, segment.name), overwrite)
     try {
@@ -144,7 +144,7 @@ private object FileLog {
   private val Known = Set("v1", "v2", "v3")
 }
 
-/** A file of the log: which epochs it holds, and how long it is. */
+/** A file of the log: its epochs, and its length. */
 private[source] final case class Segment(from: Long, to: Long, bytes: Long, compact: Boolean = false) {
   def zipped: Boolean = to > from && !compact
   def name: String = if (compact) s"$to.compact" else if (zipped) s"$from-$to.gz" else s"$to"
@@ -164,14 +164,15 @@ private[source] object Segment {
   }
 }
 
-/** Which files of a log are merged: a hundred neighbours of one level. The last hundred epochs stay single, for a replay reads them. */
+/** Chooses the files of a log to merge: a hundred neighbours of one level. The last hundred epochs stay single, because replays read them.
+  */
 private[source] object Segments {
   private val Few = 100
 
-  /** No file above this is merged again, so that a merge takes no epoch more than a moment. */
+  /** The size from which a file is not merged again, so that a merge delays an epoch only briefly. */
   private val Large = 8L << 20
 
-  /** The files to merge now. Others may be due after them, and only after them. */
+  /** The files to merge now. More may be due, but only after this merge. */
   def due(segments: Vector[Segment]): Option[Vector[Segment]] = {
     val single = segments.reverseIterator.takeWhile(levelOf(_) == 0).size
     if (single >= 2 * Few) Some(segments.slice(segments.size - single, segments.size - Few))

@@ -18,38 +18,48 @@ import org.apache.spark.unsafe.types.UTF8String
 import org.json4s.{JArray, JString}
 import org.json4s.jackson.JsonMethods.parse
 
-/** Files in the order of their names or times. Spark's own file stream knows only times, which a copy of a folder does not keep, and its log of
-  * files holds every path again each ten epochs ([[FileLog]]).
+/** Files in the order of their names or times. Spark's own file stream only orders by time, which a copy of a folder does not keep, and its
+  * log of files repeats every path each ten epochs ([[FileLog]]).
   *
-  * Options: `path` (a file or a folder by its very name, or with `pattern` a pattern of Hadoop's), `reader` (`lines`, `parquet`, `orc` or `avro`), `ddl` (the columns of a file that is none of lines), `by` (`name` or `time`),
-  * `follow` (look again in every round; else what is there at the start is all), `limit` (files per epoch), `files` (a JSON list of names that
-  * stands for the listing), `moves` (the folder may have been moved since some of its files were read: their names alone tell which), `reader.*`
-  * (options of the format), `broken` (`skip`: files that cannot be read are a row each that says so, else they fail the query), `pending` (the last
-  * epoch comes again), `anew` (and is written nowhere yet; else it has to be what it was). The frame has the columns of the reader, then `_position`: the byte offset of a line, else the index of a row; `_file` and
-  * `_broken` say of a whole file why it is not read. The file of a row is what Spark says of the task (`OriginReader`): a column of it would cost more than all others.
+  * Options:
   *
-  * A file is read once. One that has another length later makes one row that says so.
+  *   - `path`: the literal path of a file or folder, or with `pattern` a Hadoop pattern
+  *   - `reader`: `lines`, `parquet`, `orc` or `avro`; `ddl`: the columns of a file that does not consist of lines
+  *   - `by`: `name` or `time`
+  *   - `follow`: list again in every round; otherwise the files at the start are all
+  *   - `limit`: files per epoch
+  *   - `files`: a JSON list of names that replaces the listing
+  *   - `moves`: the folder may have been moved after some of its files were read, so files are identified by their names alone
+  *   - `reader.*`: options of the format
+  *   - `broken`: with `skip`, each unreadable file becomes a row that reports it; otherwise it fails the query
+  *   - `pending`: the last epoch is repeated; `anew`: no sink has it yet; otherwise its files must not have changed
+  *
+  * The frame has the columns of the reader, then `_position`: the byte offset of a line, else the index of a row; `_file` and `_broken`
+  * report a whole file that is not read. The file of a row comes from Spark's task (`OriginReader`): as a column it would cost more than
+  * all others.
+  *
+  * A file is read once. If its length changes later, one row reports that.
   */
 class Files extends StreamSourceProvider {
   override def sourceSchema(sql: SQLContext, schema: Option[StructType], provider: String, options: Map[String, String]): (String, StructType) =
     "files" -> Shape(CaseInsensitiveMap(options)).columns
 
   override def createSource(sql: SQLContext, place: String, schema: Option[StructType], provider: String, options: Map[String, String]): FrameSource =
-    // That of the query, which says how files of a checkpoint are written; the frame was made in the user's.
+    // The query's session, whose settings choose how checkpoint files are written; the frame was made in the user's.
     new FileSource(SparkSession.active, place, CaseInsensitiveMap(options))
 }
 
-/** How files of one kind are read: the format, the columns it gives, and where the position of a row comes from. */
+/** How files of one kind are read: the format, its columns, and where the position of a row comes from. */
 private final case class Shape(format: String, read: StructType, values: StructType, position: String) {
   val columns: StructType = StructType(values.add("_position", LongType) ++ WholeFiles.unread)
 
-  /** The columns of what was read, in their own types. */
+  /** The columns of the rows read, in their declared types. */
   def picked: Seq[Column] = values.map { f =>
     val found = col(s"`${f.name.replace("`", "``")}`")
     if (read(f.name).dataType == f.dataType) found else found.cast(f.dataType).as(f.name)
   } ++ (col(position).as("_position") +: WholeFiles.unread.map(f => if (read.contains(f)) col(f.name) else lit(null).cast(f.dataType).as(f.name)))
 
-  /** The rows of whole files that are not read. */
+  /** The rows that report whole files which are not read. */
   def unread(session: SparkSession, files: Seq[(Path, String)]): DataFrame = {
     val rows = files.map { case (path, why) =>
       InternalRow.fromSeq(columns.map(f => if (f.name == "_file") UTF8String.fromString(path.toUri.toString) else if (f.name == "_broken") UTF8String.fromString(why) else null))
@@ -73,8 +83,8 @@ private object Shape {
   }
 }
 
-/** An epoch's files are logged before Spark logs its offset, so a replay reads exactly them, whatever has come into the folder since. With them it
-  * logs how long they are, and later which of them have changed.
+/** An epoch's files are logged before Spark logs its offset, so a replay reads exactly these files, whatever the folder contains by then.
+  * The log also has their lengths, and later the files that changed.
   */
 private final class FileSource(session: SparkSession, place: String, options: CaseInsensitiveMap[String])
     extends FrameSource
@@ -99,13 +109,13 @@ private final class FileSource(session: SparkSession, place: String, options: Ca
   private val skips = options.get("broken").contains("skip")
 
   private val log = new FileLog(new Path(place), conf)
-  // The length of each file that is logged.
+  // The length of each file in the log.
   private val read = new Fingerprints
   private var waiting: Vector[Logged] = Vector.empty
   private var empty: Set[String] = Set.empty
   private var listed = false
-  // Whether the next epoch that is asked for is read, and may be read as its files are now. At a start Spark asks for the last one first, and reads
-  // nothing of it if it has been committed.
+  // Whether the next epoch is really read, and may be read with its files' current content. At a start Spark first requests the last epoch,
+  // but reads nothing of it if it was committed.
   private var pending = options.get("pending").exists(_.toBoolean)
   private var anew = options.get("anew").exists(_.toBoolean)
 
@@ -138,7 +148,7 @@ private final class FileSource(session: SparkSession, place: String, options: Ca
     if (log.newest < 0) null else NumberedPlace.json(log.newest)
   }
 
-  /** What the log is to say of a file that was listed. `coming` are those that were logged and are yet to be read. */
+  /** The log entry for a listed file, if it needs one. `coming` are the files that are logged but not read yet. */
   private def toLog(file: Logged, coming: Set[String]): Option[Logged] = read.get(known(file.path)) match {
     case None => Some(file)
     case Some(length) if length >= 0 && length != file.length && !coming(known(file.path)) => Some(file.copy(was = length))
@@ -160,7 +170,7 @@ private final class FileSource(session: SparkSession, place: String, options: Ca
     val paths = found.map(file => placed(file.path))
     val all = if (found.isEmpty) None else Some(relation(paths))
     if (pending && !anew) found.foreach(file => isAsItWas(file, all.toSeq.flatMap(lengths).toMap))
-    // None of a broken file's rows are there, so a whole copy can be read later without doubling any.
+    // No row of a broken file has been read, so a whole copy can be read later without duplicates.
     val broken = gone(paths, all) ++ (if (skips) all.toSeq.flatMap(Broken.among(session, _, paths)) else Nil)
     val whole = paths.filterNot(broken.map(_._1).toSet)
     val rest = if (broken.isEmpty) all else if (whole.isEmpty) None else Some(relation(whole))
@@ -174,7 +184,7 @@ private final class FileSource(session: SparkSession, place: String, options: Ca
     }
   }
 
-  /** The files that are to be read and are not there any more: a reader of Spark's passes over them without a word. */
+  /** The files that are to be read but no longer exist: Spark's readers skip them silently. */
   private def gone(files: Seq[Path], relation: Option[FileRelation]): Seq[(Path, String)] = {
     val there = relation.toSeq.flatMap(lengths).map(_._1).toSet
     val missing = if (pending) files.filterNot(there) else Nil
@@ -182,7 +192,7 @@ private final class FileSource(session: SparkSession, place: String, options: Ca
     missing.map(_ -> s"${Broken.Code}: ${FileSource.Gone}")
   }
 
-  /** A sink has rows of the file: those that still lack them must not get others. */
+  /** Fails if a file has changed. A sink has rows of this epoch already: the other sinks must not get different ones. */
   private def isAsItWas(file: Logged, lengths: Map[Path, Long]): Unit = {
     val path = placed(file.path)
     val problem = lengths.get(path) match {
@@ -193,8 +203,8 @@ private final class FileSource(session: SparkSession, place: String, options: Ca
     problem.foreach(what => throw new HeadraceKernelException("FILE_CHANGED", s"$path $what, and a sink has its epoch, which was cut off"))
   }
 
-  /** Logs how long the files are now that they are read, where that has changed since they were found: one that was still being written has grown, and a
-    * broken one may have been replaced by a whole copy.
+  /** Logs the current lengths of files that have changed since they were found: one that was still being written has grown, and a broken
+    * one may have been replaced by a whole copy.
     */
   private def amend(start: Option[String], to: Long, files: Seq[Logged], lengths: Map[Path, Long]): Unit = {
     val amended = files.flatMap { file =>
@@ -219,34 +229,34 @@ private final class FileSource(session: SparkSession, place: String, options: Ca
 
   override def toString: String = s"files $base"
 
-  /** Files that are in no log would be read again. */
+  /** Fails if the log lacks epochs that were read: their files would be read again. */
   private def reaches(offset: String): Unit = {
     val read = NumberedPlace.number(offset)
     if (read > log.newest)
       throw new HeadraceKernelException("CHECKPOINT_INCOMPLETE", s"$place names the files of epochs up to ${log.newest}, and the query has read up to $read")
   }
 
-  /** Parquet's writers sum up pages, and its readers look at the sums if they are told to. */
+  /** Parquet's writers add checksums to pages; its readers verify them only with this option. */
   private def sums: Map[String, String] = if (options("reader") == "parquet") Map("parquet.page.verify-checksum.enabled" -> "true") else Map.empty
 
-  /** By what a file is known, so that it is read once. */
+  /** The identity of a file, so that it is read once. */
   private def known(path: String): String = if (moves) parsed(path).getName else path
 
   private def placed(path: String): Path = if (moves) new Path(base, parsed(path).getName) else parsed(path)
 
   private def parsed(path: String): Path = new Path(new URI(path))
 
-  /** Where the names of partition folders begin, whose columns a Parquet file is read with. */
+  /** The root of partition folders, whose columns a Parquet file is read with. */
   private def partitionRoot: Map[String, String] =
     if (options("reader") != "lines" && !pattern && fs.exists(base) && fs.getFileStatus(base).isDirectory) Map("basePath" -> base.toString)
     else Map.empty
 
-  /** The pattern that stands for this path alone. Spark's option to take no path for a pattern makes it read all files of an epoch again for each
-    * that looks like one.
+  /** The pattern that matches only this path. Spark's option to treat paths literally makes it read all files of an epoch again for each
+    * path that looks like a pattern.
     */
   private def escaped(path: Path): String = path.toString.replaceAll("([\\\\*?{}\\[\\]])", "\\\\$1")
 
-  /** All files there are, in order. Names that begin with `_` or `.` are hidden, as everywhere in Spark. */
+  /** All current files, in order. Names that begin with `_` or `.` are hidden, as everywhere in Spark. */
   private def list(): Vector[Logged] = if (named.isEmpty && !pattern && !fs.exists(base)) Vector.empty
   else {
     val roots = named.getOrElse(if (pattern) Inside.glob(fs, base) else Seq(base))
@@ -265,7 +275,7 @@ private final class FileSource(session: SparkSession, place: String, options: Ca
 private object FileSource {
   private val Gone = "it was found for this epoch, and is gone"
 
-  /** In place of a file's length once its change has been reported: a file is reported once. */
+  /** Replaces a file's length once its change has been reported: each file is reported once. */
   private val Told = -2L
 
   private def had(bytes: Long): String = s"had $bytes byte${if (bytes == 1) "" else "s"}"

@@ -4,7 +4,7 @@ import java.nio.ByteBuffer
 import java.nio.charset.StandardCharsets.UTF_8
 import java.security.MessageDigest
 
-/** A map from texts to numbers. It keeps 16 bytes of each text, half of its SHA-256: no two texts are known to have the same. */
+/** A map from texts to numbers. It stores 16 bytes per text, half of its SHA-256; no two texts with the same half are known. */
 private[source] final class Fingerprints {
   private val digest = MessageDigest.getInstance("SHA-256")
   private var slots = new Array[Long](2 * 1024)
@@ -23,7 +23,7 @@ private[source] final class Fingerprints {
     if (4L * size > slots.length) grow()
   }
 
-  /** The first half is never 0, which marks an empty place. */
+  /** The first half is never 0, which marks an empty slot. */
   private def fingerprint(text: String): (Long, Long) = {
     val bytes = ByteBuffer.wrap(digest.digest(text.getBytes(UTF_8)))
     (bytes.getLong | 1L, bytes.getLong)
@@ -38,7 +38,7 @@ private[source] final class Fingerprints {
     isNew
   }
 
-  /** Where a fingerprint lies, or would lie. */
+  /** The slot of a fingerprint, or the free one for it. */
   private def place(high: Long, low: Long): Int = {
     var at = (low & (slots.length / 2 - 1)).toInt * 2
     while (slots(at) != 0 && (slots(at) != high || slots(at + 1) != low)) at = (at + 2) & (slots.length - 1)

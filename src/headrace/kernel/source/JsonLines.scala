@@ -11,9 +11,9 @@ import org.apache.spark.sql.headrace.{JsonReading, JsonRows}
 import org.apache.spark.sql.types.{StringType, StructField, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
-/** One JSON object a line, read by Spark's own parser. Stricter than `spark.read.json` in two points where that drops data without a word:
-  * text behind the object makes the line malformed, and so does an array of objects, which would be many rows at one position. In a third where it
-  * makes other text of it: bytes that are not UTF-8, and halves of characters.
+/** Parses one JSON object per line, with Spark's own parser. Stricter than `spark.read.json`, which silently drops or changes data: a line
+  * is malformed if it has text after the object, if it is an array of objects (many rows at one position), or if it has bytes that are not
+  * UTF-8 or unpaired surrogates.
   */
 private final class JsonLines(spec: LineSpec) extends LineParser(spec) {
   private val reading = new JsonReading(spec.options - "encoding" - "charset", spec.timeZone)
@@ -57,7 +57,7 @@ private final class JsonLines(spec: LineSpec) extends LineParser(spec) {
       }
   }
 
-  /** What is wrong with the line as JSON, if anything: found by reading all its tokens. */
+  /** The syntax error of the line, if any: found by reading all its tokens. */
   private def syntax(line: Array[Byte]): Option[String] = {
     val tokens = reading.factory.createParser(line, 0, line.length)
     try {
@@ -95,9 +95,7 @@ private object JsonLines {
     true
   }
 
-  /** What of a text Jackson reads as another one: bytes that are not UTF-8, and escapes of half a character; null
-    * without such.
-    */
+  /** What Jackson would silently change: bytes that are not UTF-8, or escapes of half a character; null if there are none. */
   def flaw(line: Array[Byte]): String = {
     var ascii = true
     var i = 0
@@ -118,7 +116,7 @@ private object JsonLines {
 
   private def isEscape(line: Array[Byte], at: Int) = at + 6 <= line.length && line(at) == '\\' && line(at + 1) == 'u'
 
-  /** Whether an escape is of the first half of a pair, D800 to DBFF. */
+  /** Whether an escape is the first half of a pair, D800 to DBFF. */
   private def high(line: Array[Byte], at: Int) = half(line, at, "89abAB")
   private def low(line: Array[Byte], at: Int) = half(line, at, "cdefCDEF")
   private def half(line: Array[Byte], at: Int, third: String) =
@@ -142,7 +140,8 @@ private object JsonLines {
   }
 }
 
-/** Spark stops reading where the object ends; this looks, as Spark closes it, whether the line ends there too. */
+/** Detects text after the object: Spark stops reading at the object's end, so the rest of the line is checked when Spark closes the parser.
+  */
 private final class WholeLine(parser: JsonParser) extends JsonParserDelegate(parser) {
   var more = false
 

@@ -12,9 +12,9 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.{StructField, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
-/** How the lines of a source become rows: data only, as it travels to the tasks. `kind` is `json` or `csv`, the options are Spark's for
-  * it; or `kind` is the name of a connector's own class that derives from `LineParser`, made of the spec. `records`: each value is a record of
-  * its own, which cannot be blank as a line of a file can.
+/** How the lines of a source become rows: plain data, which travels to the tasks. `kind` is `json` or `csv`, with Spark's options for it,
+  * or the name of a connector's class that derives from `LineParser` and is made from the spec. With `records` each value is a record of
+  * its own, which must not be blank as a line of a file may be.
   */
 final case class LineSpec(
     kind: String,
@@ -24,7 +24,7 @@ final case class LineSpec(
     caseSensitive: Boolean,
     records: Boolean = false) {
 
-  /** A parser for one task. */
+  /** Makes a parser for one task. */
   def parser(): LineParser = kind match {
     case "json" => new JsonLines(this)
     case "csv" => new CsvLines(this)
@@ -34,7 +34,7 @@ final case class LineSpec(
   }
 }
 
-/** Reads lines one by one: a row, nothing, or the reason why the line is not a row. Not thread-safe; one per task. */
+/** Parses lines one by one: into a row, nothing, or the reason why the line is malformed. Not thread-safe; one per task. */
 abstract class LineParser(spec: LineSpec) {
   private val charset: Charset =
     spec.options
@@ -48,7 +48,9 @@ abstract class LineParser(spec: LineSpec) {
   protected var parsed: InternalRow = _
   protected var why: String = _
 
-  /** `file` and `position` say where the line stands; a line at position 0 is the first of its file, a negative position is unknown. */
+  /** Reads a line and returns its kind. `file` and `position` locate the line; position 0 is the first line of a file, a negative position
+    * is unknown.
+    */
   final def read(value: Array[Byte], file: UTF8String, position: Long): Int = {
     parsed = null
     why = null
@@ -64,7 +66,7 @@ abstract class LineParser(spec: LineSpec) {
       }
   }
 
-  /** A line that its format's reader fails on is one that cannot be read, whatever the reader throws. */
+  /** Parses a line. Whatever the format's reader throws, the line is malformed. */
   private def tried(file: UTF8String, position: Long): Int =
     try parse(line, file, position)
     catch {
@@ -81,16 +83,16 @@ abstract class LineParser(spec: LineSpec) {
 
   private def check(flaw: String): Int = if (flaw == null) checkNulls() else malformed(Texts.reason(flaw))
 
-  /** Whether texts of the rows are looked at; not where the line as a whole was found to be UTF-8. */
+  /** Whether the texts of rows are checked; not needed if the whole line is known to be UTF-8. */
   protected def checksTexts: Boolean = true
 
   /** The row of the last line, until the next one is read. */
   final def row: InternalRow = parsed
 
-  /** Why the last line is no row: one short line of text. */
+  /** Why the last line is malformed: one short line of text. */
   final def reason: String = why
 
-  /** The last line as text. Bytes that are not UTF-8 show as U+FFFD. */
+  /** The last line as text. Bytes that are not UTF-8 become U+FFFD. */
   def raw: UTF8String = UTF8String.fromString(text)
 
   protected final def bytes: Array[Byte] = line
@@ -103,7 +105,7 @@ abstract class LineParser(spec: LineSpec) {
     LineParser.Malformed
   }
 
-  /** Names a field that could not be read. `shown` is its text in the line, or null where that is not known. */
+  /** Reports a field that could not be read. `shown` is its text in the line, or null if unknown. */
   protected final def unreadable(field: String, shown: String, typed: String): Int =
     malformed(if (shown == null) s"field $field: not a $typed" else s"field $field: cannot read '${LineParser.short(shown)}' as $typed")
 
@@ -122,14 +124,14 @@ abstract class LineParser(spec: LineSpec) {
 object LineParser {
   val Row = 0
 
-  /** A blank line or a comment: no row, and nothing wrong. */
+  /** A blank line or a comment: no row, no error. */
   val Nothing = 1
   val Malformed = 2
 
-  /** The names of a file's columns, which are no record and count as none. */
+  /** The header of a file, which is not counted as a record. */
   val Header = 3
 
-  /** What an exception says, by the first of its causes that says anything. */
+  /** The message of an exception: that of the first of its causes that has one. */
   def said(e: Throwable): String = {
     val chain = Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(20).toSeq
     chain.map(one => short(String.valueOf(one.getMessage))).zip(chain).collectFirst {
@@ -138,7 +140,7 @@ object LineParser {
     }.getOrElse(s"the reader failed with ${chain.last.getClass.getSimpleName}")
   }
 
-  /** Text that fits into a reason: one line, not long. */
+  /** Shortens a text for a reason: one line of at most 80 characters. */
   def short(text: String): String = {
     val flat = text.replaceAll("\\s+", " ").trim
     if (flat.length <= 80) flat else flat.take(77) + "..."

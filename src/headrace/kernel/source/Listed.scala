@@ -17,22 +17,22 @@ import org.apache.spark.sql.types.{LongType, StringType, StructType}
 import org.json4s.{JArray, JInt, JObject, JString, JValue}
 import org.json4s.jackson.JsonMethods.parse
 
-/** What Python knows of a table of Parquet files: how far its log goes, and which files lie between two positions in it. A position is a JSON
-  * text that only Python reads; the log keeps what lies between two of them as it is, so a replay reads the same files.
+/** Python's access to a table of Parquet files: how far its log goes, and the files between two positions in it. A position is a JSON text
+  * that only Python reads. The table's log does not change between two positions, so a replay reads the same files.
   */
 trait Lister {
 
-  /** The position up to which the next epoch reads, where the one before ended at `from` (null at the beginning); null if nothing has come. */
+  /** The end position of the next epoch, where `from` is that of the previous one (null at the beginning); null if there is nothing new. */
   def latest(from: String): String
 
-  /** The files between two positions: a JSON list of objects with `path`, `bytes`, `values` (the columns that are the same in a whole file, as
-    * texts), and in a source of changes `change`: insert, delete, or `rows` where the column `_change_type` of the file says it of each row.
-    * Or an object with `code` and `message`, an error.
+  /** The files between two positions: a JSON list of objects with `path`, `bytes`, `values` (the columns that are constant in a file, as
+    * texts), and in a source of changes `change`: insert, delete, or `rows` if the file has a column `_change_type`. In case of an error,
+    * an object with `code` and `message`.
     */
   def files(from: String, to: String): String
 }
 
-/** The files that a [[Lister]] names, read by Spark's own Parquet reader. */
+/** The files that a [[Lister]] lists, read by Spark's own Parquet reader. */
 class Listed extends StreamSourceProvider {
   override def sourceSchema(sql: SQLContext, schema: Option[StructType], provider: String, options: Map[String, String]): (String, StructType) =
     "listed" -> ListedShape(CaseInsensitiveMap(options)).columns
@@ -46,7 +46,7 @@ class Listed extends StreamSourceProvider {
 object Listed {
   private val listers = new ConcurrentHashMap[String, Lister]
 
-  /** A frame of the columns of `ddl`; those in `constant` are the same in a whole file and not in it. */
+  /** A frame of the columns of `ddl`; those in `constant` are constant in a file and not stored in it. */
   def frame(session: SparkSession, lister: Lister, ddl: String, constant: String, changes: Boolean): DataFrame = {
     val id = UUID.randomUUID.toString
     listers.put(id, lister)
@@ -54,7 +54,7 @@ object Listed {
     session.readStream.format(classOf[Listed].getName).options(options).load()
   }
 
-  /** The frame of files that are read once; `files` is what [[Lister.files]] would tell of them. */
+  /** The frame of files that are read once; `files` has the form of [[Lister.files]]. */
   def whole(session: SparkSession, files: String, ddl: String, constant: String): DataFrame = {
     val shape = ListedShape(CaseInsensitiveMap(Map("ddl" -> ddl, "constant" -> constant, "changes" -> "false")))
     read(session, () => Told.files(files), shape.inFiles, shape.ofFiles, streaming = false)
@@ -67,12 +67,12 @@ object Listed {
       inFiles: StructType,
       ofFiles: StructType,
       streaming: Boolean): DataFrame = {
-    // An optional column is null where a file does not have it.
+    // An optional column is null if a file does not have it.
     val optional = StructType(inFiles.map(_.copy(nullable = true)))
     FileRelation.parquet(session, () => alike(files(), ofFiles), optional, ofFiles, streaming)
   }
 
-  /** Files by the values of the columns that are not in them. */
+  /** Groups files by the values of the columns that are not in them. */
   private def alike(files: Seq[ListedFile], ofFiles: StructType): Seq[AlikeFiles] =
     files.groupBy(file => (file.values, file.change)).toSeq.sortBy(_._2.head.path).map { case ((values, change), alike) =>
       val row = InternalRow.fromSeq(ofFiles.map { field =>
@@ -112,7 +112,7 @@ private final class ListedSource(session: SparkSession, lister: Lister, id: Stri
   }
 
   override protected def frame(start: Option[String], end: String): DataFrame = {
-    // Spark asks for the last epoch of a checkpoint again and reads nothing of it, so nothing is listed before it is read.
+    // Spark requests the last epoch of a checkpoint again but reads nothing of it, so files are listed only when they are read.
     lazy val files = Told.files(lister.files(start.orNull, end))
     if (!shape.changes) read(files, shape.inFiles, shape.ofFiles, None)
     else {
@@ -134,7 +134,7 @@ private final class ListedSource(session: SparkSession, lister: Lister, id: Stri
 
 private final case class ListedFile(path: String, bytes: Long, values: Map[String, String], change: String)
 
-/** What Python tells. */
+/** Parses texts from Python. */
 private object Told {
   def checked(text: String): String = {
     parse(text) match {

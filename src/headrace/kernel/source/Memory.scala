@@ -42,13 +42,13 @@ private final class MemoryStream(boardId: String, source: String, query: String)
 
   override def initialOffset(): Offset = EpochOffset(0L, boardId)
 
-  /** null, which is no offset, as long as there is nothing to read: an offset would make Spark run an epoch over nothing. */
+  /** null, which is no offset, as long as there is nothing to read: an offset would make Spark run an empty epoch. */
   override def latestOffset(): Offset = {
     val epoch = board.latest(query, source)
     if (epoch == 0) null else EpochOffset(epoch, boardId)
   }
 
-  /** A checkpoint that has read another board knows nothing of the rows of this one. */
+  /** Fails if the checkpoint has read another board, whose rows are not those of this one. */
   override def deserializeOffset(json: String): Offset = EpochOffset.read(json) match {
     case offset if offset.board == boardId => offset
     case _ =>
@@ -58,9 +58,7 @@ private final class MemoryStream(boardId: String, source: String, query: String)
         source)
   }
 
-  /** Chunks in order, spread over as many partitions as there are cores; the same offsets always give the same partitions of the same
-    * chunks.
-    */
+  /** Chunks in order, distributed over as many partitions as there are cores; the same offsets always give the same partitions. */
   override def planInputPartitions(start: Offset, end: Offset): Array[InputPartition] = {
     val chunks = board.chunks(source, start.asInstanceOf[EpochOffset].epoch, end.asInstanceOf[EpochOffset].epoch)
     if (chunks.isEmpty) Array.empty
@@ -109,7 +107,7 @@ private final class IteratorReader(rows: Iterator[InternalRow]) extends Partitio
   override def close(): Unit = ()
 }
 
-/** A table that can be read as a micro-batch stream and nothing else. */
+/** A table that can only be read as a micro-batch stream. */
 private final class StreamTable(title: String, columns: StructType, stream: String => MicroBatchStream) extends Table with SupportsRead {
   override def name(): String = title
   override def schema(): StructType = columns

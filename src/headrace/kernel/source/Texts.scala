@@ -6,7 +6,9 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Finds strings that are not UTF-8 in rows of a schema. Binary formats hand over bytes as they are, and a reader of the output would stumble on them. */
+/** Finds strings that are not UTF-8 in rows of a schema. Binary formats return bytes unchecked, and readers of the output would fail on
+  * them.
+  */
 final class Texts(schema: StructType) {
   import Texts._
 
@@ -22,7 +24,7 @@ object Texts {
 
   def reason(path: String): String = s"field $path: the text is not UTF-8"
 
-  /** Most texts are ASCII, which eight bytes at a time tell. */
+  /** Whether a text is UTF-8. Most texts are ASCII, which is checked eight bytes at a time. */
   def valid(text: UTF8String): Boolean = {
     val (base, from, size) = (text.getBaseObject, text.getBaseOffset, text.numBytes)
     var i = 0
@@ -37,7 +39,7 @@ object Texts {
     true
   }
 
-  /** null where no text can be in such rows. */
+  /** The check of a struct; null if it cannot contain a text. */
   private def ofStruct(schema: StructType): Rows = {
     val parts = schema.fields.zipWithIndex.map { case (field, i) => (field.name, i, of(field.dataType)) }.filter(_._3 != null)
     if (parts.isEmpty) null
@@ -57,7 +59,7 @@ object Texts {
       }
   }
 
-  /** What stands behind the column's name in the path of a flaw, null without one. */
+  /** The check of a value, which returns the part of the path after the column's name, or null; null if the type cannot contain a text. */
   private def of(dataType: DataType): Values = dataType match {
     case _: StringType => (row, i) => if (valid(row.getUTF8String(i))) null else ""
     case struct: StructType =>

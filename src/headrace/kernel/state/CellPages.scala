@@ -2,14 +2,14 @@ package headrace.state
 
 import headrace.bag.Pages
 
-/** The pages of one bag, in the state of whichever key is being worked on. */
+/** The pages of one bag, in the state of the current key. */
 final class CellPages(bag: Int) extends Pages {
   private var state: State = _
 
-  /** Whether the store has any of this key: where it has none it is not asked. */
+  /** Whether the store may have pages for this key; if not, it is not read. */
   var hasAny = false
 
-  /** Before each key; null lets go of the last one. */
+  /** Sets the state before each key; null releases the last one. */
   def of(state: State, hasAny: Boolean = true): Unit = {
     this.state = state
     this.hasAny = hasAny

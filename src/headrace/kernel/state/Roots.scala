@@ -5,16 +5,16 @@ import org.apache.spark.unsafe.Platform
 
 /** The first page of each of a key's bags, kept inside the key's value: while its bags are small, a key costs one read and one write.
   *
-  * In the value: an int for each bag, how many bytes its first page has (0: the bag is empty), then the pages.
+  * Layout in the value: for each bag an int, the size of its first page in bytes (0: the bag is empty), then the pages.
   */
 final class Roots(bags: Int) {
   private val own = Array.tabulate(bags)(new Root(_))
   private var state: State = _
 
-  /** Was a first page put or removed since `read`? */
+  /** Whether a first page was put or removed since `read`. */
   var changed = false
 
-  /** Begins with a key, whose value has the pages from `at` on; null: it has none. */
+  /** Begins with a key, whose value has the pages from `at` on, or is null. */
   def read(state: State, value: Array[Byte], at: Int): Unit = {
     this.state = state
     changed = false
@@ -28,7 +28,7 @@ final class Roots(bags: Int) {
     }
   }
 
-  /** Lets go of the key. */
+  /** Releases the key. */
   def release(): Unit = {
     state = null
     own.foreach(_.page = null)
@@ -38,7 +38,7 @@ final class Roots(bags: Int) {
 
   def isEmpty(bag: Int): Boolean = own(bag).page == null
 
-  /** How many bytes `write` needs. */
+  /** The number of bytes that `write` needs. */
   def size: Int = {
     var sum = 4 * bags
     var i = 0
@@ -83,7 +83,7 @@ final class Roots(bags: Int) {
 
 object Roots {
 
-  /** The first page of one of a value's bags, for those who only look; null: the bag is empty. The value has the pages from `at` on. */
+  /** Reads the first page of one bag from a value, for inspection; null if the bag is empty. The value has the pages from `at` on. */
   def page(value: Array[Byte], at: Int, bags: Int, bag: Int): Array[Byte] = {
     def size(i: Int): Int = Platform.getInt(value, Platform.BYTE_ARRAY_OFFSET + at + 4 * i)
     val from = at + 4 * bags + (0 until bag).map(size).sum

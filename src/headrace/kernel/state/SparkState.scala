@@ -5,14 +5,14 @@ import org.apache.spark.sql.Encoders
 import org.apache.spark.sql.headrace.GroupingKey
 import org.apache.spark.sql.streaming.{MapState, StatefulProcessorHandle, TTLConfig, ValueState}
 
-/** State on Spark's store, under the key that the level is being asked about: a column family for values and one for the pages of bags,
-  * alarms on Spark's timers.
+/** State in Spark's store, under the key that Spark is processing: a column family for values, one for the pages of bags, and alarms as
+  * Spark timers.
   *
-  * Pages are a map state of which only single entries are ever asked for: each is then one get, put or delete in the store. Its iterators
-  * come in no useful order, and each leaves a listener until the task ends. Without `hasBags` there is none: Spark makes the encoders of a
-  * state variable anew for each task, which takes some ms.
+  * Pages are a map state that is only accessed by single entries: each access is one get, put or delete in the store. The iterators of a
+  * map state have no useful order, and each leaves a listener until the task ends. Without `hasBags` there is no map state: Spark builds
+  * the encoders of a state variable for each task, which takes some milliseconds.
   *
-  * The names hold the level's number, so that a level put on another level's state is found out by its names.
+  * The names contain the level's number, so that the state of another level is detected by its names.
   */
 final class SparkState(handle: StatefulProcessorHandle, level: Int, hasClock: Boolean, hasBags: Boolean) extends State {
   private val values: ValueState[Array[Byte]] =
@@ -26,8 +26,8 @@ final class SparkState(handle: StatefulProcessorHandle, level: Int, hasClock: Bo
   private var counted: Array[Long] = _
   private var isThere = false
 
-  /** Before each key: the time alarms are compared with (millis), the alarm that woke the key, the key of the operator's shared group
-    * (null: it has none), and the operator's counts.
+  /** Prepares for a key: the time alarms are compared with (millis), the alarm that woke the key, the key of the operator's shared group
+    * (null if there is none), and the operator's counts.
     */
   def at(nowMillis: Long, ringing: Long, sharedKey: Array[Byte], counted: Array[Long]): Unit = {
     this.counted = counted
@@ -72,7 +72,7 @@ final class SparkState(handle: StatefulProcessorHandle, level: Int, hasClock: Bo
   override def putPage(bag: Int, number: Long, value: Array[Byte]): Unit = bags.updateValue(SparkState.page(bag, number), value)
   override def removePage(bag: Int, number: Long): Unit = bags.removeKey(SparkState.page(bag, number))
 
-  /** Removes all that the key has. What bags it had is not known any more, so this once its pages are looked for by a scan. */
+  /** Removes the key's entire state. The key's bags are unknown by now, so here its pages are found by a scan. */
   def removeAll(): Unit = {
     values.clear()
     if (hasBags) pages.clear()
@@ -81,7 +81,7 @@ final class SparkState(handle: StatefulProcessorHandle, level: Int, hasClock: Bo
   override def alarm(armed: Long, next: Long): Long =
     if (!hasClock) State.Never
     else {
-      // Spark removes the alarm that rang when its handler is done.
+      // Spark removes the alarm that rang after its handler returns.
       val left = if (armed == ringing) State.Never else armed
       val alarm = Alarm.of(left, Alarm.millis(next, now), now)
       if (alarm != left) {
@@ -98,7 +98,7 @@ object SparkState {
   def values(level: Int): String = s"level${level}_cells"
   def bags(level: Int): String = s"level${level}_bags"
 
-  /** The numbers of bag and page as one number, so that the store's key is as short as can be. */
+  /** Combines the numbers of bag and page, to keep the store's key short. */
   private[headrace] def page(bag: Int, number: Long): java.lang.Long = {
     if (bag < 0 || bag >= (1 << (63 - PageBits)) || number < 0 || number >= (1L << PageBits))
       throw new IllegalArgumentException(s"there can be no page $number of bag $bag")
@@ -108,6 +108,6 @@ object SparkState {
   private[headrace] def bagOf(page: Long): Int = (page >>> PageBits).toInt
   private[headrace] def numberOf(page: Long): Long = page & ((1L << PageBits) - 1)
 
-  /** 4 KB pages with numbers that are not used twice: 4 exabytes written to one bag while it is never small. */
+  /** Enough for 4 petabytes of 4 KB pages written to one bag: page numbers are not reused until it fits one page again. */
   private val PageBits = 40
 }

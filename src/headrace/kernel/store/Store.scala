@@ -9,8 +9,8 @@ import org.apache.hadoop.security.AccessControlException
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.headrace.Inside
 
-/** A folder on any file system that Hadoop knows, for the driver's Python: small texts in it, and the names of its files. Names are relative to
-  * the folder.
+/** A folder on any file system that Hadoop supports, for the driver's Python: small texts and the names of files. Names are relative to the
+  * folder.
   */
 final class Store(session: SparkSession, folder: String) {
   private val root = new Path(folder)
@@ -18,7 +18,7 @@ final class Store(session: SparkSession, folder: String) {
 
   def exists(name: String): Boolean = files.exists(at(name))
 
-  /** The text of a file; null if there is none. */
+  /** Returns the text of a file, or null if there is none. */
   def read(name: String): String =
     try {
       val in = files.open(at(name))
@@ -26,12 +26,12 @@ final class Store(session: SparkSession, folder: String) {
       finally in.close()
     } catch {
       case _: FileNotFoundException => null
-      // HDFS says so of what would be below a file.
+      // HDFS throws this for a path below a file.
       case _: AccessControlException if files.getFileStatus(root).isFile => null
     }
 
-  /** Makes a file, unless there is one: then it stays as it is, and the answer is false. Stores that can be asked to decide that by themselves
-    * are asked; for others it is looked up.
+  /** Creates a file, unless it exists: then the file stays unchanged and the result is false. Stores with conditional writes decide that
+    * atomically; other stores are looked up first.
     */
   def create(name: String, text: String): Boolean =
     if (exists(name)) false
@@ -48,24 +48,24 @@ final class Store(session: SparkSession, folder: String) {
         true
       } catch {
         case _: FileAlreadyExistsException => false
-        // An answer may be lost behind a file that is there.
+        // The file may have been written although the store's response was lost.
         case e: IOException =>
           val there = read(name)
           if (there == null) throw e
           there == text
       }
 
-  /** Makes a file in the place of the one there is. */
+  /** Writes a file, replacing an existing one. */
   def write(name: String, text: String): Unit = {
     val out = files.create(at(name), true)
     try out.write(text.getBytes(UTF_8))
     finally out.close()
   }
 
-  /** Removes a file or folder with all that is in it; nothing if it is not there. */
+  /** Removes a file or a folder with its content. Does nothing if it does not exist. */
   def delete(name: String): Unit = files.delete(at(name), true)
 
-  /** The names of what is in a folder; none if it is not there. */
+  /** Lists the names in a folder; empty if the folder does not exist. */
   def names(name: String): JList[String] = {
     val found = new ArrayList[String]
     try files.listStatus(at(name)).foreach(status => found.add(status.getPath.getName))
@@ -73,7 +73,7 @@ final class Store(session: SparkSession, folder: String) {
     found
   }
 
-  /** All files below the folder. */
+  /** Lists all files below the folder. */
   def all(): JList[String] = {
     val found = new ArrayList[String]
     val base = files.makeQualified(root).toUri.getPath.stripSuffix("/") + "/"

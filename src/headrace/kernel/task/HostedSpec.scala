@@ -3,9 +3,9 @@ package headrace.task
 import headrace.operator.OperatorSpec
 import headrace.route.Route
 
-/** An operator, and where each of its outputs goes (in the order of `operator.outputs`).
+/** An operator, and the routes of each of its outputs (in the order of `operator.outputs`).
   *
-  * `sides` gives the number of columns of each side's rows, `dead` is the output for rows that a route loses (−1: there is none).
+  * `sides` gives the number of columns of each side's rows, `dead` is the output for rows that a route rejects (−1 if there is none).
   */
 final case class HostedSpec(
     op: Int,

@@ -3,10 +3,10 @@ package headrace.task
 import headrace.route.Route
 import org.apache.spark.sql.types.StructType
 
-/** A lookup as it travels to the executors: data only.
+/** A lookup as it travels to the executors: plain data.
   *
-  * `schema` are the columns of the rows that ask, `key` those that the table is asked by, `given` the places of the table's columns that go
-  * on. `ask` says how a server is asked; None: the table is loaded as a whole. `main`, `missed` and `dead` are where rows go.
+  * `schema` has the columns of the input rows, `key` those of the table's key, `given` the positions of the table's columns that are kept.
+  * `ask` describes how to query a server; with None the whole table is loaded. `main`, `missed` and `dead` are the routes of rows.
   */
 final case class LookupSpec(
     op: Int,
@@ -29,5 +29,5 @@ final case class LookupSpec(
     dead: Seq[Route])
     extends Serializable
 
-/** The class of a connector, what its constructor is given, and the pattern of the secrets that no answer may show. */
+/** The class of a connector, its constructor's options, and the pattern of the secrets to mask in every server response. */
 final case class Ask(className: String, options: Map[String, String], secrets: String) extends Serializable

@@ -6,9 +6,9 @@ import scala.jdk.CollectionConverters._
 
 /** Compiled instances of a query's sources and operators, one pool per JVM.
   *
-  * Tasks borrow and give back, so what was compiled for the first epoch serves all later ones: Spark's own cache of generated classes has
-  * 100 entries, which a job of many programs overflows in each epoch. An instance is used by one task at a time; what a failed task held is
-  * not given back. Pools of queries that ended are dropped; on executors, which do not hear of that, the least used go.
+  * Tasks borrow and return them, so the code compiled for the first epoch serves all later ones: Spark's own cache of generated classes has
+  * 100 entries, which a job of many programs overflows in each epoch. One task at a time uses an instance; instances of a failed task are
+  * not returned. Pools of ended queries are dropped. Executors do not learn that a query ended: they evict the least recently used pool.
   */
 object Pool {
   private val Kept = 24
@@ -37,7 +37,7 @@ object Pool {
   /** The queries with a pool in this JVM. */
   def queries: Set[String] = byQuery.synchronized(byQuery.keySet.asScala.toSet)
 
-  /** How many instances wait, by part. */
+  /** Counts the idle instances, by part. */
   def waiting(query: String): Map[String, Int] = {
     val of = byQuery.synchronized(byQuery.get(query))
     if (of == null) Map.empty else of.parts.asScala.map { case (k, v) => k -> v.size }.toMap

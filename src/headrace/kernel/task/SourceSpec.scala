@@ -4,8 +4,9 @@ import headrace.route.Route
 import headrace.source.LineSpec
 import org.apache.spark.sql.types.StructType
 
-/** How a scan of a source becomes rows of `schema`. `key` tells the scans of a query apart: a source has its own and may have one of what was
-  * repaired. `malformed` says what becomes of what is none: `dead_letter`, `fail` or `skip`. */
+/** How a scan of a source becomes rows of `schema`. `key` identifies a scan within the query: a source has one scan, and a second one if it
+  * has repaired rows. `malformed` is the treatment of malformed records: `dead_letter`, `fail` or `skip`.
+  */
 final case class SourceSpec(
     key: String,
     name: String,

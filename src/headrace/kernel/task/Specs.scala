@@ -5,8 +5,8 @@ import java.io.{ByteArrayInputStream, ByteArrayOutputStream, ObjectInputStream, 
 import headrace.Secrets
 import org.apache.spark.broadcast.Broadcast
 
-/** All bound specs of a query, broadcast once. Each is kept as bytes: an instance reads a copy of its own, so no two tasks
-  * share an expression.
+/** All bound specs of a query, broadcast once. Each is kept as bytes and every instance deserialises a copy, so no two tasks share an
+  * expression.
   */
 final class Specs(
     sources: Map[String, Array[Byte]],
@@ -16,7 +16,7 @@ final class Specs(
     val shared: Set[Int])
     extends Serializable {
 
-  /** Does any of these operators keep bags? */
+  /** Whether any of these operators keeps bags. */
   def haveBags(ops: Set[Int]): Boolean = ops.exists(bagged)
 
   def source(key: String): SourceSpec = Specs.read(sources(key))
@@ -52,7 +52,7 @@ object Specs {
   }
 }
 
-/** What a task's closure holds: which query, and where its specs are. */
+/** The content of a task's closure: the query, and the broadcast of its specs. */
 final case class Carried(query: String, specs: Broadcast[Specs]) extends Serializable {
   val secrets = new Secrets
 }

@@ -3,11 +3,11 @@ package headrace.text
 import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute
 import org.apache.spark.sql.catalyst.expressions._
 
-/** Where rows are numbered, and how far. */
+/** Recognises the numbering of rows, and bounds on the number. */
 private object Bounds {
   private val Rankings = Set("row_number", "rank", "dense_rank")
 
-  /** The column that a comparison bounds from above, and the largest whole number it can be. */
+  /** The column that a comparison bounds from above, and its largest whole number. */
   def upper(e: Expression): Option[(String, BigInt)] = e match {
     case LessThanOrEqual(Column(name), Whole(most)) => Some(name -> most)
     case LessThan(Column(name), Whole(above)) => Some(name -> (above - 1))
@@ -18,9 +18,9 @@ private object Bounds {
     case _ => None
   }
 
-  /** The function by which a text numbers rows, with its window: `row_number`, `rank` or `dense_rank`. */
+  /** The function by which a text numbers rows in a window: `row_number`, `rank` or `dense_rank`. */
   def ranking(e: Expression): Option[String] = e match {
-    // Spark prints the order of a rank between its brackets.
+    // Spark prints the order of a rank between its parentheses.
     case WindowExpression(Call(name, _), _) if Rankings(name) => Some(name)
     case _ => None
   }

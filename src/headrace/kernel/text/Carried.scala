@@ -8,13 +8,13 @@ import org.apache.spark.sql.types.{ByteType, IntegerType, LongType, ShortType}
 import org.apache.spark.unsafe.types.UTF8String
 import org.json4s._
 
-/** How the value of an expression carries a time, if it is nothing but that:
+/** How an expression passes on a time, if it does nothing else:
   *
   *   - `["now"]`: the current time
   *   - `["column", name, field, …]`: a column or a field of one
   *   - `["field", "start" or "end", value]`: a field of such a value
-  *   - `["window", start, end]`: a struct of two, as Spark's `window()` gives it
-  *   - `["before", value]`: a microsecond before, as `window_time()` gives it and the lift prints it
+  *   - `["window", start, end]`: a struct of two, like that of Spark's `window()`
+  *   - `["before", value]`: a microsecond before, like `window_time()`, which the lift prints so
   *   - `["either", value, …]`: the first of several that is not null
   */
 private object Carried {
@@ -24,7 +24,7 @@ private object Carried {
   def of(e: Expression): Option[JValue] = e match {
     case _: CurrentTimestampLike => Some(value("now"))
     case UnresolvedAttribute(path) if path.size > 1 && isEnd(path.last) => Some(field(path.last, column(path.init)))
-    // Without brackets it looks like a column, and is one where it is quoted.
+    // Without parentheses it looks like a column, and it is one if it is quoted.
     case UnresolvedAttribute(Seq(name)) if name.equalsIgnoreCase("current_timestamp") && !isQuoted(e, name) =>
       Some(value("now"))
     case UnresolvedAttribute(path) => Some(column(path))
@@ -71,7 +71,7 @@ private object Name {
   }
 }
 
-/** A whole number as it stands in a text, whatever its suffix. */
+/** An integer literal, whatever its suffix. */
 private object Whole {
   def unapply(e: Expression): Option[BigInt] = e match {
     case Literal(number: Number, ByteType | ShortType | IntegerType | LongType) => Some(BigInt(number.longValue))

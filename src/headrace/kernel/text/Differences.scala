@@ -7,13 +7,13 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.CalendarInterval
 import org.json4s._
 
-/** `column` less `other` is at least so much and at the most so much, in microseconds; None: it is not said. */
+/** A range of `column` minus `other`, in microseconds; None if a bound is absent. */
 private final case class Difference(column: String, other: String, least: Option[BigInt], most: Option[BigInt]) {
   def json: JArray = JArray(
     List(JString(column), JString(other), least.fold[JValue](JNull)(JInt(_)), most.fold[JValue](JNull)(JInt(_))))
 }
 
-/** What a condition says of the time between two columns, each alone or moved by an interval. */
+/** The bounds that a condition sets on the time between two columns, each alone or moved by an interval. */
 private object Differences {
   private val Micros = Map(
     "MICROSECOND" -> 1L,
@@ -47,7 +47,7 @@ private object Differences {
       ends = whole.columns.collect { case (name, by) if by != 0 => by -> name }
       if whole.columns.count(_._2 != 0) == 2 && ends.keySet == Set(1, -1)
     } yield {
-      // column - other + micros stands to 0 as the sign says.
+      // The sign compares column - other + micros with 0.
       val at = -whole.micros
       val least = sign match {
         case ">=" | "=" => Some(at)
@@ -59,12 +59,12 @@ private object Differences {
         case "<" => Some(at - 1)
         case _ => None
       }
-      // A day of a time zone may be longer or shorter than 24 hours, and that is what Spark counts in.
+      // Spark counts in days of the time zone, which may be longer or shorter than 24 hours.
       val loose = if (whole.zoned || at.abs >= Day) Day else BigInt(0)
       Difference(ends(1), ends(-1), least.map(_ - loose), most.map(_ + loose))
     }
 
-  /** Columns, each so many times, and micros; `zoned`: it was computed by days or hours of the time zone. */
+  /** A sum of columns, each with its factor, and micros. With `zoned`, it was computed in days or hours of the time zone. */
   private final case class Sum(columns: Map[String, Int], micros: BigInt, zoned: Boolean) {
     def plus(other: Sum, sign: Int): Sum = {
       val together = other.columns.foldLeft(columns) { case (all, (name, by)) => all.updated(name, all.getOrElse(name, 0) + sign * by) }
@@ -75,7 +75,7 @@ private object Differences {
   private object Sum {
     private val Nothing = Sum(Map.empty, 0, zoned = false)
 
-    /** What an expression adds up to; None where it is anything else than times and intervals. */
+    /** Reads an expression as a sum; None if it has other parts than times and intervals. */
     def of(e: Expression): Option[Sum] = e match {
       case Column(name) => Some(Sum(Map(name.toLowerCase(ROOT) -> 1), 0, zoned = false))
       case Literal(micros: Long, _: DayTimeIntervalType) => Some(constant(micros))
@@ -108,7 +108,7 @@ private object Differences {
       case _ => None
     }
 
-    /** Whether a cast leaves a timestamp, or an interval of days and time, as it is. */
+    /** Whether a cast keeps a timestamp, or an interval of days and time, unchanged. */
     private def keeps(to: DataType): Boolean = to == TimestampType || to == DayTimeIntervalType()
   }
 }

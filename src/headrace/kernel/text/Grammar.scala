@@ -7,14 +7,14 @@ import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.parser.{CatalystSqlParser, SqlBaseParser}
 import org.apache.spark.sql.catalyst.parser.SqlBaseParser._
 
-/** Spark's grammar, and the texts from which the parts of an expression were read.
+/** Spark's grammar, and the texts of an expression's parts.
   *
-  * A session's own parser first puts values in the place of `${...}`; a place in its tree is then none in the text. Here such a text is
-  * read as it stands.
+  * A session's own parser first substitutes `${...}`, and then positions in its tree do not match the text. This parser reads the text
+  * unchanged.
   */
 private object Grammar extends CatalystSqlParser {
 
-  /** A text with its tree; None for an expression that is given a name. Fails where it is no expression. */
+  /** Parses a text; None if the expression has a name. Fails if it is no expression. */
   def parsed(text: String): Option[Parsed] = {
     val whole = parse(text)(_.singleExpression())
     val isNamed = whole.namedExpression.name != null || whole.namedExpression.identifierList != null
@@ -25,10 +25,10 @@ private object Grammar extends CatalystSqlParser {
   }
 }
 
-/** A text as the parser reads it. */
+/** A parsed text. */
 private final class Parsed(text: String, whole: ExpressionContext, val expression: Expression) {
 
-  /** The parts that all have to be true, as they were written, without the comments around them. */
+  /** The conjuncts as written, without the comments around them. */
   def conjuncts: Seq[String] = {
     val parts = mutable.ArrayBuffer.empty[String]
     var rest: List[ParserRuleContext] = List(whole)
@@ -44,7 +44,7 @@ private final class Parsed(text: String, whole: ExpressionContext, val expressio
     parts.toSeq
   }
 
-  /** A part without the brackets around all of it. */
+  /** A part without the parentheses around all of it. */
   private def bare(part: ParserRuleContext): ParserRuleContext = part match {
     case e: ExpressionContext => bare(e.booleanExpression)
     case p: PredicatedContext if p.predicate == null => inside(p.valueExpression).map(bare).getOrElse(part)

@@ -8,17 +8,17 @@ import org.apache.spark.sql.headrace.Settings
 import org.json4s._
 import org.json4s.jackson.JsonMethods
 
-/** What texts of expressions say, as Spark's parser reads them: no name is resolved, no type is known, nothing is run.
+/** Facts from texts of expressions, as Spark's parser reads them: names and types are not resolved, nothing is executed.
   *
-  * How a text is spelt makes no difference: letters of either case, brackets, comments and spaces are the parser's to read.
+  * The spelling is irrelevant: case, parentheses, comments and spaces are the parser's concern.
   */
 object Texts {
 
-  /** Under these the parser reads a text, whatever the session says: what a text says is kept, and must not change with it. */
+  /** The settings for parsing, whatever the session has: results are stored, and must not depend on the session. */
   private val Fixed = Seq("spark.sql.ansi.enabled" -> "true", "spark.sql.timestampType" -> "TIMESTAMP_LTZ")
 
-  /** The request is a JSON array of texts. The answer is an object that has each of them, and each part of a condition among them, with
-    * what it says. A text that is no expression says nothing, and a condition that cannot be taken apart is its own only part.
+  /** Reads a request, a JSON array of texts. The result is an object with the reading of each text and of each of its conjuncts. A text
+    * that is no expression has an empty reading; a condition that cannot be split is its own only conjunct.
     */
   def read(session: SparkSession, request: String): String = {
     val readings = mutable.LinkedHashMap.empty[String, JValue]
@@ -41,7 +41,7 @@ object Texts {
   private def reading(text: String): Reading =
     try Grammar.parsed(text).fold(silent(text))(read)
     catch {
-      // What is wrong with a text is for the check to say.
+      // The check reports what is wrong with a text.
       case _: StackOverflowError => silent(text)
       case NonFatal(_) => silent(text)
     }

@@ -5,23 +5,23 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.array.ByteArrayMethods
 
-/** Wire rows of one key, one behind the other in the bytes of a single wire row, which has that key.
+/** Wire rows of one key, concatenated in the bytes of a single wire row with that key.
   *
-  * For each row of a group Spark copies the key out of it, twice, and compares it with that of the row before: now once for many rows.
+  * Spark copies the key of each row of a group twice and compares it with the previous row's key. Bundles do that once for many rows.
   */
 object Bundle {
   private[wire] val Header = 8 + 8 * Wire.Fields
 
-  /** Bytes of rows after which another bundle begins. */
+  /** Bytes of rows after which the next bundle begins. */
   private[wire] val Enough = 1 << 14
 }
 
-/** Bundles of rows that come key after key. A bundle is valid until the next is asked for. */
+/** Bundles rows that are grouped by key. A bundle is valid until the next call. */
 final class Bundles(rows: Iterator[InternalRow]) extends Iterator[InternalRow] {
   private val bundle = new UnsafeRow(Wire.Fields)
   private var bytes = new Array[Byte](2 * Bundle.Enough)
   private var end = 0
-  // Read and in no bundle yet: it is valid until the next one is read.
+  // The row that is read but not yet in a bundle; valid until the next one is read.
   private var ahead: UnsafeRow = _
 
   override def hasNext: Boolean = ahead != null || rows.hasNext
@@ -59,7 +59,7 @@ final class Bundles(rows: Iterator[InternalRow]) extends Iterator[InternalRow] {
   }
 }
 
-/** The rows of bundles, in place: each is valid until the next is asked for. */
+/** The rows of bundles, in place: each is valid until the next call. */
 final class Bundled extends Iterator[InternalRow] {
   private val row = new UnsafeRow(Wire.Fields)
   private var bundles: Iterator[InternalRow] = Iterator.empty

@@ -1,26 +1,26 @@
 package headrace.wire
 
-/** Wire rows of which equal ones are one, with the sum of their weights, until there are so many that they have to go on.
+/** Merges equal wire rows by adding their weights, until there are so many that they have to be sent.
   *
-  * Whoever takes the net of an epoch, and of rows that come to nothing wants to know nothing, sees no difference, and what is sent often costs the way behind it once. Where few rows of a task are
-  * equal it does not pay, and the task leaves it at that.
+  * Consumers of net changes see no difference, and a row that is sent repeatedly is shuffled once. If few rows of a task are equal, merging
+  * does not pay and the task stops it.
   */
 final class Combined {
   import Combined._
 
   private var written = new WireBuffer
-  // By hash: its upper half, and one more than where the row begins; 0: none.
+  // A hash table: the upper half of the row's hash, and the row's position plus 1; 0 is a free slot.
   private var places = new Array[Long](Least)
   private var distinct = 0
   private var gathered = 0
 
-  /** Are rows worth gathering, from what the task has seen? */
+  /** Whether merging pays, judged by this task's rows. */
   var pays = true
 
-  /** Where a row is written before it is gathered. */
+  /** The buffer that a row is written to before it is gathered. */
   def rows: WireBuffer = written
 
-  /** Ends a task, and keeps no more than a small one needs: there may be many of these. */
+  /** Ends a task and shrinks to the size that a small task needs: there may be many instances. */
   def clear(): Unit = {
     pays = true
     forget()
@@ -30,7 +30,7 @@ final class Combined {
     }
   }
 
-  /** Takes in the row that was written last, from `at` on; true: no other one may come before they all have gone on. */
+  /** Gathers the last row, written at `at`. If true, `settle` must follow before the next row. */
   def gather(at: Int): Boolean = {
     gathered += 1
     val half = rows.hashAt(at) & UpperHalf
@@ -45,7 +45,7 @@ final class Combined {
     distinct == Most || rows.mark() > MostBytes
   }
 
-  /** Hands its rows on, but for those that come to nothing; answers how often they are added or taken away, all in all. */
+  /** Sends its rows, except those of weight 0. Returns the sum of the absolute weights. */
   def settle(to: WireBuffer): Long = {
     pays = gathered < Trial || gathered - distinct >= gathered / Worth
     val times = to.take(rows)
@@ -81,11 +81,11 @@ private object Combined {
   private val UpperHalf = -1L << 32
   private val Least = 1 << 8
 
-  /** Rows that differ, and bytes of them, after which all have to go on: about what a core's own cache holds. */
+  /** The number of distinct rows, and of their bytes, at which all are sent: about the size of a core's own cache. */
   private val Most = 1 << 13
   private val MostBytes = 1 << 20
 
-  /** From so many rows on, it is judged by them whether it pays: if it saves one of so many. */
+  /** From `Trial` rows on, merging pays if it saves one row in `Worth`. */
   private val Trial = 1 << 8
   private val Worth = 5
 }

@@ -1,7 +1,7 @@
 package headrace.wire
 
-/** The metrics of an operator's input. Over a run, in = handled + late + dead + held; `filtered` rows were left out on the way to it. `keys` is
-  * of the operator, under side 0: how many keys have state.
+/** The metrics of an operator's input. Over a run, in = handled + late + dead + held; `filtered` rows were dropped on the way to the
+  * operator. `keys` belongs to the operator, under side 0: the number of keys with state.
   */
 object Counts {
   val Handled = 0

@@ -1,6 +1,6 @@
 package headrace.wire
 
-/** A growing byte array that order-preserving encodings are written into; reused from row to row. */
+/** A growing byte array for order-preserving encodings; reused from row to row. */
 final class OrderBytes {
   var array = new Array[Byte](64)
   var length = 0
@@ -35,7 +35,7 @@ final class OrderBytes {
     length += size
   }
 
-  /** Bytes of any length so that a shorter one sorts before what it begins: zero becomes 00 01, the end is 00 00. */
+  /** Writes bytes of any length so that a prefix sorts before its extensions: zero becomes 00 01, the end is 00 00. */
   def escaped(bytes: Array[Byte], from: Int, size: Int): Unit = {
     need(2 * size + 2)
     var i = from

@@ -8,17 +8,17 @@ import org.apache.spark.sql.types._
 import org.apache.spark.types.variant.Variant
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Order-preserving bytes: unsigned byte order of the encodings equals Spark's ascending order, nulls first.
+/** Encodes rows as order-preserving bytes: the unsigned byte order of the encodings is Spark's ascending order, nulls first.
   *
   * Types that Spark does not order (map, variant, calendar interval) are encoded by their normalised content, which gives some fixed order.
-  * Values that Spark holds for equal and whose bytes differ (−0.0 and 0.0, strings under a collation) would leave the order of two rows
-  * open: `row` ends with the row's own bytes where the schema has such columns, so that a replay is equal.
+  * Values that are equal for Spark may have different bytes (−0.0 and 0.0, strings under a collation), which would leave the order of two
+  * rows undefined. If the schema has such columns, `row` ends with the row's own bytes, so that a replay has the same order.
   */
 final class OrderKey(schema: StructType) {
   private val columns: Array[OrderKey.Column] = schema.fields.map(f => OrderKey.column(f.dataType))
   private val ties: Boolean = schema.fields.exists(f => OrderKey.ambiguous(f.dataType))
 
-  /** Time (if any), side and columns of one row. */
+  /** Writes time (if any), side and columns of one row. */
   def row(hasTime: Boolean, time: Long, side: Byte, row: UnsafeRow, to: OrderBytes): Unit = {
     if (hasTime) to.long(time ^ Long.MinValue)
     to.byte(side ^ 0x80)
@@ -26,7 +26,7 @@ final class OrderKey(schema: StructType) {
     if (ties) to.raw(row.getBytes, 0, row.getSizeInBytes)
   }
 
-  /** The columns alone. */
+  /** Writes the columns alone. */
   def columnsOf(row: SpecializedGetters, to: OrderBytes): Unit = {
     var i = 0
     while (i < columns.length) {
@@ -35,10 +35,10 @@ final class OrderKey(schema: StructType) {
     }
   }
 
-  /** One of them. */
+  /** Writes one column. */
   def columnOf(row: SpecializedGetters, ordinal: Int, to: OrderBytes): Unit = OrderKey.nullable(columns(ordinal), row, ordinal, to)
 
-  /** Can rows that differ have the same columns in order? */
+  /** Whether different rows can have the same encoded columns. */
   def leavesTies: Boolean = ties
 }
 
@@ -54,11 +54,11 @@ object OrderKey {
       column.write(row, ordinal, to)
     }
 
-  /** Can two values that Spark holds for equal have different bytes? */
+  /** Whether values that are equal for Spark can have different bytes. */
   private def ambiguous(t: DataType): Boolean = t match {
     case FloatType | DoubleType | VariantType | CalendarIntervalType => true
     case s: StringType => !binary(s)
-    case d: DecimalType => d.precision > Decimal.MAX_LONG_DIGITS // the bytes of a wide decimal carry no promise
+    case d: DecimalType => d.precision > Decimal.MAX_LONG_DIGITS // the bytes of a wide decimal are not canonical
     case s: StructType => s.fields.exists(f => ambiguous(f.dataType))
     case a: ArrayType => ambiguous(a.elementType)
     case _: MapType => true
@@ -159,7 +159,7 @@ object OrderKey {
     to.byte(0)
   }
 
-  /** By type and JSON text: the dictionary of a variant may list its names in any order. */
+  /** Writes type and JSON text: the dictionary of a variant may list its names in any order. */
   private def variant(r: SpecializedGetters, i: Int, to: OrderBytes): Unit = {
     val v = r.getVariant(i)
     val read = new Variant(v.getValue, v.getMetadata)

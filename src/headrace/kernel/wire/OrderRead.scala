@@ -11,10 +11,10 @@ import org.apache.spark.sql.catalyst.util.{ArrayBasedMapData, CollationFactory, 
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.{CalendarInterval, UTF8String}
 
-/** Reads back the columns that `OrderKey.columnsOf` wrote, for those who look at keys whose rows are kept nowhere else.
+/** Decodes the columns that `OrderKey.columnsOf` wrote, to inspect keys whose rows are not stored elsewhere.
   *
-  * What a type's order leaves out is not there to be read: a text with a collation is the bytes that equal texts have in common, a
-  * variant is its JSON, and −0.0 is 0.0. `schema` says so.
+  * The encoding loses what does not affect the order: a text with a collation is its collation key, a variant its JSON, and −0.0 is 0.0.
+  * `schema` has the resulting types.
   */
 final class OrderRead(types: StructType) extends Serializable {
   val schema: StructType = OrderRead.shown(types).asInstanceOf[StructType]
@@ -29,7 +29,7 @@ final class OrderRead(types: StructType) extends Serializable {
 
 private object OrderRead {
 
-  /** Where the next value begins. */
+  /** The bytes, and the position of the next value. */
   final class Bytes(array: Array[Byte]) {
     private var at = 0
 
@@ -41,7 +41,7 @@ private object OrderRead {
     def int(): Int = (byte() << 24) | (byte() << 16) | (byte() << 8) | byte()
     def long(): Long = (int().toLong << 32) | (int() & 0xffffffffL)
 
-    /** Up to 00 00; 00 01 is a zero. */
+    /** Reads up to 00 00; 00 01 is a zero. */
     def escaped(): Array[Byte] = {
       val made = new Array[Byte](array.length - at)
       var n = 0
@@ -59,7 +59,7 @@ private object OrderRead {
 
   def nullable(column: Column): Column = b => if (b.byte() == 0) null else column.read(b)
 
-  /** The type that a value is read in. */
+  /** The type of a decoded value. */
   def shown(t: DataType): DataType = t match {
     case s: StringType => if (binary(s)) StringType else BinaryType
     case VariantType => StringType

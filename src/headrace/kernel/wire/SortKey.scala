@@ -3,8 +3,8 @@ package headrace.wire
 import org.apache.spark.sql.catalyst.expressions.{Ascending, NullsFirst, SortOrder, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.types.{StructField, StructType}
 
-/** The place of rows in an order, as bytes: by the values asked for, each upwards or downwards with its nulls first or last, then by all
-  * columns upwards, nulls first. Rows that differ have different places.
+/** Encodes the position of rows in an order as bytes: by the order's values, each ascending or descending with nulls first or last, then by
+  * all columns ascending, nulls first. Different rows have different positions.
   */
 final class SortKey(schema: StructType, orders: Seq[SortOrder]) {
   private val values = UnsafeProjection.create(orders.map(_.child))
@@ -16,14 +16,14 @@ final class SortKey(schema: StructType, orders: Seq[SortOrder]) {
 
   def initialize(partition: Int): Unit = values.initialize(partition)
 
-  /** Writes the row's place. A value of the order may fail. */
+  /** Writes the row's position. An expression of the order may fail. */
   def of(row: UnsafeRow, to: OrderBytes): Unit = {
     tied(row, to)
     rest.columnsOf(row, to)
     if (rest.leavesTies) to.raw(row.getBytes, 0, row.getSizeInBytes)
   }
 
-  /** Writes what the places of all rows that tie with this one begin with, and those of no others. */
+  /** Writes the common prefix of the positions of all rows that tie with this one, and of no others. */
   def tied(row: UnsafeRow, to: OrderBytes): Unit = {
     to.clear()
     val found = values(row)
@@ -34,7 +34,7 @@ final class SortKey(schema: StructType, orders: Seq[SortOrder]) {
         value.clear()
         columns.columnOf(found, i, value)
         to.byte(1)
-        // It begins with a byte that says there is a value.
+        // The first byte marks a value that is not null.
         var j = 1
         while (j < value.length) {
           to.byte(if (downward(i)) ~value.array(j) else value.array(j))

@@ -4,10 +4,10 @@ import org.apache.spark.sql.catalyst.expressions.{Literal, Murmur3Hash, UnsafeRo
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.Platform
 
-/** The one shape of all rows between the stages of a query.
+/** The common format of all rows between the stages of a query.
   *
-  * `key` names the group: 8 bytes of hash (so that the sort has a useful prefix), 4 bytes of consumer, then the key's UnsafeRow. Nothing
-  * in it is aligned, so a key row is copied before it is read.
+  * `key` identifies the group: 8 bytes of hash (so that the sort has a useful prefix), 4 bytes of consumer, then the key's UnsafeRow.
+  * Nothing in it is aligned, so a key row is copied before it is read.
   */
 object Wire {
   val schema: StructType = StructType(
@@ -32,33 +32,33 @@ object Wire {
   /** The consumer of count rows. */
   val CountOp: Int = -1
 
-  /** The row of a count: how many of what a task has seen. */
+  /** The row of a count: one metric of a task. */
   val countSchema: StructType = StructType.fromDDL("source string, op int, side int, metric string, n bigint")
 
   /** The row of a dead letter. */
   val deadSchema: StructType = StructType.fromDDL("node string, reason string, file string, position bigint, raw string")
 
-  /** A control row dated later than this says that the bounded input has ended (year 100000). So does a clock of a query that stands there. */
+  /** A control row at or after this time (year 100000) marks the end of the bounded input, and so does a query's clock. */
   val EndMillis: Long = 3093527980800000L
 
-  /** The time that a clock showed when the input ended, or shows. */
+  /** The time that the clock shows, or showed when the input ended. */
   def calendar(millis: Long): Long = if (millis >= EndMillis) millis - EndMillis else millis
 
-  /** Where the key's own row begins in a group key. */
+  /** The offset of the key's own row in a group key. */
   val KeyStart = 12
 
-  /** The consumer that a group key was made for. */
+  /** The consumer of a group key. */
   def opOf(key: Array[Byte]): Int =
     ((key(8) & 0xff) << 24) | ((key(9) & 0xff) << 16) | ((key(10) & 0xff) << 8) | (key(11) & 0xff)
 
-  /** Points `to` to the binary field `ordinal` of a wire row, in place: it is valid as long as the wire row is. */
+  /** Points `to` to the binary field `ordinal` of a wire row, in place; valid as long as the wire row is. */
   def inside(wire: UnsafeRow, ordinal: Int, to: UnsafeRow): UnsafeRow = {
     val at = wire.getLong(ordinal)
     to.pointTo(wire.getBaseObject, wire.getBaseOffset + (at >>> 32), at.toInt)
     to
   }
 
-  /** Writes hash, consumer and key row. The hash covers what follows it. */
+  /** Writes hash, consumer and key row. The hash covers the bytes after it. */
   private[wire] def writeKey(op: Int, base: Object, offset: Long, size: Int, to: Array[Byte], at: Int): Unit = {
     val start = Platform.BYTE_ARRAY_OFFSET + at
     to(at + 8) = (op >>> 24).toByte
@@ -70,17 +70,21 @@ object Wire {
     Platform.putLong(to, start, java.lang.Long.reverseBytes(hash))
   }
 
-  /** The group key of a key of a consumer. */
+  /** Makes the group key of a consumer's key. */
   def groupKey(op: Int, key: UnsafeRow): Array[Byte] = {
     val made = new Array[Byte](keySize(key.getSizeInBytes))
     writeKey(op, key.getBaseObject, key.getBaseOffset, key.getSizeInBytes, made, 0)
     made
   }
 
-  /** Is it the key of the group that a partition keeps for all of an operator's keys? A key row's size is a multiple of 8, its is not. */
+  /** Whether this is the key of the group that a partition keeps for all keys of an operator. Key rows have a size that is a multiple of 8;
+    * shared keys do not.
+    */
   def isShared(key: Array[Byte]): Boolean = ((key.length - KeyStart) & 7) != 0
 
-  /** The keys of an operator's shared groups, by partition: each is found in its partition. Their hash is 0, so they come before all others. */
+  /** Finds the keys of an operator's shared groups, by partition: each is hashed to its own partition. Their hash field is 0, so they sort
+    * before all other keys.
+    */
   def sharedKeys(op: Int, partitions: Int): Array[Array[Byte]] = {
     val found = new Array[Array[Byte]](partitions)
     var missing = partitions

@@ -4,9 +4,9 @@ import org.apache.spark.sql.catalyst.expressions.{UnsafeRow, XXH64}
 import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.array.ByteArrayMethods
 
-/** Wire rows written one behind the other into one array, read back in the same order by a reused UnsafeRow.
+/** Wire rows written one after the other into one array, read back in the same order by a reused UnsafeRow.
   *
-  * What was written after `mark` can be taken back. A row read is valid until the next `next` or `put` on an emptied buffer.
+  * Rows written after `mark` can be removed by `reset`. A row is valid until the next `next`, or the next `put` into an emptied buffer.
   */
 final class WireBuffer {
   import WireBuffer.pad
@@ -23,14 +23,14 @@ final class WireBuffer {
 
   def nonEmpty: Boolean = from < end
 
-  /** Forgets everything, keeping the array unless one huge row made it huge. */
+  /** Forgets all rows; keeps the array, unless a huge row made it huge. */
   def clear(): Unit = {
     from = 0; end = 0
     if (bytes.length > (1 << 22)) bytes = new Array[Byte](1 << 14)
   }
 
-  /** Writes one wire row. `key` is null where there is no group: the hash of the row's own bytes stands in its place, and rows spread.
-    * `ord` may be null; `time` is null if `hasTime` is false. `shared`, if it is not null, is the whole key of a shared group.
+  /** Writes one wire row. `key` is null if there is no group: then the hash of the row's own bytes replaces it and spreads the rows. `ord`
+    * may be null; the time is null if `hasTime` is false. `shared`, if not null, is the whole key of a shared group.
     */
   def put(
       op: Int,
@@ -79,7 +79,7 @@ final class WireBuffer {
     end = start + size
   }
 
-  /** The next row written and not yet read. When all are read the buffer starts again from its beginning. */
+  /** Reads the next row. Once all rows are read, the buffer starts again from its beginning. */
   def next(): UnsafeRow = {
     val base = Platform.BYTE_ARRAY_OFFSET + from
     val size = WireBuffer.sizeAt(bytes, base)
@@ -89,7 +89,7 @@ final class WireBuffer {
     row
   }
 
-  /** Writes all rows of another buffer, but for those of no weight, and empties it. Answers how often they are added or taken away. */
+  /** Appends all rows of another buffer, except those of weight 0, and empties it. Returns the sum of the absolute weights. */
   def take(from: WireBuffer): Long = {
     var times = 0L
     while (from.nonEmpty) {
@@ -105,7 +105,7 @@ final class WireBuffer {
     times
   }
 
-  /** A hash of the row that was written last, from `at` on, for all but its weight. */
+  /** Hashes the last row, written at `at`, without its weight. */
   private[wire] def hashAt(at: Int): Long = {
     val base = Platform.BYTE_ARRAY_OFFSET + at
     val key = Platform.getLong(bytes, base + 8 + 8 * Wire.Key)
@@ -114,7 +114,7 @@ final class WireBuffer {
     XXH64.hashUnsafeBytes(bytes, base + (row >>> 32), row.toInt, Platform.getLong(bytes, base + (key >>> 32)))
   }
 
-  /** Is the row that was written last, from `at` on, the one that begins at `other`, but for their weights? */
+  /** Whether the last row, written at `at`, equals the row at `other`, apart from their weights. */
   private[wire] def areEqual(other: Int, at: Int): Boolean = {
     val (a, b) = (Platform.BYTE_ARRAY_OFFSET + other, Platform.BYTE_ARRAY_OFFSET + at)
     val size = end - at
@@ -123,14 +123,14 @@ final class WireBuffer {
     ByteArrayMethods.arrayEquals(bytes, a + WireBuffer.Weight + 8, bytes, b + WireBuffer.Weight + 8, size - WireBuffer.Weight - 8)
   }
 
-  /** The row that was written last, from `at` on, becomes part of an equal one. */
+  /** Adds the weight of the last row, written at `at`, to an equal row, and removes the last row. */
   private[wire] def fold(into: Int, at: Int): Unit = {
     val (a, b) = (Platform.BYTE_ARRAY_OFFSET + into + WireBuffer.Weight, Platform.BYTE_ARRAY_OFFSET + at + WireBuffer.Weight)
     Platform.putLong(bytes, a, Math.addExact(Platform.getLong(bytes, a), Platform.getLong(bytes, b)))
     end = at
   }
 
-  /** Rows for a sink have no key: the hash of their bytes spreads them, the same way on every replay. */
+  /** Hashes a row without a key, such as a row for a sink, by its bytes: replays distribute it the same way. */
   private def spread(value: UnsafeRow, at: Int): Unit = {
     val hash = XXH64.hashUnsafeBytes(value.getBaseObject, value.getBaseOffset, value.getSizeInBytes, 42L)
     Platform.putLong(bytes, Platform.BYTE_ARRAY_OFFSET + at, java.lang.Long.reverseBytes(hash))
@@ -151,10 +151,10 @@ final class WireBuffer {
 
 private[wire] object WireBuffer {
 
-  /** Where a wire row has its weight. */
+  /** The offset of the weight in a wire row. */
   private val Weight = 8 + 8 * Wire.Weight
 
-  /** The bytes of the wire row that begins here: what it consists of last is its row. */
+  /** The size of the wire row that begins here: its last part is the field `row`. */
   def sizeAt(base: Object, at: Long): Int = {
     val last = Platform.getLong(base, at + 8 + 8 * Wire.Row)
     (last >>> 32).toInt + pad(last.toInt)

@@ -1,1 +1,1 @@
-"""Facts of nodes: what they are, and the walks over a plan that compute them. Knows no concrete operator: it asks each."""
+"""Facts of nodes, and the walks over a plan that compute them. This package knows no concrete operator."""

@@ -1,4 +1,4 @@
-"""How the value of a text closes, by the columns that do: it will not come again once the clock has reached a time that it tells."""
+"""How the value of an expression closes, given the columns that close: it no longer occurs once the clock has reached a time it carries."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from headrace.jvm.texts import Before, Either, End, Now, Path, Value, Window, re
 from headrace.syntax import path_of, words
 
 CHANGES, CLOSE = "changes", "close"
-"""When a result is sent: as it changes, or once, when its group closes."""
+"""When a result is sent: at each change, or once, when its group closes."""
 
 EVENT, PROCESSING = "event", "processing"
 
 
 @dataclass(frozen=True)
 class Time:
-    """The time that a value of a column tells: the value, or a field of it, and so many units later.
+    """The time that a value of a column carries: the value or a field of it, plus an offset.
 
     >>> Time().of("ts"), Time(field="end").of("w"), Time(1, "MILLISECOND").of("ts")
     ('ts', 'w.`end`', 'timestampadd(MILLISECOND, 1L, ts)')
@@ -34,7 +34,7 @@ class Time:
         return self.later * (1000 if self.unit == "MILLISECOND" else 1)
 
     def of(self, column: str) -> str:
-        """The text of the time, of a column by its text."""
+        """Return the time as SQL, given the column as SQL."""
         time = f"{column}.`{self.field}`" if self.field else column
         return f"timestampadd({self.unit}, {self.later}L, {time})" if self.later else time
 
@@ -43,14 +43,14 @@ SELF, IN_STRUCT = Time(), Time(field="end")
 NEXT_MILLI, NEXT_MICRO = Time(1, "MILLISECOND"), Time(1)
 
 INSTANTS = (SELF, NEXT_MILLI, NEXT_MICRO)
-"""When a column of event time closes: when its value has passed, or a moment later."""
+"""When a column of event time closes: at its value, or a moment later."""
 
 
 @dataclass(frozen=True)
 class Closes:
-    """How a column closes: `at` is the time that its values tell; `start` the one that the field `start` of a struct tells.
+    """How a column closes: `at` is the time that its values carry, `start` the one that the field `start` of a struct carries.
 
-    `straight`: the rows come straight from a source, so one may be late; what operators make comes in time. `early_ms`: see `Windows`.
+    `straight`: the rows come directly from a source, so one may be late; the rows of an operator come in time. `early_ms`: see `Windows`.
     """
 
     at: Time
@@ -67,11 +67,11 @@ Columns = Mapping[str, Closes]
 
 
 def carried(text: str, columns: Columns) -> Closes | None:
-    """How the value of a text closes: a column, the current time, a field of a window as Spark's `window()` gives it, or such a window.
+    """Return how an expression closes: a column, the current time, a window as Spark's `window()` gives it, or a field of a window.
 
-    Names, with dots or without, are read here. Spark is asked of a text that consists of nothing but columns that close, the current time
-    and the functions that keep a time (`_KEEPING`). Such a text in front of an operator with groups may start Spark while verbs run, and
-    so may the condition of a join between times in front of one (`bounds`); nothing else does.
+    Names, with or without dots, are read here. Spark parses an expression only if it has nothing but columns that close, the current time
+    and functions that keep a time (`_KEEPING`), or if it makes a struct. Such an expression upstream of an operator with groups may start
+    Spark while verbs run, and so may a join on a condition between times (`bounds`). Nothing else does.
     """
     path = (text.strip(),) if text.strip().lower() in columns else path_of(text)
     if path is not None:
@@ -93,14 +93,14 @@ def _may_close(text: str, columns: Columns) -> bool:
 
 
 _NOW = {"now", "current_timestamp"}
-_STRUCTS = {"named_struct", "struct"}  # the start of one may be any column
+_STRUCTS = {"named_struct", "struct"}  # whose start may be any column
 _KEEPING = {"start", "end", "timestamp_micros", "unix_micros", "l", "bigint", "window_time", "coalesce"}
 
 
 def _closes(value: Value, columns: Columns) -> Closes | None:
     match value:
         case Now():
-            # Two epochs may have one time, so the value may come again until the clock has left it.
+            # Two epochs may have the same time, so the value may occur again until the clock has passed it.
             return Closes(NEXT_MICRO, straight=False, clock=PROCESSING)
         case Path(names):
             return columns.get(names[0].lower()) if len(names) == 1 else None
@@ -108,7 +108,7 @@ def _closes(value: Value, columns: Columns) -> Closes | None:
             start, end = _closes(value.start, columns), _closes(value.end, columns)
             if end is None or end.at != SELF:
                 return None
-            # The start counts where it closes as the end does, but for the time that it tells.
+            # The start closes only if it is equal to the end in everything but its time.
             alike = start is not None and replace(start, at=SELF) == end
             return replace(end, at=IN_STRUCT, start=start.at if start is not None and alike else None)
         case End(name, Window() as window):

@@ -1,4 +1,4 @@
-"""The time that an operator goes by."""
+"""The clock of an operator."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ NONE = "none"
 
 @dataclass(frozen=True)
 class Clock:
-    """The time that an operator goes by: "event", "processing" or "none".
+    """The time that drives an operator: "event", "processing" or "none".
 
-    `final`: the end of bounded input brings that time to its end, where the operator sends or forgets what later rows would have changed.
+    `final`: the end of bounded input also ends that time, so the operator sends or forgets what later rows could have changed.
     """
 
     name: str
@@ -25,12 +25,12 @@ class Clock:
 
 NO_TIME = Clock(NONE, final=False)
 WATERMARK = Clock(EVENT, final=True)
-# The end of input leaves the machine's clock alone: what waits for it goes on waiting, and a later run finds it.
+# The end of input does not move processing time: rows that wait for it stay in state, for a later run.
 MACHINE = Clock(PROCESSING, final=False)
 
 
 def clock_of_groups(node: Contract, group: Group | None) -> Clock:
-    """Groups that close go by the time of their keys, those that expire by event time."""
+    """Return the clock of an operator with groups: that of its keys if they close, event time if they expire."""
     if group is None:
         return NO_TIME if node.forgets_after is None else WATERMARK
     if len(group.clocks) > 1:

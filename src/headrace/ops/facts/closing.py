@@ -1,9 +1,9 @@
-"""Which columns close: a value of the column will not come again once the clock has reached a time that the value tells.
+"""Columns that close: a value of the column no longer occurs once the clock has reached a time that the value carries.
 
-The clock is the watermark, or for times that `current_timestamp()` gave the processing time.
+The clock is the watermark, or processing time for times from `current_timestamp()`.
 
-An operator whose groups have such a column among their keys gives back what it keeps of a group when the group closes; a join whose
-condition bounds how far apart two of them are gives back each row when it can meet no other.
+An operator with such a column among the keys of its groups releases a group's state when the group closes. A join whose condition bounds
+the distance between two of them releases each row when it can match no other.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from headrace.syntax import quote
 
 @dataclass(frozen=True)
 class Group:
-    """How the groups of an operator close: `keys` are the numbers of the key columns that close, each with how it does.
+    """How the groups of an operator close: `keys` are the numbers of the key columns that close, each with how it closes.
 
-    The earliest counts. `judged` says of each input whether its rows may be late; `emit` when its result is sent, and `early_ms` how far
-    apart what has changed is sent before that.
+    The earliest counts. `judged` tells for each input whether its rows may be late; `emit` is when a result is sent, and `early_ms` the
+    interval at which changes are sent before that.
     """
 
     keys: tuple[tuple[int, Closes], ...]
@@ -34,16 +34,16 @@ class Group:
 
     @property
     def final(self) -> bool:
-        """Whether its result is sent once, and never taken back."""
+        """Whether its result is sent once and never retracted."""
         return self.emit == CLOSE and not self.early_ms
 
     @property
     def clocks(self) -> frozenset[str]:
-        """The clocks that its keys close by; it can go by one."""
+        """The clocks of its closing keys; an operator can have only one."""
         return frozenset(closes.clock for _, closes in self.keys)
 
     def text(self, names: Sequence[str], *, late: bool = True) -> str:
-        """The time at which a group closes, as text over key columns of these names; without `late`, the end of its window."""
+        """Return the time at which a group closes, as SQL over key columns of these names; without `late`, the end of its window."""
         times = []
         for number, closes in self.keys:
             time = closes.at.of(quote(names[number]))
@@ -52,7 +52,7 @@ class Group:
 
 
 class Wait(Enum):
-    """Where a result that is sent when a window closes waits for that: at an operator, behind it, or nowhere."""
+    """Where a result waits that is sent when a window closes: at this operator, downstream, or nowhere."""
 
     HERE = auto()
     BEHIND = auto()
@@ -60,12 +60,12 @@ class Wait(Enum):
 
 
 def closing(ends: Iterable[Node]) -> dict[Node, Columns]:
-    """The columns that close, of each node that the given ones need.
+    """Return the columns that close, of each node that the given ones need.
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([], "card string, ts timestamp", name="charges").watermark("ts", "5 minutes")
-    >>> spent = charges.window(hr.tumble("ts", "1 hour")).group_by("card", "window_end").agg(n="count(*)").rename({"window_end": "until"})
-    >>> {name: closes.at.of(name) for name, closes in closing([spent._node])[spent._node].items()}
+    >>> totals = charges.window(hr.tumble("ts", "1 hour")).group_by("card", "window_end").agg(n="count(*)").rename({"window_end": "until"})
+    >>> {name: closes.at.of(name) for name, closes in closing([totals._node])[totals._node].items()}
     {'until': 'until'}
     """
     found = _Closing()
@@ -73,7 +73,7 @@ def closing(ends: Iterable[Node]) -> dict[Node, Columns]:
 
 
 class _Closing(dict[Node, Columns]):
-    """The columns that close, of each node that is asked for: of those alone texts are read."""
+    """The columns that close, of each node on demand: expressions of other nodes are not read."""
 
     def __missing__(self, node: Node) -> Columns:
         for before in order([node]):
@@ -83,25 +83,25 @@ class _Closing(dict[Node, Columns]):
 
 
 def groups(ends: Iterable[Node]) -> dict[Node, Group]:
-    """The operators whose groups close, and how."""
+    """Return the operators whose groups close, and how."""
     found = _Closing()
     return {node: group for node in contracts(ends) if (group := node.group(found)) is not None}
 
 
 def intervals(ends: Iterable[Node]) -> dict[Node, Interval]:
-    """The joins whose rows end one by one, and when."""
+    """Return the joins whose rows end one by one, and when."""
     found = _Closing()
     return {node: near for node in contracts(ends) if (near := node.interval(found)) is not None}
 
 
 def named(items: Iterable[tuple[str, str]], columns: Columns) -> Columns:
-    """The columns of rows with these names and texts that close, by those that close of the rows they are made of."""
+    """Return how these names close, by their expressions over rows with these closing columns."""
     return {name.lower(): closes for name, text in items if name and (closes := carried(text, columns)) is not None}
 
 
 def result(columns: Columns) -> Columns:
-    """The columns of an operator's result: none of its rows comes straight from a source."""
-    # What is sent early is not held again by those behind.
+    """Return the closing columns of an operator's result: its rows do not come directly from a source."""
+    # Early results are not held again by downstream operators.
     return {
         name: replace(closes, straight=False, emit=CHANGES if closes.early_ms else closes.emit, early_ms=0)
         for name, closes in columns.items()
@@ -109,13 +109,13 @@ def result(columns: Columns) -> Columns:
 
 
 def group_by_texts(texts: Sequence[str], columns: Columns) -> Group | None:
-    """How groups of equal texts over one input close."""
+    """Return how groups of equal expressions over one input close."""
     keys = tuple((number, closes) for number, text in enumerate(texts) if (closes := carried(text, columns)) is not None)
     return group_by_keys(keys, (any(closes.straight for _, closes in keys),))
 
 
 def group_by_keys(keys: tuple[tuple[int, Closes], ...], judged: tuple[bool, ...]) -> Group | None:
-    """How groups close of which these keys do."""
+    """Return how groups with these closing keys close; None without any."""
     if not keys:
         return None
     if any(closes.emit != CLOSE for _, closes in keys):
@@ -124,12 +124,12 @@ def group_by_keys(keys: tuple[tuple[int, Closes], ...], judged: tuple[bool, ...]
 
 
 def delays(columns: Columns) -> Mapping[str, Delay]:
-    """Of the columns that close by event time, how long behind its value the watermark then is."""
+    """Return, for the columns that close by event time, how far the watermark is past a value when it closes."""
     return {name: Delay(us, closes.straight) for name, closes in columns.items() if (us := _delay(closes)) is not None}
 
 
 def _delay(closes: Closes) -> int | None:
-    """How long behind a column's time the watermark is when the column closes, in microseconds; None where none tells."""
+    """Return how far the watermark is past a column's time when the column closes, in microseconds; None for a field or another clock."""
     if closes.at.field or closes.clock != EVENT:
         return None
     return closes.at.later_us + closes.lateness_ms * 1000

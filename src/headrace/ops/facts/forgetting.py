@@ -1,6 +1,6 @@
-"""Operators of queries that forget groups to which no row has come for a while.
+"""Query operators that forget groups without recent rows.
 
-Rows that take away what is forgotten are late, as those are that come to a group which has closed.
+Retractions of forgotten rows are late, as are rows of a group that has closed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from headrace.plan import Node
 
 
 def judged_by_ends(node: Contract) -> tuple[bool, ...]:
-    """Of each input of an operator, whether its rows may come behind the end of their group, or take away what is forgotten."""
+    """Return for each input whether its rows may come after the end of their group, or retract forgotten rows."""
     columns = closing(node.inputs)
     ending = node.group(columns) or node.interval(columns)
     if ending is not None:
@@ -25,5 +25,5 @@ def judged_by_ends(node: Contract) -> tuple[bool, ...]:
 
 
 def late_outputs(node: Node) -> tuple[str, ...]:
-    """The outputs of an operator of a query that have its late rows."""
+    """Return the outputs of a query operator with its late rows."""
     return tuple(name for name, is_judged in zip((LATE, LATE_RIGHT), contract(node).judged, strict=False) if is_judged)

@@ -1,4 +1,4 @@
-"""Joins of rows whose times lie near each other: between which rows, and how long one may still meet another."""
+"""Joins of rows whose times are close: which rows match, and how long one may still match another."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Bounds = tuple[int | None, int | None]
 
 @dataclass(frozen=True)
 class Delay:
-    """How long after the time in a column a row with it may still come, and whether one that comes later is to be looked for."""
+    """How long after the time in a column a row with it may still come, and whether one that comes later must be detected."""
 
     us: int
     judged: bool
@@ -22,9 +22,9 @@ class Delay:
 
 @dataclass(frozen=True)
 class Interval:
-    """The rows of a join meet where the left time less the right one is at least `lower_us` and at the most `upper_us`, if that is said.
+    """The bounds of a join: rows match if the left time less the right one is at least `lower_us` and at most `upper_us`; None: no bound.
 
-    `times` are a column of the left side and one of the right, `delays` what holds of them. `emit`: when it is said that a row meets none.
+    `times` are a column of the left side and one of the right, `delays` their delays. `emit`: when a row without a match is sent.
     """
 
     times: Pair
@@ -35,9 +35,9 @@ class Interval:
 
     @property
     def kept_us(self) -> Bounds:
-        """How long behind its time the watermark has to be for a row of each side to be forgotten; None: it never is.
+        """How far the watermark is past a row's time when the row is forgotten, for each side; None: it never is.
 
-        Until then it may meet a row that comes, or be taken away itself: what comes later is late.
+        Until then it may match a row that comes, or be retracted; rows that come later are late.
         """
         left, right = self.delays
         return (
@@ -51,7 +51,7 @@ class Interval:
 
 
 def interval(pairs: Mapping[Pair, Bounds], left: Mapping[str, Delay], right: Mapping[str, Delay], emit: str) -> Interval | None:
-    """The interval between columns of event time, given by their names in lower case; of several pairs the one that bounds most.
+    """Return the interval between columns of event time, given by their names in lower case; of several pairs, the one with most bounds.
 
     >>> condition = "ts BETWEEN opened AND opened + INTERVAL 1 SECOND"
     >>> pairs = bounds([("auction", "id")], condition, {"auction", "ts"}, {"id", "opened"})
@@ -66,10 +66,10 @@ def interval(pairs: Mapping[Pair, Bounds], left: Mapping[str, Delay], right: Map
 
 
 def bounds(keys: Sequence[Pair], condition: str | None, mine: Collection[str], theirs: Collection[str]) -> Mapping[Pair, Bounds]:
-    """The least and the most that columns of the left side are later than those of the right, in microseconds: by keys, the texts of both
-    sides that are equal, and by a condition.
+    """Return the least and the most that columns of the left side are later than those of the right, in microseconds.
 
-    The columns of a side are given by their names in lower case. Spark is asked of texts that are more than names, and name some of both.
+    `keys` are the equal expressions of both sides, `condition` is the rest. The columns of a side are given by their names in lower case.
+    Spark parses expressions that are more than names and use columns of both sides.
     """
     equal = [_equal(one, other) for one, other in keys]
     texts = [f"({one}) = ({other})" for (one, other), said in zip(keys, equal, strict=True) if said is None]
@@ -91,7 +91,7 @@ def bounds(keys: Sequence[Pair], condition: str | None, mine: Collection[str], t
 
 
 def _equal(one: str, other: str) -> Difference | None:
-    """What the equality of two columns says; None where a side is more than a name."""
+    """Return the equality of two columns; None if a side is more than a name."""
     mine, theirs = plain_name(one), plain_name(other)
     return None if mine is None or theirs is None else Difference(mine.lower(), theirs.lower(), 0, 0)
 

@@ -1,7 +1,7 @@
-"""Which columns of a stream tell its rows apart: no two rows that are there at the end of an epoch have all of them equal.
+"""The unique keys of a stream: sets of columns in which no two rows are equal at the end of an epoch.
 
-What an operator has said of a group that it has forgotten (`expires`) does not count: the row of a group that begins anew takes its place
-for whoever takes rows by these columns, and is one more for all others.
+Rows sent for a group that has been forgotten since (`expires`) do not count. When the group begins anew, its row replaces the old one for a
+reader with these columns as the key, and is one more row for all others.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from headrace.ops.facts.contract import contracts
 from headrace.plan import Node
 
 Keys = tuple[frozenset[str], ...]
-"""Sets of columns, in lower case; one within `a, b` says more than `a, b`."""
+"""Sets of columns, in lower case; a subset of `a, b` is the stronger key."""
 
 
 def unique(node: Node, columns: Iterable[str]) -> bool:
-    """Whether these columns are known to tell the rows of a node apart.
+    """Return whether these columns contain a known unique key of a node.
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([], "card string, amount int", name="charges")
-    >>> spent = charges.group_by("card").agg(spent="sum(amount)").rename({"card": "number"}).filter("spent > 100")
-    >>> unique(spent._node, ["number", "spent"]), unique(spent._node, ["spent"])
+    >>> totals = charges.group_by("card").agg(spent="sum(amount)").rename({"card": "number"}).filter("spent > 100")
+    >>> unique(totals._node, ["number", "spent"]), unique(totals._node, ["spent"])
     (True, False)
     """
     given = lower(columns)
@@ -29,7 +29,7 @@ def unique(node: Node, columns: Iterable[str]) -> bool:
 
 
 def known_keys(node: Node) -> Keys:
-    """All sets of columns that are known to tell the rows of a node apart."""
+    """Return all known unique keys of a node's rows."""
     found: dict[Node, Keys] = {}
     for before in contracts([node]):
         found[before] = before.keys_after(found)
@@ -37,5 +37,5 @@ def known_keys(node: Node) -> Keys:
 
 
 def lower(names: Iterable[str]) -> frozenset[str]:
-    """Names as a set of columns has them."""
+    """Return names as a set of columns in lower case."""
     return frozenset(name.lower() for name in names)

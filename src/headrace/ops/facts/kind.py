@@ -1,4 +1,4 @@
-"""Whether rows are only ever added to a stream, or also taken away."""
+"""The kind of a stream: whether its rows are only inserted, or also retracted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ APPEND, CHANGES = "append", "changes"
 
 
 def kind_of(node: Node) -> str:
-    """`append` for a stream to which rows are only ever added, else `changes`.
+    """Return `append` for a stream whose rows are only inserted, else `changes`.
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([], "card string, amount int", name="charges")
@@ -23,17 +23,17 @@ def kind_of(node: Node) -> str:
 
 
 def kinds(ends: Iterable[Node]) -> dict[Node, str]:
-    """The kind of each node that the given ones need."""
+    """Return the kind of each node that the given ones need."""
     ends = list(ends)
     found: dict[Node, str] = {}
     closing = groups(ends)
     for node in contracts(ends):
-        # A result that is sent when its group closes is never taken back.
+        # A result that is sent when its group closes is never retracted.
         found[node] = APPEND if node in closing and closing[node].final else node.kind_after(found)
     return found
 
 
 def only_added(node: Node) -> bool:
-    """Whether rows are only ever added to a node's inputs."""
+    """Return whether rows are only inserted into a node's inputs."""
     found = kinds(node.inputs)
     return all(found[before] == APPEND for before in node.inputs)

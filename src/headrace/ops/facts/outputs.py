@@ -1,4 +1,4 @@
-"""The outputs that operators have beside their rows, by name, and the columns of dead letters."""
+"""The names of the outputs that operators have beside their rows, and the columns of dead letters."""
 
 from __future__ import annotations
 

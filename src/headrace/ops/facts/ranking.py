@@ -1,4 +1,4 @@
-"""What rules that make plans cheaper learn of an operator: which columns it copies, and how it numbers rows."""
+"""What rewrite rules need to know of an operator: which columns it copies, and how it numbers rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Copies:
-    """The columns that an operator copies, each with the name that it had, in lower case; and whether no row is left out."""
+    """The columns that an operator copies, each with its former name, in lower case; and whether it keeps all rows."""
 
     columns: Mapping[str, str]
     all_rows: bool
@@ -16,9 +16,9 @@ class Copies:
 
 @dataclass(frozen=True)
 class Ranking:
-    """By which function each column numbers the rows of a partition, in its order.
+    """The function by which each column numbers the rows of a partition, in its order.
 
-    Columns are in lower case; a function is None where a column has something else than the number of a row.
+    Columns are in lower case; the function of a column with anything but the number of a row is None.
     """
 
     per: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Which columns of its inputs an operator reads, where only some of its own are read behind it."""
+"""Which columns of its inputs an operator reads, if only some of its own are read downstream."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from headrace.plan import Node
 from headrace.syntax import used
 
 Wanted = frozenset[str] | None
-"""Names in lower case; None: all there are."""
+"""Names in lower case; None: all columns."""
 
 
 def both(one: Wanted, other: Wanted) -> Wanted:
-    """What is in either."""
+    """Return the union of both."""
     return None if one is None or other is None else one | other
 
 
 def read(node: Node, texts: Iterable[str | None]) -> Wanted:
-    """The columns of a node that texts name; all, where nobody can tell."""
+    """Return the columns of a node that some texts name; all, if that is unknown."""
     found: set[str] = set()
     for text in texts:
         named = used(text, node.columns) if text is not None else frozenset()

@@ -15,8 +15,9 @@ BOUNDED, GIVEN = "bounded", "given back"
 
 @dataclass(frozen=True)
 class Basis:
-    """What is known of an operator: whether rows are only ever added to its inputs, the columns of nodes that close, and of the aggregates
-    in it, once that is asked, how much is kept for each.
+    """Known facts for the size of an operator's state: whether its inputs are insert-only, closing columns, the state of its aggregates.
+
+    `parts` runs the check, so it is called only when needed.
     """
 
     append: bool

@@ -1,4 +1,4 @@
-"""Which column of a stream is its event time: found by following the watermark's column through the verbs."""
+"""The event time of a stream: the column of the watermark, followed through the verbs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from headrace.plan import Node
 
 
 def event_time(node: Node) -> str | None:
-    """The column that is event time in a node's rows, or None.
+    """Return the column that is event time in a node's rows, or None.
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([], "card string, ts timestamp", name="charges").watermark("ts", "5 minutes")

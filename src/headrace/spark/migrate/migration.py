@@ -1,4 +1,4 @@
-"""The result of an offline rewrite."""
+"""The report of an offline migration."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Migrated:
-    """One program: what of its state is `rewritten`, what is `projected` when its keys are next used, and how much there was.
+    """One program: which of its state is `rewritten`, which is `projected` when its keys are next processed, and how much there was.
 
-    `keys` counts its groups, `entries` the rewritten entries of lists, maps and keyed timers, `held` its rewritten held rows.
+    `keys` counts its groups; `entries` those of rewritten lists, maps and keyed timers; `held` its rewritten held rows.
     """
 
     program: str
@@ -28,7 +28,34 @@ class Migrated:
 
 @dataclass(frozen=True)
 class Migration:
-    """The checkpoint `new`, made of `old` for another version of the job; with `dry_run`, what would be done."""
+    """The report of `Job.migrate`: what was rewritten, or would be. It prints as text.
+
+    * `job`: the name of the job.
+    * `old`, `new`: the two checkpoints.
+    * `programs`: `program`, `rewritten` and `projected` (what was rewritten, and what is converted when a key is next processed), and the
+      counts `keys`, `entries`, `held` (held rows) and `bytes`.
+    * `dry_run`, `seconds`: whether nothing was written, and the duration.
+
+    Examples:
+        >>> import headrace as hr
+        >>> charges = hr.read.memory([("a", 7), ("a", 900)], "card string, amount int", name="charges")
+        >>> def job(amount):
+        ...     class Seen(hr.Program):
+        ...         amounts = hr.List(amount)
+        ...
+        ...         def on_event(self, e):
+        ...             self.amounts.append(e.amount)
+        ...             hr.emit(card=self.key.card, n=self.amounts.size())
+        ...     return hr.job("seen", charges.key_by("card").process(Seen).named("amounts").write.memory())
+        >>> _ = job("int").run(progress=False)
+        >>> migration = job("bigint").migrate("seen-2", dry_run=True)
+        >>> print(migration)
+        seen: from ....headrace/seen to ...seen-2
+          amounts is rewritten: amounts is a list of bigint instead of a list of int
+        nothing was written
+        >>> migration.to_json()["dry_run"]
+        True
+    """
 
     job: str
     old: Path
@@ -38,6 +65,7 @@ class Migration:
     seconds: float
 
     def to_json(self) -> dict[str, Any]:
+        """Returns the report as data that `json.dumps` takes."""
         return {
             "job": self.job,
             "old": str(self.old),

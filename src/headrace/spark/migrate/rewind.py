@@ -34,9 +34,22 @@ TERMS = 1000
 
 @dataclass(frozen=True)
 class Rewinding:
-    """What was done, or with `dry_run` would be, to bring the sinks of a job back to its checkpoint. `left_out`: the names and places of
-    sinks that the checkpoint knows and to which this version of the job does not write, so they stay as they are. `repairable`: the names
-    of the sources to which `letters replay` may have fed rows since the checkpoint was copied; no place that is left knows of them.
+    """The report of `Job.rewind`: what was done to bring the sinks back to their checkpoint, or would be. It prints as text.
+
+    * `job`, `checkpoint`: the name of the job and its checkpoint.
+    * `sinks`: each sink that was ahead, with its `place`, the epoch `held`, the epoch `to` which it returns (-1: none) and `how`.
+    * `dry_run`: whether nothing was changed.
+    * `left_out`: name and place of the sinks that the checkpoint knows and this version of the job does not write; they stay as they are.
+    * `repairable`: the sources to which rows may have been replayed since the copy was made. Replay them again.
+
+    Examples:
+        >>> import headrace as hr
+        >>> charges = hr.read.memory([("a", 7)], "card string, amount int", name="charges")
+        >>> job = hr.job("back", charges.write.files("out", format="json"))
+        >>> _ = job.run(progress=False)
+        >>> rewinding = job.rewind()
+        >>> rewinding.dry_run, rewinding.sinks
+        (True, ())
     """
 
     job: str

@@ -23,9 +23,25 @@ _PAUSE = 0.1
 
 
 class Run:
-    """A job that was started: `.status .progress .metrics .error .wait(timeout) .stop()`.
+    """A started job, returned by `Job.start`.
 
-    `status` is running, flushing, stopping, stopped, finished or failed.
+    * `status`: `running`, `flushing`, `stopping`, `stopped`, `finished` or `failed`.
+    * `error`: the error that ended the run, or None.
+    * `job`: the name of the job.
+    * `notices`: what the start printed about parts of an older checkpoint.
+
+    Examples:
+        >>> import headrace as hr
+        >>> charges = hr.read.memory([("a", 7), ("b", 900)], "card string, amount int", name="charges")
+        >>> run = hr.job("copied", charges.write.memory()).start(progress=False)
+        >>> run.wait().rows, run.status, run.error
+        (2, 'finished', None)
+        >>> run.progress.epochs, run.metrics["sinks"], run.summary().stopped
+        (1, {'charges.memory': 2}, False)
+        >>> run.checkpoint.name
+        'copied'
+        >>> run.stop().rows
+        2
     """
 
     def __init__(
@@ -73,12 +89,12 @@ class Run:
 
     @property
     def checkpoint(self) -> Path:
-        """The folder in which the job keeps its state."""
+        """The folder with the state of the job."""
         return self._checkpoint.folder
 
     @property
     def progress(self) -> Progress:
-        """Where the run stands now."""
+        """The current `Progress`: rows, rows per second, outstanding files, lag, watermark, keys with state, epochs."""
         return progress_of(
             self._reports(),
             rows=self._rows(),
@@ -91,19 +107,45 @@ class Run:
 
     @property
     def metrics(self) -> dict[str, Any]:
-        """The counts so far, as data: what `Summary.to_json` says at the end."""
+        """The counts so far, as data: `Summary.to_json` of this moment."""
         return self._summary().to_json()
 
     def wait(self, timeout: float | None = None) -> Summary | None:
-        """Wait for the end and give the summary; None if it has not come within `timeout` seconds. Raises what ended the run.
+        """Waits for the end of the run and returns its summary.
 
-        Ctrl-C or SIGTERM finishes the epoch and stops; a second one stops at once.
+        Ctrl-C and SIGTERM let the epoch finish and stop the run; a second signal stops it at once.
+
+        Args:
+            timeout: The longest wait in seconds. Default: until the end.
+
+        Returns:
+            The summary, or None if the run has not ended within `timeout`.
+
+        Raises:
+            HeadraceError: The error that ended the run.
         """
         with Signals() as signals, self.display as display:
             return self.watch(lambda: display.show(lambda: self.progress, self.status), signals, timeout)
 
     def watch(self, look: Callable[[], None], signals: Signals, timeout: float | None = None) -> Summary | None:
-        """`wait`, looking in ten times a second. If `look` fails, or somebody has no more patience, the run ends at once."""
+        """Waits like `wait`, and calls a function ten times a second. If that fails, the run ends at once. `wait` and `Job.run` call it.
+
+        Args:
+            look: The function.
+            signals: The signals received meanwhile.
+            timeout: The longest wait in seconds. Default: until the end.
+
+        Raises:
+            HeadraceError: The error that ended the run.
+
+        Examples:
+            >>> import headrace as hr
+            >>> from headrace.spark.run.signals import Signals
+            >>> rows = hr.read.memory([(1,)], "n int", name="rows")
+            >>> with Signals() as signals:
+            ...     hr.job("watched", rows.write.memory()).start(progress=False).watch(lambda: None, signals).rows
+            1
+        """
         until = None if timeout is None else time.monotonic() + timeout
         asked = 0
         signals.watched = True
@@ -126,12 +168,26 @@ class Run:
         return self.summary()
 
     def stop(self, timeout: float | None = None) -> Summary | None:
-        """Finish the epoch and stop; the next start goes on from there."""
+        """Lets the epoch finish and stops the run. The next start continues from there.
+
+        Args:
+            timeout: The longest wait for the end, in seconds. Default: until the end.
+
+        Returns:
+            The summary, or None if the run has not ended within `timeout`.
+
+        Raises:
+            HeadraceError: The error that ended the run.
+        """
         self._request(now=False)
         return self.wait(timeout)
 
     def summary(self) -> Summary:
-        """What the run did; proves that every row of every program's input is accounted for."""
+        """Returns what the run did so far, and checks that every input row of every program is accounted for.
+
+        Raises:
+            RunError: `ROWS_UNACCOUNTED` if rows are missing, which is a bug of headrace.
+        """
         found = self._summary()
         prove(found.inputs)
         return found

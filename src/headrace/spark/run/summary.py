@@ -111,12 +111,39 @@ class LookupCounts:
 
 @dataclass(frozen=True, repr=False)
 class Summary:
-    """What a run did. `rows`, `epochs`, `seconds` and `new_dead_letters` are of this run; all other counts are of the checkpoint's life.
+    """What a run did, returned by `Job.run` and `Run.wait`. It prints as a table.
 
-    `sources`, `inputs`, `lookups` and `expectations` list `SourceCounts`, `InputCounts`, `LookupCounts` and `ExpectationCounts`; `sinks`
-    maps a sink's name to the rows it wrote; `dead_letters` maps a folder to the rows that lie there because nobody read them, or because a
-    sink could not hold them. `stopped` is True if somebody stopped the run before its end. `names` has what people read in place of a
-    stored name.
+    Of this run:
+
+    * `rows`, `epochs`, `seconds`, `new_dead_letters`: rows read, committed epochs, duration, dead letters that no stream read.
+    * `stopped`: whether it was stopped before its end.
+    * `sealed`: whether bounded input has ended for good, so that the job takes no new input.
+
+    Of the checkpoint's life:
+
+    * `sources`: `name`, `read`, `rows` (passed on), `malformed`, `skipped` (blanks, comments), `tombstones`, `broken` (whole files).
+    * `inputs`: `program`, `input`, `rows_in`, `filtered` (before the input), `handled`, `late`, `dead` and `held`.
+    * `lookups`: `name`, `hits` (answers kept), `asked` (keys), `requests`, `missed` and `seconds`.
+    * `expectations`: `stream`, `name`, `on_violation`, `passed` and `violated` of the rows present.
+    * `sinks`: the rows written, by sink.
+    * `dead_letters`: the number of dead letters in each folder: rows that no stream read or a sink could not write.
+
+    `job` is the job's name; `names` maps stored names to those shown.
+
+    Examples:
+        >>> import headrace as hr
+        >>> charges = hr.read.memory([("a", 7), ("b", 900)], "card string, amount int", name="charges")
+        >>> summary = hr.job("counted", charges.filter("amount > 500").write.memory()).run(progress=False)
+        >>> print(summary)
+        counted: 2 rows in 1 epoch, ...
+          source   read  malformed
+          charges     2          0
+          sink            rows
+          charges.memory     1
+        >>> summary.sources[0].read, summary.sinks, summary.rows_per_second > 0
+        (2, {'charges.memory': 1}, True)
+        >>> summary.to_json()["dead_letters"].values()
+        dict_values([0])
     """
 
     job: str
@@ -136,9 +163,11 @@ class Summary:
 
     @property
     def rows_per_second(self) -> float:
+        """Rows read per second of this run."""
         return self.rows / self.seconds if self.seconds > 0 else 0.0
 
     def to_json(self) -> dict[str, Any]:
+        """Returns the summary as data that `json.dumps` takes."""
         return {
             "job": self.job,
             "rows": self.rows,

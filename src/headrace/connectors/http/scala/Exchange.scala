@@ -13,8 +13,8 @@ import scala.util.Try
 import headrace.{Masking, Trust}
 import headrace.lookup.{Later, Unanswerable}
 
-/** Requests to one server. What may pass is thrown as [[Later]], what is wrong with this very question as [[Misasked]], and what will be
-  * wrong the next time as [[Unanswerable]].
+/** Requests to one server. A temporary failure is thrown as [[Later]], a failure of this particular request as [[Misasked]], and a
+  * permanent one as [[Unanswerable]].
   */
 private[http] final class Exchange(place: String, options: Map[String, String]) {
   import Exchange._
@@ -22,14 +22,14 @@ private[http] final class Exchange(place: String, options: Map[String, String]) 
   private val timeoutMs = options("timeout_ms").toLong
   private val headers = options.collect { case (name, value) if name.startsWith("header.") => name.drop(7) -> value }
 
-  // Of its own motion this client follows nothing, so that no other address is told the headers.
+  // This client does not follow redirects, so that no other address receives the headers.
   private val client: HttpClient = {
     val made = HttpClient.newBuilder.version(HttpClient.Version.HTTP_1_1).connectTimeout(Duration.ofMillis(timeoutMs))
     options.get("ca").foreach(pem => made.sslContext(Trust.only(pem)))
     made.build
   }
 
-  /** The text of an answer; None: there is nothing under this address. */
+  /** The text of a response; None if nothing exists at this address. */
   def get(address: String): Option[String] = told(request(address, Accept).GET.build) match {
     case found if found.statusCode == 404 || found.statusCode == 410 => None
     case found => Some(text(found))
@@ -38,10 +38,10 @@ private[http] final class Exchange(place: String, options: Map[String, String]) 
   def post(address: String, json: String): String =
     text(told(request(address, Accept, "Content-Type" -> "application/json").POST(HttpRequest.BodyPublishers.ofString(json)).build))
 
-  /** What is said of a failure. */
+  /** The message of a failure. */
   def shown(what: String): String = s"$place: $what"
 
-  /** What the user gave takes the place of what is usual. */
+  /** Makes a request. The user's headers override the default ones. */
   private def request(address: String, usual: (String, String)*): HttpRequest.Builder =
     try {
       val made = HttpRequest.newBuilder(URI.create(address))
@@ -50,7 +50,7 @@ private[http] final class Exchange(place: String, options: Map[String, String]) 
     } catch { case e: IllegalArgumentException => throw new Unanswerable(shown(e.getMessage)) }
 
   private def told(request: HttpRequest): HttpResponse[String] = {
-    // The client's own timeout ends with the headers of an answer.
+    // The client's own timeout ends with the headers of a response.
     val under = client.sendAsync(request, BodyHandlers.ofString())
     try under.get(timeoutMs, TimeUnit.MILLISECONDS)
     catch {
@@ -73,7 +73,7 @@ private[http] final class Exchange(place: String, options: Map[String, String]) 
     val status = answer.statusCode
     if (status / 100 == 2) answer.body
     else {
-      // masked before it is cut: of a secret that is cut off the rest would be shown
+      // masked before it is cut: the rest of a secret that is cut off would be shown
       val line = Masking.masked(answer.body.trim.replaceAll("\\s+", " "))
       val said = shown(s"HTTP $status" + (if (line.isEmpty) "" else s": ${if (line.length <= 200) line else line.take(197) + "..."}"))
       if (Passing(status)) throw new Later(said, pause(answer))
@@ -86,13 +86,13 @@ private[http] final class Exchange(place: String, options: Map[String, String]) 
 private object Exchange {
   val Accept: (String, String) = "Accept" -> "application/json"
 
-  /** Answers after which the same request may get another one. */
+  /** Statuses after which the same request may succeed. */
   val Passing: Set[Int] = Set(408, 425, 429, 500, 502, 503, 504)
 
-  /** Answers that are about what was asked, and not about who asks or where. */
+  /** Statuses that refer to the request, not to the client or the address. */
   val OfTheQuestion: Set[Int] = Set(400, 422)
 
-  /** The milliseconds that `Retry-After` asks for: seconds, or a date. */
+  /** The milliseconds that `Retry-After` requests: seconds, or a date. */
   def pause(answer: HttpResponse[String]): Long =
     answer.headers.firstValue("Retry-After").map[Long] { said =>
       val asked = Try(said.trim.toLong * 1000L).orElse(Try(Duration.between(Instant.now, ZonedDateTime.parse(said, RFC_1123_DATE_TIME)).toMillis))
@@ -100,5 +100,5 @@ private object Exchange {
     }.orElse(0L)
 }
 
-/** The server takes a question for no question of its kind; asked for other keys it may answer. */
+/** The server refuses this request as invalid; for other keys it may succeed. */
 private[http] final class Misasked(message: String) extends RuntimeException(message)

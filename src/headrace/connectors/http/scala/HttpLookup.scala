@@ -15,7 +15,7 @@ import org.apache.spark.sql.headrace.{Inside, JsonText}
 import org.apache.spark.sql.types.{ArrayType, DataType, StringType, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Rows that a server has for keys: asked for one at a time, in the address, or for many in what is posted. */
+/** Looks up a server's rows: one key at a time, in the address, or many keys in a POST body. */
 final class HttpLookup(name: String, key: StructType, table: StructType, options: Map[String, String], timeZone: String) extends LookupStage {
   private val url = options("url")
   private val posts = options("method") == "POST"
@@ -26,7 +26,7 @@ final class HttpLookup(name: String, key: StructType, table: StructType, options
   private val texts = projected(key.indices.map(i => cast(i, key(i).dataType, StringType)))
   private val same = projected(key.indices.map(i => Inside.normalized(BoundReference(i, key(i).dataType, nullable = true))))
   private val keyOf = projected(key.map(field => Inside.normalized(cast(table.fieldIndex(field.name), table(field.name).dataType, field.dataType))))
-  // The columns of the key, as those of the table.
+  // The columns of the key, in the types of the table's columns.
   private val known = projected(key.map(field => cast(key.fieldIndex(field.name), field.dataType, table(field.name).dataType)))
   private val rows = reader(table)
   private val keys = reader(StructType(key.map(field => table(field.name))))
@@ -39,7 +39,7 @@ final class HttpLookup(name: String, key: StructType, table: StructType, options
     try if (posts) posted(asked) else asked.map(one)
     catch {
       case e: NoItems => throw new Unanswerable(exchange.shown(e.getMessage))
-      // One of them is no key for this server: which one is found by asking for each.
+      // The server refuses one of the keys: separate requests find which one.
       case e: Misasked => if (asked.length == 1) Array(Answer(Nil, e.getMessage)) else asked.flatMap(each => ask(Array(each)))
     }
 
@@ -62,7 +62,7 @@ final class HttpLookup(name: String, key: StructType, table: StructType, options
     val refused = new Array[String](asked.length)
     Items(exchange.post(url, body(asked)), at).foreach { item =>
       val of = keyed(item)
-      // What was not asked for is left out.
+      // Rows of other keys are dropped.
       if (!of.anyNull) Option(places.get(of.getBytes.toSeq)).foreach { i =>
         try found(i) += read(item, null)
         catch { case e: Throwable if Failure.ofRow(e) => refused(i) = Failure.reason(e) }
@@ -71,7 +71,7 @@ final class HttpLookup(name: String, key: StructType, table: StructType, options
     found.indices.map(i => if (refused(i) == null) Answer(found(i).toSeq) else Answer(Nil, refused(i))).toArray
   }
 
-  /** The keys as a list of objects. */
+  /** The keys as a JSON list of objects. */
   private def body(asked: Array[InternalRow]): String = {
     val out = new StringWriter
     new JsonText(ArrayType(key), Moments.Whole, timeZone).to(out).write(new GenericArrayData(asked.toArray[Any]))
@@ -82,7 +82,7 @@ final class HttpLookup(name: String, key: StructType, table: StructType, options
     try ofKeys.get()(keys.get()(item))
     catch { case e: Throwable if Failure.ofRow(e) => throw new NoItems(s"the answer has an object with no such key: ${Failure.reason(e)}") }
 
-  /** The row of an object; a column of the key that it does not have is that of the key it was asked by. */
+  /** The row of an object; columns of the key that it lacks get the value of the requested key. */
   private def read(item: String, asked: InternalRow): InternalRow = {
     val found = rows.get()(item)
     if (asked == null || key.forall(field => !found.isNullAt(table.fieldIndex(field.name)))) unsafe.get()(found).copy()
@@ -113,11 +113,11 @@ final class HttpLookup(name: String, key: StructType, table: StructType, options
   }
 }
 
-/** An address with the places of columns in it: `https://example.org/customers/{id}`. */
+/** An address with placeholders for columns: `https://example.org/customers/{id}`. */
 private[http] final case class Address(template: String) {
   import Address._
 
-  /** The address for the values of columns, or why there is none: an empty text, or a step up, is the address of something else. */
+  /** The address for the values of columns, or the reason why there is none: an empty text, or a step up, would address something else. */
   def of(values: Map[String, String]): Either[String, String] =
     values.collectFirst { case (column, text) if Others(text) => s"the key `$column` is '$text', which is the address of something else" }
       .toLeft(Place.replaceAllIn(template, found => java.util.regex.Matcher.quoteReplacement(encoded(values(found.group(1))))))

@@ -2,11 +2,11 @@ package headrace.connectors.http
 
 import com.fasterxml.jackson.core.{JsonFactory, JsonParser, JsonProcessingException, JsonToken}
 
-/** The objects of an answer, each as the very text that it has there: numbers keep their digits. */
+/** The objects of a response, each as its original text: numbers keep their digits. */
 private[http] object Items {
   private val factory = new JsonFactory
 
-  /** Those of the list at a path of fields, or the one object there; none where it is null or the text is empty. */
+  /** The objects of the list at a path of fields, or the single object there; none if it is null or the text is empty. */
   def apply(text: String, path: Seq[String]): Seq[String] = {
     val parser = factory.createParser(text)
     try {
@@ -19,7 +19,7 @@ private[http] object Items {
             Iterator.continually(parser.nextToken()).takeWhile(_ != JsonToken.END_ARRAY).map(_ => item(parser, text)).toVector
           case _ => Seq(item(parser, text))
         }
-        // What is not whole is found out at its end.
+        // A truncated text is only detected at its end.
         while (parser.nextToken() != null) ()
         found
       }
@@ -45,5 +45,5 @@ private[http] object Items {
   }
 }
 
-/** An answer that has no rows in it, whatever was asked. */
+/** A response that cannot contain rows, whatever the request. */
 private[http] final class NoItems(message: String) extends RuntimeException(message)

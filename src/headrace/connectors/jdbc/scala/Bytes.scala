@@ -2,7 +2,7 @@ package headrace.jdbc
 
 import org.apache.spark.unsafe.Platform
 
-/** Bytes that grow, numbers with the highest byte first. */
+/** A growing byte array; numbers are big-endian. */
 private[jdbc] final class Bytes(first: Int) {
   var array = new Array[Byte](first)
   var size = 0

@@ -7,7 +7,7 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.Platform
 import org.postgresql.PGConnection
 
-/** Rows in the binary format of PostgreSQL's COPY: straight from the row's memory, with no text between. */
+/** Rows in the binary format of PostgreSQL's COPY: directly from the row's memory, without text. */
 private[jdbc] final class CopyChunk(stage: TableStage, copy: String, task: Long) extends Chunk {
   import CopyChunk._
 
@@ -68,7 +68,7 @@ private[jdbc] final class CopyChunk(stage: TableStage, copy: String, task: Long)
     out.raw(row.getBaseObject, row.getBaseOffset + (place >>> 32), place.toInt)
   }
 
-  /** What lies in the row as bytes. */
+  /** Copies the bytes of a field. */
   private def bytes(row: UnsafeRow, i: Int): Unit = {
     val place = row.getLong(i)
     val size = place.toInt
@@ -107,7 +107,7 @@ private[jdbc] final class CopyChunk(stage: TableStage, copy: String, task: Long)
 private object CopyChunk {
   val First: Int = 1 << 16
 
-  /** Large enough that the round trip does not count, small enough to be kept for another try. */
+  /** Large enough to make the round trip negligible, small enough to be kept for a retry. */
   val Most: Int = 4 << 20
 
   /** From 1970, Spark's first day, to 2000, PostgreSQL's. */

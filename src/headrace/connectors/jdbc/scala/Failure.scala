@@ -7,10 +7,10 @@ import scala.util.control.NonFatal
 import headrace.HeadraceKernelException
 import headrace.letter.Failure.unclassed
 
-/** What drivers say when something fails. */
+/** The messages of drivers for failures. */
 private[jdbc] object Failure {
 
-  /** One line: what is wrong, and where, as far as the server said so; of a batch the statement that failed, not the batch. */
+  /** One line: the error, and its location as far as the server reports it; for a batch, the statement that failed. */
   def text(problem: Throwable): String = {
     val said = problem match {
       case batch: BatchUpdateException => Option(batch.getNextException).orElse(Option(batch.getCause)).getOrElse(batch)
@@ -24,10 +24,10 @@ private[jdbc] object Failure {
     cause.filter(c => !whole.contains(c)).fold(whole)(c => s"$whole ($c)")
   }
 
-  /** The same without the level that PostgreSQL begins with. */
+  /** The same without the severity that PostgreSQL puts first. */
   def plain(problem: Throwable): String = text(problem).stripPrefix("FATAL: ").stripPrefix("ERROR: ")
 
-  /** What a source's failure means while its query runs. */
+  /** Converts a source's failure while its query runs. */
   def asking[T](server: Server)(action: => T): T =
     try action
     catch {
@@ -43,7 +43,7 @@ private[jdbc] object Failure {
         throw new HeadraceKernelException(code, what + plain(reason), cause = e, hint = hint)
     }
 
-  /** The exception of SQL that is the reason, if one is. */
+  /** The SQL exception that is the cause, if there is one. */
   def sql(problem: Throwable): Option[SQLException] =
     Iterator.iterate(problem)(_.getCause).takeWhile(_ != null).take(10).collectFirst {
       case batch: BatchUpdateException if batch.getNextException != null => batch.getNextException

@@ -4,8 +4,8 @@ import headrace.letter.Moments
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, Cast, Expression, RuntimeReplaceable, StructsToJson, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.types._
 
-/** Rows as databases take them: nested values and variants as JSON text, and with `texts` all that has no number or bytes of its own as text,
-  * timestamps in UTC.
+/** Converts rows to types that databases accept: nested values and variants become JSON text. With `texts`, all types but numbers and bytes
+  * become text, timestamps in UTC.
   */
 private[jdbc] final class Flat(schema: StructType, timeZone: String, texts: Boolean) extends Serializable {
   private val changed = schema.map(field => Flat.isNested(field.dataType) || (texts && Flat.isWritten(field.dataType)))
@@ -14,7 +14,7 @@ private[jdbc] final class Flat(schema: StructType, timeZone: String, texts: Bool
 
   def isJson(i: Int): Boolean = Flat.isNested(schema(i).dataType)
 
-  /** For one task. */
+  /** Makes a projection for one task. */
   def projection(): UnsafeRow => UnsafeRow =
     if (!changed.contains(true)) identity
     else {

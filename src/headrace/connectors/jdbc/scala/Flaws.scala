@@ -4,9 +4,9 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.Platform
 
-/** Values that a database cannot hold, whatever the column: of PostgreSQL texts with the character 0, and dates and times out of its
-  * range, which it would take for infinite ones; of the others numbers that are not finite. `finite`: "all" of these are missing, or NaN
-  * alone ("infinite" ones are there).
+/** Finds values that a database cannot hold, whatever the column: for PostgreSQL texts with the character 0, and dates and times outside
+  * its range, which it would read as infinite; for the others numbers that are not finite. `finite` is "all" if infinite numbers are
+  * refused as well as NaN.
   */
 private[jdbc] final class Flaws(stage: TableStage, finite: String, most: Long) {
   import Flaws._
@@ -24,7 +24,7 @@ private[jdbc] final class Flaws(stage: TableStage, finite: String, most: Long) {
     case _ => None
   }
 
-  /** What is wrong with a row, or with its key alone; null if nothing is. */
+  /** The flaw of a row, or of its key alone; null if there is none. */
   def of(row: UnsafeRow, whole: Boolean): String = {
     var found: String = null
     var at = 0
@@ -59,7 +59,7 @@ private[jdbc] final class Flaws(stage: TableStage, finite: String, most: Long) {
     if (zero) Zero else null
   }
 
-  /** In JSON the character stands as its number, behind a backslash that is none itself. */
+  /** In JSON the character is written as an escape, after a backslash that is not itself escaped. */
   private def json: Look = (row, i) => {
     val bytes = row.getBinary(i)
     var found: String = null
@@ -81,7 +81,7 @@ private[jdbc] final class Flaws(stage: TableStage, finite: String, most: Long) {
 private object Flaws {
   val Zero = "a text with the character 0"
 
-  /** The first and the last day of PostgreSQL, and moment, as Spark counts them. */
+  /** The first and last day, and moment, of PostgreSQL, in Spark's units. */
   val Days: (Long, Long) = (-2440588L, 2145042905L)
   val Micros: (Long, Long) = (-210866803200000000L, Long.MaxValue)
   val Escaped: Array[Byte] = "u0000".getBytes("US-ASCII")

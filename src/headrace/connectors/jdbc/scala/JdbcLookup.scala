@@ -15,7 +15,7 @@ import org.apache.spark.sql.headrace.Inside
 import org.apache.spark.sql.headrace.jdbc.LookupRows
 import org.apache.spark.sql.types._
 
-/** Rows of a table of a database by some of its columns, many keys in one statement. Connections are kept and taken in turns. */
+/** Looks up rows of a database table by some of its columns, many keys in one statement. Connections are pooled. */
 final class JdbcLookup(name: String, key: StructType, table: StructType, options: Map[String, String], timeZone: String) extends LookupStage {
   private val quote = options("quote")
   private val from = options("from")
@@ -23,7 +23,7 @@ final class JdbcLookup(name: String, key: StructType, table: StructType, options
   private val texts = url.startsWith("jdbc:sqlite:")
   private val free = new ConcurrentLinkedDeque[Connection]
 
-  // The table's columns as the driver reads them; known when a connection was made.
+  // The table's columns as the driver reads them; known once a connection was made.
   @volatile private var native: StructType = _
   private val columns = ThreadLocal.withInitial[UnsafeProjection](() =>
     UnsafeProjection.create(table.indices.map(i => Inside.normalized(read(i, table(i).dataType)))))
@@ -40,7 +40,7 @@ final class JdbcLookup(name: String, key: StructType, table: StructType, options
   override def ask(keys: Array[InternalRow]): Array[Answer] =
     try told(keys.length)(answers(keys))
     catch {
-      // One of them is no value that the column can be compared with: which one is found by asking for each.
+      // One of the keys cannot be compared with the column: separate statements find which one.
       case e: BadKey => if (keys.length == 1) Array(Answer(Nil, e.getMessage)) else keys.flatMap(one => ask(Array(one)))
     }
 
@@ -48,7 +48,7 @@ final class JdbcLookup(name: String, key: StructType, table: StructType, options
     val places = new java.util.HashMap[Seq[Byte], Int]
     keys.indices.foreach(i => places.put(same.get()(keys(i)).getBytes.toSeq, i))
     val found = Array.fill(keys.length)(mutable.ArrayBuffer.empty[InternalRow])
-    // So that there are few statements, each of which the server knows.
+    // Limits the number of different statements, so that the server knows each of them.
     val asked = Integer.highestOneBit(math.max(keys.length * 2 - 1, 1))
     connected { connection =>
       Using.resource(connection.prepareStatement(sql(asked))) { statement =>
@@ -56,7 +56,7 @@ final class JdbcLookup(name: String, key: StructType, table: StructType, options
         Using.resource(statement.executeQuery()) { result =>
           LookupRows(result, url, native).foreach { row =>
             val place = keyOf.get()(row)
-            // The database may find what differs for Spark: letters of another case, blanks at an end.
+            // The database may consider keys equal that differ for Spark: by case, or by blanks at the end.
             if (!place.anyNull) Option(places.get(place.getBytes.toSeq)).foreach(i => found(i) += columns.get()(row).copy())
           }
         }
@@ -83,7 +83,7 @@ final class JdbcLookup(name: String, key: StructType, table: StructType, options
     case LongType => to.setLong(at, row.getLong(i))
     case FloatType => to.setFloat(at, row.getFloat(i))
     case DoubleType => to.setDouble(at, row.getDouble(i))
-    // SQLite has neither: the sink writes them as texts.
+    // SQLite has neither type: the sink writes them as texts.
     case d: DecimalType if texts => to.setString(at, row.getDecimal(i, d.precision, d.scale).toString)
     case DateType if texts => to.setString(at, DateTimeUtils.daysToLocalDate(row.getInt(i)).toString)
     case d: DecimalType => to.setBigDecimal(at, row.getDecimal(i, d.precision, d.scale).toJavaBigDecimal)
@@ -97,7 +97,7 @@ final class JdbcLookup(name: String, key: StructType, table: StructType, options
     case other => throw new Unanswerable(s"rows of a database are not looked up by a ${other.sql}")
   }
 
-  /** A column as the driver reads it in a type, as the sink writes it. */
+  /** Converts a column from the driver's type to the table's, in the form that the sink writes. */
   private def read(i: Int, to: DataType): Expression = {
     val column = BoundReference(i, native(i).dataType, nullable = true)
     def cast(e: Expression, to: DataType) = Cast(e, to, Some("UTC"), EvalMode.ANSI)
@@ -116,7 +116,7 @@ final class JdbcLookup(name: String, key: StructType, table: StructType, options
     Class.forName(options("driver"), true, loader).getDeclaredConstructor().newInstance().asInstanceOf[Driver].connect(url, given)
   }
 
-  /** A connection that failed is not used again. */
+  /** Runs `work` with a connection, which is not reused after a failure. */
   private def connected[T](work: Connection => T): T = {
     val connection = Option(free.poll()).getOrElse(connect())
     var done = false

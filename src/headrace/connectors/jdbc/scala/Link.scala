@@ -7,14 +7,14 @@ import scala.util.control.NonFatal
 import com.fasterxml.jackson.databind.ObjectMapper
 import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
 
-/** The driver's connection to a database, for Python: values come in as a JSON list and answers go out as a JSON object, `{"rows": [...]}`,
-  * `{"count": n}`, or `{"error": {"state", "vendor", "message"}}`. No exception of Java leaves it.
+/** The driver's connection to a database, for Python: values arrive as a JSON list, results are JSON objects, `{"rows": [...]}`, `{"count":
+  * n}`, or `{"error": {"state", "vendor", "message", "transient", "of_row"}}`. It throws no Java exception.
   */
 final class Link(server: String) {
   private val json = new ObjectMapper
   private var connection: Connection = _
 
-  /** Connects, where it is not connected. */
+  /** Connects, unless it is connected. */
   def open(): String = answer(_ => own())
 
   def query(sql: String, values: String): String = answer { said =>
@@ -29,7 +29,7 @@ final class Link(server: String) {
     prepared(sql, values)(statement => said.put("count", statement.executeLargeUpdate()))
   }
 
-  /** The columns of what stands behind FROM, as Spark reads them. */
+  /** The columns of what follows FROM, as Spark reads them. */
   def schema(from: String): String = answer(said => said.put("ddl", RangeTable.schema(server, from)))
 
   def begin(): String = answer(_ => own().setAutoCommit(false))
@@ -46,7 +46,7 @@ final class Link(server: String) {
     }
   }
 
-  /** Does not fail: whoever gives a connection up has no more use for its complaints. */
+  /** Closes the connection. Errors are ignored, because the connection is no longer needed. */
   def close(): Unit = {
     try if (connection != null) connection.close()
     catch { case NonFatal(_) => () }

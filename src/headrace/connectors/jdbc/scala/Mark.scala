@@ -6,7 +6,7 @@ import org.apache.spark.sql.connector.read.streaming.Offset
 import org.json4s.{JInt, JNull, JObject, JString}
 import org.json4s.jackson.JsonMethods.{compact, parse}
 
-/** A value of the column that grows: a whole number, or a text that the database reads as what the column has. */
+/** A value of the growing column: an integer, or a text that the database converts to the column's type. */
 private[jdbc] sealed trait Mark extends Serializable {
   def bind(statement: PreparedStatement, place: Int): Unit
 }
@@ -17,7 +17,7 @@ private[jdbc] object Mark {
   }
 
   final case class Text(value: String) extends Mark {
-    // "other" leaves it to the server what type the text is of; drivers without that take it for a text.
+    // "other" lets the server choose the type of the text; drivers without it treat it as a text.
     override def bind(statement: PreparedStatement, place: Int): Unit =
       if (statement.getConnection.getMetaData.getDatabaseProductName == "PostgreSQL") statement.setObject(place, value, Types.OTHER)
       else statement.setString(place, value)
@@ -31,7 +31,7 @@ private[jdbc] object Mark {
   }
 }
 
-/** How far a source has read: everything up to a mark; without a column that grows everything, once. */
+/** The position of a source: everything up to a mark; without a growing column everything, once. */
 private[jdbc] final case class Upto(mark: Option[Mark], whole: Boolean = false) extends Offset {
   override def json: String = compact(mark match {
     case Some(Mark.Whole(n)) => JObject("upto" -> JInt(n))

@@ -2,11 +2,11 @@ package headrace.jdbc
 
 import java.math.BigInteger
 
-/** Decimals as PostgreSQL sends them: groups of four decimal digits, aligned at the point. */
+/** Writes decimals in PostgreSQL's wire format: groups of four decimal digits, aligned at the decimal point. */
 private[jdbc] final class Numeric(out: Bytes) {
   import Numeric._
 
-  // 38 digits on either side of the point at the most.
+  // At most 38 digits on either side of the point.
   private val groups = new Array[Int](24)
 
   def write(unscaled: Long, scale: Int): Unit = {
@@ -31,7 +31,7 @@ private[jdbc] final class Numeric(out: Bytes) {
     val fractions = (scale + pad) / 4
     var at = groups.length
     var rest = unscaled.abs.multiply(BigInteger.valueOf(Powers(pad)))
-    // 16 digits at a time: division of big numbers is what costs.
+    // 16 digits at a time, because division of big numbers is the expensive part.
     while (rest.signum != 0) {
       val both = rest.divideAndRemainder(Sixteen)
       var low = both(1).longValue
@@ -43,7 +43,7 @@ private[jdbc] final class Numeric(out: Bytes) {
     put(unscaled.signum < 0, at, fractions, scale)
   }
 
-  /** The groups from `from` on, of which the last `fractions` stand behind the point. */
+  /** Writes the groups from `from` on; the last `fractions` of them are after the point. */
   private def put(negative: Boolean, from: Int, fractions: Int, scale: Int): Unit = {
     var first = from
     var last = groups.length

@@ -12,7 +12,7 @@ import org.apache.spark.sql.headrace.jdbc.ResultRows
 import org.apache.spark.sql.types.StringType
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Reads ranges of the column that grows. Each epoch's range is logged before it is read, so a replay asks for the same one. */
+/** Reads ranges of the growing column. Each epoch's range is logged before it is read, so a replay reads the same one. */
 private[jdbc] final class RangeStream(read: Range) extends MicroBatchStream with SupportsAdmissionControl {
   private var newest: Option[Mark] = None
   private var seen: Option[(Mark, Long)] = None
@@ -34,7 +34,9 @@ private[jdbc] final class RangeStream(read: Range) extends MicroBatchStream with
   override def latestOffset(): Offset = latestOffset(null, ReadLimit.allAvailable())
   override def getDefaultReadLimit: ReadLimit = ReadLimit.allAvailable()
 
-  /** A transaction that has taken a smaller value may still be open, so a value is believed once it has been there for a while. */
+  /** Looks for the newest value. A transaction with a smaller value may still be open, so a value counts only after it has existed for a
+    * while.
+    */
   private def look(): Unit =
     if (read.settle == 0) newest = read.edge("max")
     else {
@@ -46,7 +48,7 @@ private[jdbc] final class RangeStream(read: Range) extends MicroBatchStream with
       if (seen.isEmpty) seen = read.edge("max").filterNot(newest.contains).map(_ -> now)
     }
 
-  /** A run that ends reads what is there now, however long that takes to be believed. */
+  /** Waits for the newest value: a bounded run reads all current rows, however long their values take to count. */
   private def settled(before: Option[Mark]): Unit = {
     look()
     while (seen.nonEmpty && newest == before) {
@@ -66,7 +68,7 @@ private[jdbc] final class RangeStream(read: Range) extends MicroBatchStream with
 
   private def before(): Option[Mark.Whole] = read.edge("min").collect { case Mark.Whole(n) => Mark.Whole(n - 1) }
 
-  /** The range cut into as many pieces as there are cores, if that is worth while. */
+  /** Splits a large range into as many pieces as there are cores. */
   private def pieces(from: Option[Mark.Whole], to: Mark.Whole): Seq[InputPartition] = from match {
     case Some(Mark.Whole(low)) if BigInt(to.value) - low > RangeStream.Small =>
       val count = SparkSession.active.sparkContext.defaultParallelism
@@ -124,7 +126,9 @@ private final class RangeReader(read: Range, range: RangePartition) extends Part
     catch { case e: Exception => Failure.asking(read.server)(throw e) }
   override def get(): InternalRow = row
 
-  /** SQLite keeps any bytes as text, and a driver makes U+FFFD of those that are not UTF-8. The result still stands at the row. */
+  /** Detects invalid texts: SQLite stores any bytes as text, and a driver replaces those that are not UTF-8 by U+FFFD. The result set is
+    * still at the row.
+    */
   private def flaw(next: InternalRow): UTF8String =
     texts.collectFirst { case (name, i) if !next.isNullAt(i) && replaced(next.getUTF8String(i), i) => UTF8String.fromString(Texts.reason(name)) }.orNull
 

@@ -14,11 +14,11 @@ import org.apache.spark.sql.jdbc.{JdbcDialect, JdbcDialects}
 import org.apache.spark.sql.types.{StringType, StructField, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-/** A table or query of a database as a stream: what it has, or in the order of a column that grows what comes.
+/** A table or query of a database as a stream: its rows, once, or new rows in the order of a growing column.
   *
-  * Options: `server` (as it is registered in the driver), `from` (what stands behind FROM), `columns` (what stands behind SELECT), `ddl`, `by`
-  * (the column, quoted; none: all rows are read once), `follow`, `settle` (milliseconds for which a newest value is looked at before it is
-  * believed to be the newest). A last column, `_problem`, says of some rows why they are none.
+  * Options: `server` (the name under which it is registered in the driver), `from` (the text after FROM), `columns` (the text after
+  * SELECT), `ddl`, `by` (the growing column, quoted; without it all rows are read once), `follow`, `settle` (milliseconds for which a
+  * newest value must have existed before it counts). The last column, `_problem`, gives for some rows the reason why they cannot be read.
   */
 class RangeTable extends TableProvider {
   override def inferSchema(options: CaseInsensitiveStringMap): StructType =
@@ -41,11 +41,11 @@ class RangeTable extends TableProvider {
   }
 }
 
-/** What is read, and how. */
+/** The description of a read. */
 private[jdbc] final case class Range(server: Server, from: String, columns: String, by: Option[String], follow: Boolean, settle: Long, schema: StructType) {
   def dialect: JdbcDialect = JdbcDialects.get(server.url)
 
-  /** A query for the rows behind `start` up to `end`, where these are given. */
+  /** A query for the rows after `start` up to `end`, if these are given. */
   def sql(start: Option[Mark], end: Option[Mark]): String = {
     val limits = start.map(_ => s"${by.get} > ?") ++ end.map(_ => s"${by.get} <= ?")
     s"SELECT $columns FROM $from${if (limits.isEmpty) "" else limits.mkString(" WHERE ", " AND ", "")}"
@@ -79,7 +79,7 @@ private[jdbc] object Range {
 
 object RangeTable {
 
-  /** Why a row of the database is none. */
+  /** The reason why a row of the database cannot be read. */
   private[jdbc] val problem = StructField("_problem", StringType)
 
   /** The columns of a query as Spark reads them, as DDL. */
@@ -88,7 +88,7 @@ object RangeTable {
     Using.resource(asked.connect())(LookupRows.schema(_, s"SELECT * FROM $query WHERE 1 = 0", asked.url).toDDL)
   }
 
-  /** PostgreSQL's driver hands rows over as they come in a transaction only, and collects them first elsewhere. */
+  /** Makes PostgreSQL's driver stream rows, which it does in a transaction only; otherwise it collects them first. */
   private[jdbc] def flowing(connection: Connection): Unit =
     if (connection.getMetaData.getDatabaseProductName == "PostgreSQL") connection.setAutoCommit(false)
 }

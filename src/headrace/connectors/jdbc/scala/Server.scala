@@ -7,10 +7,10 @@ import java.util.concurrent.ConcurrentHashMap
 
 import scala.jdk.CollectionConverters._
 
-/** How a database is reached. The properties may hold a password: they travel to the executors, and into no text. */
+/** How to connect to a database. The properties may contain a password: they travel to the executors, but never into a text. */
 final class Server(driver: String, val url: String, properties: Map[String, String]) extends Serializable {
 
-  /** A new connection, by the driver's own class: `DriverManager` only knows drivers of the class loader that it was itself loaded by. */
+  /** Opens a connection, with the driver's own class: `DriverManager` only knows drivers of its own class loader. */
   def connect(): Connection = {
     val own = Class.forName(driver, true, Thread.currentThread.getContextClassLoader).getDeclaredConstructor().newInstance()
     val given = new Properties
@@ -20,19 +20,19 @@ final class Server(driver: String, val url: String, properties: Map[String, Stri
     made
   }
 
-  /** The file that a database of SQLite is. */
+  /** The file of an SQLite database. */
   def file: Option[File] = Option.when(url.startsWith(Server.Sqlite))(new File(url.stripPrefix(Server.Sqlite).takeWhile(_ != '?')))
 
-  /** Whether the database is a file that is not there. */
+  /** Whether the database is a file that does not exist. */
   def removed: Boolean = file.exists(!_.exists)
 
-  /** What errors call it: no options, among which a driver may take anything. */
+  /** The name in errors: without options, which may have any content. */
   def address: String = url.stripPrefix("jdbc:").takeWhile(_ != '?')
 
   override def toString: String = s"Server($url)"
 }
 
-/** The servers that this process was told of, by a name that may stand in a query document. */
+/** The servers registered in this process, by a name that a query document may contain. */
 object Server {
   private val known = new ConcurrentHashMap[String, Server]
 
@@ -50,14 +50,14 @@ object Server {
 
   def forget(name: String): Unit = known.remove(name)
 
-  /** Whether another try may do: the connection broke, or two transactions were in each other's way. */
+  /** Whether a retry may succeed: the connection broke, or two transactions conflicted. */
   def transient(problem: SQLException): Boolean = {
     val state = Option(problem.getSQLState).getOrElse("")
     val busy = if (sqlite(problem)) Busy.contains(problem.getErrorCode) else problem.getErrorCode == Waited
     busy || Passing(state) || Seq("08", "40", "57P").exists(state.startsWith)
   }
 
-  /** Whether the database refuses a row for what is in it: a value that its column does not hold, a constraint, what a trigger says. */
+  /** Whether the database refuses a row for its content: a value that its column cannot hold, a constraint, an error of a trigger. */
   def ofRow(problem: SQLException): Boolean =
     if (sqlite(problem)) OfRow(problem.getErrorCode & 0xff)
     else {
@@ -65,13 +65,13 @@ object Server {
       Set("54000", "P0001", "44000", "45000")(state) || Seq("22", "23").exists(state.startsWith) || Odd(problem.getErrorCode)
     }
 
-  /** Whether the server does not answer, or takes no connection. */
+  /** Whether the server does not respond, or refuses connections. */
   def away(problem: SQLException): Boolean = {
     val state = Option(problem.getSQLState).getOrElse("")
     state == Full || Seq("08", "57P").exists(state.startsWith)
   }
 
-  /** Whether a table is not there. */
+  /** Whether a table does not exist. */
   def missing(problem: SQLException): Boolean =
     Set("42P01", "42S02").contains(problem.getSQLState) || (sqlite(problem) && problem.getMessage.contains("no such table"))
 
@@ -79,14 +79,15 @@ object Server {
 
   private def sqlite(problem: SQLException): Boolean = problem.getClass.getName.startsWith("org.sqlite")
 
-  /** PostgreSQL has no room for another connection, or has given up a transaction that stood still for too long. */
+  /** PostgreSQL has no room for another connection, or has ended a transaction that was idle for too long. */
   private val Full = "53300"
   private val Passing = Set(Full, "25P03")
 
   /** MariaDB has waited too long for a lock. */
   private val Waited = 1205
 
-  /** What MariaDB says of a row under states that say less: it has no default, is too large for a page of the table, or for a packet. */
+  /** MariaDB's errors about a row under less specific states: it has no default, or is too large for a page of the table or for a packet.
+    */
   private val Odd = Set(1364, 1118, 1153, 1301, 1366)
 
   /** SQLITE_TOOBIG, SQLITE_CONSTRAINT and SQLITE_MISMATCH. */

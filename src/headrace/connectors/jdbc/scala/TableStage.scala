@@ -10,12 +10,13 @@ import headrace.sink.{StagedPart, Stager, TaskPlace, WriterStage}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types.StructType
 
-/** The tasks put their rows into a staging table: the number of the try first, so that those of tries which Spark did not take do not count.
+/** The stage of a sink whose tasks insert their rows into a staging table. The first column is the number of the attempt, so that the rows
+  * of attempts that Spark discarded do not count.
   *
-  * Options: `server` (as it is registered in the driver), `how` (`copy` or `batch`), `into` (the statement that takes the rows), `count` (one
-  * that counts the rows of a try), `begin` (statements, by lines, that a transaction begins with), `finite`, `most` (bytes of a row), `keys`
-  * (places of the key's columns, by commas; none: rows are only added and carry no weight), `retry` (milliseconds for which a lost server is
-  * waited for).
+  * Options: `server` (the name under which it is registered in the driver), `how` (`copy` or `batch`), `into` (the statement that inserts
+  * rows), `count` (a statement that counts the rows of an attempt), `begin` (statements, one per line, at the begin of a transaction),
+  * `finite`, `most` (bytes of a row), `keys` (positions of the key's columns, separated by commas; empty: rows are only inserted and have
+  * no weight), `retry` (milliseconds to wait for a lost server).
   */
 final class TableStage(name: String, given: StructType, timeZone: String, options: Map[String, String]) extends WriterStage {
   private val keys: Set[Int] = options("keys").split(',').filter(_.nonEmpty).map(_.toInt).toSet
@@ -24,15 +25,15 @@ final class TableStage(name: String, given: StructType, timeZone: String, option
   private[jdbc] val begin: Seq[String] = options("begin").linesIterator.toSeq
   private[jdbc] val retry: Long = options("retry").toLong
 
-  /** Whether rows are taken away too; then their last field is the weight. */
+  /** Whether there are retractions; then the last field of rows is the weight. */
   private[jdbc] val weighted: Boolean = keys.nonEmpty
   private val schema = if (weighted) StructType(given.dropRight(1)) else given
 
-  /** Whether rows are sent by COPY, as PostgreSQL takes them; else as parameters. */
+  /** Whether rows are sent by PostgreSQL's COPY; otherwise as parameters. */
   private[jdbc] val copies: Boolean = options("how") == "copy"
   private[jdbc] val flat = new Flat(schema, timeZone, texts = !copies)
 
-  /** How many columns of the staging table stand before the row's. */
+  /** The number of columns of the staging table before the row's. */
   private[jdbc] val lead: Int = if (weighted) 2 else 1
   private[jdbc] val width: Int = schema.length
   private[jdbc] val isKey: Array[Boolean] = schema.indices.map(keys.contains).toArray
@@ -73,8 +74,8 @@ final class TableStage(name: String, given: StructType, timeZone: String, option
       hint = "restore it as it was; or start over with fresh=True, which writes all of it again")
 }
 
-/** Sends the rows of one try chunk by chunk. A chunk whose answer is lost is sent again, unless the table has it; one that the server refuses is
-  * sent by halves, until it is known which rows cannot be held.
+/** Sends the rows of one attempt chunk by chunk. A chunk whose response is lost is sent again, unless the table has it. A chunk that the
+  * server refuses is sent in halves, to find the rows that cannot be stored.
   */
 private[jdbc] final class TableStager(stage: TableStage, place: TaskPlace) extends Stager {
   import TableStager._
@@ -102,10 +103,10 @@ private[jdbc] final class TableStager(stage: TableStage, place: TaskPlace) exten
     if (flaw == null) add(row, ready, weight)
     else if (weight > 0) {
       aside.put(row, flaw)
-      // The row whose place it would have taken is no longer right.
+      // The older row, which it would have replaced, is out of date.
       if (stage.weighted && flaws.of(ready, whole = false) == null) add(row, ready, -1L)
     }
-    // One that is taken away was put aside when it came.
+    // A retracted row was set aside when it was inserted.
   }
 
   private def add(row: UnsafeRow, ready: UnsafeRow, weight: Long): Unit = {
@@ -125,7 +126,7 @@ private[jdbc] final class TableStager(stage: TableStage, place: TaskPlace) exten
     send(rows)
   }
 
-  /** Sends the rows of the chunk, which are these. */
+  /** Sends the rows of the chunk, which are `rows`. */
   private def send(rows: IndexedSeq[Kept]): Unit = deliver().foreach { problem =>
     chunk.clear()
     if (rows.size > 1) {
@@ -143,7 +144,7 @@ private[jdbc] final class TableStager(stage: TableStage, place: TaskPlace) exten
     send(rows)
   }
 
-  /** The key of a table cannot be null, and a group of a result may be of nulls. */
+  /** Whether the key has a null, which a table's key cannot, but a group of a result can. */
   private def unkeyed(row: UnsafeRow): Boolean = {
     var i = 0
     while (i < stage.isKey.length && !(stage.isKey(i) && row.isNullAt(i))) i += 1
@@ -159,7 +160,7 @@ private[jdbc] final class TableStager(stage: TableStage, place: TaskPlace) exten
 
   override def abort(): Unit = close()
 
-  /** Sends the chunk; why the server refuses a row of it, if it does. */
+  /** Sends the chunk; returns the server's reason if it refuses one of its rows. */
   private def deliver(): Option[SQLException] = {
     var until = 0L
     var wait = 50L
@@ -188,7 +189,7 @@ private[jdbc] final class TableStager(stage: TableStage, place: TaskPlace) exten
     refusal
   }
 
-  /** Whether the table has the chunk whose answer was lost. */
+  /** Whether the table has the chunk whose response was lost. */
   private def arrived(): Boolean = {
     val there = counted()
     if (there != sent && there != sent + chunk.rows)
@@ -223,7 +224,7 @@ private[jdbc] final class TableStager(stage: TableStage, place: TaskPlace) exten
 
 private object TableStager {
 
-  /** A row as it came, and the weight that it is sent with. */
+  /** A row of the input, and the weight that it is sent with. */
   final case class Kept(row: UnsafeRow, weight: Long)
 
   val NullKey = "NULL_KEY: a key column is null"

@@ -16,12 +16,12 @@ import org.apache.spark.unsafe.types.UTF8String
 import redis.clients.jedis.{DefaultJedisClientConfig, HostAndPort, Jedis, JedisPool, Pipeline, Response}
 import redis.clients.jedis.exceptions.{JedisAccessControlException, JedisConnectionException, JedisDataException, JedisRedirectionException}
 
-/** Rows under keys of Redis; one pipeline for each question. */
+/** Looks up rows under keys of Redis, with one pipeline per request. */
 final class RedisLookup(name: String, key: StructType, table: StructType, options: Map[String, String], timeZone: String) extends LookupStage {
   private val value = options("value")
   private val prefix = options("prefix")
 
-  // The columns of the key in the order in which they make it, and the others.
+  // The columns of the key in their order in the Redis key, and the others.
   private val keyed = Iterator.from(0).map(i => options.get(s"key.$i")).takeWhile(_.isDefined).map(_.get).toSeq
   private val others = StructType(table.filterNot(field => keyed.contains(field.name)))
 
@@ -37,7 +37,7 @@ final class RedisLookup(name: String, key: StructType, table: StructType, option
     options.get("user").foreach(config.user)
     options.get("password").foreach(config.password)
     if (options("tls").toBoolean) {
-      // Said here, so that it does not hang on what the client is used to: a certificate has to be of the host in the address.
+      // Explicit, so that it does not depend on the client's default: the certificate must match the host in the address.
       val checks = new SSLParameters
       checks.setEndpointIdentificationAlgorithm("HTTPS")
       config.sslParameters(checks)
@@ -67,7 +67,7 @@ final class RedisLookup(name: String, key: StructType, table: StructType, option
     }
   }
 
-  /** The fields of hashes. Where none of them is there, it may be that the hash is not, or that it has others. */
+  /** The fields of hashes. If none of them exists, the hash may be missing, or may have other fields. */
   private def hashes(jedis: Jedis, places: Array[String]): Array[Either[String, Array[String]]] = {
     val fields = others.fieldNames
     val found = pipelined(jedis, places)((p, place) => p.hmget(place, fields.toSeq: _*)).map(_.map(_.asScala.toArray))
@@ -77,7 +77,7 @@ final class RedisLookup(name: String, key: StructType, table: StructType, option
     found
   }
 
-  /** One answer for each place; what is wrong with one of them is its own. */
+  /** One result for each key; an error of one key does not affect the others. */
   private def pipelined[T](jedis: Jedis, places: Array[String])(ask: (Pipeline, String) => Response[T]): Array[Either[String, T]] =
     if (places.isEmpty) Array.empty
     else {
@@ -94,7 +94,9 @@ final class RedisLookup(name: String, key: StructType, table: StructType, option
 
   private def ownFault(e: JedisDataException): Boolean = e.getMessage != null && e.getMessage.startsWith("WRONGTYPE")
 
-  /** What the server refuses, it refuses the next time, too; a connection may come back, and so may a server that is still loading. */
+  /** Converts failures: what the server refuses, it will refuse again; a connection may come back, and so may a server that is still
+    * loading.
+    */
   private def told[T](question: => T): T =
     try question
     catch {
@@ -105,7 +107,7 @@ final class RedisLookup(name: String, key: StructType, table: StructType, option
       case e: JedisConnectionException => throw lasting(e).fold[Throwable](e)(new Unanswerable(_, e))
     }
 
-  /** What is wrong with a connection the next time, too: who connects is refused, or the certificate does not do. */
+  /** The permanent cause of a failed connection: the user is refused, or the certificate is invalid. */
   private def lasting(e: Throwable): Option[String] = {
     val causes = Iterator.iterate(e)(_.getCause).takeWhile(_ != null).toSeq
     val unknown = causes.exists(one => one.isInstanceOf[CertPathBuilderException] || one.isInstanceOf[CertPathValidatorException])
@@ -129,7 +131,7 @@ final class RedisLookup(name: String, key: StructType, table: StructType, option
       Answer(Seq(rows.get()(row).copy()))
     } catch { case e: Throwable if Failure.ofRow(e) => Answer(Nil, Failure.reason(e)) }
 
-  /** From the key's columns and the others, texts or read already, to the columns of the table. */
+  /** Projects the key's columns and the others, which are texts or already parsed, to the columns of the table. */
   private def projection(): UnsafeProjection = UnsafeProjection.create(table.map { field =>
     if (keyed.contains(field.name)) cast(key.fieldIndex(field.name), key(field.name).dataType, field.dataType)
     else {
@@ -148,6 +150,6 @@ final class RedisLookup(name: String, key: StructType, table: StructType, option
 
 private object RedisLookup {
 
-  /** What a server says that will be ready in a while. */
+  /** Prefixes of errors from a server that will be ready soon. */
   val passing: Seq[String] = Seq("LOADING", "BUSY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN")
 }

@@ -2,7 +2,7 @@ package headrace.operator.aggregate
 
 import org.apache.spark.sql.catalyst.expressions.aggregate.{Average, BitAndAgg, DeclarativeAggregate, Max}
 
-/** What is bound, made ready to work. */
+/** The accumulators of bound calls. */
 private[aggregate] object Accumulators {
   def of(call: Call, specs: Seq[Multiset.Spec], sets: Array[Multiset]): Accumulator = {
     def declared = call.function.asInstanceOf[DeclarativeAggregate]

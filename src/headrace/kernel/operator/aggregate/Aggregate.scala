@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.headrace.Settings
 import org.apache.spark.sql.types.{DataType, StructField, StructType}
 
-/** Groups of rows as one row each, kept up to date.
+/** One row of aggregates per group, kept up to date.
   *
   * {{{
   * sum(amount) by shop   +(a, 5) +(a, 7) +(b, 1)   → +(a, 12) +(b, 1)
@@ -79,7 +79,9 @@ object Aggregate extends RelationalKind[AggregateText] {
     case _ => false
   }
 
-  /** How much is kept of a group for an aggregate: "constant", "append" (constant while rows are only added), or "values" (those that differ). */
+  /** How much an aggregate keeps of a group: "constant", "append" (constant if rows are only inserted), or "values" (one entry per distinct
+    * value).
+    */
   def storage(aggregate: Aggregation): String = {
     def isConstant(append: Boolean) = {
       val choice = new Choice(append)
@@ -89,10 +91,10 @@ object Aggregate extends RelationalKind[AggregateText] {
     if (isConstant(append = false)) "constant" else if (isConstant(append = true)) "append" else "values"
   }
 
-  /** That of a key's spellings, of which one is shown; none where equal keys are spelled alike. */
+  /** The same for the spellings of a key, one of which is shown; None if equal keys are spelled alike. */
   def storage(key: DataType): Option[String] = if (Collated.is(key)) Some("append") else None
 
-  /** Each aggregate over these columns, or what is wrong with its text. */
+  /** Each aggregate over these columns, or the error in its text. */
   def bound(session: SparkSession, input: StructType, texts: Seq[String]): Seq[Either[AnalysisException, Aggregation]] =
     Settings.inForce(session)(texts.map(text => Bind.attempt(Aggregation.query(session, input, Seq(text)).head)))
 }

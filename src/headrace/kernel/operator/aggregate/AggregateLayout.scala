@@ -8,14 +8,14 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero
 import org.apache.spark.sql.types._
 
-/** What an aggregate keeps of each group: its rows and what was sent of it, and the values of each multiset. */
+/** What an aggregate stores of each group: its number of rows, the row sent for it, and the values of each multiset. */
 private[aggregate] object AggregateLayout {
   def of(read: Relational[AggregateText], spec: AggregateOperator): Layout = {
     val asked = read.text.aggregates.map(_._1).zip(spec.results).map { case (name, e) => StructField(name, Bind.loosen(e.dataType)) }
-    // Behind the results that were asked for stands a text of each key that has a collation.
+    // The results that were requested are followed by a text of each key that has a collation.
     val results = StructType(asked ++ Bind.nullable(read.key).filter(k => Layout.isCollated(k.dataType)))
     val sets = spec.sets.indices.map { set =>
-      // One that several read is called after the first.
+      // A multiset that several functions read is named after the first.
       val first = spec.results.indexWhere(_.exists { case BoundReference(i, _, _) => spec.calls(i).set == set; case _ => false })
       values(read, spec, set, results.fieldNames(first))
     }
@@ -42,7 +42,7 @@ private[aggregate] object AggregateLayout {
     }
   }
 
-  /** The column that an argument is, be it filtered, cast or normalised. */
+  /** The column that an argument reads, be it filtered, cast or normalised. */
   private def column(argument: Expression): Option[Int] = argument match {
     case BoundReference(i, _, _) => Some(i)
     case If(_, e, Literal(null, _)) => column(e)
@@ -52,7 +52,7 @@ private[aggregate] object AggregateLayout {
     case _ => None
   }
 
-  /** How many rows a group has, and what was sent of it. */
+  /** The number of rows of a group, and the row sent for it. */
   private final case class OfGroup(key: StructType, spec: AggregateOperator, results: StructType) extends ValueTable {
     private val keys = Layout.column(key, results)
     override def suffix: String = ""

@@ -5,11 +5,12 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction
 import org.apache.spark.sql.types.StructType
 
-/** The rows of a group as one row of aggregates, bound: what travels to the executors.
+/** An aggregate, one row per group, bound and as it is sent to the executors.
   *
-  * `arguments` are all expressions that any function reads of a row of `input`; `sets` the multisets that functions share; `calls` the
-  * functions; `results` what the row says, over the values of the calls; `shown` the row that is sent, over key and results (none: it has
-  * both). `global`: the group without keys, which is there without rows. `waits`: a group's row is made when the group closes.
+  * `arguments` are all expressions that functions evaluate over a row of `input`; `sets` the multisets that functions share; `calls` the
+  * functions; `results` the columns of the group's row, over the values of the calls; `shown` the row that is sent, over key and results
+  * (empty: just these). `global`: there is one group without a key, even without rows. `waits`: a group's row is computed when the group
+  * closes.
   */
 final case class AggregateOperator(
     name: String,
@@ -32,8 +33,8 @@ final case class AggregateOperator(
   override def instance(): Operator = new AggregateRun(this)
 }
 
-/** One function: how it is kept, its columns of the row of arguments, and the column of its filter (−1: none). `set`: the multiset it
-  * reads, or whose comings and goings it is fed with, −1 for none. `once`: equal arguments count as one.
+/** One function: how it is kept, its columns in the row of arguments, and the column of its filter (−1: none). `set`: the multiset that it
+  * reads, or whose appearing and vanishing entries are added to it (−1: none). `once`: equal arguments count as one.
   */
 final case class Call(kind: Kind, function: AggregateFunction, columns: Seq[Int], filter: Int, set: Int, once: Boolean)
 
@@ -53,9 +54,9 @@ object Kind {
   final case class AtEnd(end: End) extends Kind
   final case class AtEndBy(isFirst: Boolean) extends Kind
 
-  /** An end where nothing is taken away. */
+  /** An end of the order, if rows are only inserted. */
   final case class Kept(end: End, by: Boolean, arguments: Arguments.Spec) extends Kind
 
-  /** The function is over `columns`, those of its multiset's rows. */
+  /** The function reads `columns`, which are those of its multiset's rows. */
   final case class Again(columns: Seq[Attribute]) extends Kind
 }

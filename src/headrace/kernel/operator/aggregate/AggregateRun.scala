@@ -7,10 +7,10 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{JoinedRow, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.types.{StructField, StructType}
 
-/** An aggregate at work on one group after another. Once the rows of a group are in, its row is compared with the one that was sent of it:
-  * what differs is taken back and said anew.
+/** An aggregate at work on one group after another. Once the rows of a group are in, its row is compared with the one that was sent before.
+  * If they differ, the old row is retracted and the new one inserted.
   *
-  * A row over which an argument or a filter fails takes no part in any of the aggregates. A group whose result fails has no row.
+  * A row over which an argument or a filter fails takes part in none of the aggregates. A group whose result fails has no row.
   */
 private[aggregate] final class AggregateRun(spec: AggregateOperator) extends Closable {
   private val rows: Taken = if (spec.append) new Plain else new Netted
@@ -38,7 +38,7 @@ private[aggregate] final class AggregateRun(spec: AggregateOperator) extends Clo
   }
 
   override def step(): Boolean = {
-    // Rows send nothing, but for dead letters: those are handed on one by one.
+    // Rows emit nothing but dead letters, which are handed on one by one.
     while (rows.hasNext) if (!take(rows.next())) return true
     if (spec.waits && !isLast) group.close() else finish()
     key = null
@@ -46,7 +46,7 @@ private[aggregate] final class AggregateRun(spec: AggregateOperator) extends Clo
   }
 
   private def take(input: Input): Boolean = {
-    // The row of another side has woken the group, and says nothing.
+    // A row of another side has woken the group, and contributes nothing.
     if (input.side != 0) return true
     var failure: Throwable = null
     val row =

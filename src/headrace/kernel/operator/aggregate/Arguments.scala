@@ -7,8 +7,8 @@ import org.apache.spark.sql.types._
 
 /** The arguments of one or more functions as a row of their own, and the bytes that put such rows in order.
   *
-  * Behind the order stand bytes that tell values apart which are equal to Spark and differ to those who look (`tied`): 0.0 and −0.0,
-  * texts of a collation. So what is taken away is what had been added.
+  * With `tied`, more bytes follow the order. They tell apart values that Spark holds to be equal but that look different: 0.0 and −0.0,
+  * texts of a collation. So a retraction removes the value that was inserted.
   */
 private[aggregate] final class Arguments(spec: Arguments.Spec) {
   private val types = spec.types.fields.map(_.dataType)
@@ -18,10 +18,10 @@ private[aggregate] final class Arguments(spec: Arguments.Spec) {
   private lazy val pack =
     UnsafeProjection.create(spec.columns.zip(types).map { case (c, t) => BoundReference(c, t, nullable = true) })
 
-  /** The bytes of the row that was put in order last. */
+  /** The bytes of the row that `order` was last called with. */
   val key = new OrderBytes
 
-  /** Takes them out of a row with the arguments of all functions; valid until the next. */
+  /** Extracts the arguments from a row with those of all functions; valid until the next call. */
   def of(row: UnsafeRow): UnsafeRow = if (spec.isWhole) row else pack(row)
 
   def order(row: SpecializedGetters): Unit = {
@@ -36,7 +36,7 @@ private[aggregate] final class Arguments(spec: Arguments.Spec) {
     }
   }
 
-  /** Can entries differ that Spark holds for equal? */
+  /** Can entries differ that Spark holds to be equal? */
   def hasEquals: Boolean = hasTies
 
   /** The part of the key that equal rows have in common. */
@@ -48,18 +48,20 @@ private[aggregate] final class Arguments(spec: Arguments.Spec) {
 
 private[aggregate] object Arguments {
 
-  /** `columns` of the row of all arguments; `isWhole`: these are all it has, in their order. */
+  /** `columns` of the row of all arguments; `isWhole`: they are all its columns, in order. */
   final case class Spec(columns: Seq[Int], types: StructType, isWhole: Boolean, tied: Boolean)
 
   /** The order of the first column alone. */
   def leading(spec: Spec): Spec = Spec(spec.columns.take(1), StructType(spec.types.take(1)), isWhole = false, tied = false)
 
-  /** Are there values of this type that are equal to Spark and look different? */
+  /** Does this type have values that Spark holds to be equal but that look different? */
   def ambiguous(t: DataType): Boolean = tie(t) != null
 
   private trait Tie { def write(row: SpecializedGetters, ordinal: Int, to: OrderBytes): Unit }
 
-  /** What a non-null value adds; null where its order says all. The entries of a map, whose order nobody should see, are left out. */
+  /** The bytes that a non-null value adds to the key; null if the order says everything. Maps add nothing, since the order of their entries
+    * should not be visible.
+    */
   private def tie(t: DataType): Tie = t match {
     case FloatType => (r, i, to) => to.byte(if (java.lang.Float.floatToRawIntBits(r.getFloat(i)) == Int.MinValue) 0 else 1)
     case DoubleType => (r, i, to) => to.byte(if (java.lang.Double.doubleToRawLongBits(r.getDouble(i)) == Long.MinValue) 0 else 1)

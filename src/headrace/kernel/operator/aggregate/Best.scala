@@ -4,8 +4,8 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types.DataType
 
-/** An end of the order where rows are only ever added: the row that is there, and the bytes of its order. `by`: the value that goes with
-  * it, in the second column.
+/** An end of the order, if rows are only inserted: the best row so far and the bytes of its order. `by`: the result is the value in the
+  * second column, which goes with the ordering in the first.
   */
 private[aggregate] final class Best(end: End, spec: Arguments.Spec, by: Boolean) extends Accumulator {
   private val arguments = new Arguments(spec)
@@ -13,7 +13,7 @@ private[aggregate] final class Best(end: End, spec: Arguments.Spec, by: Boolean)
   private val value = if (by) 1 else 0
   private val dataType: DataType = spec.types(value).dataType
   private val row = new UnsafeRow(spec.types.length)
-  private var rowBytes: Array[Byte] = _ // null: there is none
+  private var rowBytes: Array[Byte] = _ // null: none
   private var key: Array[Byte] = _
   private var first: Array[Byte] = _
 
@@ -35,7 +35,7 @@ private[aggregate] final class Best(end: End, spec: Arguments.Spec, by: Boolean)
     }
   }
 
-  /** Of those with one ordering the last is taken, whichever end it is. */
+  /** With `by`, the last of the rows with equal ordering is taken, at either end. */
   private def isBetter(taken: UnsafeRow): Boolean = {
     val whole = java.util.Arrays.compareUnsigned(arguments.key.array, 0, arguments.key.length, key, 0, key.length)
     if (!end.isFirst) whole > 0

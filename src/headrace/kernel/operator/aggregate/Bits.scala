@@ -3,7 +3,7 @@ package headrace.operator.aggregate
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types._
 
-/** Whole numbers bit by bit: how often each bit is set, in `all` of them or in any. They come as longs. */
+/** Whole numbers bit by bit, as longs: how often each bit is set. A bit of the result is set in `all` numbers, or in any. */
 private[aggregate] final class Bits(all: Boolean, dataType: DataType, column: Int) extends Accumulator {
   private val set = new Array[Long](8 * dataType.defaultSize)
   private var n = 0L
@@ -50,7 +50,7 @@ private[aggregate] final class Bits(all: Boolean, dataType: DataType, column: In
   }
 }
 
-/** Whole numbers bit by bit: is each bit set an odd number of times? They come as longs. */
+/** Whole numbers bit by bit, as longs: is each bit set an odd number of times? */
 private[aggregate] final class Parity(dataType: DataType, column: Int) extends Accumulator {
   private var odd = 0L
   private var n = 0L

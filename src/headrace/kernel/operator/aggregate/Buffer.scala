@@ -3,8 +3,8 @@ package headrace.operator.aggregate
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.DeclarativeAggregate
 
-/** The end of a function of Spark's: its result from a buffer, which here is not what its updates made but was found exactly. So what is
-  * null, what fails, and how the result is rounded stay Spark's.
+/** The last step of a Spark function: its result from a buffer that was computed exactly, not by the function's own updates. Nulls,
+  * failures and rounding remain Spark's.
   */
 private[aggregate] final class Buffer(function: DeclarativeAggregate) {
   private val attributes = function.aggBufferAttributes
@@ -19,8 +19,9 @@ private[aggregate] final class Buffer(function: DeclarativeAggregate) {
 
 private[aggregate] object Buffer {
 
-  /** What the function says once its sum has left the range of its type: it fails, or gives null. Found by one step of its own over the
-    * edge, so that the words are Spark's. `edge`: the last value in the range, `one`: an argument that leaves it; `n`: how many there are.
+  /** The function's outcome once its sum has left the range of its type: a failure, or null. One update of the function itself crosses the
+    * edge, so that the message is Spark's. `edge`: the last value in the range; `one`: an argument that leaves it; `n`: the number of
+    * values.
     */
   def overflow(function: DeclarativeAggregate, edge: Any, one: Any, n: Long): Any = {
     val over = function.withNewChildren(Seq(Literal(one, function.children.head.dataType))).asInstanceOf[DeclarativeAggregate]

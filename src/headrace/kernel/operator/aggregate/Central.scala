@@ -2,10 +2,12 @@ package headrace.operator.aggregate
 
 import java.math.BigInteger
 
-/** Moments about the mean from exact sums of powers: exact up to one rounding, where Spark's running means lose digits at each row. */
+/** Moments about the mean from exact sums of powers. They are exact up to one rounding, whereas Spark's running means lose digits at each
+  * row.
+  */
 private[aggregate] object Central {
 
-  /** Powers 1, 2, … of one variable as whole numbers of 2^(base · power). */
+  /** The sums of the powers 1, 2, … of one variable, as whole multiples of 2^(base · power). */
   final class Powers(n: Long, sums: Array[Exact]) {
     private val count = BigInteger.valueOf(n)
     private val base = sums.indices.filterNot(sums(_).isZero).map(i => Math.floorDiv(sums(i).exponent, i + 1)).minOption.getOrElse(0)
@@ -15,7 +17,7 @@ private[aggregate] object Central {
 
     def mean: Double = Rounded.ratio(whole(0), count, base)
 
-    /** The sum of the `power`-th powers of what each differs from the mean. */
+    /** The sum of the `power`-th powers of the differences from the mean. */
     def moment(power: Int): Double = {
       val s = whole
       val number = power match {
@@ -27,7 +29,7 @@ private[aggregate] object Central {
     }
   }
 
-  /** The sum of the products of what x and y differ from their means. */
+  /** The sum of the products of the differences of x and y from their means. */
   def product(n: Long, x: Exact, y: Exact, xy: Exact): Double = {
     val least = Math.addExact(x.exponent, y.exponent)
     val base = if (xy.isZero) least else math.min(least, xy.exponent)

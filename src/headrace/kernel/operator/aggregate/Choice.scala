@@ -8,9 +8,9 @@ import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.headrace.Inside
 import org.apache.spark.sql.types._
 
-/** How each function is kept, and what all of them read of a row: each expression once, each multiset once. On the driver.
+/** Chooses how each function is kept, and what all of them read of a row: each expression once, each multiset once. Runs on the driver.
   *
-  * Where a filter leaves a row out, the arguments behind it are not evaluated: they are null then.
+  * If a filter leaves a row out, the arguments that it guards are null and are not evaluated.
   */
 private[aggregate] final class Choice(append: Boolean) {
   private val arguments = ArrayBuffer.empty[Expression]
@@ -32,7 +32,7 @@ private[aggregate] final class Choice(append: Boolean) {
   def allArguments: Seq[Expression] = arguments.toSeq
   def allSets: Seq[Multiset.Spec] = sets.map(s => Multiset.Spec(spec(s.columns, s.tied), s.filter, s.valued)).toSeq
 
-  /** Once all arguments are known. */
+  /** To be called once all arguments are known. */
   def allCalls: Seq[Call] = calls.map {
     case c @ Call(k: Kind.Kept, _, columns, _, _, _) => c.copy(kind = k.copy(arguments = spec(columns, tied = true)))
     case c => c
@@ -40,7 +40,7 @@ private[aggregate] final class Choice(append: Boolean) {
 
   private def chosen(f: Aggregation.Function): Call = f.function match {
     case c: Count => summed(f, Kind.Counted, c.children.filter(_.nullable))
-    // As exact as can be; the sketch would say about the same.
+    // The exact count takes the place of the sketch, which approximates it.
     case h: HyperLogLogPlusPlus => summed(f.copy(distinct = true), Kind.Counted, Seq(h.child), of = Seq(h.child))
     case s: Sum => number(f, s.child)
     case a: Average => number(f, a.child)
@@ -48,7 +48,7 @@ private[aggregate] final class Choice(append: Boolean) {
     case d: DeclarativeAggregate if Pairs.of(d).isDefined =>
       val (x, y) = Pairs.of(d).get
       summed(f, Kind.OfPairs, Seq(d.children(x), d.children(y)).map(double))
-    // What follows is the same with DISTINCT or without.
+    // DISTINCT makes no difference to minimum, maximum, AND and OR.
     case m: Min if m.dataType == BooleanType => plain(f, Kind.OfTruths, m.child)
     case m: Max if m.dataType == BooleanType => plain(f, Kind.OfTruths, m.child)
     case b: BitAndAgg => plain(f, Kind.OfBits, long(b.child))
@@ -72,7 +72,9 @@ private[aggregate] final class Choice(append: Boolean) {
 
   private def plain(f: Aggregation.Function, kind: Kind, argument: Expression): Call = summed(f.copy(distinct = false), kind, Seq(argument))
 
-  /** One whose state is a constant. With DISTINCT it is fed with what comes into being or vanishes in the multiset `of` its arguments. */
+  /** A call whose state has a constant size. With DISTINCT, it is fed with entries that appear in or vanish from the multiset `of` its
+    * arguments.
+    */
   private def summed(f: Aggregation.Function, kind: Kind, arguments: Seq[Expression], of: Seq[Expression] = null): Call = {
     val columns = arguments.map(column(_, f.filter))
     if (!f.distinct) Call(kind, f.function, columns, filter(f), -1, once = false)
@@ -95,7 +97,7 @@ private[aggregate] final class Choice(append: Boolean) {
   private def kept(f: Aggregation.Function, end: End, by: Boolean, arguments: Seq[Expression]): Call =
     Call(Kind.Kept(end, by, null), f.function, arguments.map(column(_, f.filter)), filter(f), -1, once = false)
 
-  /** One that is asked anew each time: a function over the rows of a multiset. */
+  /** A call that is recomputed each time: a function over the rows of a multiset. */
   private def again(f: Aggregation.Function): Call = {
     val found = ArrayBuffer.empty[(Expression, AttributeReference)]
     def place(e: Expression): Expression = e match {
@@ -140,7 +142,7 @@ private[aggregate] final class Choice(append: Boolean) {
 
   private def isTied(column: Int): Boolean = {
     val argument = arguments(column)
-    // Floats that are normalised are equal where they look equal.
+    // Normalised floats that are equal also look equal.
     val normal = argument.exists(_.isInstanceOf[KnownFloatingPointNormalized]) && !Choice.hasTexts(argument.dataType)
     !normal && Arguments.ambiguous(argument.dataType)
   }

@@ -6,14 +6,16 @@ import org.apache.spark.sql.catalyst.expressions.{BoundReference, Expression}
 import org.apache.spark.sql.catalyst.util.CollationFactory
 import org.apache.spark.sql.types.{DataType, StringType, StructType}
 
-/** Keys that are texts with a collation: a group's key row has what equal texts have in common, and shows the least of its texts. */
+/** Keys that are texts with a collation: the key of a group has the bytes that equal texts have in common, and its row shows the least of
+  * its texts.
+  */
 private[aggregate] object Collated {
 
-  /** What is asked for besides: each such key's least text. */
+  /** The aggregates that are added: the least text of each such key. */
   def texts(read: Relational[AggregateText]): Seq[String] =
     read.text.keys.zip(read.key.fields).collect { case ((_, text), key) if is(key.dataType) => s"min(($text) COLLATE UTF8_BINARY)" }
 
-  /** The row that is sent, over the key row and the results, of which the first `own` were asked for; none where it is just these. */
+  /** The row that is sent, over the key and the results, the first `own` of which were requested; Nil if it is just key and results. */
   def shown(key: StructType, results: Seq[Expression], own: Int): Seq[Expression] = {
     val least = Iterator.from(own)
     def result(i: Int) = BoundReference(key.length + i, results(i).dataType, nullable = true)

@@ -2,7 +2,7 @@ package headrace.operator.aggregate
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
-/** How many rows have no null in these columns. Fed with the comings and goings of a multiset's entries: how many of them differ. */
+/** The number of rows that have no null in these columns. Fed with the entries of a multiset, it is the number of distinct ones. */
 private[aggregate] final class Count(columns: Array[Int]) extends Accumulator {
   private var n = 0L
 

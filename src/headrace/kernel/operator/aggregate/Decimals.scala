@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.catalyst.expressions.aggregate.{Average, DeclarativeAggregate}
 import org.apache.spark.sql.types.{Decimal, DecimalType}
 
-/** Sum or average of decimals, exact whatever comes. A sum that does not fit into the type Spark gives it is what Spark makes of one. */
+/** Sum or average of decimals, always exact. A sum that does not fit Spark's type for it is treated as Spark treats an overflow. */
 private[aggregate] final class Decimals(function: DeclarativeAggregate, column: Int) extends Accumulator {
   private val argument = function.children.head.dataType.asInstanceOf[DecimalType]
   private val sumType = function.aggBufferAttributes.head.dataType.asInstanceOf[DecimalType]
@@ -14,7 +14,7 @@ private[aggregate] final class Decimals(function: DeclarativeAggregate, column: 
   private val isAverage = function.isInstanceOf[Average]
   private val isSmall = argument.precision <= Decimal.MAX_LONG_DIGITS
   private val limit = BigInteger.TEN.pow(sumType.precision)
-  // Unscaled; one of the two.
+  // Unscaled; one of the two is used.
   private val small = new Wide
   private var large = BigInteger.ZERO
   private var n = 0L
@@ -27,7 +27,7 @@ private[aggregate] final class Decimals(function: DeclarativeAggregate, column: 
 
   override def add(row: UnsafeRow, weight: Long): Unit = if (!row.isNullAt(column)) {
     n += weight
-    if (isSmall) small.add(row.getLong(column), weight) // which is how Spark keeps a decimal of so few digits
+    if (isSmall) small.add(row.getLong(column), weight) // Spark stores decimals of so few digits as longs
     else {
       val value = new BigInteger(row.getBinary(column))
       large = large.add(if (weight == 1) value else value.multiply(BigInteger.valueOf(weight)))

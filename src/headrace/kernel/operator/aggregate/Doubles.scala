@@ -2,7 +2,7 @@ package headrace.operator.aggregate
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
-/** Sum or average of doubles: the exact sum, rounded once, and beside it how many NaNs and infinities there are, so that these go again. */
+/** Sum or average of doubles: the exact sum, rounded once. NaNs and infinities are counted beside it, so that they can be retracted. */
 private[aggregate] final class Doubles(isAverage: Boolean, column: Int) extends Accumulator {
   private val sum = new Exact(1)
   private var n = 0L

@@ -3,7 +3,7 @@ package headrace.operator.aggregate
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.DataType
 
-/** Which end of the order a function reads. `skipsNulls`: a null is not there. */
+/** The end of the order that a function reads. `skipsNulls`: nulls do not count. */
 private[aggregate] final case class End(isFirst: Boolean, skipsNulls: Boolean)
 
 /** Least, greatest, first or last of one argument: an end of its multiset. */
@@ -14,7 +14,8 @@ private[aggregate] final class Ends(end: End, set: Multiset, dataType: DataType)
   }
 }
 
-/** The value that goes with the least or greatest ordering; of several, the greatest value. The multiset has orderings first. */
+/** The value that goes with the least or greatest ordering; the greatest value, if several do. Orderings are the multiset's first column.
+  */
 private[aggregate] final class EndsBy(isFirst: Boolean, set: Multiset, ordering: Arguments, dataType: DataType) extends Reader {
   override def result(): Any =
     if (!(if (isFirst) set.firstNotNull() else set.last()) || set.row.isNullAt(0)) null

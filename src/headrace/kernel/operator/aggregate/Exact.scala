@@ -2,16 +2,16 @@ package headrace.operator.aggregate
 
 import java.math.BigInteger
 
-/** An exact sum of finite doubles, or of products of so many of them: whole numbers of 2^(−1074 · factors), in digits of 32 bits.
+/** An exact sum of finite doubles, or of products of `factors` doubles: a whole multiple of 2^(−1074 · factors), in digits of 32 bits.
   *
-  * Adding and taking away leave no trace: the sum depends on what is in it and not on how it came there. A digit is kept in a long, so
-  * that carries wait: they are brought up once in 2^30 rows, or when somebody looks. Stored are the digits from the lowest to the highest
-  * that is not 0: two or three for amounts of money.
+  * The sum depends only on what is in it, not on the order of insertions and retractions. A digit is kept in a long, so that carries can
+  * wait: they are propagated once in 2^30 rows, or when the sum is read. The digits from the lowest to the highest that is not 0 are
+  * stored: two or three for amounts of money.
   */
 private[aggregate] final class Exact(factors: Int) {
   import Exact._
 
-  // The largest product, 2^63 times 2^63 rows of it, and the digits that one `add` reaches over.
+  // Room for the largest product, 2^63 rows of it with weights of 2^63, and the digits that one `add` spans.
   private val digits = new Array[Long]((2098 * factors + 128) / 32 + 8)
   private var low = digits.length
   private var high = -1
@@ -59,12 +59,12 @@ private[aggregate] final class Exact(factors: Int) {
       addBig(size, factors * place(bits), (bits < 0 && factors % 2 == 1) != (weight < 0))
   }
 
-  /** Adds 128 bits, without a sign, at a place. */
+  /** Adds an unsigned number of 128 bits at a place. */
   private def add(upper: Long, lower: Long, at: Int, isNegative: Boolean): Unit = {
     val shift = at & 31
     val first = at >>> 5
     if (upper == 0) {
-      val more = (lower >>> 1) >>> (31 - shift) // all that the first digit does not take; a shift by 32 would be one by 0
+      val more = (lower >>> 1) >>> (31 - shift) // all that the first digit does not take
       digit(first, (lower << shift) & Mask, isNegative)
       digit(first + 1, more & Mask, isNegative)
       digit(first + 2, more >>> 32, isNegative)
@@ -106,7 +106,9 @@ private[aggregate] final class Exact(factors: Int) {
     if (waiting == MostWaiting) settle()
   }
 
-  /** Brings up the carries. Then all digits have 32 bits but the highest, which is −1 where the sum is negative; none at an end is 0. */
+  /** Propagates the carries. Then all digits have 32 bits but the highest, which is −1 if the sum is negative; the digits at both ends are
+    * not 0.
+    */
   private def settle(): Unit = if (waiting > 0) {
     waiting = 0
     var carry = 0L
@@ -119,7 +121,7 @@ private[aggregate] final class Exact(factors: Int) {
     }
     high = i - 1
     if (carry == -1) {
-      // A digit of ones below the sign says nothing more.
+      // A digit of ones below the sign is redundant.
       while (high >= low && digits(high) == Mask) {
         digits(high) = 0
         high -= 1
@@ -176,7 +178,7 @@ private[aggregate] final class Exact(factors: Int) {
     settle()
     val last = if (isNegative) high - 1 else high
     val n = if (high < 0) 0 else last - low + 1
-    // The highest digit of a negative sum is known.
+    // The highest digit of a negative sum is always −1, so it is not written.
     to.long(if (isNegative) -n - 1 else n)
     if (high >= 0) to.long(low)
     var i = low
@@ -215,6 +217,6 @@ private object Exact {
     if ((bits & 0x7ff0000000000000L) == 0) size else size | 0x10000000000000L
   }
 
-  /** How many units of the least double the mantissa's last bit is, as a power of two. */
+  /** The exponent of the mantissa's last bit, above that of the least positive double. */
   private def place(bits: Long): Int = math.max(((bits >>> 52) & 0x7ff).toInt - 1, 0)
 }

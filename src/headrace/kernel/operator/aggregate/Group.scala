@@ -4,16 +4,16 @@ import headrace.state.{Roots, State}
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeProjection, UnsafeRow}
 import org.apache.spark.unsafe.Platform
 
-/** What is kept of one group at a time: how many rows it has, the row that was sent of it, accumulators and multisets.
+/** What is kept of one group at a time: its number of rows, the row that was sent for it, accumulators and multisets.
   *
-  * Its value: a byte (the format), a byte (1: a row was sent, 2: its result fails), the number of rows, the row sent, what the accumulators
-  * keep, the roots of the multisets' bags.
+  * Its value: a byte (the format), a byte (1: a row was sent, 2: its result fails), the number of rows, the row sent, the state of the
+  * accumulators, the roots of the multisets' bags.
   */
 private[headrace] final class Group(spec: AggregateOperator) {
   private val roots = new Roots(spec.sets.size)
   private val sets = spec.sets.zipWithIndex.map { case (s, i) => new Multiset(s, i, roots) }.toArray
   private val calls = spec.calls.map(Accumulators.of(_, spec.sets, sets)).toArray
-  // Those that rows are added to, and those that a multiset feeds.
+  // The accumulators that rows are added to, and those that a multiset feeds.
   private val direct = calls.indices.filter(spec.calls(_).set < 0).map(calls).toArray
   private val filters = spec.calls.filter(_.set < 0).map(_.filter).toArray
   private val setFilters = spec.sets.map(_.filter).toArray
@@ -29,10 +29,10 @@ private[headrace] final class Group(spec: AggregateOperator) {
   /** The number of rows. */
   var total = 0L
 
-  /** Its result failed when it was last asked for. */
+  /** Did its result fail when it was last computed? */
   var fails = false
 
-  /** The row that was sent of it, without its key; null if none is there. */
+  /** The row that was sent for the group, without its key; null if none is there. */
   var sent: UnsafeRow = _
 
   def open(state: State): Unit = {
@@ -40,13 +40,13 @@ private[headrace] final class Group(spec: AggregateOperator) {
     look(state.get())
   }
 
-  /** Begins with a stored value (null: none), for those who only look. */
+  /** Begins with a stored value (null: none), to read only. */
   def look(value: Array[Byte]): Unit = {
     had = value
     if (had == null) clear() else read()
   }
 
-  /** The first page of a multiset's bag; null: it is empty. A bag has the number of its multiset. */
+  /** The first page of a multiset's bag; null if the bag is empty. A bag has the number of its multiset. */
   def root(set: Int): Array[Byte] = roots.pages(set).get(0)
 
   private def clear(): Unit = {
@@ -74,7 +74,7 @@ private[headrace] final class Group(spec: AggregateOperator) {
     roots.read(state, had, from.at)
   }
 
-  /** Adds a row so often, or takes it away; it has the arguments of all functions. */
+  /** Adds a row, or retracts it, as often as `weight` says; the row has the arguments of all functions. */
   def add(row: UnsafeRow, weight: Long): Unit = {
     total += weight
     var i = 0
@@ -109,13 +109,13 @@ private[headrace] final class Group(spec: AggregateOperator) {
     project(values)
   }
 
-  /** Did what was thrown come out of the state, and not out of a function? */
+  /** Was the exception thrown by the state, and not by a function? */
   def failedInside: Boolean = sets.exists(_.failed)
 
-  /** Writes what has changed; `sent` is what is there of the group from now on. */
+  /** Writes what has changed; from now on `sent` is the group's row. */
   def close(): Unit = {
     if (total == 0 && sent == null && !fails) {
-      // Nothing can be left, unless something was taken away that had never been there.
+      // Nothing can be left, unless a row was retracted that had never been there.
       sets.indices.foreach(i => if (!roots.isEmpty(i) || sets(i).isTouched) sets(i).clear())
       sets.foreach(_.close())
       if (had != null) state.remove()
@@ -127,7 +127,7 @@ private[headrace] final class Group(spec: AggregateOperator) {
     release()
   }
 
-  /** Keeps nothing of the group. */
+  /** Ends the group and keeps nothing of it. */
   def end(): Unit = {
     total = 0L
     sent = null
@@ -149,7 +149,7 @@ private[headrace] final class Group(spec: AggregateOperator) {
     value
   }
 
-  /** Lets go of everything, also in the middle of a group that failed. */
+  /** Releases everything, even in the middle of a group that failed. */
   def release(): Unit = {
     sets.foreach(_.release())
     roots.release()

@@ -3,9 +3,9 @@ package headrace.operator.aggregate
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.catalyst.expressions.aggregate.DeclarativeAggregate
 
-/** Variance, standard deviation, skewness, kurtosis: exact sums of powers, from which the buffer of Spark's function is found.
+/** Variance, standard deviation, skewness, kurtosis: exact sums of powers, from which the buffer of Spark's function is computed.
   *
-  * Where there is a NaN or an infinity all moments are NaN, as they are in Spark.
+  * With a NaN or an infinity, all moments are NaN, as they are in Spark.
   */
 private[aggregate] final class Moments(function: DeclarativeAggregate, column: Int) extends Accumulator {
   private val buffer = new Buffer(function)
@@ -55,7 +55,7 @@ private[aggregate] final class Moments(function: DeclarativeAggregate, column: I
 
 private[aggregate] object Moments {
 
-  /** Buffers this can fill: the count, the mean, and the moments in their order. */
+  /** Can this class fill the function's buffer? It knows the count, the mean, and the moments in their order. */
   def knows(function: DeclarativeAggregate): Boolean =
     Seq("n", "avg", "m2", "m3", "m4").startsWith(function.aggBufferAttributes.map(_.name)) && function.aggBufferAttributes.size > 2
 }

@@ -5,8 +5,8 @@ import headrace.state.Roots
 import headrace.wire.OrderBytes
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
-/** Arguments of the rows of one group, each as often as it is there, in Spark's order, nulls first: a bag. Rows handed out point into it
-  * and are valid until it is next asked for anything.
+/** The arguments of a group's rows with their counts, in Spark's order, nulls first: a bag. Rows handed out point into it and are valid
+  * until the next call.
   */
 private[aggregate] final class Multiset(spec: Multiset.Spec, number: Int, roots: Roots) {
   private val arguments = new Arguments(spec.arguments)
@@ -18,14 +18,14 @@ private[aggregate] final class Multiset(spec: Multiset.Spec, number: Int, roots:
   private var isOpen = false
   private var inside = false
 
-  /** The entry it stands on. */
+  /** The current entry. */
   val row = new UnsafeRow(spec.arguments.types.length)
 
-  /** Did what was thrown come out of the state, and not out of a function? */
+  /** Was the exception thrown by the state, and not by a function? */
   def failed: Boolean = inside
 
-  /** Adds a row's arguments so often, or takes them away. Answers 1 where they came into being, −1 where they vanished, else 0. What is
-    * taken away and was not there is left alone.
+  /** Adds a row's arguments, or retracts them, as often as `weight` says. Returns 1 if they appeared, −1 if they vanished, else 0. At most
+    * as many are retracted as are there.
     */
   def add(row: UnsafeRow, weight: Long): Int = {
     val taken = arguments.of(row)
@@ -45,7 +45,7 @@ private[aggregate] final class Multiset(spec: Multiset.Spec, number: Int, roots:
     stand(bag.first())
   }
 
-  /** The first whose first column is not null. */
+  /** Goes to the first entry whose first column is not null. */
   def firstNotNull(): Boolean = {
     enter()
     stand(bag.seek(Multiset.NotNull, 1))
@@ -56,10 +56,10 @@ private[aggregate] final class Multiset(spec: Multiset.Spec, number: Int, roots:
     stand(bag.last())
   }
 
-  /** The last that has this much of its key in common with the row it stands on: that of its first column. */
+  /** Goes to the last entry with the same first column as the current one; `order` is that of the first column alone. */
   def lastOfFirstColumn(order: Arguments): Unit = {
     order.common(row, common)
-    common.byte(2) // behind null and not null of the next column
+    common.byte(2) // sorts after the 0 of a null and the 1 of a value in the next column
     enter()
     cursor.backward(null, 0, common.array, common.length)
     cursor.next()
@@ -73,7 +73,7 @@ private[aggregate] final class Multiset(spec: Multiset.Spec, number: Int, roots:
     there
   }
 
-  /** Goes before the first entry. */
+  /** Begins before the first entry. */
   def scan(): Unit = {
     enter()
     cursor.forward()
@@ -89,7 +89,7 @@ private[aggregate] final class Multiset(spec: Multiset.Spec, number: Int, roots:
     there
   }
 
-  /** Goes to the next entry that is not equal, to Spark, to the one before. */
+  /** Goes to the next entry that Spark does not hold to be equal to the one before. */
   def nextDistinct(): Boolean =
     if (!arguments.hasEquals) next()
     else {
@@ -107,7 +107,7 @@ private[aggregate] final class Multiset(spec: Multiset.Spec, number: Int, roots:
     same
   }
 
-  /** How often the entry it stands on is there. */
+  /** The count of the entry that `next` found. */
   def count: Long = cursor.count
 
   def clear(): Unit = {
@@ -125,7 +125,7 @@ private[aggregate] final class Multiset(spec: Multiset.Spec, number: Int, roots:
     bag.close()
   }
 
-  /** Lets go of everything, also in the middle of a group that failed. */
+  /** Releases everything, even in the middle of a group that failed. */
   def release(): Unit = {
     inside = false
     if (isOpen) {
@@ -148,7 +148,7 @@ private[aggregate] final class Multiset(spec: Multiset.Spec, number: Int, roots:
 
 private[aggregate] object Multiset {
 
-  /** `filter`: the column that says whether a row belongs to it, −1 for all; `valued`: somebody reads its rows. */
+  /** `filter`: the column that selects its rows, −1 for all; `valued`: some function reads its rows. */
   final case class Spec(arguments: Arguments.Spec, filter: Int, valued: Boolean)
 
   private val NotNull = Array[Byte](1)

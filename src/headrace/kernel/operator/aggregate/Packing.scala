@@ -2,7 +2,7 @@ package headrace.operator.aggregate
 
 import org.apache.spark.unsafe.Platform
 
-/** Numbers and bytes of a state value, one behind the other. Small numbers take one byte. */
+/** Numbers and bytes of a state value, one after the other. Small numbers take one byte. */
 private[aggregate] final class Packing {
   var bytes = new Array[Byte](256)
   var size = 0

@@ -3,10 +3,10 @@ package headrace.operator.aggregate
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 
-/** Covariance, correlation, linear regression: exact sums over the pairs of which neither is null, from which the buffer of Spark's
-  * function is found. `x` and `y` are the columns of what its buffer calls so.
+/** Covariance, correlation, linear regression: exact sums over the pairs without nulls, from which the buffer of Spark's function is
+  * computed. `x` and `y` are the columns that the buffer calls so.
   *
-  * Where there is a NaN or an infinity all of it is NaN. (Spark may say ±∞ of one infinity, depending on when it comes.)
+  * With a NaN or an infinity, all of it is NaN. (Spark may return ±∞ for one infinity, depending on when it arrives.)
   */
 private[aggregate] final class Pairs(function: DeclarativeAggregate, x: Int, y: Int) extends Accumulator {
   private val buffer = new Buffer(function)
@@ -71,7 +71,7 @@ private[aggregate] object Pairs {
   private val xSquares = Set("xMk", "m2")
   private val known = xSquares ++ Set("n", "xAvg", "yAvg", "avg", "ck", "yMk")
 
-  /** The arguments that the function's buffer calls x and y. */
+  /** The numbers of the arguments that the function's buffer calls x and y. */
   def of(function: DeclarativeAggregate): Option[(Int, Int)] = {
     val places = function match {
       case _: Covariance | _: PearsonCorrelation => Some((0, 1))

@@ -5,7 +5,9 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.types.{DataType, ObjectType}
 
-/** A function of Spark's own, given all arguments anew each time, in the order of their multiset. `once`: equal ones count as one. */
+/** A function of Spark's own, recomputed each time from all arguments, in the order of their multiset. `once`: equal arguments count as
+  * one.
+  */
 private[aggregate] final class Recomputed(function: AggregateFunction, columns: Seq[Attribute], set: Multiset, once: Boolean)
     extends Reader {
   private val work: Recomputed.Work = function match {
@@ -36,7 +38,7 @@ private object Recomputed {
     def end(): Any
   }
 
-  /** One that tells its updates as expressions over its buffer and the arguments. */
+  /** A function whose updates are expressions over its buffer and the arguments. */
   final class Declared(function: DeclarativeAggregate, columns: Seq[Attribute]) extends Work {
     private val attributes = function.aggBufferAttributes
     private val buffer = new SpecificInternalRow(attributes.map(_.dataType))
@@ -50,7 +52,7 @@ private object Recomputed {
     override def end(): Any = result.eval(buffer)
   }
 
-  /** One that is updated by calls. */
+  /** A function that is updated by calls. */
   final class Called(function: ImperativeAggregate) extends Work {
     private val types: Seq[DataType] = function match {
       case _: TypedImperativeAggregate[_] => Seq(ObjectType(classOf[AnyRef]))

@@ -2,7 +2,7 @@ package headrace.operator.aggregate
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
-/** Least or greatest of booleans, which is whether all or any are true: how many there are of each. */
+/** Least or greatest of booleans, that is whether all or any are true: the number of each. */
 private[aggregate] final class Truths(any: Boolean, column: Int) extends Accumulator {
   private var trues = 0L
   private var falses = 0L

@@ -5,9 +5,9 @@ import org.apache.spark.sql.catalyst.expressions.EvalMode
 import org.apache.spark.sql.catalyst.expressions.aggregate.{Average, DeclarativeAggregate, Sum}
 import org.apache.spark.sql.types._
 
-/** Sum or average of whole numbers or of intervals. The sum never overflows here: its range is looked at when it is asked for.
+/** Sum or average of whole numbers or of intervals. The sum itself never overflows; its range is checked when the result is computed.
   *
-  * Whole numbers come as longs, intervals as they are. Spark averages whole numbers as doubles, so each counts as the double next to it.
+  * Whole numbers arrive as longs, intervals as they are. Spark averages whole numbers as doubles, so each counts as the nearest double.
   */
 private[aggregate] final class Wholes(function: DeclarativeAggregate, column: Int) extends Accumulator {
   private val sum = new Wide
@@ -38,7 +38,7 @@ private[aggregate] final class Wholes(function: DeclarativeAggregate, column: In
   }
 
   private def addRounded(value: Double, weight: Long): Unit =
-    // 2^63 is no long, −2^63 is.
+    // 2^63 is not a long, −2^63 is.
     if (value == Wholes.Behind) sum.add(Long.MinValue, -weight) else sum.add(value.toLong, weight)
 
   override def result(): Any =
@@ -83,7 +83,7 @@ private[aggregate] final class Wholes(function: DeclarativeAggregate, column: In
 
 private object Wholes {
 
-  /** Up to here each whole number is a double. */
+  /** Up to here, each whole number is exact as a double. */
   private val Exactly = 1L << 53
   private val Behind = 9223372036854775808.0
 }

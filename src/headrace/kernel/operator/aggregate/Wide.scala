@@ -2,7 +2,7 @@ package headrace.operator.aggregate
 
 import java.math.BigInteger
 
-/** A whole number of 128 bits: a sum of longs that no count of rows can overflow. */
+/** A whole number of 128 bits: a sum of longs that no number of rows can overflow. */
 private[aggregate] final class Wide {
   private var high = 0L
   private var low = 0L
@@ -21,7 +21,7 @@ private[aggregate] final class Wide {
   def isLong: Boolean = high == (low >> 63)
   def isNegative: Boolean = high < 0
 
-  /** The last 64 bits: the number itself where it is a long, else as a sum that wraps around. */
+  /** The low 64 bits: the number itself if it is a long, else the sum wrapped around. */
   def toLong: Long = low
 
   /** Correctly rounded. */

@@ -5,7 +5,7 @@ import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow, Predicate, UnsafeRow}
 import org.apache.spark.sql.types.StructType
 
-/** What a join says of its rows: those of pairs that meet, and of each row whether it meets any. */
+/** The output of a join: pairs that match, and rows by whether they match any. */
 private[join] final class Answers(spec: Join) {
   private val how = spec.how
   private val predicate = spec.condition.map(Predicate.create(_)).orNull
@@ -20,8 +20,8 @@ private[join] final class Answers(spec: Join) {
 
   def of(out: Out): Unit = this.out = out
 
-  /** Do two rows meet that are there, or go, so often together? Emits the pair where the join has pairs, and a letter where the condition
-    * fails: then it is unknown.
+  /** Do two rows match? Emits the pair, as often as `weight` says, if the join has pairs. Emits a dead letter if the condition fails: then
+    * a match is unknown.
     */
   def meet(l: UnsafeRow, r: UnsafeRow, weight: Long): Int = {
     val pair =
@@ -37,7 +37,7 @@ private[join] final class Answers(spec: Join) {
     pair
   }
 
-  /** A row that meets others, or none, is there `weight` times more. A row of which that is unknown is left out. */
+  /** Emits a row, as often as `weight` says, by whether it matches any; a row for which that is unknown is left out. */
   def row(side: Int, row: UnsafeRow, answer: Int, weight: Long): Unit = if (answer != Partners.Unknown) {
     val has = answer == Partners.Met
     if (side == Join.Left) how match {

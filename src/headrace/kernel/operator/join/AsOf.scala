@@ -7,14 +7,14 @@ import headrace.state.Roots
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types.{StructType, TimestampType}
 
-/** Which version of its key a row is given, at the most `within` micros away. */
+/** The rule by which a row gets a version of its key, at most `within` micros away. */
 final case class Reach(direction: String, within: Long) {
   private val backward = direction == "backward"
 
-  /** Can a version behind a row be its own, and not only one at or before it? */
+  /** Can the version of a row be later than the row? */
   val looksAhead: Boolean = !backward
 
-  /** The version of a row of this time, of its neighbours: `before` is at or before it, `after` behind it. Null: it has none. */
+  /** The version of a row of this time, given its neighbours: `before` is at or before it, `after` is later. Null if it has none. */
   def choose(time: Long, before: Version, after: Version): Version = {
     val mayBefore = before.isThere && Reach.gap(time, before.time) <= within && (direction != "forward" || before.time == time)
     val mayAfter = looksAhead && after.isThere && Reach.gap(after.time, time) <= within
@@ -23,7 +23,7 @@ final case class Reach(direction: String, within: Long) {
     else null
   }
 
-  /** The first time whose rows can have a version at `time`, `before` being the one before it. */
+  /** The first time whose rows can have a version at `time`; `before` is the version before it. */
   def from(time: Long, before: Version): Long =
     if (backward) time
     else {
@@ -34,7 +34,7 @@ final case class Reach(direction: String, within: Long) {
       math.max(nearest, if (time < Long.MinValue + within) Long.MinValue else time - within)
     }
 
-  /** The first time behind `from` whose rows cannot, `after` being the version behind it; `Long.MaxValue`: there is none. */
+  /** The first time after `from` whose rows cannot; `after` is the version after it. `Long.MaxValue` if there is none. */
   def until(time: Long, after: Version): Long =
     if (direction == "forward") time + 1
     else {
@@ -45,7 +45,7 @@ final case class Reach(direction: String, within: Long) {
       math.min(nearest, Reach.plus(Reach.plus(time, within), 1L))
     }
 
-  /** Once the watermark is here, no version that comes can be that of a row of this time. */
+  /** Once the watermark is here, no version that arrives can be that of a row of this time. */
   def settled(time: Long, before: Version, after: Version): Long =
     if (backward || (before.isThere && before.time == time)) time
     else {
@@ -57,14 +57,14 @@ final case class Reach(direction: String, within: Long) {
 
 private[join] object Reach {
 
-  /** How much later one time is than another, and the sum of a time and a duration; at the most all there is. */
+  /** How much later one time is than another, and the sum of a time and a duration; at most `Long.MaxValue`. */
   def gap(later: Long, earlier: Long): Long = { val d = later - earlier; if (d < 0) Long.MaxValue else d }
   def plus(time: Long, duration: Long): Long = { val sum = time + duration; if (sum < time) Long.MaxValue else sum }
 }
 
-/** Rows with the versions of their time. The first column of both sides is that time; `sent` are the right columns that go on.
+/** Rows with the versions of their time. The first column of both sides is that time; `sent` are the right columns in the output.
   *
-  * `timed`: both times are event time. `judged`: may rows of a side be late? `close`: a row is sent once, when it is settled.
+  * `timed`: both times are event time. `judged`: can rows of a side be late? `close`: a row is sent once, when it is settled.
   */
 final case class AsOf(
     name: String,
@@ -123,7 +123,7 @@ object AsOf extends RelationalKind[AsOfText] {
       timeline(read.key, "right", Join.Right, StructType(join.sent.map(join.right(_)))))
   }
 
-  /** Rows that may get another version, or versions, without the time that they lie under. */
+  /** The rows whose version may still change, or the versions, without the time by which they are ordered. */
   private def timeline(key: StructType, name: String, side: Int, row: StructType): Table = {
     val bag = AsOfRun.bag(side)
     val entry = new EntryRow.InValue(Bind.nullable(row))

@@ -8,11 +8,11 @@ import org.apache.spark.unsafe.Platform
 
 /** An as-of join at work on one key after another.
   *
-  * The versions come first, in the order of time. Around each time at which the last version is another one stands a range of left rows
-  * whose version may differ: what was said of them is taken back, as the versions behind that time are still those of before. When all
-  * versions are in, the rows of the ranges are told anew; then come the left rows of the epoch. So each row is taken back and told at most
-  * once, whatever the epoch brings. In event time follow the rows that the watermark has settled, which go, and the versions that none can
-  * need. What is sent at once is a few rows, as a range may have a heavy key's.
+  * Versions come first, in the order of time. Around each time whose last version changes is a range of left rows whose version may change.
+  * The old output for these rows is retracted at once, while the versions after that time are still the old ones. When all versions are in,
+  * the rows of the ranges are sent anew; then come the left rows of the epoch. So each row is retracted and sent at most once in an epoch.
+  * In event time, rows that the watermark has settled are then removed, and versions that no row can need. Each step sends only a few rows,
+  * as a range may have those of a heavy key.
   */
 final class AsOfRun(spec: AsOf) extends Operator {
   private val reach = spec.reach
@@ -27,8 +27,8 @@ final class AsOfRun(spec: AsOf) extends Operator {
   private val both = new JoinedRow
   private val none = new GenericInternalRow(spec.sent.size)
 
-  // Of the time at which versions change: the last version before it, at it and behind it. The one before may have changed already: then
-  // all rows to which that made a difference are in a range, and it is none of the others' version, as it was or as it is.
+  // Around the time whose versions change: the last version before it, at it and after it. The one before may have changed in this epoch.
+  // Then all rows affected by that are in a range already, and it is not the version of any other row, neither the old nor the new one.
   private val before = new Version(spec.sent.size)
   private val there = new Version(spec.sent.size)
   private val after = new Version(spec.sent.size)
@@ -36,17 +36,17 @@ final class AsOfRun(spec: AsOf) extends Operator {
   private val between = new Between(right, spec.sent.size)
   private val ranges = new Ranges
 
-  private var limit = Long.MinValue // the watermark; nothing is late or settled where there is none
+  private var limit = Long.MinValue // the watermark; without one nothing is late or settled
   private var flushing = false
   private var state: State = _
   private var out: Out = _
   private var had = false
   private var armed = State.Never
-  private var kept = false // has the key anything but rows that meet nothing?
+  private var kept = false // false if the key has a null: its rows match nothing
   private var ahead: Input = _
   private var phase = AsOfRun.Versions
   private var scanning = false
-  private var stale = -1L // versions that are to go
+  private var stale = -1L // the number of versions to remove; negative if not computed yet
 
   override def open(epoch: Epoch): Unit = {
     limit = if (spec.timed && epoch.watermark > 0) epoch.watermark else Long.MinValue
@@ -118,7 +118,7 @@ final class AsOfRun(spec: AsOf) extends Operator {
 
   // ---- versions
 
-  /** All versions of one time: they take their places, and what was said of the rows around them is to be taken back. */
+  /** Applies all versions of one time, and begins to retract the old output for the rows around them. */
   private def version(): Unit =
     if (ahead.row.isNullAt(0)) ahead = null
     else {
@@ -143,7 +143,7 @@ final class AsOfRun(spec: AsOf) extends Operator {
       }
     }
 
-  /** The last version of a time. */
+  /** Finds the last version at a time. */
   private def at(time: Long, found: Version): Unit = {
     if (time == Long.MaxValue) right.last(found) else right.lastBefore(time + 1, found)
     if (found.isThere && found.time != time) found.clear()
@@ -157,7 +157,7 @@ final class AsOfRun(spec: AsOf) extends Operator {
 
   private def tellAgain(): Unit = some(time => emit(left.row, between.of(time, reach), left.count))
 
-  /** Some of the rows that are scanned. */
+  /** Handles some of the scanned rows. */
   private def some(tell: Long => Unit): Unit = {
     var n = 0
     while (scanning && n < AsOfRun.AtOnce)
@@ -186,7 +186,7 @@ final class AsOfRun(spec: AsOf) extends Operator {
 
   // ---- the watermark
 
-  /** The first row goes if no version that comes can be its own; false: it stays, or there is none. */
+  /** Removes the first row if no version that arrives can be its own; false if it stays, or there is none. */
   private def settle(): Boolean = left.first() && {
     val time = left.firstTime
     val version = between.of(time, reach)
@@ -198,7 +198,7 @@ final class AsOfRun(spec: AsOf) extends Operator {
     done
   }
 
-  /** A version that no row can need goes; false: there is none. */
+  /** Removes a version that no row can need; false if there is none. */
   private def drop(): Boolean = {
     if (stale < 0) stale = unneeded()
     val more = stale > 0 && right.first()
@@ -209,21 +209,21 @@ final class AsOfRun(spec: AsOf) extends Operator {
     more
   }
 
-  /** How many of the first versions none can need: no row that waits, and none that comes, which is later than the watermark. */
+  /** How many of the first versions no row can need: neither a stored one, nor one that arrives, which is later than the watermark. */
   private def unneeded(): Long = {
     val next = if (limit == Long.MaxValue) limit else limit + 1
     val first = if (left.first()) math.min(left.firstTime, next) else next
     if (flushing) Long.MaxValue
     else if (reach.direction == "forward") right.rankOf(first)
     else {
-      // The last one that is sure to stay; of those behind it any may still be taken away.
+      // The last one that is sure to stay; any of those after it may still be retracted.
       right.lastBefore(math.min(first, limit) + 1, now)
       if (!now.isThere) 0L
       else right.rankOf(now.time + 1) - (if (Reach.gap(first, now.time) > reach.within) 0L else now.count)
     }
   }
 
-  /** When the key has to be woken: when a row is settled; without rows, when no version is needed, at the latest at the end of time. */
+  /** When to wake the key: when a row is settled; without rows, when no version is needed; at the latest at the end of time. */
   private def wake(): Long = {
     val end = Wire.EndMillis * 1000
     if (left.first()) {
@@ -273,10 +273,10 @@ private[join] object AsOfRun {
   /** The bag of a side. */
   def bag(side: Int): Int = if (side == Join.Left) 0 else 1
 
-  /** How many rows of a range are told before that is handed on. */
+  /** How many rows of a range are handled in one step. */
   val AtOnce = 64
 
-  // What is done for a key, one after the other.
+  // The phases of the work on a key, in order.
   val Versions = 0
   val Again = 1
   val Rows = 2

@@ -2,13 +2,13 @@ package headrace.operator.join
 
 import headrace.operator.{Timeline, Version}
 
-/** The versions between which a time lies. Times that are asked for one after the other mostly lie between the same. */
+/** The versions between which a time lies. Times that are looked up one after the other mostly lie between the same two. */
 private[join] final class Between(versions: Timeline, fields: Int) {
   private val before = new Version(fields)
   private val after = new Version(fields)
   private var known = false
 
-  /** Versions have changed. */
+  /** Called when versions have changed. */
   def forget(): Unit = known = false
 
   def of(time: Long, reach: Reach): Version = {
@@ -16,7 +16,7 @@ private[join] final class Between(versions: Timeline, fields: Int) {
     reach.choose(time, before, after)
   }
 
-  /** When the time that was last asked for is settled. */
+  /** When the time that was looked up last is settled. */
   def settled(time: Long, reach: Reach): Long = reach.settled(time, before, after)
 
   private def find(time: Long): Unit = {
@@ -26,7 +26,7 @@ private[join] final class Between(versions: Timeline, fields: Int) {
   }
 }
 
-/** Ranges of time in ascending order, the newest apart: the part of it that is in none of the others. */
+/** Ranges of time in ascending order. `newFrom` and `newUntil` bound the part of the newest that none of the others has. */
 private[join] final class Ranges {
   private var bounds = new Array[Long](16)
   private var n = 0

@@ -3,11 +3,11 @@ package headrace.operator.join
 import headrace.document.NearText
 import org.apache.spark.sql.types.StructType
 
-/** Which rows of a join lie near enough to each other in time to meet; all in micros, by the number of a side where there are two.
+/** How near in time rows of a join must be to match. Times are in micros; sequences are indexed by side.
   *
   * The time of a left row less that of a right one is between `lower` and `upper`. `times` are the columns with the times. A row is
-  * forgotten when the watermark is at its time and `kept` more (`Long.MaxValue`: never), and late when it is at its time and `delays` more.
-  * `late` are the outputs of late rows, each with its side. `close`: that a row meets none is said when it is forgotten.
+  * forgotten when the watermark reaches its time plus `kept` (`Long.MaxValue`: never), and late when it reaches its time plus `delays`.
+  * `late` are the outputs of late rows, each with its side. `close`: a row without a match is sent when it is forgotten.
   */
 final case class Interval(
     times: Seq[Int],
@@ -22,7 +22,7 @@ final case class Interval(
   def from(side: Int, time: Long): Long = if (side == Join.Left) Interval.minus(time, upper) else Interval.plus(time, lower)
   def until(side: Int, time: Long): Long = if (side == Join.Left) Interval.minus(time, lower) else Interval.plus(time, upper)
 
-  /** When a row is forgotten. */
+  /** The watermark at which a row is forgotten. */
   def ends(side: Int, time: Long): Long = Interval.plus(time, kept(side))
 }
 
@@ -30,7 +30,7 @@ object Interval {
 
   private[join] def of(left: StructType, right: StructType, near: NearText): Interval = {
     val text = near.interval
-    // Documents name the left side first.
+    // Documents name the left side first; its number is 1.
     Interval(
       Seq(column(right, text.times._2), column(left, text.times._1)),
       text.lowerUs.getOrElse(Long.MinValue),
@@ -43,7 +43,7 @@ object Interval {
 
   private def column(row: StructType, name: String): Int = row.fieldNames.indexWhere(_.equalsIgnoreCase(name))
 
-  /** A sum, and a difference, that stops at the ends of time; the ends themselves mean that there is none. */
+  /** A sum, and a difference, that stop at the ends of time; `micros` at an end means that there is no bound. */
   private def plus(time: Long, micros: Long): Long =
     if (micros == Long.MinValue || micros == Long.MaxValue) micros
     else {

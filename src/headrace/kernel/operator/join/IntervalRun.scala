@@ -6,15 +6,16 @@ import headrace.wire.Wire
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.Platform
 
-/** A join of rows that lie near each other in time, at work on one key after another: each row that comes meets what the other side has in
-  * its span of time, then takes its place on its own side. When all are in, those that the watermark has left behind go.
+/** A join of rows that are near in time, at work on one key after another: each arriving row meets the rows of the other side in its span
+  * of time, then takes its place on its own side. When all are in, rows that can match no other are forgotten.
   *
-  * Whoever says of a row whether it meets any has each carry the number of its partners, as in `JoinRun`. Such joins take the net of their rows.
+  * A join that depends on whether a row matches any stores each row's number of partners, as in `JoinRun`. Such joins take the net changes
+  * of their rows.
   *
-  * Its value: a byte (the format), 7 bytes of nothing, the alarm that is set, then the roots of the bags of both sides.
+  * Its value: a byte (the format), 7 unused bytes, the alarm that is set, then the roots of the bags of both sides.
   */
 final class IntervalRun(spec: Join, interval: Interval) extends Operator {
-  // Only rows that are added for ever, in a join that never looks whether there are partners, need no net.
+  // No net changes are needed if rows are only inserted and nothing depends on whether a row has partners.
   private val rows: Taken = if (spec.append && spec.how == How.Inner) new Plain else new Netted
   private val onTime = new OnTime(Array.tabulate(2) { side =>
     val output = interval.late.indexWhere(_._2 == side)
@@ -24,7 +25,7 @@ final class IntervalRun(spec: Join, interval: Interval) extends Operator {
   private val roots = new Roots(2)
   private val sides = Array.tabulate(2)(side => new TimedSide(spec.side(side).length, spec.countsPartners(side), roots, Sides.bag(side)))
 
-  private var limit = Long.MinValue // the watermark; nothing is late or forgotten where there is none
+  private var limit = Long.MinValue // the watermark; without one nothing is late or forgotten
   private var flushing = false
   private var state: State = _
   private var had = false
@@ -44,7 +45,7 @@ final class IntervalRun(spec: Join, interval: Interval) extends Operator {
   override def start(key: UnsafeRow, inputs: Iterator[Input], state: State, out: Out): Unit = {
     this.state = state
     answers.of(out)
-    // A right row without keys comes to each shard, and the first tells of it if it is late.
+    // Without keys, a right row is sent to each shard; if it is late, only the first one emits it.
     val toldOf = if (spec.sharded && key.getInt(0) != 0) Join.Right else -1
     rows.of(onTime.of(inputs, limit, out, toldOf), out)
     meeting = false
@@ -71,7 +72,7 @@ final class IntervalRun(spec: Join, interval: Interval) extends Operator {
 
   private def take(row: Input): Unit = {
     val at = interval.times(row.side)
-    // Without a time it meets none, now or later.
+    // A row without a time never matches.
     if (row.row.isNullAt(at)) answers.row(row.side, row.row, Partners.Alone, row.weight)
     else {
       input = row
@@ -102,7 +103,7 @@ final class IntervalRun(spec: Join, interval: Interval) extends Operator {
       }
   }
 
-  /** A row of the other side has more partners, or fewer, by the row that came. */
+  /** A row of the other side has gained or lost partners through the arriving row. */
   private def recount(others: TimedSide, pair: Int): Unit = {
     others.partners(theirs)
     val before = theirs.answer
@@ -115,18 +116,18 @@ final class IntervalRun(spec: Join, interval: Interval) extends Operator {
     others.write(theirs)
   }
 
-  /** The row has met all that the other side has; it takes its place. One that goes takes back what it gave. */
+  /** The row has met the whole other side, and takes its place on its own. A retraction undoes what the stored row emitted. */
   private def settle(): Unit = {
     if (input.weight < 0) sides(input.side).recall(input.row, time, partners)
     say(input.side, input.row, partners.answer, input.weight)
     sides(input.side).add(input.row, time, input.weight, partners)
   }
 
-  /** What is said of a row before it is forgotten. */
+  /** Emits a row by its answer. With `close`, a row without a match waits until it is forgotten. */
   private def say(side: Int, row: UnsafeRow, answer: Int, weight: Long): Unit =
     if (answer == Partners.Met || !interval.close) answers.row(side, row, answer, weight)
 
-  /** Some of the rows of a side that the watermark has left behind go; false: there are none. */
+  /** Forgets some of the rows of a side that can match no other; false if there are none. */
   private def forget(number: Int): Boolean = {
     val side = sides(number)
     var n = 0
@@ -144,7 +145,7 @@ final class IntervalRun(spec: Join, interval: Interval) extends Operator {
   private def hasEnded(number: Int, time: Long): Boolean =
     interval.kept(number) != Long.MaxValue && (flushing || interval.ends(number, time) <= limit)
 
-  /** When the key has to be woken: when the first of its rows is forgotten, at the latest at the end of time. */
+  /** When to wake the key: when the first of its rows is forgotten, at the latest at the end of time. */
   private def wake(): Long = sides.indices.foldLeft(State.Never) { (next, number) =>
     val side = sides(number)
     if (interval.kept(number) == Long.MaxValue || !side.first()) next
@@ -178,13 +179,13 @@ final class IntervalRun(spec: Join, interval: Interval) extends Operator {
 
 private[join] object IntervalRun {
 
-  /** Another one than that of a join that keeps its rows in no order. */
+  /** Differs from that of a join that keeps its rows in no order. */
   private val Format: Byte = 2
   private val Header = 16
 
-  /** How many partners a row meets, or rows are forgotten, before what was sent is handed on. */
+  /** How many partners a row meets, or how many rows are forgotten, in one step. */
   private val AtOnce = 64
 
-  /** The first page of a side's bag in a stored value, for those who only look. */
+  /** The first page of a side's bag in a stored value, to read only. */
   def root(value: Array[Byte], side: Int): Array[Byte] = Roots.page(value, Header, 2, Sides.bag(side))
 }

@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeRow}
 import org.apache.spark.sql.headrace.Settings
 import org.apache.spark.sql.types.{BooleanType, IntegerType, LongType, StructField, StructType}
 
-/** How the sides of a join meet. `pairs`: a row for each pair that meets; the others say of each left row only whether it meets any. */
+/** The kind of a join. `pairs`: it emits a row for each pair that matches; the others emit left rows, by whether they match any. */
 sealed abstract class How(val pairs: Boolean)
 
 object How {
@@ -24,8 +24,8 @@ object How {
   }
 }
 
-/** Rows of two sides of one key that meet, under a condition if there is one. `interval`: they meet within a span of event time, and rows
-  * that can meet no other are forgotten. `sharded`: there is no key, and each right row comes to all groups.
+/** Rows of two sides with the same key that match, under a condition if there is one. `interval`: they match within a span of event time,
+  * and rows that can match no other are forgotten. `sharded`: there is no key, and each right row is sent to all groups.
   */
 final case class Join(
     name: String,
@@ -43,17 +43,17 @@ final case class Join(
 
   def side(number: Int): StructType = if (number == Join.Left) left else right
 
-  /** Are the rows of a side kept? Without a condition nobody asks for more of the right side than how many there are. */
+  /** Are the rows of a side kept? If only left rows are emitted and there is no condition, the number of right rows is enough. */
   def keepsRows(side: Int): Boolean = side == Join.Left || how.pairs || condition.nonEmpty || interval.nonEmpty
 
-  /** Does each row of a side carry how many partners it has? Without a condition it has all rows of the other side. */
+  /** Does each row of a side store its number of partners? Without a condition and an interval, these are all rows of the other side. */
   def countsPartners(side: Int): Boolean =
     (condition.nonEmpty || interval.nonEmpty) && how != How.Inner && (side == Join.Left || how == How.Full)
 }
 
 object Join extends RelationalKind[JoinText] {
 
-  /** The right side's rows come first, so that left rows find all that they meet. */
+  /** The right side's rows come first, so that left rows find all their partners. */
   val Right = 0
   val Left = 1
 
@@ -94,7 +94,7 @@ object Join extends RelationalKind[JoinText] {
     else Total(key, number, name)
   }
 
-  /** How many rows a side has, where no more is kept of it. */
+  /** How many rows a side has, if nothing else of it is kept. */
   private final case class Total(key: StructType, side: Int, suffix: String) extends ValueTable {
     private val keys = Layout.column(key, new StructType)
     override val schema: StructType = StructType(keys :+ StructField("count", LongType))

@@ -4,18 +4,18 @@ import headrace.operator._
 import headrace.state.State
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
-/** A join at work on one key after another: each row that comes meets what the other side has, then takes its place on its own side.
+/** A join at work on one key after another: each arriving row meets the rows of the other side, then takes its place on its own side.
   *
-  * Whoever emits a row for want of partners (left, full), or by whether there are any (semi, anti, existence), has to know how many a row
-  * has. Without a condition a row meets all rows of the other side, so a total for each side is enough; with one each row carries its own
-  * number, and that of the rows with which the condition fails: without a partner but with some of those it is left out. Such joins take
-  * the net of their rows, right ones first: totals are compared when a side is done.
+  * A join that emits a row for lack of partners (left, full), or by whether it has any (semi, anti, existence), must know how many a row
+  * has. Without a condition a row matches all rows of the other side, so a total for each side is enough. With a condition, each row stores
+  * its own number, and for how many rows the condition fails: a row with no partner but some of those is left out. Such joins take the net
+  * changes of their rows, right ones first, because totals are compared once a side is done.
   *
-  * A row meets its partners step by step, so what a heavy key sends is never held as a whole.
+  * A row meets its partners step by step, so the output of a heavy key is never held as a whole.
   */
 final class JoinRun(spec: Join) extends Closable {
   private val how = spec.how
-  // Only rows that are added for ever, in a join that never looks whether there are partners, need no net.
+  // No net changes are needed if rows are only inserted and nothing depends on whether a row has partners.
   private val rows: Taken = if (spec.append && how == How.Inner) new Plain else new Netted
   private val isConditional = spec.condition.nonEmpty
   private val answers = new Answers(spec)
@@ -28,9 +28,9 @@ final class JoinRun(spec: Join) extends Closable {
   private val theirs = new Partners // of the row that it meets
   private var meeting = false
   private var side = Join.Right
-  private var totalBefore = 0L // of the side whose rows come
-  private var sweeping: Side = _ // whose rows all change, as the other side came into being or vanished
-  private var sweep = false // into being?
+  private var totalBefore = 0L // of the side whose rows are arriving
+  private var sweeping: Side = _ // whose rows all change, because the other side became empty or non-empty
+  private var sweep = false // is the other side non-empty now?
 
   override def ending(isLast: Boolean): Unit = kept.isLast = isLast
 
@@ -60,14 +60,14 @@ final class JoinRun(spec: Join) extends Closable {
       meetSome()
       true
     } else if (ahead != null || rows.hasNext) {
-      // Only the net comes side after side.
+      // Only net changes arrive one side after the other.
       if (how != How.Inner && side == Join.Right && peekSide() == Join.Left) {
         turn()
         begin(Join.Left)
       } else take()
       true
     } else if (how != How.Inner && turn()) {
-      // Once its rows have changed there is nothing more to turn.
+      // The sweep accounts for the change, so `turn` has nothing more to do.
       totalBefore = of(side).total
       true
     } else {
@@ -82,7 +82,7 @@ final class JoinRun(spec: Join) extends Closable {
     ahead.side
   }
 
-  /** The rows of a side are done: did it come into being, or vanish? Then the other side's rows change; true if there is that to do. */
+  /** The rows of a side are done: did it become empty or non-empty? Then the other side's rows change; true if there are any. */
   private def turn(): Boolean = {
     val had = totalBefore > 0
     val has = of(side).total > 0
@@ -127,7 +127,7 @@ final class JoinRun(spec: Join) extends Closable {
     }
   }
 
-  /** A row of the other side has more partners, or fewer, by the row that came. */
+  /** A row of the other side has gained or lost partners through the arriving row. */
   private def recount(others: Side, pair: Int): Unit = {
     others.partners(theirs)
     val before = theirs.answer
@@ -136,20 +136,20 @@ final class JoinRun(spec: Join) extends Closable {
     others.write(theirs)
   }
 
-  /** Emits what another answer changes of the row that a side stands on. */
+  /** Emits how the current row of a side changes with its answer. */
   private def changed(side: Side, before: Int, now: Int): Unit = if (before != now) {
     val number = if (side eq left) Join.Left else Join.Right
     answers.row(number, side.row, before, -side.count)
     answers.row(number, side.row, now, side.count)
   }
 
-  /** The answer for the row, all of the other side being met. One that goes takes back what it gave. */
+  /** The answer for the arriving row, once it has met the whole other side. A retraction undoes what the stored row emitted. */
   private def asBefore(): Int = {
     if (input.weight < 0) of(input.side).recall(input.row, partners)
     partners.answer
   }
 
-  /** The row has met all that the other side has; it takes its place. */
+  /** The row has met the whole other side, and takes its place on its own. */
   private def settle(answer: Int): Unit = {
     val weight = input.weight
     answers.row(input.side, input.row, answer, weight)
@@ -177,6 +177,6 @@ final class JoinRun(spec: Join) extends Closable {
 
 private object JoinRun {
 
-  /** How many partners a row meets before what it sent is handed on. */
+  /** How many partners a row meets in one step. */
   val AtOnce = 64
 }

@@ -5,7 +5,9 @@ import headrace.wire.Counts
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.types.StructType
 
-/** Rows without those that are late, which are told of at once. By the number of a side: how its rows are judged; null: they are not. */
+/** Rows without the late ones, which are sent to their output on the way. `sides`: how the rows of a side are judged, by its number; null
+  * if they are not.
+  */
 private[join] final class OnTime(sides: Array[OnTime.Judge]) extends Iterator[Input] {
   private var rows: Iterator[Input] = Iterator.empty
   private var limit = Long.MinValue
@@ -13,7 +15,7 @@ private[join] final class OnTime(sides: Array[OnTime.Judge]) extends Iterator[In
   private var toldOf = -1
   private var ahead: Input = _
 
-  /** Begins with a key's rows; `toldOf`: of the late ones of this side another key tells. */
+  /** Begins with a key's rows; `toldOf`: the side whose late rows another key sends. */
   def of(rows: Iterator[Input], limit: Long, out: Out, toldOf: Int = -1): this.type = {
     this.rows = rows
     this.limit = limit
@@ -53,13 +55,13 @@ private[join] final class OnTime(sides: Array[OnTime.Judge]) extends Iterator[In
 
 private object OnTime {
 
-  /** A row is late once the watermark is at the time in a column and `delay` more. It goes to the output as it is, or as `shown` says. */
+  /** A row is late once the watermark reaches the time in column `time` plus `delay`. It is sent as it is, or as projected by `shown`. */
   final case class Judge(time: Int, delay: Long, output: Int, shown: UnsafeProjection = null) {
     def apply(row: UnsafeRow): UnsafeRow = if (shown == null) row else shown(row)
     def isLate(row: UnsafeRow, watermark: Long): Boolean = !row.isNullAt(time) && Reach.plus(row.getLong(time), delay) <= watermark
   }
 
-  /** A row without its first column, its time. */
+  /** A row without its first column, the time. */
   def columns(schema: StructType): UnsafeProjection =
     UnsafeProjection.create(schema.fields.toSeq.zipWithIndex.drop(1).map { case (f, i) => BoundReference(i, f.dataType, nullable = true) })
 }

@@ -2,9 +2,9 @@ package headrace.operator.join
 
 import org.apache.spark.unsafe.Platform
 
-/** How many rows of the other side a row meets, and with how many the condition fails, so that nobody knows whether they meet.
+/** How many rows of the other side a row matches, and for how many the condition fails, so that a match is unknown.
   *
-  * As bytes: 8 with the first number; 16 with both where the condition fails with any.
+  * As bytes: 8 with the first number; 16 with both if the condition fails for any.
   */
 private[join] final class Partners {
   private var met = 0L
@@ -17,12 +17,12 @@ private[join] final class Partners {
     failed = 0L
   }
 
-  /** Counts a pair that is there, or goes, so often. */
+  /** Adds `n`, which may be negative, to the count of such pairs. */
   def add(pair: Int, n: Long): Unit =
     if (pair == Partners.Met) met += n
     else if (pair == Partners.Unknown) failed = math.max(0L, failed + n)
 
-  /** Does the row meet any? */
+  /** Does the row match any? */
   def answer: Int = if (met > 0) Partners.Met else if (failed > 0) Partners.Unknown else Partners.Alone
 
   def read(from: AnyRef, offset: Long, size: Int): Unit = {
@@ -30,7 +30,7 @@ private[join] final class Partners {
     failed = if (size > 8) Platform.getLong(from, offset + 8) else 0L
   }
 
-  /** Writes the bytes, and tells how many there are. */
+  /** Writes the bytes, and returns how many there are. */
   def write(): Int = {
     Platform.putLong(bytes, Platform.BYTE_ARRAY_OFFSET, met)
     Platform.putLong(bytes, Platform.BYTE_ARRAY_OFFSET + 8, failed)
@@ -40,7 +40,7 @@ private[join] final class Partners {
 
 private[join] object Partners {
 
-  /** What is known of two rows, or of a row and all of the other side. */
+  /** What is known of two rows, or of a row and the whole other side. */
   val Met = 1
   val Alone = 0
   val Unknown = -1

@@ -7,7 +7,7 @@ import org.apache.spark.unsafe.Platform
 
 /** What a join keeps of one key: the rows of both sides.
   *
-  * Its value: a byte (the format), 7 bytes of nothing, how many rows the left side has and the right one, then the roots of their bags.
+  * Its value: a byte (the format), 7 unused bytes, the numbers of left and of right rows, then the roots of their bags.
   */
 private[join] final class Sides(leftFields: Int, rightFields: Int, leftCounts: Boolean, rightCounts: Boolean) {
   private val roots = new Roots(2)
@@ -18,7 +18,7 @@ private[join] final class Sides(leftFields: Int, rightFields: Int, leftCounts: B
   private var leftBefore = 0L
   private var rightBefore = 0L
 
-  /** Is nothing to be kept of the key? */
+  /** Does the key end, so that nothing is kept of it? */
   var isLast = false
 
   def open(state: State): Unit = {
@@ -50,7 +50,7 @@ private[join] final class Sides(leftFields: Int, rightFields: Int, leftCounts: B
     state = null
   }
 
-  /** Lets go of everything, also in the middle of a key that failed. */
+  /** Releases everything, even in the middle of a key that failed. */
   def release(): Unit = {
     left.release()
     right.release()
@@ -63,7 +63,7 @@ private[join] object Sides {
   val Format: Byte = 1
   val Header = 24
 
-  /** What a stored value says of a side, for those who only look: how many rows it has, and the first page of their bag. */
+  /** A side in a stored value, to read only: the number of its rows, and the first page of their bag. */
   def total(value: Array[Byte], side: Int): Long = Platform.getLong(value, Platform.BYTE_ARRAY_OFFSET + (if (side == Join.Left) 8 else 16))
   def root(value: Array[Byte], side: Int): Array[Byte] = Roots.page(value, Header, 2, bag(side))
 
@@ -71,16 +71,16 @@ private[join] object Sides {
   def bag(side: Int): Int = if (side == Join.Left) 0 else 1
 }
 
-/** The rows of one side: a bag under the rows' own bytes. Where rows count their partners, that is the entry's value. */
+/** The rows of one side: a bag keyed by the rows' own bytes. If rows count their partners, that is the entry's value. */
 private[join] final class Side(fields: Int, val counts: Boolean, roots: Roots, number: Int) {
   private val bag = new Bag
   private val cursor = new Cursor(bag)
   private var isOpen = false
 
-  /** How many rows there are. */
+  /** The number of rows. */
   var total = 0L
 
-  /** The row it stands on, how often it is there, and the partners of it. */
+  /** The current row, its count and its partners. */
   val row = new UnsafeRow(fields)
   def count: Long = cursor.count
   def partners(of: Partners): Unit = of.read(cursor.valueBytes, cursor.valueOffset, cursor.valueSize)
@@ -89,7 +89,7 @@ private[join] final class Side(fields: Int, val counts: Boolean, roots: Roots, n
 
   def isEmpty: Boolean = total == 0
 
-  /** Goes before the first row. */
+  /** Begins before the first row. */
   def scan(): Unit = if (total == 0 && !isOpen) cursor.stop()
   else {
     enter()
@@ -101,17 +101,17 @@ private[join] final class Side(fields: Int, val counts: Boolean, roots: Roots, n
     true
   }
 
-  /** Sets the partners of the row it stands on. */
+  /** Sets the partners of the current row. */
   def write(partners: Partners): Unit =
     bag.put(cursor.keyBytes, cursor.keySize, partners.bytes, Platform.BYTE_ARRAY_OFFSET, partners.write())
 
-  /** Reads the partners that a row is stored with, if it is and carries them. */
+  /** Reads the partners that are stored with a row, if it is there and counts them. */
   def recall(row: UnsafeRow, partners: Partners): Unit = if (counts) {
     enter()
     if (bag.find(bytes(row), row.getSizeInBytes)) partners.read(bag.valueBytes, bag.valueOffset, bag.valueSize)
   }
 
-  /** Adds a row so often, or takes it away; one that was never there is left alone. */
+  /** Adds `weight` to the count of a row; has no effect if fewer are there than it retracts. */
   def add(row: UnsafeRow, weight: Long, partners: Partners): Unit = {
     enter()
     val left = bag.add(bytes(row), row.getSizeInBytes, partners.bytes, Platform.BYTE_ARRAY_OFFSET, if (counts) partners.write() else 0, weight)
@@ -144,7 +144,7 @@ private[join] final class Side(fields: Int, val counts: Boolean, roots: Roots, n
     isOpen = true
   }
 
-  /** The row's bytes from the beginning of an array. */
+  /** The row's bytes, at the beginning of an array. */
   private def bytes(row: UnsafeRow): Array[Byte] = row.getBaseObject match {
     case array: Array[Byte] if row.getBaseOffset == Platform.BYTE_ARRAY_OFFSET => array
     case _ => row.getBytes

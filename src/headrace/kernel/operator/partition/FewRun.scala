@@ -7,8 +7,8 @@ import scala.collection.mutable.ArrayBuffer
 import headrace.operator.{Input, Relational}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
-/** The first rows of each partition where they are few: those that were there before an epoch's rows are compared with those that are there
-  * behind them, so that what comes and goes within the epoch is not sent.
+/** The first rows of each partition, if they are few: those before an epoch's rows are compared with those after them, so that a row that
+  * comes and goes within the epoch is not sent.
   */
 private final class FewRun(spec: Top) extends OrderedRun(spec.name, spec.row, spec.order) {
   private val was = ArrayBuffer.empty[FewRun.First]
@@ -58,7 +58,7 @@ private final class FewRun(spec: Top) extends OrderedRun(spec.name, spec.row, sp
     }
   }
 
-  /** Goes through the rows from the offset to the end, with how often each is there among them. */
+  /** Visits the rows from the offset to the end, with the count of each among them. */
   private def each(found: Long => Unit): Unit = {
     var passed = 0L
     sorted.scan()
@@ -80,7 +80,7 @@ private final class FewRun(spec: Top) extends OrderedRun(spec.name, spec.row, sp
 
 private[partition] object FewRun {
 
-  /** So many rows are read before and behind each epoch's. */
+  /** How many rows are read before and after the rows of an epoch, at most. */
   val Most = 16
 
   private final case class First(place: Array[Byte], row: UnsafeRow, count: Long)

@@ -7,9 +7,7 @@ import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.expressions.{SortOrder, UnsafeRow}
 import org.apache.spark.sql.types.StructType
 
-/** An operator over the rows of each partition in their order: what it says of them before and after an epoch's rows are in differs, and
-  * the difference is sent.
-  */
+/** An operator over the rows of each partition in their order. It sends how an epoch's rows change its result. */
 private[partition] abstract class OrderedRun(name: String, schema: StructType, order: Seq[SortOrder]) extends Closable {
   protected val rows = new Netted
   protected val sorted = new Sorted(schema.length)
@@ -28,7 +26,7 @@ private[partition] abstract class OrderedRun(name: String, schema: StructType, o
     sorted.open(state)
   }
 
-  /** Finds the row's place; false: its order fails, and it has none. */
+  /** Computes the row's place; false if its order fails, and it has none. */
   protected final def placed(input: Input): Boolean =
     try {
       places.of(input.row, place)
@@ -48,6 +46,6 @@ private[partition] abstract class OrderedRun(name: String, schema: StructType, o
 
 private[partition] object OrderedRun {
 
-  /** How many rows are looked at before what is said of them is handed on. */
+  /** How many rows are handled in one step. */
   val AtOnce = 64
 }

@@ -15,7 +15,7 @@ import org.apache.spark.sql.types.StructType
 
 /** Window functions over the rows of each partition, in an order completed by all columns.
   *
-  * They are evaluated by Spark's own code, over the rows as they were and as they are, side by side: what is in one alone is sent.
+  * Spark's own code evaluates them over the old and over the new rows, side by side; rows that only one result has are sent.
   */
 final case class Partition(name: String, row: StructType, order: Seq[SortOrder], plan: WindowPlan) extends OperatorSpec {
   override def outputs: Seq[String] = Relational.Outputs
@@ -100,7 +100,7 @@ private final class PartitionRun(spec: Partition) extends OrderedRun(spec.name, 
     }
   }
 
-  /** Which of the two rows comes first; 0: they differ in their results alone. */
+  /** Which of the two rows comes first; 0 if only their results differ. */
   private def compare(): Int = {
     val (before, now) = (was.input, is.input)
     if (before == now) 0
@@ -117,7 +117,7 @@ private final class PartitionRun(spec: Partition) extends OrderedRun(spec.name, 
     super.close()
   }
 
-  /** The partition as it is (`sign` 1) or was (−1), row by row. Where a function fails it has none. */
+  /** The results of the new (`sign` 1) or the old (−1) partition, row by row. If a function fails, it has none. */
   private final class Said(sign: Long) {
     val functions = {
       val plan = spec.plan
@@ -125,10 +125,10 @@ private final class PartitionRun(spec: Partition) extends OrderedRun(spec.name, 
     }
     private val columns = UnsafeProjection.create(spec.row)
     private var first: UnsafeRow = _
-    private var said = 0L // rows that the difference has
-    private var wrong = 0L // and that have to come out again: one behind them fails
+    private var said = 0L // rows compared so far
+    private var wrong = 0L // those of them that are to be undone, as a later row failed
 
-    /** Has it a row that the difference has not? */
+    /** Is there a row that has not been compared? */
     var isThere = false
 
     def row: UnsafeRow = functions.row
@@ -163,7 +163,7 @@ private final class PartitionRun(spec: Partition) extends OrderedRun(spec.name, 
     }
 
     private def failed(e: Throwable): Unit = {
-      if (e.isInstanceOf[IOException]) throw e // of the buffer
+      if (e.isInstanceOf[IOException]) throw e // thrown by the buffer
       letters.put(e, first, sign, out)
       isThere = false
       wrong = said

@@ -7,8 +7,8 @@ import headrace.state.{Roots, State}
 import headrace.wire.OrderBytes
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
-/** The rows of one partition at a time in their order: a bag whose root lies in the key's value, which is the format's byte, 7 bytes of
-  * nothing, and that root.
+/** The rows of one partition at a time in their order: a bag whose root is in the key's value. The value: a byte (the format), 7 unused
+  * bytes, and that root.
   */
 private[partition] final class Sorted(fields: Int) {
   private val roots = new Roots(1)
@@ -18,10 +18,10 @@ private[partition] final class Sorted(fields: Int) {
   private var had = false
   private var isOpen = false
 
-  /** Is nothing to be kept of the partition? */
+  /** Does the partition end, so that nothing is kept of it? */
   var isLast = false
 
-  /** The row it stands on. */
+  /** The current row. */
   val row = new UnsafeRow(fields)
 
   def open(state: State): Unit = {
@@ -34,19 +34,19 @@ private[partition] final class Sorted(fields: Int) {
     isOpen = true
   }
 
-  /** Adds a row so often, or takes it away; one that is not there so often is left alone, which false tells. */
+  /** Adds `weight` to the count of a row; false, without effect, if fewer are there than it retracts. */
   def add(place: OrderBytes, row: UnsafeRow, weight: Long): Boolean = bag.add(place.array, place.length, row, weight) >= 0
 
-  /** The number of rows up to this place, those that have it included. */
+  /** The number of rows up to and including this place. */
   def behind(place: OrderBytes): Long = {
     val before = bag.rank(place.array, place.length)
     if (bag.find(place.array, place.length)) before + bag.count else before
   }
 
-  /** Goes to the row with this number; false: there are not so many. */
+  /** Goes to the row with this number, from 0; false if there are not so many. */
   def at(number: Long): Boolean = bag.at(number) && here()
 
-  /** Goes to the first row that is not in front of a place; false: there is none. */
+  /** Goes to the first row at or after a place; false if there is none. */
   def from(place: OrderBytes): Boolean = bag.seek(place.array, place.length) && here()
 
   private def here(): Boolean = {
@@ -54,10 +54,10 @@ private[partition] final class Sorted(fields: Int) {
     true
   }
 
-  /** A copy of the first row, null if there is none. */
+  /** A copy of the first row; null if there is none. */
   def first(): UnsafeRow = if (at(0)) row.copy() else null
 
-  /** Each row as often as it is there, in order; each is valid until the next is asked for. */
+  /** Each row as often as it is there, in order; valid until the next is requested. */
   def each(): Iterator[UnsafeRow] = {
     cursor.forward()
     new Iterator[UnsafeRow] {
@@ -75,11 +75,11 @@ private[partition] final class Sorted(fields: Int) {
     }
   }
 
-  /** Goes before the rows from one place up to another, which `next` reads; no bytes are the place behind all. */
+  /** Begins before the rows from one place up to another, which `next` reads; without bytes, `high` is after all rows. */
   def between(low: OrderBytes, high: OrderBytes): Unit =
     cursor.forward(low.array, low.length, if (high.length == 0) null else high.array, high.length)
 
-  /** Goes before all rows, which `next` reads. */
+  /** Begins before all rows, which `next` reads. */
   def scan(): Unit = cursor.forward()
 
   def next(): Boolean = cursor.next() && {
@@ -87,16 +87,16 @@ private[partition] final class Sorted(fields: Int) {
     true
   }
 
-  /** The place of the row that `next` went to. */
+  /** The place of the row that `next` found. */
   def place: Array[Byte] = java.util.Arrays.copyOf(cursor.keyBytes, cursor.keySize)
 
-  /** How often the row is there that `next` went to. */
+  /** The count of the row that `next` found. */
   def count: Long = cursor.count
 
-  /** Removes it, however often it is there. */
+  /** Removes that row, whatever its count. */
   def remove(): Unit = bag.remove(cursor.keyBytes, cursor.keySize)
 
-  /** Removes all rows behind the first `n`. */
+  /** Removes all rows after the first `n`. */
   def truncate(n: Long): Unit = while (bag.size > n) {
     bag.last()
     val more = bag.size - n
@@ -122,7 +122,7 @@ private[partition] final class Sorted(fields: Int) {
     state = null
   }
 
-  /** Lets go of everything, also in the middle of a key that failed. */
+  /** Releases everything, even in the middle of a key that failed. */
   def release(): Unit = {
     cursor.stop()
     if (isOpen) {

@@ -7,19 +7,19 @@ import headrace.state.State
 import headrace.wire.OrderBytes
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
-/** The rows of each partition whose rank is at most `count`: those in front of an end that never parts rows which tie.
+/** The rows of each partition whose rank is at most `count`: those before an end that never separates rows that tie.
   *
-  * By `rank` the end is behind the rows that tie with row number `count`, by `dense_rank` behind the `count`-th value of the order. What
-  * has been sent are at any time the rows in front of `end`. Where an epoch leaves the end in another place, the rows between the two are
-  * sent or taken back: a row within a tie sends itself alone.
+  * With `rank` the end is after the rows that tie with row number `count`, with `dense_rank` after the `count`-th value of the order. The
+  * rows before `end` are always those that have been sent. If an epoch moves the end, the rows between its old and its new place are sent
+  * or retracted; a row within a tie sends only itself.
   */
 private final class TiesRun(spec: Top) extends OrderedRun(spec.name, spec.row, spec.order) {
   private val count = spec.count.get
   private val dense = spec.ties.contains(Top.DenseRank)
-  private var end = new OrderBytes // no bytes: behind all rows
+  private var end = new OrderBytes // no bytes: after all rows
   private var found = new OrderBytes
   private var sign = 1L
-  private var letIn = 0L // rows added in front of the end since it was found
+  private var letIn = 0L // rows inserted before the end since it was found
   private var settled = true
 
   override def start(key: UnsafeRow, inputs: Iterator[Input], state: State, out: Out): Unit = {
@@ -48,7 +48,7 @@ private final class TiesRun(spec: Top) extends OrderedRun(spec.name, spec.row, s
       sorted.add(place, input.row, input.weight)
       changed(input)
       letIn += 1
-      // At the first rows of a partition the end is behind all, and each row would be sent to be taken back.
+      // In a new partition the end is after all rows; without this, each of them would be sent, only to be retracted.
       if (letIn > count) settle()
     } else if (!spec.append) sorted.add(place, input.row, input.weight)
 
@@ -59,7 +59,7 @@ private final class TiesRun(spec: Top) extends OrderedRun(spec.name, spec.row, s
     settled = false
   }
 
-  /** Puts the end where it belongs; the rows between are to be moved over it. */
+  /** Moves the end to its place; the rows in between are then to be moved over it. */
   private def settle(): Unit = {
     find(found)
     val to = compare(found, end)
@@ -72,7 +72,7 @@ private final class TiesRun(spec: Top) extends OrderedRun(spec.name, spec.row, s
     settled = true
   }
 
-  /** Moves some rows over the end; false: there are no more. Where rows are only added none comes back. */
+  /** Moves some rows over the end; false if there are no more. With append-only input they are removed, since none comes back. */
   private def moved(): Boolean = {
     var n = 0
     while (n < OrderedRun.AtOnce && sorted.next()) {
@@ -83,7 +83,7 @@ private final class TiesRun(spec: Top) extends OrderedRun(spec.name, spec.row, s
     n > 0
   }
 
-  /** Finds the end of the rows as they are. */
+  /** Finds the end of the present rows. */
   private def find(to: OrderBytes): Unit =
     if (dense) {
       var there = sorted.at(0)
@@ -97,7 +97,7 @@ private final class TiesRun(spec: Top) extends OrderedRun(spec.name, spec.row, s
     } else if (sorted.at(count - 1)) behindTied(to)
     else to.clear()
 
-  /** The first place behind all rows that tie with the present one: the next larger bytes that those of the tie do not begin. */
+  /** The first place after all rows that tie with the current one: the next larger bytes that do not begin with those of the tie. */
   private def behindTied(to: OrderBytes): Unit = {
     places.tied(sorted.row, to)
     while (to.length > 0 && to.array(to.length - 1) == -1) to.length -= 1

@@ -7,11 +7,11 @@ import org.apache.spark.sql.catalyst.expressions.{SortOrder, UnsafeRow}
 import org.apache.spark.sql.headrace.Settings
 import org.apache.spark.sql.types.StructType
 
-/** The rows of each partition from `offset` on, `count` of them (all where there is none), in an order completed by all columns.
+/** The rows of each partition from `offset` on, `count` of them (all without a count), in an order completed by all columns.
   *
-  * A row that comes or goes moves those behind it by one: what is sent is the row itself and the rows that this moves over either end.
-  * Where rows are only added, none behind the last is kept. With `ties`, the rows whose rank is at most the count: `TiesRun`. Where they are
-  * few, `FewRun`.
+  * A row that is inserted or retracted shifts those after it by one. The row itself is sent, and the rows that this shifts across either
+  * end. With append-only input, rows after the last one are not kept. With `ties`, the result is the rows whose rank is at most the count:
+  * `TiesRun`. If they are few, `FewRun` is used.
   */
 final case class Top(
     name: String,
@@ -26,16 +26,16 @@ final case class Top(
   override def bags: Boolean = true
   override def instance(): Operator = if (ties.nonEmpty) new TiesRun(this) else if (end <= FewRun.Most) new FewRun(this) else new TopRun(this)
 
-  /** The number of rows behind which nothing matters. */
+  /** The number of rows after which nothing matters. */
   val end: Long = count.fold(Long.MaxValue)(n => if (n > Long.MaxValue - offset) Long.MaxValue else offset + n)
 
-  /** Is none of the rows behind it kept? */
+  /** Are rows after the end not kept? */
   def truncates: Boolean = append && count.nonEmpty
 }
 
 object Top extends RelationalKind[TopText] {
 
-  /** The rank that counts, where rows that are equal in the order share one. */
+  /** The rank that counts, if rows that are equal in the order share one. */
   sealed trait Ties extends Serializable
   case object Rank extends Ties
   case object DenseRank extends Ties
@@ -86,7 +86,9 @@ private final class TopRun(spec: Top) extends OrderedRun(spec.name, spec.row, sp
       if (at < end) shift(at, input.row, -input.weight, -1L)
     }
 
-  /** The rows from number `at` on move back by `n` to let in a row so often (`sign` 1), or have moved up in its stead (−1). */
+  /** Emits what changes when a row is inserted `n` times at number `at` (`sign` 1), or has been removed (−1): the rows from there on shift
+    * by `n`. `sorted` does not have these `n` rows.
+    */
   private def shift(at: Long, row: UnsafeRow, n: Long, sign: Long): Unit = {
     say(math.max(math.max(at, first), end - n), end, -sign)
     say(math.max(at, first - n), math.min(first, end - n), sign)

@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, 
 import org.apache.spark.sql.headrace.SessionSql
 import org.apache.spark.sql.types.{StructField, StructType}
 
-/** Window functions bound: what rows are made into first (`before`), the functions over those, and the result (`after`) over both. */
+/** Bound window functions: the columns computed first (`before`), the functions over those, and the result (`after`) over both. */
 final case class WindowPlan(
     before: Seq[Expression],
     columns: Seq[Attribute],
@@ -20,13 +20,13 @@ final case class WindowPlan(
 
 object WindowPlan {
 
-  /** The functions, as pairs of name and text, over rows of a schema. All are of one partitioning and order. */
+  /** The functions, as pairs of name and text, over rows of a schema. All have the same partitioning and order. */
   def of(session: SparkSession, schema: StructType, functions: Seq[(String, String)]): WindowPlan = {
     val sql = new SessionSql(session)
     val columns = Bind.nullable(schema).map(f => AttributeReference(f.name, f.dataType, nullable = true)())
     val asked = functions.map { case (name, text) => Alias(Bind.parsed(sql, text), name)() }
     val plan = sql.analysed(Project(UnresolvedStar(None) +: asked, LocalRelation(columns)))
-    // Constants stay as they are: one that fails must fail for the row. Some rules look at the top of a plan alone.
+    // Constants are not folded: one that fails must fail for the row. Some rules look only at the top of a plan.
     val finish = new Finish(sql.currentNames, fold = false)
     taken(CollapseProject(plan.transformUp { case node => finish.execute(node) }), columns)
   }
@@ -49,7 +49,7 @@ object WindowPlan {
     case other => throw refused(other)
   }
 
-  /** Spark's frames take numbers, and two preceding is minus of two as yet. */
+  /** Spark's frames take literals, and `2 PRECEDING` is still the negation of 2 here. */
   private def bounded(function: NamedExpression): NamedExpression = function
     .transform { case frame: SpecifiedWindowFrame =>
       frame.mapChildren(b => if (b.foldable) Literal.create(b.eval(), b.dataType) else b)

@@ -12,7 +12,7 @@ private[program] final class Body(generate: Generate, program: Program, handler:
   private val rowSchema = program.inputOf(handler).map(_.schema)
   private val statements = Program.all(handler.body)
 
-  /** The columns of the scope that some text names. */
+  /** The columns of the scope that its texts name. */
   private val named: Set[String] = bound.expressions.values.flatMap(_.collect { case b: BoundReference => bound.scope(b.ordinal).name }).toSet
 
   /** The locals, each with its place. */
@@ -24,10 +24,10 @@ private[program] final class Body(generate: Generate, program: Program, handler:
     }.toMap
   }
 
-  /** The open loops: by entry, the cell and the field of the loop. */
+  /** The open loops, by the name of their entry: the cell and the field of the loop. */
   private var loops = Map.empty[String, (EntriesCode, String)]
 
-  /** The name of the method. Cells that the handler may set are put back if it fails. */
+  /** The name of the method. If the handler fails, the cells that it may set are restored. */
   def method: String = {
     val code = chunks(handler.body.map(statement), s"part$number")
     val body = if (code.length > Generate.MethodSize) apart(code, s"part$number") else code
@@ -81,7 +81,7 @@ private[program] final class Body(generate: Generate, program: Program, handler:
       val ev = expression(condition).genCode(ctx)
       val yes = chunks(body.map(statement), s"part$number")
       val no = choose(rest)
-      // A long chain of branches nests: what comes after the first goes into a method of its own.
+      // A long chain of branches nests, so what comes after the first may go into a method of its own.
       val other = if (no.length > Generate.MethodSize / 4) apart(no, s"part$number") else no
       s"${place(condition.site)}${ev.code}\nif (!${ev.isNull} && ${ev.value}) {\n$yes} else {\n$other}\n"
   }
@@ -136,7 +136,7 @@ private[program] final class Body(generate: Generate, program: Program, handler:
 
   private def reject(r: Program.Reject): String = {
     val ev = Field.widened(expression(r.reason), StringType).genCode(ctx)
-    // Behind `if (true)` the compiler does not call what follows unreachable.
+    // After `if (true)`, the Java compiler does not report the following code as unreachable.
     s"${place(r.site)}${ev.code}\nif (true) throw new ${classOf[Rejected].getName}(${ev.isNull} ? \"rejected\" : ${ev.value}.toString());\n"
   }
 

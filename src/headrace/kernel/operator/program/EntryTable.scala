@@ -15,7 +15,7 @@ private[program] final class EntryTable(program: Program, cell: Program.Cell) ex
 
   override def bag: Int = cell.id
   override def suffix: String = cell.name
-  // Only of a list the place of an entry tells something.
+  // Only in a list does the position of an entry have a meaning.
   override def inOrder: Boolean = isList
 
   override val schema: StructType = StructType(keys ++ (if (isList) Seq(StructField("index", LongType)) else Nil) ++ columns)
@@ -26,7 +26,7 @@ private[program] final class EntryTable(program: Program, cell: Program.Cell) ex
     var index = -1L
     _.map { stored =>
       if (isList) {
-        // Numbers of entries have gaps where some were removed.
+        // The numbers of entries have gaps where some were removed.
         index = if (Arrays.equals(stored.group, last)) index + 1 else 0L
         last = stored.group
       }

@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen._
 import org.apache.spark.sql.types._
 
-/** A field of the generated class and the one that says whether it is null. */
+/** A field of the generated class, and the one that holds whether it is null. */
 private[program] final case class Field(name: String, dataType: DataType) {
   val missing: String = s"${name}_null"
   val javaType: String = CodeGenerator.javaType(dataType)
@@ -18,19 +18,19 @@ private[program] final case class Field(name: String, dataType: DataType) {
     s"$missing ? null : (Object) $value"
   }
 
-  /** It as an expression; `ordinal` is its place for what has no generated code. */
+  /** The field as an expression; `ordinal` is its place for expressions without generated code. */
   def slot(ordinal: Int): Slot = Slot(dataType, nullable = true, Slot.Variable(name, missing), ordinal, -1)
 
   def clear: String = s"$missing = true; $name = $default;\n"
 
-  /** Java that gives it the value of an expression. */
+  /** Java that assigns it the value of an expression. */
   def take(ctx: CodegenContext, value: Expression): String = {
     val e = Field.stored(value, dataType)
     val ev = e.genCode(ctx)
     s"${ev.code}\nif (${ev.isNull}) {\n$clear} else {\n$name = ${Field.owned(e, ev.value.toString)}; $missing = false;\n}\n"
   }
 
-  /** Java that gives it column `i` of a row, whose bytes may change later. */
+  /** Java that assigns it column `i` of a row whose bytes may change later. */
   def takeColumn(row: String, i: Int): String = {
     val value = CodeGenerator.getValue(row, dataType, i.toString)
     s"$missing = $row.isNullAt($i);\n$name = $missing ? $default : ${Field.copied(dataType, value)};\n"
@@ -41,7 +41,7 @@ private[program] final case class Field(name: String, dataType: DataType) {
 private[program] final class Places {
   val fields = scala.collection.mutable.ArrayBuffer.empty[Field]
 
-  /** Its ordinal. */
+  /** Adds a field and returns its ordinal. */
   def add(field: Field): Int = {
     fields += field
     Slot.Locals + fields.size - 1
@@ -53,7 +53,7 @@ private[program] object Field {
 
   def zone: Option[String] = Some(Settings.zone)
 
-  /** As an INSERT would store it: a value that the cell cannot hold is an error whatever the session's ANSI setting is. */
+  /** Casts as an INSERT does: a value that the cell cannot hold is an error, whatever the session's ANSI setting is. */
   def stored(e: Expression, target: DataType): Expression =
     if (same(e, target)) e else Cast(e, target, zone, EvalMode.ANSI)
 
@@ -61,7 +61,9 @@ private[program] object Field {
 
   private def same(e: Expression, target: DataType): Boolean = headrace.bind.Bind.loosen(e.dataType) == target
 
-  /** Java for a value that outlives the row: what may point into a buffer is copied. Locals are cells' values, literals constants. */
+  /** Java for a value that outlives the row: one that may point into a buffer is copied. Locals last as long as cells do, and literals are
+    * constants.
+    */
   def owned(e: Expression, value: String): String = {
     val kept = e match {
       case _: Literal => true

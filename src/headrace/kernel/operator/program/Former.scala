@@ -8,16 +8,16 @@ import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
 import org.apache.spark.sql.headrace.Settings
 import org.apache.spark.sql.types._
 
-/** A layout in which rows may still be stored, and the way of such a row to the next layout: a renamed cell stays, a removed one goes, a
-  * widened one is cast, an added one is null or computed.
+/** A layout in which rows may still be stored, and the conversion of such a row to the next layout: a renamed cell stays, a removed one is
+  * dropped, a widened one is cast, an added one is null or computed.
   *
-  * Of its `width` columns the first `cells` are those of cells; `paged` are the ids of its lists and maps. `next` gives the columns of the
-  * next layout, `computed` says which of them are computed. Steps are taken one at a time, not as one expression: a row of which a step
-  * leaves nothing is gone for the steps behind it, as it would be had its key been worked on in each version.
+  * The first `cells` of its `width` columns are those of cells; `paged` are the ids of its lists and maps. `next` gives the columns of the
+  * next layout, and `computed` which of them are computed. Steps are taken one at a time, not as one expression: a row that a step leaves
+  * empty is gone for later steps, as if its key had been worked on in each version.
   */
 final case class Former(number: Int, width: Int, cells: Int, paged: Set[Int], next: Seq[Expression], computed: Seq[Former.Computed]) {
 
-  /** Is nothing kept in the columns of this row? */
+  /** Are all cells in this row null? */
   def isEmpty(row: UnsafeRow): Boolean = {
     var i = 0
     while (i < cells && row.isNullAt(i)) i += 1
@@ -32,7 +32,7 @@ object Former {
   def of(program: Program)(bind: (StructType, Program.Text) => Expression): Seq[Former] = {
     val layouts = program.layout.old.sortBy(_.number) :+ Program.Old(program.layout.number, program.cells)
     val sites = program.cells.flatMap(c => c.computed.map(c.id -> _.site)).toMap
-    // From the last step on, as it is known there which columns of the layout before are used at all.
+    // From the last step back, because a later step shows which columns of the layout before it are used at all.
     layouts.zip(layouts.drop(1)).foldRight((Seq.empty[Former], Option.empty[Set[Int]])) { case ((from, to), (later, used)) =>
       val computed = to.columns.zipWithIndex.collect { case (Program.Column(id, cell, false), i) if isComputed(from, cell) =>
         val text = cell.computed.get
@@ -70,8 +70,8 @@ object Former {
   }
 }
 
-/** A computed value of which nothing is left later: it only tells that the row was not empty. One that fails would stop a job that does not
-  * even have the cell any more.
+/** A computed value that no later layout uses: it only shows that the row was not empty. A failure is null, since it would otherwise stop a
+  * job that no longer has the cell.
   */
 private[program] final case class Gone(child: Expression) extends UnaryExpression with CodegenFallback {
   override def dataType: DataType = child.dataType
@@ -83,7 +83,7 @@ private[program] final case class Gone(child: Expression) extends UnaryExpressio
   override protected def withNewChildInternal(newChild: Expression): Gone = copy(child = newChild)
 }
 
-/** A former layout's way to the next one, at work. */
+/** A former layout's conversion to the next one, at work. */
 private[program] final class Step(node: String, key: StructType, former: Former) {
   private lazy val projection = UnsafeProjection.create(former.next)
   private lazy val keyJson = new RowJson(key)
@@ -93,7 +93,7 @@ private[program] final class Step(node: String, key: StructType, former: Former)
     try projection(row)
     catch { case e: Throwable if Failure.ofRow(e) => throw told(row, of).getOrElse(e) }
 
-  /** What failed, said of the cell and the key. */
+  /** The failure, as an error that names the cell and the key. */
   private def told(row: UnsafeRow, of: UnsafeRow): Option[Throwable] =
     former.computed.iterator.flatMap(c => failure(c, row).map(c -> _)).nextOption().map { case (c, e) =>
       val whose = if (key.isEmpty) "" else s" for the key ${keyJson(of)}"

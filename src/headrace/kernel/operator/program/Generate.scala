@@ -8,9 +8,9 @@ import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.expressions.codegen._
 import org.apache.spark.sql.types.TimestampType
 
-/** A program's Java class (`Machine`): source text and the objects it refers to. Made on the driver, compiled where it runs.
+/** A program's Java class (`Machine`): source text and the objects it refers to. Generated on the driver, compiled where it runs.
   *
-  * Cells and locals are fields, statements are Java, expressions are Catalyst's own generated code over them. Whatever grows beyond a
+  * Cells and locals are fields, statements are Java, expressions are Catalyst's own generated code over them. Code that grows beyond a
   * method that the JIT compiles is moved into methods of its own, which need no arguments since all places are fields.
   */
 final class Generate(program: Program, bound: Program.Handler => Scopes) {
@@ -18,7 +18,7 @@ final class Generate(program: Program, bound: Program.Handler => Scopes) {
   // Fallback expressions are evaluated over this row, and split expressions take it as their argument.
   ctx.INPUT_ROW = "view"
 
-  /** Fields that the fallback reaches by ordinal, and fields that nothing but generated code needs. */
+  /** Fields that fallback expressions reach by ordinal, and (`declarations`) fields that only generated code needs. */
   private[program] val places = new Places
   private[program] val cells: Map[String, CellCode] = program.cells.map(c => c.name -> CellCode.of(ctx, places, program, c)).toMap
   private[program] val declarations = mutable.ArrayBuffer.empty[String]
@@ -120,7 +120,7 @@ final class Generate(program: Program, bound: Program.Handler => Scopes) {
     Generate.Source(code.body, ctx.references.toArray, sites.toArray)
   }
 
-  /** Where the time at which a cell expires, or the first of its entries is due, stands while the key is worked on. */
+  /** The Java expression for the time at which a cell expires, or the first of its entries is due, while the key is worked on. */
   private def time(cell: Program.Cell): String =
     if (cell.timer) s"pending[${program.timers.indexWhere(_.name == cell.name)}]"
     else s"expiries[${program.expiring.indexWhere(_.name == cell.name)}]"
@@ -135,7 +135,7 @@ final class Generate(program: Program, bound: Program.Handler => Scopes) {
     s"$place = stored == null || stored.isNullAt($i) ? ${State.Never}L : stored.getLong($i);\n"
   }
 
-  /** Statements one after another, in methods of bearable size. */
+  /** Statements one after another, in methods of limited size. */
   private[program] def chunks(statements: Seq[String], name: String): String = {
     if (statements.map(_.length).sum <= Generate.MethodSize) statements.mkString
     else {
@@ -152,14 +152,14 @@ final class Generate(program: Program, bound: Program.Handler => Scopes) {
     }
   }
 
-  /** A method with this code; gives the call. */
+  /** Adds a method with this code, and returns the call. */
   private[program] def apart(code: String, name: String): String = {
     val method = ctx.freshName(name)
     ctx.addNewFunction(method, s"private void $method() {\n$code\n}", inlineToOuterClass = true)
     s"$method();\n"
   }
 
-  /** Java that notes the statement, for the place of an error. */
+  /** Java that records the statement, for the place of an error. */
   private[program] def place(site: String): String = {
     if (!sites.contains(site)) sites += site
     s"statement = ${sites.indexOf(site)};\n"
@@ -168,9 +168,9 @@ final class Generate(program: Program, bound: Program.Handler => Scopes) {
 
 object Generate {
 
-  /** Characters of source per method: some eight thousand bytes of code are what the JIT still compiles. */
+  /** Characters of source per method: the JIT compiles methods of up to some eight thousand bytes of code. */
   val MethodSize = 6000
 
-  /** `sites`: the user's line of each statement number. */
+  /** `sites`: the user's line for each statement number. */
   final case class Source(code: String, references: Array[Any], sites: Array[String])
 }

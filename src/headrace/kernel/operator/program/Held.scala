@@ -5,8 +5,8 @@ import headrace.state.{CellPages, State}
 import headrace.wire.OrderBytes
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
-/** The rows that one key at a time holds until they are due: a bag under the bytes of their order, which begin with time (8 bytes) and side
-  * (1 byte). Equal rows are one entry, as often as it counts.
+/** The rows that one key at a time holds until they are due: a bag keyed by the bytes of their order, which begin with time (8 bytes) and
+  * side (1 byte). Equal rows are one entry with a count.
   *
   * Nothing is read before it is needed. The first row is read in place: it is valid until the next is taken or added.
   */
@@ -22,7 +22,7 @@ private[program] final class Held {
 
   def isEmpty: Boolean = if (isOpen) bag.isEmpty else !pages.hasAny
 
-  /** Of the first row. */
+  /** The time, the side and the columns of the first row. */
   def time: Long = { first(); Held.long(bag.keyBytes, bag.keyAt) ^ Long.MinValue }
   def side: Byte = { first(); (bag.keyBytes(bag.keyAt + 8) ^ 0x80).toByte }
   def row(to: UnsafeRow): Unit = { first(); bag.value(to) }
@@ -58,7 +58,7 @@ private[program] final class Held {
     bag.close()
   }
 
-  /** Lets go of everything, also in the middle of a key that failed. */
+  /** Releases everything, even in the middle of a key that failed. */
   def release(): Unit = {
     if (isOpen) {
       isOpen = false
@@ -84,11 +84,11 @@ object Held {
   /** The number of its bag among those of the cells, whose ids begin at 1. */
   val Cell = 0
 
-  /** Adds a row to the bag of a key, so many times; `key` is used for its bytes there. */
+  /** Adds a row to the bag of a key, `times` times; `key` is a buffer for its bytes there. */
   private[headrace] def add(to: Bag, ord: Array[Byte], row: UnsafeRow, times: Long, key: OrderBytes): Unit = {
     key.clear()
     key.raw(ord, 0, ord.length)
-    // Rows that differ may have one order: 0.0 and -0.0, texts of a collation. They lie behind each other.
+    // Rows that differ may have the same order: 0.0 and -0.0, texts of a collation. A number after the order keeps them apart.
     var n = 0
     while (to.add(key.array, key.length, row, times) > times && !isSame(to, key, row)) {
       to.add(key.array, key.length, row, -times)
@@ -105,7 +105,7 @@ object Held {
     there == row
   }
 
-  /** What the bytes of a row's order begin with. */
+  /** The time and the side with which the bytes of a row's order begin. */
   private[headrace] def timeOf(ord: Array[Byte]): Long = long(ord, 0) ^ Long.MinValue
   private[headrace] def sideOf(ord: Array[Byte]): Byte = (ord(8) ^ 0x80).toByte
 

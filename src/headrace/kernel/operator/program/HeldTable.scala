@@ -4,8 +4,8 @@ import headrace.operator.{BagTable, Layout, Stored}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types.{StructField, StructType, TimestampType}
 
-/** A row for each row of an input that waits for the watermark, as often as it is there. The inputs of a key have one bag, in which a row's
-  * order tells its side.
+/** A row for each row of an input that waits for the watermark, as often as it is there. The inputs of a key share one bag; a row's order
+  * has its side.
   */
 private[program] final class HeldTable(program: Program, input: Program.Input) extends BagTable {
   private val keys = if (input.broadcast) Nil else Layout.column(program.key, new StructType)

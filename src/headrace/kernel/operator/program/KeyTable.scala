@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types.{DataType, StructField, StructType, TimestampType}
 
-/** A row for each key that keeps anything: its values, pending timers and the results of its aggregates, and when they expire. */
+/** A row for each key that keeps anything: its values, its pending timers, the results of its aggregates, and when they expire. */
 private[program] final class KeyTable(program: Program, layouts: Layouts) extends ValueTable {
   private val columns = KeyTable.columns(program)
   private val keys = Layout.column(program.key, new StructType)
@@ -23,7 +23,7 @@ private[program] final class KeyTable(program: Program, layouts: Layouts) extend
 
 private[program] object KeyTable {
 
-  /** A column of the table: where it lies in the stored row, and the aggregate that a buffer is of. */
+  /** A column of the table: its place in the stored row, and the aggregate if that is a buffer. */
   private final case class Column(field: StructField, at: Int, stored: DataType, result: Option[Result]) {
     def of(cells: UnsafeRow): Any = result match {
       case Some(aggregate) => aggregate.of(if (cells.isNullAt(at)) null else cells.get(at, stored).asInstanceOf[InternalRow])
@@ -31,7 +31,7 @@ private[program] object KeyTable {
     }
   }
 
-  /** Is there a row to show? Without a key and columns there is none. */
+  /** Is there a row to show? Without a key and without columns there is none. */
   def shows(program: Program): Boolean = program.key.nonEmpty || columns(program).nonEmpty
 
   private def columns(program: Program): Seq[Column] = {

@@ -7,9 +7,9 @@ import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeRow}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.Platform
 
-/** The bytes of a program's cells: int layout number, int count of marks, long armed alarm, the cell ids of what is marked (filled up to 8
-  * bytes), the cells as row. Marked are the chained timers, the lists and maps that have entries, whose pages lie apart, and likewise the
-  * held rows. The shared group's value is such a one, too, whose cells are all null.
+/** The bytes of a program's cells: int layout number, int count of marks, long alarm that is set, the cell ids that are marked (padded to 8
+  * bytes), the cells as a row. Marks are set for chained timers, for cells that have entries, whose pages are stored apart, and likewise
+  * for held rows. The shared group has such a value too, whose cells are all null.
   *
   * A value of an older layout is read step by step, from each layout to the next one (`Former`). It is written back in the present layout
   * when its key is next worked on.
@@ -27,7 +27,7 @@ final case class Layouts(
   @transient private lazy val row = new UnsafeRow(fields)
   @transient private lazy val steps = formers.map(new Step(node, key, _)).toArray
 
-  /** Reads a state value into the machine, and opens its lists and maps; null: there is none. False if the value has a former layout. */
+  /** Reads a state value (null: none) into the machine, and opens its lists and maps. False if the value has a former layout. */
   def read(bytes: Array[Byte], to: Machine, state: State): Boolean = {
     java.util.Arrays.fill(to.chained, false)
     var i = 0
@@ -38,7 +38,7 @@ final case class Layouts(
     } else {
       val marks = Layouts.marks(bytes)
       val current = Layouts.numberOf(bytes) == number
-      // What all keys read has no cells of a key, and nothing is computed from them.
+      // The shared group has no cells of a key, and nothing is computed from it.
       to.read(if (to.isShared && !current) null else cells(bytes, to.place(Slot.Key).asInstanceOf[UnsafeRow]))
       if (!current) drop(bytes, state)
       i = 0
@@ -47,8 +47,8 @@ final case class Layouts(
     }
   }
 
-  /** The cells of a state value as a row of the present layout; null: nothing is left of an older one. It may point into the value, and is
-    * valid until the next one is asked for. `key` is for the text of an error.
+  /** The cells of a state value as a row of the present layout; null if nothing is left of an older one. The row may point into the value,
+    * and is valid until the next call. `key` is for the text of an error.
     */
   def cells(bytes: Array[Byte], key: => UnsafeRow): UnsafeRow = {
     val found = Layouts.numberOf(bytes)
@@ -59,7 +59,7 @@ final case class Layouts(
     } else project(found, bytes, start, key)
   }
 
-  /** Opens the maps that all keys read, from the bytes of the shared group's cells; `isRead`: by a key, which changes nothing. */
+  /** Opens the maps that all keys read, from the bytes of the shared group's cells; `isRead`: for a key, which changes nothing. */
   def share(bytes: Array[Byte], to: Machine, state: State, isRead: Boolean): Unit = {
     var i = 0
     while (i < sharedIds.length) {
@@ -118,11 +118,11 @@ final case class Layouts(
     var now = new UnsafeRow(formers(i).width)
     now.pointTo(bytes, Platform.BYTE_ARRAY_OFFSET + start, bytes.length - start)
     while (now != null && i < steps.length) {
-      // Nothing comes of nothing: a version that was left with it has removed it, or keeps it for the rows that it holds.
+      // Nothing is computed from an empty row: its version has removed it, or kept it only for held rows.
       now = if (formers(i).isEmpty(now) && !formers(i).paged.exists(Layouts.marked(bytes, _))) null else steps(i).next(now, key)
       i += 1
     }
-    // The cells may point into what is read here for as long as the key is worked on, and projections reuse their buffers.
+    // The cells may point into this row as long as the key is worked on, and projections reuse their buffers.
     if (now == null) null else now.copy()
   }
 }
@@ -130,13 +130,13 @@ final case class Layouts(
 object Layouts {
   private val MarksAt = 16
 
-  /** The alarm that was asked for with these cells, in millis. */
+  /** The alarm that was set when these cells were written, in millis. */
   def armed(bytes: Array[Byte]): Long = if (bytes == null) State.Never else Platform.getLong(bytes, Platform.BYTE_ARRAY_OFFSET + 8)
 
   /** Does the key hold rows? */
   def holds(bytes: Array[Byte]): Boolean = marked(bytes, Held.Cell)
 
-  /** Has the key nothing apart from its row but held rows? */
+  /** Does the key have only held rows apart from its row? */
   def onlyHolds(bytes: Array[Byte]): Boolean = marks(bytes) == 1 && holds(bytes)
 
   private def numberOf(bytes: Array[Byte]): Int = Platform.getInt(bytes, Platform.BYTE_ARRAY_OFFSET)
@@ -154,7 +154,7 @@ object Layouts {
 
   private def cellsAt(marks: Int): Int = MarksAt + ((marks + 1) & ~1) * 4
 
-  /** In the place of the id of a timer with keys, which has pages instead of a mark. */
+  /** Takes the place of the id of a timer with keys, whose entries record which of them are chained. */
   private val Keyed = -1
 
   /** `bind` gives the expression of a computed cell's text over the cells that it can name. */

@@ -21,7 +21,7 @@ private final class Letters(spec: ProgramOperator) {
   def row(e: Throwable, side: Byte, row: UnsafeRow, time: Long, machine: Machine, out: Out): Unit =
     if (output >= 0) put(e, rows(side)(row), time, machine, out)
 
-  /** `of` is the entry of a timer with keys, which begins with its key; null for one without. */
+  /** `of` is the entry of a timer with keys, which begins with its key; null for a timer without. */
   def timer(e: Throwable, number: Int, at: Long, of: UnsafeRow, key: UnsafeRow, moment: Long, machine: Machine, out: Out): Unit =
     if (output >= 0) {
       val fires = spec.timers(number)

@@ -6,26 +6,26 @@ import headrace.state.State
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BaseGenericInternalRow, UnsafeRow}
 
-/** What a program's generated class extends: the cells of one key at a time, and the handlers over them.
+/** The base of a program's generated class: the cells of one key at a time, and the handlers over them.
   *
   * The generated class holds each value cell and each local in a typed field of its own. Timers are kept here, where the operator looks for
   * the next one that is due, and so are the entries of lists and maps, which it opens for each key.
   */
 abstract class Machine(timerCount: Int, pagedCount: Int, sharedCount: Int, expiringCount: Int) {
 
-  /** Pending timers by declaration, in micros; `State.Never` where none is set. */
+  /** Pending timers by declaration, in micros; `State.Never` if none is set. */
   final val timers: Array[Long] = Array.fill(timerCount)(State.Never)
 
-  /** Was this timer set in a timer's handler? Such a timer does not fire behind the last event when bounded input ends. */
+  /** Was this timer set in a timer's handler? Such a timer does not fire after the last event when bounded input ends. */
   final val chained: Array[Boolean] = new Array[Boolean](timerCount)
 
-  /** Lists and maps by declaration. */
+  /** Lists, maps and timers with keys, by declaration. */
   final val entries: Array[Entries] = Array.fill(pagedCount)(new Entries)
 
   /** The maps that all keys read, by declaration. */
   final val shared: Array[SharedEntries] = Array.fill(sharedCount)(new SharedEntries)
 
-  /** When what each expiring cell keeps, or the first of its entries, goes; `State.Never` where there is nothing. By declaration. */
+  /** When each expiring cell, or the first of its entries, expires; `State.Never` if it keeps nothing. By declaration. */
   final val expiries: Array[Long] = Array.fill(expiringCount)(State.Never)
 
   private var inEventTime = true
@@ -35,20 +35,20 @@ abstract class Machine(timerCount: Int, pagedCount: Int, sharedCount: Int, expir
   private var moment: Long = Input.NoTime
   private var sending = false
 
-  /** Once per instance: `timeColumns` is the event-time column of each output, −1 for none; `clock` that of timers and expiry. */
+  /** Called once per instance: `timeColumns` is the event-time column of each output, −1 for none; `clock` is that of timers and expiry. */
   final def outputs(timeColumns: Array[Int], clock: String): Unit = {
     this.timeColumns = timeColumns
     inEventTime = clock == "event"
   }
 
-  /** Once per task. */
+  /** Called once per task. */
   final def begin(epoch: Epoch): Unit = this.epoch = epoch
 
   final def now: Long = epoch.now
   final def hasWatermark: Boolean = epoch.watermark > 0
   final def watermark: Long = epoch.watermark
 
-  /** Is the shared group worked on, and no key? */
+  /** Is the shared group being worked on, and not a key? */
   final var isShared = false
 
   final def start(key: UnsafeRow, out: Out): Unit = {
@@ -57,13 +57,13 @@ abstract class Machine(timerCount: Int, pagedCount: Int, sharedCount: Int, expir
     this.key(key)
   }
 
-  /** Where a row stands among those of all inputs, for what all keys read: a row sees what came before it. */
+  /** Sets the position of a row among those of all inputs, for what all keys read: a row sees what came before it. */
   final def stand(time: Long, side: Int): Unit = {
     var i = 0
     while (i < shared.length) { shared(i).stand(time, side); i += 1 }
   }
 
-  /** The moment of the row or timer being handled: no row it emits is older. What has expired before it is gone. */
+  /** Sets the moment of the row or timer being handled: no row it emits is earlier. Removes what has expired before it. */
   final def at(moment: Long): Unit = {
     this.moment = moment
     if (expiringCount > 0) {
@@ -74,11 +74,11 @@ abstract class Machine(timerCount: Int, pagedCount: Int, sharedCount: Int, expir
     }
   }
 
-  /** What expires before this is gone whatever the moment: the watermark has passed it, or bounded input ended behind it. */
+  /** Anything that expires before this is gone, whatever the moment: the watermark has passed it, or bounded input ended after it. */
   private def passed: Long =
     if (!inEventTime || !hasWatermark) Long.MinValue else 1 + (if (epoch.flushing) epoch.lastEvent else epoch.watermark)
 
-  /** Takes away what expires before a time. */
+  /** Removes what expires before a time. */
   final def expire(before: Long): Unit = {
     var i = 0
     while (i < expiringCount) {
@@ -90,16 +90,16 @@ abstract class Machine(timerCount: Int, pagedCount: Int, sharedCount: Int, expir
     }
   }
 
-  /** The time at which what is set now expires. A row without event time counts from the watermark. */
+  /** The time at which a value set now expires. A row without event time counts from the watermark. */
   final def after(micros: Long): Long = {
     val from = if (!inEventTime) epoch.now else if (moment == Input.NoTime) epoch.watermark else moment
     if (from > State.Never - 1 - micros) State.Never - 1 else from + micros
   }
 
-  /** Takes away what cell number `i` of those that expire keeps from before a time. */
+  /** Removes what expires before a time from number `i` of the expiring cells. */
   def expired(i: Int, before: Long): Unit
 
-  /** True if what was thrown came from the other side of `Out.emit` or out of the state: then it is no row's own fault. */
+  /** Was the exception thrown downstream of `Out.emit` or by the state? Then it is no row's own fault. */
   final def failedOutside: Boolean = {
     val was = sending
     sending = false
@@ -116,7 +116,7 @@ abstract class Machine(timerCount: Int, pagedCount: Int, sharedCount: Int, expir
 
   def initialize(partitionIndex: Int): Unit
 
-  /** Points to the key, the row, and the time and the key of the timer (its first column) that handlers see. */
+  /** Sets the key, the row, and the time and the key of the timer (its first column) that handlers see. */
   def key(key: UnsafeRow): Unit
   def row(row: UnsafeRow): Unit
   def fired(at: Long): Unit
@@ -140,7 +140,7 @@ abstract class Machine(timerCount: Int, pagedCount: Int, sharedCount: Int, expir
   /** The number of the statement that ran last, for the place of an error. */
   def statement: Int
 
-  /** What is at a place (`Slot`), boxed. */
+  /** The value at a place (`Slot`), boxed. */
   def place(ordinal: Int): AnyRef
 
   final def clear(timer: Int): Unit = {
@@ -149,7 +149,7 @@ abstract class Machine(timerCount: Int, pagedCount: Int, sharedCount: Int, expir
     touch()
   }
 
-  /** Has the cells written again. */
+  /** Marks the cells as changed, so that they are written. */
   def touch(): Unit
 }
 

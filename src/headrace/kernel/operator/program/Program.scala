@@ -5,7 +5,7 @@ import headrace.bind.{Aggregation, Declared}
 import headrace.document._
 import org.apache.spark.sql.types._
 
-/** A traced state program as the query document tells it: data only, nothing bound.
+/** A traced state program as the query document describes it: data only, nothing bound.
   *
   * `at` of a text is its place in the document (`handlers/0/body/2/value`), `site` the user's line.
   */
@@ -21,7 +21,7 @@ final case class Program(
     handlers: Seq[Program.Handler],
     outputs: Seq[Program.Output]) {
 
-  /** With its aggregates bound, those of former layouts too. */
+  /** The program with its aggregates bound, those of former layouts too. */
   def bound(bind: (StructType, Program.Text) => Aggregation): Program = {
     def all(cells: Seq[Program.Cell]) = cells.map { c =>
       c.aggregate.fold(c) { case (columns, text) =>
@@ -41,14 +41,14 @@ final case class Program(
   def expiring: Seq[Program.Cell] = cells.filter(_.expires.isDefined)
   def columns: Seq[Program.Column] = Program.columns(cells)
 
-  /** The input whose rows a handler gets; none for a timer's. */
+  /** The input whose rows a handler gets; None for a timer's handler. */
   def inputOf(handler: Program.Handler): Option[Program.Input] = handler.kind match {
     case "input" | "broadcast" => inputs.find(_.name == handler.on)
     case "late" => inputs.find(i => Program.lateOutput(i) == handler.on)
     case _ => None
   }
 
-  /** What the texts of a handler may name, the locals that its reads and loops make among them; what `let` makes is found by `Scopes`. */
+  /** What the texts of a handler can name, including the locals of its reads and loops; `Scopes` adds those of `let`. */
   def scope(handler: Program.Handler): StructType = {
     val row = inputOf(handler).map(i => StructField("e", i.schema))
     val time = if (handler.kind == "timer") {
@@ -74,9 +74,9 @@ object Program {
   /** `broadcast`: its rows are for all keys. */
   final case class Input(name: String, side: Int, schema: StructType, judged: Boolean, broadcast: Boolean = false)
 
-  /** `dataType` is that of the value, or of each value of a list or map; `key` that of a map's keys. `aggregate` is what is added and its
-    * text, `aggregation` the same bound. `expires` is a duration in micros, `computed` the text of its first value over the cells of the
-    * layout before.
+  /** `dataType` is that of the value, or of each value of a list or map; `key` that of the keys of a map or a timer. `aggregate` has the
+    * columns that are added and the text, `aggregation` is the same bound. `expires` is a duration in micros, `computed` the text of the
+    * first value over the cells of the layout before.
     */
   final case class Cell(
       id: Int,
@@ -90,25 +90,25 @@ object Program {
       computed: Option[Text] = None) {
     def timer: Boolean = kind == "timer"
 
-    /** Has it entries, which lie in pages of their own? */
+    /** Does it have entries, which are stored in pages of their own? */
     def paged: Boolean = kind == "list" || kind == "map" || (timer && key.isDefined)
 
-    /** Has it one value for each key, which the text of a computed cell can name? */
+    /** Does it have one value for each key, which the text of a computed cell can name? */
     def readable: Boolean = kind == "value" || (timer && !paged)
 
     /** Is it kept for all keys, in the shared group of each partition? */
     def shared: Boolean = kind == "broadcast"
 
-    /** Is the earliest time among what it keeps for a key kept beside it? */
+    /** Is the earliest time among what it keeps for a key stored beside it? */
     def timed: Boolean = (expires.isDefined && !shared) || (timer && paged)
 
-    /** How its entries are stored, where it has some. */
+    /** How its entries are stored, if it has some. */
     def entry: Entry = Entry(kind, dataType, key, expires.isDefined)
 
     /** The type of its column in the stored row. */
     def storedType: DataType = aggregation.fold(dataType)(_.buffer)
 
-    /** The type of what a read of it gives. */
+    /** The type of the result of a read. */
     def gives(what: String): DataType = what match {
       case "size" => LongType
       case "exists" | "has" => BooleanType
@@ -118,13 +118,13 @@ object Program {
     }
   }
 
-  /** An entry of a list, a map (`broadcast`: for all keys) or a timer with keys: `value` and `key` as `Cell` has them; `expires`: each by
-    * itself. This is where its row is described, which `Entries` and `SharedEntries` write.
+  /** An entry of a list, a map (`broadcast`: for all keys) or a timer with keys: `value` and `key` as in `Cell`; `expires`: entries expire
+    * one by one. This defines the row that `Entries` and `SharedEntries` write.
     */
   final case class Entry(kind: String, value: DataType, key: Option[DataType], expires: Boolean) {
     private def timer = kind == "timer"
 
-    /** The columns that people see: all but the mark of a timer that a timer has set. */
+    /** The columns that users see: all but the mark of a timer that was set by a timer. */
     def shown: StructType = {
       val own = key.map(StructField("entry", _)).toSeq :+ StructField(if (timer) "at" else "value", value)
       StructType(own ++ (if (expires && !timer) Seq(StructField("expires", TimestampType)) else Nil))
@@ -132,24 +132,26 @@ object Program {
 
     def row: StructType = if (timer) shown.add("chained", BooleanType) else shown
 
-    /** The column that says when the entry goes or fires, −1 for none. */
+    /** The column with the time at which the entry expires or fires, −1 for none. */
     def timeColumn: Int = if (timer) row.fieldIndex("at") else if (expires) row.fieldIndex("expires") else -1
 
-    /** Has a second bag its entries in the order of these times? A version for all keys that takes an entry away goes, too. */
+    /** Does a second bag have its entries in the order of these times? Versions for all keys need it, as one that deletes an entry is
+      * itself removed.
+      */
     def times: Boolean = timeColumn >= 0 || kind == "broadcast"
   }
 
-  /** A former shape of the state. */
+  /** A former layout of the state. */
   final case class Old(number: Int, cells: Seq[Cell]) {
     def columns: Seq[Column] = Program.columns(cells)
   }
 
-  /** A column of the stored row: a cell's, by the cell's id, or the time at which it expires or the first of its entries is due. */
+  /** A column of the stored row: a cell's, by the cell's id, or the time at which the cell expires or the first of its entries is due. */
   final case class Column(id: Int, cell: Cell, isExpiry: Boolean) {
     def dataType: DataType = if (isExpiry) TimestampType else cell.storedType
   }
 
-  /** What is added to a cell's id for what is kept about when it expires or is due. */
+  /** Added to a cell's id: the id of what is kept about when it expires or is due. */
   val Expiry: Int = 1 << 20
 
   private def columns(cells: Seq[Cell]): Seq[Column] =
@@ -164,12 +166,13 @@ object Program {
   sealed trait Statement { def at: String; def site: String }
   final case class Read(local: String, cell: String, what: String, key: Option[Text], at: String, site: String) extends Statement
 
-  /** No value: the cell, or its entry of this key, is cleared. */
+  /** Without a value, the cell, or its entry of this key, is cleared. */
   final case class Assign(cell: String, key: Option[Text], value: Option[Text], at: String, site: String) extends Statement
   final case class Append(cell: String, value: Text, at: String, site: String) extends Statement
 
-  /** Makes a local, or gives one another value. */
   final case class Add(cell: String, row: Seq[(String, Text)], at: String, site: String) extends Statement
+
+  /** Declares a local, or assigns it another value. */
   final case class Let(local: String, declared: Option[DataType], value: Text, at: String, site: String) extends Statement
   final case class Each(
       cell: String,
@@ -182,23 +185,23 @@ object Program {
       site: String)
       extends Statement
 
-  /** No value: the entry at which the loop stands is removed. */
+  /** Without a value, the current entry of the loop is removed. */
   final case class Replace(it: String, value: Option[Text], at: String, site: String) extends Statement
   final case class Reject(reason: Text, at: String, site: String) extends Statement
   final case class When(branches: Seq[(Option[Text], Seq[Statement])], at: String, site: String) extends Statement
   final case class Emit(output: String, row: Seq[(String, Text)], at: String, site: String) extends Statement
 
-  /** The output for late rows of an input, and the name of the handler that gets them. */
+  /** The output for late rows of an input, and the name of their handler. */
   def lateOutput(input: Input): String = if (input.side == 0) "late" else s"late_${input.name}"
 
-  /** The names under which texts know the time of the epoch and its watermark. */
+  /** The names in texts for the processing time and the watermark of the epoch. */
   val Now = "__now"
   val Watermark = "__watermark"
 
-  /** The key of the timer that fires, where it has one. */
+  /** The key of the timer that fires, if it has one. */
   val TimerKey = "__timer_key"
 
-  /** All statements, those inside branches and loops too, in the order of the text. */
+  /** All statements, including those inside branches and loops, in the order of the text. */
   def all(body: Seq[Statement]): Seq[Statement] = body.flatMap {
     case w: When => w +: w.branches.flatMap(b => all(b._2))
     case e: Each => e +: all(e.body)
@@ -218,7 +221,9 @@ object Program {
     case r: Reject => Seq(r.reason)
   }
 
-  /** Of a query document. Must run under the plan's settings: they say what `timestamp` means. Aggregates are not bound yet. */
+  /** The program of a query document. Must run under the plan's settings, which define what `timestamp` means. Aggregates are not bound
+    * yet.
+    */
   def of(text: ProgramText): Program = {
     val site = text.site.getOrElse("")
     Program(
@@ -234,7 +239,7 @@ object Program {
       text.outputs.map(o => Output(o.name, Declared.columns(o.schema), o.time)))
   }
 
-  /** One that is checked: its key, and the rows of its inputs, are not known yet. */
+  /** A program that is being checked: its key, and the rows of its inputs, are not known yet. */
   def of(text: AskedProgramText): Program = {
     val site = text.site.getOrElse("")
     Program(

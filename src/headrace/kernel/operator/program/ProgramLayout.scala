@@ -2,7 +2,7 @@ package headrace.operator.program
 
 import headrace.operator.{Beside, Layout, Part}
 
-/** What a program keeps: the values of its cells by key, the entries of some, and the rows that wait. */
+/** What a program stores: the values of its cells by key, the entries of some, and held rows. */
 private[program] object ProgramLayout {
   def of(program: Program, layouts: Layouts): Layout = {
     val keys = if (KeyTable.shows(program)) Seq(new KeyTable(program, layouts)) else Nil

@@ -12,8 +12,8 @@ import org.apache.spark.sql.catalyst.expressions.codegen.{CodeAndComment, CodeGe
 import org.apache.spark.sql.headrace.Settings
 import org.apache.spark.sql.types.{DataType, StructType}
 
-/** A state program bound and turned into Java: what travels to the executors. One copy of it makes one instance: expressions without
-  * generated code keep their working values in themselves.
+/** A state program, bound and turned into Java, as it is sent to the executors. One copy of it makes one instance, since expressions
+  * without generated code keep their working values in themselves.
   */
 final case class ProgramOperator(
     name: String,
@@ -48,10 +48,10 @@ object ProgramOperator extends OperatorKind[ProgramText] {
   /** One input: its handlers and its late output by number, −1 for none. */
   final case class Side(name: String, side: Int, schema: StructType, judged: Boolean, broadcast: Boolean, handler: Int, late: Int, lateOutput: Int)
 
-  /** One timer, the type of its key if it has one, and its handler, −1 for none. */
+  /** One timer: the type of its key, if it has one, and the number of its handler, −1 for none. */
   final case class Fires(name: String, key: Option[DataType], handler: Int)
 
-  /** Binds an operator of the query document. Runs under the plan's settings (`Settings.under`), on the driver. */
+  /** Binds an operator of the query document. Runs under the plan's settings, on the driver. */
   override def build(session: SparkSession, read: ProgramText): ProgramOperator =
     Settings.inForce(session)(build(session, bound(session, Program.of(read))))
 
@@ -66,7 +66,7 @@ object ProgramOperator extends OperatorKind[ProgramText] {
 
   def rewrite(change: ProgramChangeText): Rewrite = ProgramRewrite.of(change)
 
-  /** How what is stored of a program is read. */
+  /** The layouts by which the state of a program is read. */
   def layouts(session: SparkSession, program: Program): Layouts =
     Layouts.of(program)((scope, text) => Bind.expressions(session, scope, Seq(text.sql)).head)
 
@@ -97,7 +97,9 @@ object ProgramOperator extends OperatorKind[ProgramText] {
     )
   }
 
-  /** Compiled classes of this JVM by their source. Spark's own cache holds a hundred for all queries; one lost there costs each epoch. */
+  /** Compiled classes of this JVM by their source. Spark's own cache holds a hundred for all queries; a class evicted there would be
+    * compiled again in each epoch.
+    */
   private val compiled = new ConcurrentHashMap[String, SoftReference[GeneratedClass]]
 
   private def machine(source: Generate.Source): Machine = {

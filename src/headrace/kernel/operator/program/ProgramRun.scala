@@ -11,25 +11,25 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 /** A program at work: one key after another.
   *
   * `order = "time"`: first the late rows; then all that is due (held rows, rows of unjudged inputs, timers) in the order of time, rows
-  * before timers, including what is added on the way; what is not due yet is held. `order = "arrival"`: rows as they
-  * come, then the timers that are due.
+  * before timers, including what is added on the way; what is not due yet is held. `order = "arrival"`: rows as they arrive, then the
+  * timers that are due.
   *
-  * In time order the rows a key emits go on in time as well: one that a timer for the past emits has the moment at which it fires, not the
-  * timer's time. Each epoch begins behind the one before: what is due now was not due at the watermark of then, but for late rows, whose
-  * own rows come as late as they did.
+  * In time order, the rows that a key emits are in the order of time as well: a row that a timer for the past emits has the moment at which
+  * it fires, not the timer's time. Each epoch begins after the one before: what is due now was not due at the previous watermark. Only late
+  * rows are an exception; their output is as late as they are.
   */
 final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator {
   private val sides = Array.fill[ProgramOperator.Side](spec.inputs.map(_.side).max + 1)(null)
   spec.inputs.foreach(i => sides(i.side) = i)
   private val timerHandlers = spec.timers.map(_.handler).toArray
   private val letters = new Letters(spec)
-  // Only where some inputs are judged and others are not can a late row stand behind one that is due: late ones come first.
+  // Only if some inputs are judged and others are not can a late row come after one that is due: late ones are handled first.
   private val mixed = spec.inputs.map(_.judged).distinct.size > 1
 
   private var epoch: Epoch = _
   private var rowLimit = Never.Past
   private var timerLimit = Never.Past
-  // Timers that a timer has set do not ring behind this.
+  // Timers that were set by a timer do not fire after this.
   private var lastRing = State.Never
 
   private var key: UnsafeRow = _
@@ -44,7 +44,7 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
 
   private var next: Input = _
   private var lateDone = false
-  // Whether this task's keys can read what is kept for all of them.
+  // Can this task's keys read what is kept for all of them?
   private var isSharedOpen = false
   private val held = new Held
   private val pointers = sides.map(s => if (s == null) null else new UnsafeRow(s.schema.length))
@@ -54,7 +54,7 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
     entries.of(cell, machine, if (cell.timer) spec.timers.indexWhere(_.name == cell.name) else spec.expiring.indexOf(cell.name))
   }
   spec.broadcast.zip(machine.shared).foreach { case (cell, shared) => shared.of(cell, machine, spec.expiring.indexOf(cell.name)) }
-  // Of each timer with keys; null for those without.
+  // The entries of each timer with keys; null for timers without.
   private val keyed = spec.timers.map(t => spec.paged.indexWhere(_.name == t.name)).map(i => if (i < 0) null else machine.entries(i)).toArray
 
   override def open(epoch: Epoch): Unit = {
@@ -83,7 +83,7 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
       spec.layouts.share(state.shared.get(), machine, state.shared, isRead = true)
     }
     cellsBefore = state.get()
-    // A row of a former layout is written in the present one.
+    // A value of a former layout is written in the present one.
     if (!spec.layouts.read(cellsBefore, machine, state)) machine.touch()
     if (machine.isShared) spec.layouts.share(cellsBefore, machine, state, isRead = false)
     held.of(state, Layouts.holds(cellsBefore))
@@ -133,7 +133,7 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
 
   private def isLate(row: Input): Boolean = row.time <= rowLimit && row.time != Input.NoTime && sides(row.side).judged
 
-  /** The first of all that is due: a held row, one that just came, or a timer. */
+  /** Handles the first of all that is due: a held row, one that has just arrived, or a timer. False if nothing is due. */
   private def handleDue(): Boolean = {
     val fromHeld = !held.isEmpty && held.time <= rowLimit
     val fromInput = peek() && next.time <= rowLimit
@@ -155,14 +155,14 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
     true
   }
 
-  /** Keeps the row that just came until its time. */
+  /** Holds the row that has just arrived until its time. */
   private def hold(): Unit = {
     held.add(next.ord, next.row)
     out.count(next.side, Counts.Held, 1)
     next = null
   }
 
-  /** Fires the first timer that is due and earlier than `before`. */
+  /** Fires the first timer that is due and earlier than `before`; false if there is none. */
   private def fire(before: Long): Boolean = {
     val timer = firstTimer(before)
     if (timer < 0 || firstTime > timerLimit) return false
@@ -198,7 +198,7 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
     true
   }
 
-  /** The earliest pending timer before a time, by declaration where times are equal; −1: there is none. */
+  /** The earliest pending timer before a time, by declaration if times are equal; −1 if there is none. */
   private def firstTimer(before: Long): Int = {
     var first = -1
     firstTime = before
@@ -214,7 +214,9 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
     first
   }
 
-  /** When a timer rings next: when bounded input has ended, one set by a timer does not behind the last event, and stays as it is. */
+  /** When a timer fires next. Once bounded input has ended, a timer that was set by a timer does not fire after the last event, and stays
+    * pending.
+    */
   private def ringing(timer: Int): Long = {
     val time = machine.timers(timer)
     if (time <= lastRing) time
@@ -223,7 +225,7 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
     else time
   }
 
-  /** The moment of what is handled now. Rows in the order of their arrival say nothing of how far time is. */
+  /** The moment of what is handled now. In the order of arrival it is its own time, as earlier rows do not show how far time is. */
   private def reach(time: Long): Long = {
     if (!spec.ordered) return time
     if (time > reached) reached = time
@@ -254,7 +256,7 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
     if (side.late < 0) out.count(input.side, Counts.Late, 1)
     else {
       machine.at(input.time)
-      // It sees all there is: the versions of its own time may be gone.
+      // It sees everything: the versions of its own time may be gone.
       if (spec.ordered) machine.stand(State.Never, ProgramRun.Timers)
       machine.row(input.row)
       try {
@@ -272,7 +274,7 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
 
   private def ofRow(e: Throwable): Boolean = !machine.failedOutside && headrace.letter.Failure.ofRow(e)
 
-  /** Lets go of the task's rows and state. */
+  /** Releases the task's rows and state. */
   override def close(): Unit = {
     key = null
     rows = null
@@ -290,7 +292,7 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
   }
 
   private def finish(): Unit = {
-    // What comes later is later than the limit.
+    // Whatever arrives later is later than the limit.
     if (timerLimit != Never.Past) machine.expire(timerLimit + 1)
     val armedBefore = Layouts.armed(cellsBefore)
     val armed = state.alarm(armedBefore, earliest())
@@ -300,14 +302,14 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
       else if (cellsBefore == null || !java.util.Arrays.equals(cells, cellsBefore)) state.put(cells)
     }
     held.close()
-    // Those that were only read are open, too, and the next key would find them.
+    // Entries that were only read are open too, and would be taken for those of the next key.
     var i = 0
     while (i < machine.entries.length) { machine.entries(i).close(); i += 1 }
     i = 0
     while (machine.isShared && i < machine.shared.length) { machine.shared(i).close(); i += 1 }
   }
 
-  /** When this key must be woken. A timer that bounded input leaves unfired rings no more. */
+  /** When this key must be woken. A timer that bounded input leaves unfired does not count. */
   private def earliest(): Long = {
     firstTimer(State.Never)
     var time = firstTime
@@ -321,10 +323,10 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
 
 object ProgramRun {
 
-  /** Timers that fire one after another at one time, or earlier, before this is taken for an endless loop. */
+  /** How many timers may fire in a row without time going on, before this counts as an endless loop. */
   private val Standstill = 1000000
 
-  /** Where timers stand among the rows of one time: behind those of all sides. */
+  /** The position of timers among the rows of one time: after those of all sides. */
   private val Timers = 256
 }
 

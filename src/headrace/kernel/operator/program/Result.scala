@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.{AttributeSeq, BindReferences, 
 import org.apache.spark.sql.catalyst.expressions.aggregate.DeclarativeAggregate
 import org.apache.spark.sql.types.DataType
 
-/** What an aggregate gives, from the buffers that are kept of it. */
+/** The result of an aggregate, from its stored buffers. */
 private[program] final class Result(aggregation: Aggregation) extends Serializable {
   private val parts: Seq[Result.Part] = {
     val places = aggregation.functions.scanLeft(0)(_ + _.buffer.size)
@@ -24,7 +24,7 @@ private[program] final class Result(aggregation: Aggregation) extends Serializab
   }
   private val whole = BindReferences.bindReference(aggregation.result, AttributeSeq(aggregation.results))
 
-  /** Null buffers: nothing was added. A result that fails, as a sum does that is too large, is null. */
+  /** `buffers` is null if nothing was added. A result that fails, as that of a sum that is too large, is null. */
   def of(buffers: InternalRow): Any =
     try whole.eval(new GenericInternalRow(parts.map(_.of(buffers)).toArray[Any]))
     catch { case NonFatal(_) => null }
@@ -32,7 +32,7 @@ private[program] final class Result(aggregation: Aggregation) extends Serializab
 
 private object Result {
 
-  /** One function of an aggregate; its buffer begins at a place in the row of all. */
+  /** One function of an aggregate; `at` is where its buffer begins in the row of all. */
   sealed trait Part extends Serializable { def of(buffers: InternalRow): Any }
 
   final case class Declared(initial: Seq[Expression], result: Expression, types: Seq[DataType], at: Int) extends Part {

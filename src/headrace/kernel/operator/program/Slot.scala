@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.expressions.codegen._
 import org.apache.spark.sql.catalyst.expressions.codegen.Block.BlockHelper
 import org.apache.spark.sql.types.DataType
 
-/** What a text of a handler names, as a place in the generated class: a column of the row or the key, a timer's time, a local, a cell.
+/** A name in a handler's text as a place in the generated class: a column of the row or the key, a timer's time, a local, a cell.
   *
   * Generated code reads the place itself. Expressions without generated code (lambdas, for one) are evaluated over the class's view of its
   * places (`Machine.View`), where `ordinal` is the place and `field` the column in it (−1: the whole).
@@ -40,13 +40,13 @@ object Slot {
   /** How generated Java reads a place. */
   sealed trait Java extends Serializable
 
-  /** A field of the class and the field that says whether it is null. */
+  /** A field of the class, and Java that tells whether it is null. */
   final case class Variable(name: String, missing: String) extends Java
 
-  /** Column `Slot.field` of the row held by a field of the class. */
+  /** Column `Slot.field` of the row in a field of the class. */
   final case class Column(row: String) extends Java
 
-  /** Places every handler has; locals follow. */
+  /** The places that every handler has; locals follow. */
   val Row = 0
   val Key = 1
   val At = 2

@@ -7,7 +7,7 @@ import headrace.operator.program.cell.SharedEntries
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types.StructType
 
-/** A row for each entry of a map that all keys read, as its last version is. */
+/** A row for each entry of a map that all keys read, in its last version. */
 private[program] final class VersionTable(cell: Program.Cell) extends BagTable {
   override def bag: Int = cell.id
   override def suffix: String = cell.name
@@ -23,12 +23,12 @@ private[program] final class VersionTable(cell: Program.Cell) extends BagTable {
       new LastOfEach(versions).map { bytes =>
         row.pointTo(bytes, bytes.length)
         row
-      }.filterNot(_.isNullAt(1)) // it was taken away
+      }.filterNot(_.isNullAt(1)) // it was deleted
         .map(last => types.indices.map(i => if (last.isNullAt(i)) null else last.get(i, types(i))))
   }
 }
 
-/** The rows of the last versions of entries, which come in the order of their keys, then of time. */
+/** The rows of the last versions of entries. Versions come in the order of their keys, then of time. */
 private final class LastOfEach(versions: Iterator[Stored]) extends Iterator[Array[Byte]] {
   private val left = versions.map(v => (v.bytes, v.value)).buffered
 

@@ -2,10 +2,10 @@ package headrace.operator.session
 
 import headrace.operator.{Timeline, Version}
 
-/** What is left of a session when a row has gone from it, by the rows around its place: they lie in `rows` and `added`.
+/** What is left of a session without one of its rows, found from the rows around its place, which are in `rows` and `added`.
   *
-  * `alike`: all spans are as long. Then the last row before the place reaches furthest of all before it; else all of the session up to
-  * there are looked at.
+  * `alike`: all spans have the same length. Then the last row before the place reaches furthest of all before it; otherwise all rows of the
+  * session up to there are read.
   */
 private[session] final class Pieces(rows: Timeline, added: Timeline, alike: Boolean) {
   private val inRows = new Version(0)
@@ -13,14 +13,14 @@ private[session] final class Pieces(rows: Timeline, added: Timeline, alike: Bool
   private var bounds = new Array[Long](8)
   private var n = 0
 
-  /** The pieces of a session without a row of this span; false: it stays as it is. */
+  /** Computes the pieces of a session without a row of this span; false if the session stays as it is. */
   def of(from: Long, until: Long, start: Long, end: Long): Boolean = {
     n = 0
     var reach = reachUpTo(from, start)
     reach < end && {
       var begin = if (reach == Long.MinValue) Long.MinValue else from
       var next = nextFrom(start + 1)
-      // Behind the end of a row that reaches as far as the one that went all is as it was.
+      // After a row that reaches as far as the missing one, nothing changes.
       while (next != null && next.time <= until && reach < end) {
         if (begin == Long.MinValue || next.time > reach) {
           if (begin != Long.MinValue) add(begin, reach)
@@ -34,7 +34,7 @@ private[session] final class Pieces(rows: Timeline, added: Timeline, alike: Bool
     }
   }
 
-  /** The end of the first that ends; of no piece, the end of time. */
+  /** The earliest end of a piece; the end of time if there is none. */
   def earliest: Long = if (n == 0) Long.MaxValue else bounds(1)
 
   def each(found: (Long, Long) => Unit): Unit = {
@@ -52,7 +52,7 @@ private[session] final class Pieces(rows: Timeline, added: Timeline, alike: Bool
     n += 2
   }
 
-  /** The latest end of the session's rows that begin up to a time; `Long.MinValue`: there are none. */
+  /** The latest end of the session's rows that begin up to a time; `Long.MinValue` if there are none. */
   private def reachUpTo(from: Long, time: Long): Long =
     if (alike) math.max(lastUpTo(rows, inRows, from, time), lastUpTo(added, inAdded, from, time))
     else math.max(latest(rows, from, time), latest(added, from, time))
@@ -69,7 +69,7 @@ private[session] final class Pieces(rows: Timeline, added: Timeline, alike: Bool
     reach
   }
 
-  /** Of the first time from this one on, the row that reaches furthest; null: there is none. */
+  /** The row that reaches furthest among those of the first time from this one on; null if there is none. */
   private def nextFrom(time: Long): Version = {
     rows.nextFrom(time, inRows)
     added.nextFrom(time, inAdded)

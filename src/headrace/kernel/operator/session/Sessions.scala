@@ -7,11 +7,11 @@ import headrace.state.Roots
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types.{StructField, StructType, TimestampType}
 
-/** Rows with the session that they are in. The first two columns of a row are the times of its own span, the others go on.
+/** Rows with the session that they are in. The first two columns of a row are the times of its own span; the others are in the output.
   *
-  * The spans of rows that overlap or touch make one session, as those of Spark's `session_window` do, and Flink's. `gap`: how long each
-  * span is, in micros; 0 where rows differ in that. `timed`: sessions close when the watermark has passed their end by `lateness`;
-  * `judged`: rows may be late. `close`: rows are sent once, when their session closes.
+  * The spans of rows that overlap or touch make one session, as with Spark's `session_window` and in Flink. `gap`: the length of each span,
+  * in micros; 0 if rows differ in that. `timed`: sessions close when the watermark has passed their end by `lateness`; `judged`: rows can
+  * be late. `close`: rows are sent once, when their session closes.
   */
 final case class Sessions(name: String, row: StructType, gap: Long, lateness: Long, timed: Boolean, judged: Boolean, close: Boolean)
     extends OperatorSpec {
@@ -23,7 +23,7 @@ final case class Sessions(name: String, row: StructType, gap: Long, lateness: Lo
 object Sessions extends RelationalKind[SessionsText] {
   val Late = 2
 
-  /** Both times are of one type, which that of a session is, too. */
+  /** Both times have the same type, which is also that of a session's times. */
   override def schema(check: OperatorCheck, text: SessionsText, from: Seq[StructType]): OperatorSchema = {
     val texts = ("time" -> text.time) +: text.until.map("until" -> _).toSeq
     val times = texts.flatMap { case (at, sql) => check.bound(from.head, sql, at).map((at, sql, _)) }

@@ -8,13 +8,15 @@ import org.apache.spark.unsafe.Platform
 
 /** Sessions at work on one key after another.
   *
-  * What an epoch adds and takes away is read into two bags of its own, as what becomes of a row is known when all are there: first which of
-  * the added ones are late, then which sessions there are with them, then which may go. Rows that stay in a session whose bounds are others
-  * now are taken back and told anew; then the added ones are told, and join the others. Last, sessions that the watermark has passed close.
+  * Insertions and retractions of an epoch are read into two bags of their own, as the outcome for a row is known only when all are there:
+  * first which inserted rows are late, then which sessions there are with them, then which rows may be retracted. Rows of a session whose
+  * bounds have changed are retracted and sent anew; then the inserted rows are sent, and join the others. Last, sessions that the watermark
+  * has passed close.
   *
-  * `limit` is how far the watermark closes sessions. A row is late if its session, with all rows that are there, ends by then, or if it
-  * begins at or before `mark`, where an earlier session may have closed: the end of the last one, or, for a key of which nothing is kept,
-  * the time at which rows that end by now would begin. A row that is taken away is late as well if what it leaves had closed without it.
+  * `limit` is the time up to which the watermark closes sessions. A row is late if its session, with all rows that are there, ends by then,
+  * or if it begins at or before `mark`, where an earlier session may have closed. `mark` is the end of the last session that closed; for a
+  * key that keeps nothing, it is where a row that ends at `limit` begins. A retraction is also late if a piece that it leaves would have
+  * closed without the row.
   */
 final class SessionsRun(spec: Sessions) extends Operator {
   private val net = new Netted
@@ -38,7 +40,8 @@ final class SessionsRun(spec: Sessions) extends Operator {
   private var markBefore = Long.MinValue
   private var phase = SessionsRun.Reading
 
-  // Added rows whose own spans have ended, and so may be late: are there some, from where on are they judged, and those found to be late.
+  // Inserted rows whose own spans have ended, so that they may be late: whether there are any, the time from which the next are judged, and
+  // the times of those found to be late.
   private var doubtful = false
   private var judging = Long.MinValue
   private var lateFrom = 0L
@@ -78,7 +81,7 @@ final class SessionsRun(spec: Sessions) extends Operator {
     phase = SessionsRun.Reading
   }
 
-  /** Up to here sessions may have closed of which nothing is kept any more. */
+  /** Up to here, sessions may have closed of which nothing is kept any more. */
   private def unknown: Long = if (spec.judged && limit != Long.MinValue) limit - spec.gap else Long.MinValue
 
   override def step(): Boolean = {
@@ -105,7 +108,7 @@ final class SessionsRun(spec: Sessions) extends Operator {
     }
   }
 
-  // ---- what comes
+  // ---- reading
 
   private def read(): Boolean = net.hasNext && {
     val input = net.next()
@@ -119,7 +122,7 @@ final class SessionsRun(spec: Sessions) extends Operator {
     true
   }
 
-  /** The rows that are in doubt: some that are late, or the next of them that are of one session. False: there are no more. */
+  /** Handles rows in doubt: sends some that are late, or finds the next that make one session. False if there are no more. */
   private def judge(): Boolean =
     if (lateUntil != Long.MinValue) {
       var n = 0
@@ -154,12 +157,12 @@ final class SessionsRun(spec: Sessions) extends Operator {
 
   private def late(row: UnsafeRow, weight: Long): Unit = {
     out.emit(Sessions.Late, row, Input.NoTime, weight)
-    // It was counted when it was read.
+    // It was counted as handled when it was read.
     out.count(0, Counts.Handled, -math.abs(weight))
     out.count(0, Counts.Late, math.abs(weight))
   }
 
-  // ---- what goes
+  // ---- retractions
 
   private def take(): Boolean = taken.next() && {
     val n = math.min(taken.count, rows.countAs(taken))
@@ -168,7 +171,7 @@ final class SessionsRun(spec: Sessions) extends Operator {
     true
   }
 
-  /** Takes the row away so often, if it is not late. */
+  /** Retracts the row `n` times; false, without effect, if it is late. */
   private def leaves(n: Long): Boolean = {
     spans.foundBefore(taken.time)
     val (wasFrom, wasUntil) = (spans.start, spans.end)
@@ -188,9 +191,9 @@ final class SessionsRun(spec: Sessions) extends Operator {
     may
   }
 
-  // ---- what is said of it
+  // ---- output
 
-  /** Some rows of a session that is another one now; false: there are no more. */
+  /** Sends some rows of a session whose bounds have changed anew; false if there are no more. */
   private def tell(): Boolean =
     if (scanning) {
       var n = 0
@@ -212,7 +215,7 @@ final class SessionsRun(spec: Sessions) extends Operator {
       true
     }
 
-  /** Some of the added rows; false: all are with the others. */
+  /** Sends some of the inserted rows and adds them to the others; false if there are no more. */
   private def add(): Boolean = {
     var n = 0
     while (n < SessionsRun.AtOnce && added.next()) {
@@ -226,7 +229,7 @@ final class SessionsRun(spec: Sessions) extends Operator {
     n > 0
   }
 
-  /** Finds the session of a time; of rows that follow each other it mostly is the same. */
+  /** Finds the session of a time; for rows that follow each other it is mostly the same. */
   private def locate(time: Long): Unit = if (time < spans.start || time > spans.end) spans.upTo(time)
 
   private def emit(row: UnsafeRow, start: Long, end: Long, weight: Long): Unit = {
@@ -238,7 +241,7 @@ final class SessionsRun(spec: Sessions) extends Operator {
 
   // ---- the watermark
 
-  /** Some rows of the first session, if it closes; false: it stays, or there is none. */
+  /** Removes some rows of the first session, if it closes; false if it stays, or there is none. */
   private def closeSome(): Boolean = spans.first() && (flushing || spans.end <= limit) && {
     var n = 0
     while (n < SessionsRun.AtOnce && rows.first() && rows.firstTime <= spans.end) {
@@ -294,17 +297,17 @@ private[session] object SessionsRun {
   val Format: Byte = 1
   val Header = 24
 
-  // The bags that are kept; behind them come those of an epoch.
+  // The bags that are kept; those of an epoch follow.
   val Bags = 2
   val Rows = 0
   val Spans = 1
 
-  /** How many rows are told before that is handed on. */
+  /** How many rows are handled in one step. */
   private val AtOnce = 64
   private val Milli = 1000L
   private val Latest = Wire.EndMillis * 1000
 
-  // What is done for a key, one after the other.
+  // The phases of the work on a key, in order.
   private val Reading = 0
   private val Judging = 1
   private val Taking = 2

@@ -6,18 +6,19 @@ import headrace.bag.{Bag, Pages}
 import headrace.wire.OrderBytes
 import org.apache.spark.unsafe.Platform
 
-/** The sessions of a key: spans of time that neither overlap nor touch, found by their start. `logs`: what an epoch changes is known. */
+/** The sessions of a key: spans of time that neither overlap nor touch, found by their start. `logs`: the changes of an epoch are recorded.
+  */
 private[session] final class Spans(pages: Pages, logs: Boolean) {
   private val bag = new Bag
   private val key = new OrderBytes
   private val value = new Array[Byte](8)
   private var isOpen = false
 
-  /** Of the epoch's beginning and of now, those that are not of both: the end of each by its start. */
+  /** Sessions at the beginning of the epoch (`before`) and now (`made`), without those in both: the end of each by its start. */
   val before = new TreeMap[Long, Long]
   private val made = new TreeMap[Long, Long]
 
-  /** The session that was found last, until there is another change; else one without time. */
+  /** The session that was found last; a change resets it to one without time. */
   var start = Long.MaxValue
   var end = Long.MinValue
 
@@ -36,12 +37,12 @@ private[session] final class Spans(pages: Pages, logs: Boolean) {
   /** Finds the last session that begins at or before a time. */
   def upTo(time: Long): Boolean = {
     place(time)
-    key.byte(0) // behind the time itself
+    key.byte(0) // after the time itself
     val rank = bag.rank(key.array, key.length)
     found(rank > 0 && bag.at(rank - 1))
   }
 
-  /** Finds the session that a time lay in when the epoch began. */
+  /** Finds the session in which a time was when the epoch began. */
   def foundBefore(time: Long): Unit = {
     val known = before.floorEntry(time)
     if (known != null && known.getValue >= time) {
@@ -50,7 +51,7 @@ private[session] final class Spans(pages: Pages, logs: Boolean) {
     } else upTo(time)
   }
 
-  /** A span comes: it is one session with all that it overlaps or touches. */
+  /** Adds a span: it makes one session with all that it overlaps or touches. */
   def cover(from: Long, until: Long): Unit =
     if (!(upTo(from) && end >= until)) {
       var (first, last) = (from, until)
@@ -86,7 +87,7 @@ private[session] final class Spans(pages: Pages, logs: Boolean) {
     bag.close()
   }
 
-  /** Lets go of everything, also in the middle of a key that failed. */
+  /** Releases everything, even in the middle of a key that failed. */
   def release(): Unit = {
     before.clear()
     made.clear()

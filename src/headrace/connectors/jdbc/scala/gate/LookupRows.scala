@@ -10,7 +10,7 @@ import org.apache.spark.sql.execution.datasources.jdbc.JdbcUtils
 import org.apache.spark.sql.jdbc.JdbcDialects
 import org.apache.spark.sql.types.{ByteType, IntegerType, LongType, ShortType, StructType}
 
-/** Rows of results as Spark reads them, in threads that are no task's. */
+/** Reads result sets into Spark's rows, in threads that do not belong to a task. */
 object LookupRows {
   def apply(found: ResultSet, url: String, schema: StructType): Iterator[InternalRow] =
     JdbcUtils.resultSetToSparkInternalRows(found, JdbcDialects.get(url), schema, new InputMetrics)
@@ -23,7 +23,7 @@ object LookupRows {
     }
   }
 
-  /** SQLite keeps 64 bits of any whole number, of which its driver tells fewer: the others would be cut off without a word. */
+  /** Widens integers: SQLite stores 64 bits, but its driver reports smaller types, which would silently truncate values. */
   private def wide(read: StructType): StructType = StructType(read.map(field =>
     field.dataType match {
       case ByteType | ShortType | IntegerType => field.copy(dataType = LongType)

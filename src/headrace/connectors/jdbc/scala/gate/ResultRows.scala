@@ -8,7 +8,7 @@ import org.apache.spark.sql.execution.datasources.jdbc.JdbcUtils
 import org.apache.spark.sql.jdbc.JdbcDialect
 import org.apache.spark.sql.types.StructType
 
-/** Spark's own way from a result to rows, which it keeps to its packages. */
+/** Reads a result set into rows with Spark's internal function. */
 object ResultRows {
   def apply(found: ResultSet, dialect: JdbcDialect, schema: StructType): Iterator[InternalRow] =
     JdbcUtils.resultSetToSparkInternalRows(found, dialect, schema, TaskContext.get().taskMetrics().inputMetrics)

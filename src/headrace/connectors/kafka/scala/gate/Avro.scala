@@ -6,10 +6,10 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.internal.LegacyBehaviorPolicy
 import org.apache.spark.sql.types.StructType
 
-/** What Spark keeps of Avro to its own packages. */
+/** Access to Spark's internal Avro classes. */
 object Avro {
 
-  /** The columns of a schema, as DDL; null if it is none of records. */
+  /** The columns of a schema, as DDL; null if it is not a record schema. */
   def ddl(schema: String): String =
     try
       SchemaConverters.toSqlType(new Schema.Parser().parse(schema)).dataType match {
@@ -17,7 +17,7 @@ object Avro {
         case _ => null
       }
     catch {
-      // Spark names an option of its own as the cure.
+      // Spark would suggest one of its own options.
       case e: Exception if String.valueOf(e.getMessage).trim.startsWith("Found recursive reference") =>
         throw new IllegalArgumentException("a record holds itself, and columns end: name those that are wanted with `schema`", e)
     }
@@ -25,7 +25,7 @@ object Avro {
   /** Why a schema cannot be read as these columns; null if it can. */
   def misfit(schema: String, ddl: String): String = why(rows(new Schema.Parser().parse(schema), StructType.fromDDL(ddl)))
 
-  /** Why rows of these columns cannot be written by a schema; null if they can. */
+  /** Why rows of these columns cannot be written with a schema; null if they can. */
   def unwritable(schema: String, ddl: String): String = why(records(StructType.fromDDL(ddl), new Schema.Parser().parse(schema)))
 
   private def why(made: => Any): String =
@@ -34,14 +34,14 @@ object Avro {
       null
     } catch { case e: Exception => Option(e.getCause).map(_.getMessage).getOrElse(e.getMessage) }
 
-  /** Makes rows of these columns of a schema's records. */
+  /** Makes a function that converts a schema's records to rows of these columns. */
   def rows(schema: Schema, columns: StructType): Any => Option[Any] = {
-    // The columns say how deep a record is read that holds itself; Spark has to be told that there may be one.
+    // The columns limit the depth of a recursive record; Spark must be told that there may be one.
     val made = new AvroDeserializer(schema, columns, "CORRECTED", false, "", 1)
     made.deserialize
   }
 
-  /** Makes records of a schema of rows of these columns. */
+  /** Makes a function that converts rows of these columns to records of a schema. */
   def records(columns: StructType, schema: Schema): InternalRow => Any = {
     val made = new AvroSerializer(columns, schema, false, false, LegacyBehaviorPolicy.CORRECTED)
     row => made.serialize(row)

@@ -7,7 +7,7 @@ import org.apache.spark.sql.connector.read.streaming.Offset
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-/** What Spark's Kafka source keeps to its own package. */
+/** Access to the internals of Spark's Kafka source. */
 object Offsets {
   def of(offset: Offset): Map[TopicPartition, Long] = offset match {
     case kafka: KafkaSourceOffset => kafka.partitionToOffsets
@@ -20,11 +20,11 @@ object Offsets {
 
   def schema(headers: Boolean): StructType = KafkaRecordToRowConverter.kafkaSchema(headers)
 
-  /** The table that Spark's own source makes of options. */
+  /** The table of Spark's own source for these options. */
   def table(options: CaseInsensitiveStringMap): Table with SupportsRead =
     new KafkaSourceProvider().getTable(options).asInstanceOf[Table with SupportsRead]
 
-  /** The same order each time: an epoch that is read again brings each record to the task that had it. */
+  /** Sorts the partitions, so that a replayed epoch assigns each record to the same task. */
   def sorted(partitions: Seq[InputPartition]): Seq[InputPartition] = partitions.sortBy {
     case p: KafkaBatchInputPartition => (p.offsetRange.topicPartition.topic, p.offsetRange.topicPartition.partition, p.offsetRange.fromOffset)
     case _ => ("", 0, 0L)

@@ -9,8 +9,8 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.sql.types.StructType
 import org.sparkproject.spark_core.protobuf.Descriptors.{Descriptor, FieldDescriptor}
 
-/** Messages of Protobuf by where they are described: in a registry (`registry` with what opens it, `id`) or in a file (`descriptor`, in
-  * base64), under the name `message`, "" being the first one. Python asks this.
+/** Protobuf messages by their location: in a registry (`registry` with its options, `id`) or in a file (`descriptor`, in base64), under the
+  * name `message`; "" is the first one. Called by Python.
   */
 object Messages {
   private val mapper = new ObjectMapper
@@ -39,12 +39,12 @@ object Messages {
   def unwritable(given: String, ddl: String): String =
     answered(given)((message, out) => why(out)(new ProtoWriter(message, StructType.fromDDL(ddl))))
 
-  /** The numbers of a message's fields, those that none may have, and the same of the messages within it. */
+  /** The numbers of a message's fields, the reserved numbers, and the same for the messages within it. */
   private def numbers(message: Descriptor, above: List[Descriptor]): ObjectNode = {
     val out = mapper.createObjectNode()
     val (fields, reserved, within) = (out.putObject("fields"), out.putArray("reserved"), out.putObject("within"))
     message.getFields.forEach(field => fields.put(field.getName, field.getNumber))
-    // What is reserved without an end is not counted up.
+    // Large or open reserved ranges are not enumerated.
     message.toProto.getReservedRangeList.asScala
       .filter(range => range.getEnd - range.getStart <= 1000)
       .foreach(range => (range.getStart until range.getEnd).foreach(reserved.add(_)))

@@ -9,7 +9,7 @@ import org.sparkproject.spark_core.protobuf.Descriptors.{Descriptor, FieldDescri
 import org.sparkproject.spark_core.protobuf.Descriptors.FieldDescriptor.{JavaType, Type}
 import org.sparkproject.spark_core.protobuf.UnknownFieldSet
 
-/** The columns that a message has where nobody says them. */
+/** The default columns of a message. */
 private[kafka] object ProtoColumns {
   val Timestamp = "google.protobuf.Timestamp"
   val Duration = "google.protobuf.Duration"
@@ -20,7 +20,7 @@ private[kafka] object ProtoColumns {
 
   def of(message: Descriptor): StructType = struct(message, Nil)
 
-  /** Whether a message only says that its one value may be missing. */
+  /** Whether a message only wraps one value that may be missing. */
   def wraps(message: Descriptor): Boolean = wrappers(message.getFullName)
 
   def unsigned(field: FieldDescriptor): Boolean = field.getType match {
@@ -56,13 +56,13 @@ private[kafka] object ProtoColumns {
         case of if of.getFullName == Date => DateType
         case of if of.getFullName == Decimal => decimal(field)
         case of if wraps(of) => single(of.findFieldByNumber(1), above)
-        // A message without fields says that it is there.
+        // A message without fields only shows that it is present.
         case of if of.getFields.isEmpty => BooleanType
         case of => struct(of, above)
       }
   }
 
-  /** The digits that Confluent's note on a field says; without one there is room for many. */
+  /** The precision in Confluent's metadata of a field; without it Spark's default. */
   private def decimal(field: FieldDescriptor): DataType = {
     val params = meta(field.getOptions)
     try DecimalType(params("precision").toInt, params.get("scale").fold(0)(_.toInt))

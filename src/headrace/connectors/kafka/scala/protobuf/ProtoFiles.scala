@@ -7,10 +7,10 @@ import org.sparkproject.spark_core.protobuf._
 import org.sparkproject.spark_core.protobuf.DescriptorProtos.{FileDescriptorProto, FileDescriptorSet}
 import org.sparkproject.spark_core.protobuf.Descriptors.{Descriptor, DescriptorValidationException, FileDescriptor}
 
-/** Files of Protobuf with their names looked up: of texts, or of what `protoc` made of them. The runtime is the one that Spark's core has. */
+/** Protobuf files with resolved names: from texts, or from the output of `protoc`. Uses the runtime of Spark's core. */
 private[kafka] object ProtoFiles {
 
-  /** A file of its text and the texts of those that it imports, by name. */
+  /** Links a file, given its text and the texts of its imports, by name. */
   def of(text: String, files: Map[String, String]): FileDescriptor = {
     val linked = mutable.HashMap.empty[String, FileDescriptor]
     def named(name: String, path: List[String]): FileDescriptor = linked.getOrElseUpdate(
@@ -24,7 +24,7 @@ private[kafka] object ProtoFiles {
     link(ProtoText.read("schema.proto", text), named(_, Nil))
   }
 
-  /** The files of a set, those that are imported before the others. */
+  /** Links the files of a set, imports first. */
   def of(set: Array[Byte]): Seq[FileDescriptor] = {
     val all = FileDescriptorSet.parseFrom(set).getFileList.asScala.map(file => file.getName -> file).toMap
     val linked = mutable.LinkedHashMap.empty[String, FileDescriptor]
@@ -40,7 +40,7 @@ private[kafka] object ProtoFiles {
     FileDescriptorSet.parseFrom(set).getFileList.asScala.map(file => named(file.getName, Nil)).toSeq
   }
 
-  /** A file with all that it imports, as a set. */
+  /** A file with everything that it imports, as a set. */
   def set(file: FileDescriptor): Array[Byte] = {
     val found = mutable.LinkedHashMap.empty[String, FileDescriptorProto]
     def add(one: FileDescriptor): Unit = if (!found.contains(one.getName)) {
@@ -51,7 +51,7 @@ private[kafka] object ProtoFiles {
     FileDescriptorSet.newBuilder().addAllFile(found.values.asJava).build().toByteArray
   }
 
-  /** A message by its full name, or by its last if there is one such message alone; "" is the first one. */
+  /** Finds a message by its full name, or by its last name if that is unique; "" is the first one. */
   def message(files: Seq[FileDescriptor], name: String): Descriptor = {
     val all = files.flatMap(_.getMessageTypes.asScala).flatMap(withInner)
     val found =
@@ -77,12 +77,12 @@ private[kafka] object ProtoFiles {
     try FileDescriptor.buildFrom(strict(file), file.getDependencyList.asScala.map(imported).toArray)
     catch { case e: DescriptorValidationException => throw new IllegalArgumentException(e.getMessage, e) }
 
-  /** Readers of proto2 make U+FFFD of bytes that are not UTF-8, unless a file says otherwise; those of proto3 refuse them. */
+  /** Makes readers of proto2 refuse bytes that are not UTF-8, like those of proto3. By default they replace them by U+FFFD. */
   private def strict(file: FileDescriptorProto): FileDescriptorProto =
     if (file.getSyntax == "proto3") file
     else file.toBuilder.setOptions(file.getOptions.toBuilder.setJavaStringCheckUtf8(true)).build()
 
-  /** Google's own, which come with every runtime. */
+  /** Google's own files, which every runtime includes. */
   private lazy val known: Map[String, FileDescriptor] = Seq(
     AnyProto.getDescriptor,
     ApiProto.getDescriptor,
@@ -96,7 +96,7 @@ private[kafka] object ProtoFiles {
     TypeProto.getDescriptor,
     WrappersProto.getDescriptor).map(file => file.getName -> file).toMap
 
-  /** Those that a registry takes for granted beside them, as far as readers need them. */
+  /** Further files that a registry presupposes, as far as readers need them. */
   private val texts: Map[String, String] = Map(
     "confluent/meta.proto" ->
       """syntax = "proto3"; package confluent;

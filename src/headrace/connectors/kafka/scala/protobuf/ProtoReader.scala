@@ -14,15 +14,15 @@ import org.sparkproject.spark_core.protobuf.{ByteString, CodedInputStream, Dynam
 import org.sparkproject.spark_core.protobuf.Descriptors.{Descriptor, EnumValueDescriptor, FieldDescriptor}
 import org.sparkproject.spark_core.protobuf.Descriptors.FieldDescriptor.JavaType
 
-/** Rows of some columns of a message's bytes. Columns and fields meet by their names; a column that no field has is null. What cannot be
-  * read into its column is said when this is made.
+/** Reads the bytes of a message into rows. Columns are matched to fields by name; a column without a field is null. The constructor reports
+  * fields that cannot be read into their columns.
   */
 private[kafka] final class ProtoReader(message: Descriptor, columns: StructType) {
   import ProtoReader._
 
   private val of = struct(message, columns, "")
 
-  /** The record from a place in some bytes to their end. */
+  /** Reads the record from a position to the end of some bytes. */
   def read(bytes: Array[Byte], from: Int): InternalRow =
     of(DynamicMessage.parseFrom(message, CodedInputStream.newInstance(bytes, from, bytes.length - from)))
 }
@@ -47,7 +47,7 @@ private object ProtoReader {
     }
   }
 
-  /** What may be missing and is, is null, unless the schema says what it then is. */
+  /** A missing field is null, unless the schema has a default. */
   private def present(field: FieldDescriptor, of: Read): Message => Any =
     if (field.isRepeated || !field.hasPresence || field.hasDefaultValue) record => of(record.getField(field))
     else record => if (record.hasField(field)) of(record.getField(field)) else null
@@ -58,7 +58,7 @@ private object ProtoReader {
       val readKey = single(ofKey, key, path)
       val readValue = single(ofValue, value, path)
       entries => {
-        // Of a key that comes twice the last value counts.
+        // If a key occurs twice, the last value wins.
         val all = new java.util.LinkedHashMap[Any, Any]
         entries.asInstanceOf[java.util.List[Message]].forEach(one => all.put(readKey(one.getField(ofKey)), readValue(one.getField(ofValue))))
         new ArrayBasedMapData(new GenericArrayData(all.keySet.toArray), new GenericArrayData(all.values.toArray))
@@ -109,7 +109,7 @@ private object ProtoReader {
         value => {
           val bytes = value.asInstanceOf[Message].getField(digits).asInstanceOf[ByteString].toByteArray
           val exact = new BigDecimal(if (bytes.isEmpty) BigInteger.ZERO else new BigInteger(bytes), int(value, 3))
-          // Looked at before it is written out, as a scale can be of any size.
+          // Checked before it is expanded, because a scale can be of any size.
           val fits = exact.precision.toLong - exact.scale <= precision - scale && exact.stripTrailingZeros.scale <= scale
           if (exact.signum != 0 && !fits) throw new ArithmeticException(s"$path: $exact is no decimal($precision,$scale)")
           Decimal(if (exact.signum == 0) BigDecimal.ZERO else exact, precision, scale)
@@ -134,7 +134,7 @@ private object ProtoReader {
     found
   }
 
-  /** The name of a value; of one that the schema does not know its number. */
+  /** The name of a value, or the number of one that the schema does not know. */
   private def symbol(value: EnumValueDescriptor): String = if (value.getIndex < 0) value.getNumber.toString else value.getName
 
   private def misfit(field: FieldDescriptor, to: DataType, path: String) = {

@@ -6,10 +6,10 @@ import org.sparkproject.spark_core.protobuf.{ByteString, UnknownFieldSet}
 import org.sparkproject.spark_core.protobuf.DescriptorProtos._
 import org.sparkproject.spark_core.protobuf.DescriptorProtos.FieldDescriptorProto.{Label, Type}
 
-/** A `.proto` file as its descriptor, the names in it not yet looked up: that is done when it is linked. Registries keep such texts, and each
-  * number that a task meets may be of another one, so they are read here and not by `protoc`.
+/** Parses a `.proto` file into its descriptor; names are resolved when it is linked. Registries store such texts, and each schema id that a
+  * task encounters may refer to another one, so they are parsed here and not by `protoc`.
   *
-  * Options are passed over but for `packed`, `default` and Confluent's `field_meta`; so are services and extensions. Groups and editions are
+  * Options are ignored, except `packed`, `default` and Confluent's `field_meta`; so are services and extensions. Groups and editions are
   * refused.
   */
 private[kafka] final class ProtoText(name: String, text: String) {
@@ -64,7 +64,7 @@ private[kafka] final class ProtoText(name: String, text: String) {
         made.addField(of)
       case first => made.addField(field(first).setLabel(Label.LABEL_OPTIONAL))
     }
-    // What is optional in proto3 is a choice of one, and such choices stand behind the others.
+    // An optional field of proto3 is a oneof of its own; these oneofs follow the others.
     optional.foreach { i =>
       val of = made.getFieldBuilder(i)
       of.setProto3Optional(true).setOneofIndex(made.getOneofDeclCount)
@@ -154,7 +154,7 @@ private[kafka] final class ProtoText(name: String, text: String) {
       take(";")
     }
 
-  /** Options in brackets, the first of which is open. */
+  /** Parses options in brackets, after the opening one. */
   private def options(told: (String, Any) => Unit): Unit = while ({
     val name = if (took("(")) { val inner = path(); take(")"); s"($inner)${if (took(".")) s".${path()}" else ""}" }
     else path()
@@ -167,7 +167,7 @@ private[kafka] final class ProtoText(name: String, text: String) {
     }
   }) ()
 
-  /** The value of an option: a text, a list of values, or pairs of names and values. */
+  /** Parses the value of an option: a text, a list of values, or pairs of names and values. */
   private def value(): Any = next() match {
     case "{" => pairs("}")
     case "<" => pairs(">")
@@ -195,7 +195,7 @@ private[kafka] final class ProtoText(name: String, text: String) {
     all.toSeq
   }
 
-  /** Passes over what stands up to a semicolon. */
+  /** Skips to the next semicolon. */
   private def statement(): Unit = {
     var depth = 0
     while (depth > 0 || peek != ";") next() match {
@@ -216,7 +216,7 @@ private[kafka] final class ProtoText(name: String, text: String) {
     }
   }
 
-  /** A name with dots, which may begin with one. */
+  /** Parses a name with dots, which may begin with one. */
   private def path(first: String = null): String = {
     val found = new StringBuilder(if (first == null) next() else first)
     if (found.toString == ".") found.append(next())
@@ -239,12 +239,12 @@ private[kafka] final class ProtoText(name: String, text: String) {
     unquoted(first) + strings()
   }
 
-  /** Texts that follow each other are one. */
+  /** Adjacent texts are concatenated. */
   private def strings(): String = if (ProtoText.quoted(peek)) unquoted(next()) + strings() else ""
 
   private def unquoted(token: String): String = {
     val inner = token.drop(1).dropRight(1)
-    // Bytes by their numbers are in defaults of bytes alone, which are escaped in a descriptor too.
+    // Only defaults of bytes contain bytes as numbers, which a descriptor also escapes.
     try StringContext.processEscapes(inner)
     catch { case _: IllegalArgumentException => inner }
   }
@@ -307,7 +307,7 @@ private[kafka] object ProtoText {
     found.toIndexedSeq
   }
 
-  /** `field_meta` as those have it in a descriptor who do not know the option. */
+  /** `field_meta` as an unknown field, the form it has in descriptors that do not define the option. */
   private def meta(told: Seq[_]): UnknownFieldSet = {
     val params = told.collect { case ("params", all: Seq[_]) => if (all.forall(_.isInstanceOf[Seq[_]])) all else Seq(all) }.flatten
     val entries = UnknownFieldSet.Field.newBuilder()

@@ -10,8 +10,8 @@ import org.sparkproject.spark_core.protobuf.{ByteString, DynamicMessage}
 import org.sparkproject.spark_core.protobuf.Descriptors.{Descriptor, FieldDescriptor}
 import org.sparkproject.spark_core.protobuf.Descriptors.FieldDescriptor.JavaType
 
-/** Messages of rows of some columns. Columns and fields meet by their names, and each column has to have a field. What cannot be written is
-  * said when this is made; a value that cannot, a null where there is no place for one, when it comes (`ProtoWriter.Unwritable`).
+/** Converts rows to messages. Columns are matched to fields by name, and each column must have a field. The constructor reports columns
+  * that cannot be written; writing reports values that cannot be, such as a null without a place for it (`ProtoWriter.Unwritable`).
   */
 private[kafka] final class ProtoWriter(message: Descriptor, columns: StructType) {
   import ProtoWriter._
@@ -23,7 +23,7 @@ private[kafka] final class ProtoWriter(message: Descriptor, columns: StructType)
 
 private[kafka] object ProtoWriter {
 
-  /** A value that has no place in its message; `cure` is an expression that would have one, or null. */
+  /** A value that cannot be represented in its message; `cure` is an expression that could be, or null. */
   final class Unwritable(why: String, val cure: String = null) extends RuntimeException(why)
 
   private type Write = Any => Any

@@ -7,8 +7,8 @@ import com.fasterxml.jackson.databind.ObjectMapper
 import com.fasterxml.jackson.databind.node.ObjectNode
 import headrace.HeadraceKernelException
 
-/** The answer to a question of Python's about a schema, both JSON: `{"problem": …}` where the schema does not do, with a `code` where it
-  * could not be had.
+/** The response to a request of Python about a schema, both JSON: `{"problem": …}` if the schema is unsuitable, with a `code` if it could
+  * not be read.
   */
 private[kafka] object Answer {
   private val mapper = new ObjectMapper

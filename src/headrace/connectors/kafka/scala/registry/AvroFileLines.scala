@@ -9,7 +9,7 @@ import org.apache.spark.sql.headrace.Avro
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Avro alone, whose schema is in a file that the user has (the option `schema`, its text). */
+/** Avro without a registry, with the schema of the user's file (the option `schema`, its text). */
 final class AvroFileLines(spec: LineSpec) extends LineParser(spec) {
   private val reader = new AvroReader(new Schema.Parser().parse(spec.options("schema")), None, spec.schema)
 
@@ -24,14 +24,14 @@ final class AvroFileLines(spec: LineSpec) extends LineParser(spec) {
   override def raw: UTF8String = RegisteredLines.shown(bytes)
 }
 
-/** Makes rows of these columns of records that were `written` by a schema. They are resolved to one of `ours` first, if that is of their name. */
+/** Converts records `written` with a schema to rows of these columns. They are resolved to `ours` first, if that has the same name. */
 private[kafka] final class AvroReader(written: Schema, ours: Option[Schema], columns: StructType) {
   private val taken = ours.filter(_.getFullName == written.getFullName).getOrElse(written)
   private val records = new GenericDatumReader[Any](written, taken)
   private val rows = Avro.rows(taken, columns)
   private var decoder: BinaryDecoder = _
 
-  /** The row of a record that begins at `start`, or why there is none. */
+  /** Reads the record at `start`; returns the row, or why there is none. */
   def read(record: Array[Byte], start: Int): Either[String, InternalRow] = {
     decoder = DecoderFactory.get.binaryDecoder(record, start, record.length - start, decoder)
     try
@@ -40,7 +40,7 @@ private[kafka] final class AvroReader(written: Schema, ours: Option[Schema], col
         case _ => Left("no record")
       }
     catch {
-      // Bytes that are no record may say a length that no memory holds.
+      // Invalid bytes may contain a length that exceeds the memory.
       case _: OutOfMemoryError => Left("it has a length that is too large")
     }
   }

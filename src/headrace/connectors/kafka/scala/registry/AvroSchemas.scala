@@ -3,7 +3,7 @@ package headrace.kafka
 import org.apache.avro.Schema
 import org.apache.spark.sql.headrace.Avro
 
-/** Schemas of Avro in a registry, whose types may be in other schemas there, to which they refer. Python asks this. */
+/** Avro schemas in a registry, which may refer to types in other schemas there. Called by Python. */
 object AvroSchemas {
   private[kafka] def parsed(schema: Registry.Schema): Schema = {
     val parser = new Schema.Parser()
@@ -11,7 +11,7 @@ object AvroSchemas {
     parser.parse(schema.text)
   }
 
-  /** The text of a schema (`registry` with what opens it, `id`) with all types in it. */
+  /** The text of a schema (`registry` with its options, `id`) including all types it refers to. */
   def whole(given: String): String = Answer(given)((told, out) => out.put("schema", parsed(Registry.schema(told)).toString))
 
   /** The columns of a text (`schema`). */

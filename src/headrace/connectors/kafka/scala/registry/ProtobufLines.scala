@@ -7,7 +7,7 @@ import org.apache.spark.unsafe.types.UTF8String
 import org.sparkproject.spark_core.protobuf.CodedInputStream
 import org.sparkproject.spark_core.protobuf.Descriptors.{Descriptor, FileDescriptor}
 
-/** Protobuf behind the number of its file in a registry and the place of its message in the file. */
+/** Protobuf after the id of its file in a registry and the position of its message in the file. */
 final class ProtobufLines(spec: LineSpec) extends RegisteredLines(spec, "PROTOBUF") {
   private val files = mutable.HashMap.empty[Int, FileDescriptor]
   private val readers = mutable.HashMap.empty[(Int, Seq[Int]), ProtoReader]
@@ -23,7 +23,7 @@ final class ProtobufLines(spec: LineSpec) extends RegisteredLines(spec, "PROTOBU
   }
 }
 
-/** Protobuf alone, whose message is in a file that the user has (the options `descriptor` and `message`). */
+/** Protobuf without a registry, with the message of the user's file (the options `descriptor` and `message`). */
 final class MessageLines(spec: LineSpec) extends LineParser(spec) {
   private val reader = new ProtoReader(Messages.find(spec.options), spec.schema)
 
@@ -35,13 +35,13 @@ final class MessageLines(spec: LineSpec) extends LineParser(spec) {
   override def raw: UTF8String = RegisteredLines.shown(bytes)
 }
 
-/** Which message of its file a record is, in front of it: how many numbers there are and the numbers, each the place of a message within the
-  * one before; a single zero is the first message.
+/** The message of its file that a record is, in the record's prefix: a count and that many numbers, each the position of a message within
+  * the previous one; a single zero is the first message.
   */
 private[kafka] object MessagePlace {
   private val Deepest = 100
 
-  /** The place, and where the message begins. */
+  /** Reads the position, and the start of the message. */
   def read(record: Array[Byte], from: Int): (Seq[Int], Int) = {
     val in = CodedInputStream.newInstance(record, from, record.length - from)
     val count = in.readSInt32()
@@ -55,7 +55,7 @@ private[kafka] object MessagePlace {
     place.tail.foldLeft(at(file.getMessageTypes, place.head))((outer, i) => at(outer.getNestedTypes, i))
   }
 
-  /** The place of a message, outermost first. */
+  /** The position of a message, outermost first. */
   def of(message: Descriptor): Seq[Int] =
     Iterator.iterate(message)(_.getContainingType).takeWhile(_ != null).map(_.getIndex).toSeq.reverse
 }

@@ -10,7 +10,7 @@ import headrace.source.{LineParser, LineSpec}
 import org.apache.avro.Schema
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Records that begin with the number of their schema in a registry. */
+/** Records that begin with the id of their schema in a registry. */
 abstract class RegisteredLines(spec: LineSpec, kind: String) extends LineParser(spec) {
   protected val registry: Registry = Registry.of(spec.options)
   protected lazy val json: LineParser = spec.copy(kind = "json", options = Map.empty).parser()
@@ -34,7 +34,7 @@ abstract class RegisteredLines(spec: LineSpec, kind: String) extends LineParser(
 
   protected def parse(record: Array[Byte], id: Int, schema: Registry.Schema, file: UTF8String, position: Long): Int
 
-  /** What is JSON behind the head of a record. */
+  /** Parses JSON after the prefix of a record. */
   protected final def plain(record: Array[Byte], file: UTF8String, position: Long): Int = {
     val outcome = json.read(record.drop(Registry.Start), file, position)
     if (outcome == LineParser.Row) parsed = json.row
@@ -47,12 +47,12 @@ abstract class RegisteredLines(spec: LineSpec, kind: String) extends LineParser(
 
 private[kafka] object RegisteredLines {
 
-  /** Bytes that are no text, in a form that keeps them. */
+  /** Bytes that are not text, encoded without loss. */
   def shown(bytes: Array[Byte]): UTF8String = UTF8String.fromString("base64:" + Base64.getEncoder.encodeToString(bytes))
 }
 
-/** Avro, read by the schema it was written with. With a schema of our own (the option `schema`) it is resolved to that one as Avro says; a
-  * record of another name, as a key is, is taken as it is.
+/** Avro, read with the schema it was written with. With a schema of the user (the option `schema`) it is resolved to that one by Avro's
+  * rules; a record of another name, such as a key, is read unchanged.
   */
 final class AvroLines(spec: LineSpec) extends RegisteredLines(spec, "AVRO") {
   private val ours = spec.options.get("schema").map(new Schema.Parser().parse(_))
@@ -69,7 +69,7 @@ final class AvroLines(spec: LineSpec) extends RegisteredLines(spec, "AVRO") {
   }
 }
 
-/** JSON behind the number of its schema. */
+/** JSON after the id of its schema. */
 final class JsonSchemaLines(spec: LineSpec) extends RegisteredLines(spec, "JSON") {
   override protected def parse(record: Array[Byte], id: Int, schema: Registry.Schema, file: UTF8String, position: Long): Int =
     plain(record, file, position)

@@ -15,22 +15,22 @@ import com.fasterxml.jackson.core.JsonProcessingException
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import headrace.{HeadraceKernelException, Trust}
 
-/** A schema registry, asked for schemas by their numbers. What a number stands for never changes, so each is asked for once. `ca` is the text
-  * of the certificates that it is trusted by, if they are none that everybody trusts.
+/** A client of a schema registry that finds schemas by their ids. The schema of an id never changes, so each is requested once. `ca` is the
+  * text of the certificates to trust, if the default ones do not apply.
   */
 final class Registry private (url: String, authorization: Option[String], ca: Option[String]) {
   import Registry._
 
   private val known = new ConcurrentHashMap[Int, Schema]
 
-  // Of its own motion this client follows nothing, so that no other address is told the password.
+  // This client does not follow redirects, so that no other address receives the password.
   private lazy val client: HttpClient = {
     val made = HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(Patience))
     ca.foreach(pem => made.sslContext(Trust.only(pem)))
     made.build()
   }
 
-  /** The schema of this number; none if the registry does not know it. */
+  /** The schema of this id; None if the registry does not know it. */
   def schema(id: Int): Option[Schema] = Option(known.get(id)).orElse(Option(known.computeIfAbsent(id, asked(_).orNull)))
 
   private def asked(id: Int): Option[Schema] = {
@@ -42,7 +42,7 @@ final class Registry private (url: String, authorization: Option[String], ca: Op
     }
   }
 
-  /** The schemas that a schema refers to, behind those that they refer to, by the names under which it does. */
+  /** The schemas that a schema refers to, by the names it uses; each comes after those that it refers to itself. */
   private def files(of: JsonNode): SeqMap[String, String] =
     of.path("references").elements.asScala.foldLeft(SeqMap.empty[String, String]) { (all, reference) =>
       val subject = URLEncoder.encode(reference.path("subject").asText, UTF_8).replace("+", "%20")
@@ -50,7 +50,9 @@ final class Registry private (url: String, authorization: Option[String], ca: Op
       all ++ files(found) + (reference.path("name").asText -> found.path("schema").asText)
     }
 
-  /** An answer that has a schema. What is taken for one is kept, and good records would be none by it: what a proxy says is refused. */
+  /** Reads a response with a schema. The result is cached, and a wrong one would make good records malformed, so the responses of proxies
+    * are refused.
+    */
   private def read(answer: HttpResponse[String]): JsonNode = {
     if (answer.statusCode / 100 == 3) answer.headers.firstValue("Location").ifPresent(place => throw failed(s"it sends on to $place"))
     if (answer.statusCode != 200) throw failed(s"it answers ${answer.statusCode}")
@@ -78,7 +80,7 @@ final class Registry private (url: String, authorization: Option[String], ca: Op
 
 object Registry {
 
-  /** `files`: the schemas that it refers to, by name, each behind those that it refers to itself. */
+  /** A schema. `files` are the schemas that it refers to, by name, each after those that it refers to itself. */
   final case class Schema(kind: String, text: String, files: SeqMap[String, String])
 
   private val Tries = 3
@@ -86,31 +88,29 @@ object Registry {
   private val mapper = new ObjectMapper
   private val all = new ConcurrentHashMap[(String, Option[String], Option[String]), Registry]
 
-  /** Whether the registry itself says that it does not know a number, as 40403 or a code near it; a 404 without one is of somebody in between. */
+  /** Whether the registry itself reports an unknown id, as 40403 or a similar code; a 404 without one comes from an intermediary. */
   private def isUnknown(answer: HttpResponse[String]) = json(answer).exists(_.path("error_code").asInt / 100 == 404)
 
   private def json(answer: HttpResponse[String]): Option[JsonNode] =
     try Some(mapper.readTree(answer.body)).filterNot(_.isMissingNode)
     catch { case _: JsonProcessingException => None }
 
-  /** That of a reader's options; one for all tasks of this JVM. */
+  /** The registry of a reader's options; one for all tasks of this JVM. */
   def of(options: Map[String, String]): Registry = {
     val place = (options("registry"), options.get("authorization"), options.get("ca"))
     all.computeIfAbsent(place, { case (url, authorization, ca) => new Registry(url, authorization, ca) })
   }
 
-  /** That of a question of Python's, which has the `id` beside the options. */
+  /** The schema of a request from Python, which has the `id` beside the options. */
   def schema(given: Map[String, String]): Schema =
     of(given).schema(given("id").toInt).getOrElse(throw new IllegalArgumentException("it is not there"))
 
-  /** Where the record itself begins, behind a zero and the number of its schema. */
+  /** The offset of the record itself, after a zero and the id of its schema. */
   val Start = 5
 
-  /** Stands in place of a number before what is no record of a registry but JSON: the key of a row that goes, which had no schema. No schema
-    * has a number below zero.
-    */
+  /** Replaces the id before JSON without a schema: the key of a deleted row. Ids are never negative. */
   val Plain: Int = -2
 
-  /** The number of a record's schema, or [[Plain]]; −1 if it does not begin as such records do. */
+  /** The id of a record's schema, or [[Plain]]; −1 if the record has no such prefix. */
   def id(record: Array[Byte]): Int = if (record.length < Start || record(0) != 0) -1 else ByteBuffer.wrap(record, 1, 4).getInt
 }

@@ -9,9 +9,7 @@ import org.apache.kafka.clients.admin.{Admin, AdminClientConfig}
 import org.apache.kafka.clients.producer.ProducerConfig
 import org.apache.kafka.common.KafkaFuture
 
-/** Settings of clients on their way from Python to the sinks of a query: there are passwords among them, which a query document must not
-  * hold.
-  */
+/** Client settings on their way from Python to the sinks of a query: they contain passwords, which a query document must not. */
 object Clients {
   private val waiting = new ConcurrentHashMap[String, JMap[String, String]]
 
@@ -25,18 +23,18 @@ object Clients {
 
   def drop(id: String): Unit = waiting.remove(id)
 
-  /** What was asked for, or the reason why there is no answer. */
+  /** The result of a request, or its exception. */
   private[kafka] def result[T](asked: KafkaFuture[T]): T =
     try asked.get()
     catch { case e: ExecutionException => throw e.getCause }
 
-  /** A client for questions, with those settings of a producer's that it knows too. */
+  /** An admin client, with the producer's settings that it also supports. */
   private[kafka] def admin(client: JMap[String, String]): Admin = {
     val known = AdminClientConfig.configNames()
     val onlyProducers = ProducerConfig.configNames().asScala.toSet -- known.asScala
     val settings = new JHashMap[String, Object]
     client.forEach((name, value) => if (!onlyProducers(name)) settings.put(name, value))
-    // A broker that does not answer is told of in seconds.
+    // A broker that does not respond is reported within seconds.
     settings.putIfAbsent(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, "15000")
     settings.putIfAbsent(AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, "10000")
     Admin.create(settings)

@@ -9,10 +9,10 @@ import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjecti
 import org.apache.spark.sql.headrace.{CsvText, JsonText}
 import org.apache.spark.sql.types.{BinaryType, StructType}
 
-/** Columns of a row as the bytes of a key, a value or a header. Used by one task. */
+/** Encodes columns of a row as the bytes of a key, a value or a header. Used by one task. */
 private[kafka] trait Form {
 
-  /** null where the column is, if there is only one. */
+  /** The bytes; null if the only column is null. */
   def apply(row: UnsafeRow): Array[Byte]
 }
 
@@ -20,12 +20,12 @@ private[kafka] object Form {
   def json(schema: StructType, places: Seq[Int], timeZone: String): Form = new Json(schema, places, timeZone)
   def csv(schema: StructType, places: Seq[Int], timeZone: String): Form = new Csv(schema, places, timeZone)
 
-  /** One column of text or bytes as it is. */
+  /** One column of text or bytes, unchanged. */
   def plain(schema: StructType, place: Int): Form =
     if (schema(place).dataType == BinaryType) row => if (row.isNullAt(place)) null else row.getBinary(place)
     else row => if (row.isNullAt(place)) null else row.getUTF8String(place).getBytes
 
-  /** The columns at some places, as a row of their own. */
+  /** The columns at some positions, as a separate row. */
   def picked(schema: StructType, places: Seq[Int]): UnsafeRow => UnsafeRow =
     if (places == schema.indices) identity
     else {
@@ -53,11 +53,11 @@ private[kafka] object Form {
   }
 }
 
-/** Text as UTF-8 in an array that is used again. */
+/** Writes text as UTF-8 into a reusable array. */
 private[kafka] final class Utf8Writer extends Writer {
   private var array = new Array[Byte](1 << 10)
   private var end = 0
-  // The first half of a pair that stands at the end of what was written last.
+  // The first half of a surrogate pair at the end of the last write.
   private var high = 0
 
   def clear(): Unit = {

@@ -7,8 +7,9 @@ import org.apache.spark.sql.types.StructType
 
 /** A sink that writes to a topic, each task of an epoch in one transaction.
   *
-  * Options: `topic`, and `topic_id` as it was opened; `client`, under which `Clients` has the settings; `id`, what transactional ids begin with; `term`, the start of the
-  * job; `layout`; `header.NAME`, a header of every record; `most`, how large a record the topic takes, where that is known.
+  * Options: `topic`, and its `topic_id` when it was opened; `client`, the name of the settings in `Clients`; `id`, the prefix of
+  * transactional ids; `term`, the number of the job's start; `layout`; `header.NAME`, a header of every record; `most`, the largest record
+  * that the topic accepts, if known.
   */
 final class KafkaStage(val name: String, val schema: StructType, val timeZone: String, options: Map[String, String])
     extends WriterStage {
@@ -16,7 +17,7 @@ final class KafkaStage(val name: String, val schema: StructType, val timeZone: S
   val topicId: String = options("topic_id")
   val id: String = options("id")
   val term: Int = options("term").toInt
-  /** Another one for each start of the sink. */
+  /** Unique to each start of the sink. */
   val start: String = options("client")
   val client: JMap[String, String] = new JHashMap(Clients.of(start))
   val headers: Map[String, String] =

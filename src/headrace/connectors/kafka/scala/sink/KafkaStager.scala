@@ -5,10 +5,10 @@ import headrace.sink.{StagedPart, Stager, TaskPlace}
 import org.apache.kafka.clients.producer.{Callback, KafkaProducer, ProducerRecord, RecordMetadata}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
-/** Writes the rows of one task of an epoch in one transaction, which carries the epoch's marker; a task without rows writes nothing.
+/** Writes the rows of one task of an epoch in one transaction, which also writes the epoch's marker; a task without rows writes nothing.
   *
-  * A task that comes again finds the marker, if its transaction was committed, writes it anew, and lets the rows go by. Those that can be
-  * no records are put aside then too, by the sizes that it says.
+  * A repeated task whose transaction was committed finds the marker, refreshes it, and skips the rows. It sets aside the rows that cannot
+  * be records then too, by the sizes in the marker.
   */
 private[kafka] final class KafkaStager(stage: KafkaStage, task: TaskPlace) extends Stager {
   private val id = s"${stage.id}-${task.partition}"
@@ -34,7 +34,7 @@ private[kafka] final class KafkaStager(stage: KafkaStage, task: TaskPlace) exten
     }
   }
 
-  /** Of a row that is taken away nothing is written either: it was put aside when it came. */
+  /** Sets a row aside. For a retraction nothing is written either: the row was set aside when it was inserted. */
   private def refused(row: UnsafeRow, reason: String): Unit = if (records.comes(row)) {
     task.aside.put(row, reason)
     try guarded(records.instead(row))
@@ -103,7 +103,7 @@ private[kafka] final class KafkaStager(stage: KafkaStage, task: TaskPlace) exten
 
 private object KafkaStager {
 
-  /** Whether it is the row that cannot be written, and no other one is touched by that. */
+  /** Whether only this row cannot be written, and others are not affected. */
   def ofRow(e: HeadraceKernelException): Boolean = e.code == "KAFKA_TOO_LARGE" && e.getCause == null || e.code == "KAFKA_RECORD"
 
   def reason(e: HeadraceKernelException, stage: KafkaStage): String =

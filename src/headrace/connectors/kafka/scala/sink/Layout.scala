@@ -5,10 +5,10 @@ import scala.jdk.CollectionConverters._
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.apache.spark.sql.types.StructType
 
-/** What of a row goes where in a record: `value`, `key`, headers and so on are places of columns in the sink's schema; −1 is none.
+/** The mapping of a row to a record: `value`, `key`, headers and so on are positions of columns in the sink's schema; −1 is none.
   *
-  * `change` is the column that says what a row changes, for envelopes; `weight` the one that says whether it comes or goes, where rows take
-  * each other's place; `encodings` has the schemas of the parts, "key" and "value", that have one in a registry.
+  * `change` is the column with the kind of change, for envelopes; `weight` the column with the weight, if rows replace each other;
+  * `encodings` has the schemas of the parts, "key" and "value", that have one in a registry.
   */
 private[kafka] final case class Layout(
     format: String,

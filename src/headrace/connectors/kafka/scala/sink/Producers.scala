@@ -16,10 +16,10 @@ import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.errors.UnstableOffsetCommitException
 import org.apache.kafka.common.serialization.ByteArraySerializer
 
-/** A producer with its transactional id, under which nobody else can write while it lives: whoever takes the id next puts it out.
+/** A producer with its transactional id, which is exclusive while it lives: the next owner of the id fences it off.
   *
-  * The id is also that of a consumer group, whose offset for partition 0 of the topic is the marker: the epoch that is to be written next.
-  * It is written in the transaction of the rows, so it is there if, and only if, they are. `sizes` are those by which they are written.
+  * The id is also that of a consumer group, whose offset for partition 0 of the topic is the marker: the epoch to be written next. The
+  * marker is written in the transaction of the rows, so it exists if and only if they do. `sizes` are the limits for the rows.
   */
 private[kafka] final class Owned(val id: String, topic: String, val run: String, client: JMap[String, String], term: Int, sizes: Sizes) {
   private val place = new TopicPartition(topic, 0)
@@ -31,29 +31,29 @@ private[kafka] final class Owned(val id: String, topic: String, val run: String,
     new KafkaProducer[Array[Byte], Array[Byte]](config, bytes, bytes)
   }
 
-  /** The marker of the last epoch that is known to be in the topic; None where there has been none. */
+  /** The marker of the last epoch known to be in the topic; None if there was none. */
   var last: Option[Marker] = None
 
-  /** The last epoch that this task's partition went through here, with or without rows. */
+  /** The last epoch of this task's partition in this JVM, with or without rows. */
   var seen: Long = -1L
 
-  /** When it was given back (nanos). */
+  /** The time it was returned (nanos). */
   var rested: Long = 0L
 
-  /** Puts out whoever held the id, ends what it left open, and reads how far it came. */
+  /** Fences off the previous owner of the id, ends its open transaction, and reads its marker. */
   def settle(admin: Admin): Unit = {
     producer.initTransactions()
     last = Markers.read(admin, topic, id, stable = true)
   }
 
-  /** Whether an epoch is in the topic already. Fails where another history has written it, or a later one. */
+  /** Whether an epoch is in the topic already. Fails if another history has written it, or a later one. */
   def holds(epoch: Long, identity: String): Boolean = last.exists { there =>
     if (there.epoch >= epoch && there.term > term) throw Markers.replaced(id, there.term, term)
     if (there.epoch > epoch || (there.epoch == epoch && !there.agrees(identity))) throw behind(there.epoch, epoch)
     there.epoch == epoch
   }
 
-  /** Ends the transaction that was begun, with the marker in it: the epoch is written. */
+  /** Commits the open transaction with the marker in it: the epoch is written. */
   def commit(epoch: Long, identity: String, sink: String): Unit = {
     val marker = Marker(epoch, term, identity, Some(sizes))
     mark(marker)
@@ -62,14 +62,14 @@ private[kafka] final class Owned(val id: String, topic: String, val run: String,
     last = Some(marker)
   }
 
-  /** Writes the marker anew, as it is: brokers keep it for as long again. */
+  /** Writes the same marker again, so that brokers keep it longer. */
   def refresh(): Unit = {
     producer.beginTransaction()
     mark(last.getOrElse(Marker(-1L, term, "", Some(sizes))).copy(term = term))
     producer.commitTransaction()
   }
 
-  /** Says in the transaction that was begun which start of the job writes. */
+  /** Writes into the open transaction which start of the job is writing. */
   def claim(): Unit = send(Markers.starts(id), term.toLong, s"term=$term")
 
   private def mark(marker: Marker): Unit = send(id, marker.epoch + 1, marker.words)
@@ -84,9 +84,9 @@ private[kafka] final class Owned(val id: String, topic: String, val run: String,
     new HeadraceKernelException("CHECKPOINT_BEHIND", why, hint = Trouble.hints("CHECKPOINT_BEHIND"))
   }
 
-  /** Gives up what was begun, so that readers need not wait for the broker to do it. Does not throw. */
+  /** Aborts an open transaction, so that readers need not wait for the broker to do it. Does not throw. */
   def abandon(begun: Boolean): Unit = {
-    // Spark interrupts tasks that are to end, and an interrupted thread cannot wait for the broker.
+    // Spark interrupts tasks to end them, and an interrupted thread cannot wait for the broker.
     val interrupted = Thread.interrupted()
     try if (begun) producer.abortTransaction()
     catch { case NonFatal(_) => () }
@@ -101,12 +101,12 @@ private[kafka] final class Owned(val id: String, topic: String, val run: String,
     catch { case NonFatal(_) => () }
 }
 
-/** What the offset of a group says: the epoch that was written last (the offset is that of the next one), the start of the job that wrote
-  * it, the epoch's identity, empty where a version without identities wrote it, and by which sizes.
+/** The content of a group's offset: the last epoch that was written (the offset is that of the next one), the start of the job that wrote
+  * it, the epoch's identity, which is empty if a version without identities wrote it, and the sizes.
   */
 private[kafka] final case class Marker(epoch: Long, term: Int, identity: String, sizes: Option[Sizes]) {
 
-  /** Whether this may be the epoch of that identity: where one of them has none, the numbers decide. */
+  /** Whether this may be the epoch of that identity: if one of them has none, the numbers decide. */
   def agrees(other: String): Boolean = identity.isEmpty || other.isEmpty || identity == other
 
   def words: String = (Seq(s"term=$term") ++ Option(identity).filter(_.nonEmpty).map(id => s"identity=$id") ++ sizes).mkString(" ")
@@ -123,15 +123,16 @@ private[kafka] object Markers {
 
   private val Patience = 30L * 1000000000L
 
-  /** As the last transaction that has ended left it. `stable`: waits, for up to `patience` (nanos), until nothing is open that writes it.
+  /** Reads the marker after the last transaction that has ended. With `stable` it waits, for up to `patience` (nanos), until no open
+    * transaction writes it.
     *
-    * Only who has taken over an id may ask so: what was open under it has an end then, but brokers before the mend of KAFKA-17507 say that
-    * before the group knows which.
+    * `stable` requires that the caller has taken over the id, so that open transactions under it have ended. Brokers without the fix of
+    * KAFKA-17507 confirm that before the group knows the outcome.
     */
   def read(admin: Admin, topic: String, group: String, stable: Boolean, patience: Long = Patience): Option[Marker] = {
     val until = System.nanoTime + patience
     var found = ask(admin, topic, Seq(group), stable).head
-    // A place that is not there could not be told of; where there is no marker it has null.
+    // A missing entry means that the broker does not know yet; without a marker the entry is null.
     while (stable && found.isEmpty) {
       if (System.nanoTime - until > 0) throw new UnstableOffsetCommitException(s"brokers do not say which epoch is next for $group")
       Thread.sleep(50)
@@ -140,7 +141,7 @@ private[kafka] object Markers {
     found.values.asScala.flatMap(Option(_)).map(Marker.read).headOption
   }
 
-  /** Those of a sink, its driver's and its tasks', as they are now: nothing is taken over or waited for. */
+  /** The current markers of a sink, its driver's and its tasks': without taking over an id or waiting. */
   def of(admin: Admin, topic: String, id: String, tasks: Int): Seq[Marker] =
     ask(admin, topic, id +: (0 until tasks).map(task => s"$id-$task"), stable = false)
       .flatMap(_.values.asScala.flatMap(Option(_)).map(Marker.read))
@@ -152,10 +153,10 @@ private[kafka] object Markers {
     groups.map(group => Clients.result(asked.partitionsToOffsetAndMetadata(group)))
   }
 
-  /** The group that says which start of the job writes. It is none that holds a marker: it is written by each start, and markers are not. */
+  /** The group with the number of the writing start. It is separate from markers, because each start writes it. */
   def starts(id: String): String = s"$id-start"
 
-  /** A process that was replaced must not put out the one that took its place. */
+  /** Fails if a later start has taken over: a replaced process must not fence off its successor. */
   def check(admin: Admin, topic: String, id: String, term: Int): Unit =
     read(admin, topic, starts(id), stable = false).foreach(marker => if (marker.term > term) throw replaced(id, marker.term, term))
 
@@ -163,11 +164,10 @@ private[kafka] object Markers {
     new HeadraceKernelException("SINK_FENCED", s"$id: start $by of the job has taken over, and this one is start $term")
 }
 
-/** The producers of this JVM that no task uses just now: to make one takes a third of a second, and a task takes it up again in the next
-  * epoch.
+/** The idle producers of this JVM: making one takes a third of a second, and a task reuses it in the next epoch.
   *
-  * One is taken up only if it went through the epoch before, here and in the same run: then nobody else can have had its id meanwhile. And
-  * only if it has not rested for long: brokers forget ids that nobody uses.
+  * A producer is reused only if it went through the previous epoch, here and in the same run: then no other process can have owned its id
+  * meanwhile. And only if it was not idle for long: brokers forget unused ids.
   */
 private[kafka] object Producers {
   private val Patience = 600L * 1000000000L
@@ -191,7 +191,7 @@ private[kafka] object Producers {
     sweep(System.nanoTime)
   }
 
-  /** Executors do not hear of sinks that are closed: what nobody takes up for a while goes. */
+  /** Closes what has been idle for a while: executors do not learn that sinks are closed. */
   def sweep(now: Long): Unit = {
     waiting.forEach((id, owned) => if (now - owned.rested >= Patience && waiting.remove(id, owned)) owned.close())
     admins.keySet.forEach { start =>
@@ -206,7 +206,7 @@ private[kafka] object Producers {
     }
   }
 
-  /** An epoch without rows for this id. */
+  /** Records an epoch without rows for this id. */
   def pass(id: String, run: String, epoch: Long): Unit =
     waiting.computeIfPresent(
       id,
@@ -215,7 +215,7 @@ private[kafka] object Producers {
         found
       })
 
-  /** A client for questions, one for each start of a sink: the next one may have another password, or other servers. */
+  /** An admin client, one for each start of a sink: the next one may have another password, or other servers. */
   def admin(start: String, client: JMap[String, String]): Admin =
     admins
       .compute(
@@ -227,13 +227,13 @@ private[kafka] object Producers {
         })
       .admin
 
-  /** The sink is closed: nobody comes back for the producers of its tasks. */
+  /** Closes the producers of a closed sink's tasks. */
   def drop(sink: String, start: String): Unit = {
     waiting.keySet.asScala.filter(_.startsWith(s"$sink-")).foreach(id => Option(waiting.remove(id)).foreach(_.close()))
     Option(admins.remove(start)).foreach(_.close())
   }
 
-  /** `last`: when it was asked for (nanos). */
+  /** `last` is the time of its last use (nanos). */
   private final class Asked(val admin: Admin) {
     @volatile var last: Long = 0L
     def close(): Unit = admin.close(Duration.ZERO)

@@ -10,7 +10,7 @@ import org.apache.kafka.common.header.internals.RecordHeader
 import org.apache.kafka.common.utils.Utils
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
-/** Makes records of the rows of a task. What all of them share is here; what a row becomes is for those who derive from it. */
+/** Converts the rows of a task to records. The common parts are here; subclasses decide what a row becomes. */
 private[kafka] abstract class Records(stage: KafkaStage, epoch: Long, send: ProducerRecord[Array[Byte], Array[Byte]] => Unit) {
   protected val layout: Layout = stage.layout
   private val keyOf: Form = layout.encodings.get("key").fold(form(layout.key, layout.plainKey))(RegisteredForm(stage, layout.key, _))
@@ -25,18 +25,18 @@ private[kafka] abstract class Records(stage: KafkaStage, epoch: Long, send: Prod
   }
   private var partitions = 0
 
-  /** `count` asks how many partitions the topic has. */
+  /** Begins a task; `count` returns the number of the topic's partitions. */
   def begin(count: () => Int): Unit = if (partitionOf != null) partitions = count()
 
   def write(row: UnsafeRow): Unit
 
-  /** Whether a row is added, and not taken away. */
+  /** Whether a row is inserted, not retracted. */
   def comes(row: UnsafeRow): Boolean = true
 
-  /** Written in the place of a row that cannot be: what takes the older row of its key away, where it would have replaced that. */
+  /** Writes a replacement for a row that cannot be written: it deletes the key's older row, if the row would have replaced that. */
   def instead(row: UnsafeRow): Unit = ()
 
-  /** The task is done: what was held back is sent. */
+  /** Ends the task: sends the records that were held back. */
   def finish(): Unit = ()
 
   protected def key(row: UnsafeRow): Array[Byte] = if (keyOf == null) null else keyOf(row)
@@ -102,16 +102,16 @@ private[kafka] object Records {
   }
 }
 
-/** A record for each row. */
+/** One record for each row. */
 private final class Added(stage: KafkaStage, epoch: Long, send: ProducerRecord[Array[Byte], Array[Byte]] => Unit)
     extends Records(stage, epoch, send) {
   private val valueOf = Records.valueOf(stage)
   override def write(row: UnsafeRow): Unit = put(row, key(row), valueOf(row))
 }
 
-/** Rows that take each other's place: the newest of a key is its record, and a key that goes gets a tombstone.
+/** Rows that replace each other: the newest row of a key is its record, and a deleted key gets a tombstone.
   *
-  * A row that goes is followed by the one that comes in its place, if there is one. So it is held until the next row is seen.
+  * A deleted row is followed by its replacement, if there is one. So it is held until the next row arrives.
   */
 private final class Replaced(stage: KafkaStage, epoch: Long, send: ProducerRecord[Array[Byte], Array[Byte]] => Unit)
     extends Records(stage, epoch, send) {
@@ -158,7 +158,7 @@ private final class Replaced(stage: KafkaStage, epoch: Long, send: ProducerRecor
   }
 }
 
-/** Changes as Debezium tells them: what was before, what is after, and c, u or d. Of an update the two rows come behind each other. */
+/** Changes in Debezium's format: before, after, and c, u or d. The two rows of an update are adjacent. */
 private final class Envelopes(stage: KafkaStage, epoch: Long, send: ProducerRecord[Array[Byte], Array[Byte]] => Unit)
     extends Records(stage, epoch, send) {
   private val valueOf = Form.json(stage.schema, layout.value, stage.timeZone)

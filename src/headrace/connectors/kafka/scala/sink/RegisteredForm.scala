@@ -15,17 +15,17 @@ import org.apache.spark.sql.headrace.Avro
 import org.apache.spark.sql.types.StructType
 import org.sparkproject.spark_core.protobuf.CodedOutputStream
 
-/** How a key or a value is written by a schema in a registry: `schema` is Avro's text, or of Protobuf the file, in base64; `filled` are the
-  * columns of JSON that its schema takes no null in.
+/** How a key or a value is written with a schema in a registry: `schema` is Avro's text, or the Protobuf file in base64; `filled` are the
+  * JSON columns in which its schema allows no null.
   */
 private[kafka] final case class Encoding(format: String, id: Int, schema: String, message: String, filled: Seq[String])
     extends Serializable {
 
-  /** What stands in front of a record. */
+  /** The prefix of a record. */
   def head: Array[Byte] = ByteBuffer.allocate(Registry.Start).put(0.toByte).putInt(id).array
 }
 
-/** Columns behind the number of their schema in a registry. */
+/** Encodes columns after the id of their schema in a registry. */
 private[kafka] object RegisteredForm {
   def apply(stage: KafkaStage, places: Seq[Int], encoding: Encoding): Form = {
     val columns = StructType(places.map(stage.schema(_)))
@@ -83,7 +83,7 @@ private[kafka] object RegisteredForm {
     }
   }
 
-  /** Tells of a row that has no place in the schema, with its sink. `filled`: the columns that have no nulls there. */
+  /** Reports a row that does not fit the schema, with its sink. `filled` are the columns that allow no null. */
   private final class Guarded(stage: KafkaStage, record: Record, filled: Seq[String]) extends Form {
     private val out = new ByteArrayOutputStream
     private val places = filled.map(stage.schema.fieldIndex(_)).toArray

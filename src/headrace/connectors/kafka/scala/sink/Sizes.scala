@@ -7,10 +7,10 @@ import org.apache.kafka.common.compress.Compression
 import org.apache.kafka.common.record.{MemoryRecords, SimpleRecord}
 import org.apache.kafka.common.utils.{ByteUtils, Utils}
 
-/** How large a record may be, which is known before it is sent: `request` is what the producer sends at the most, looked at as the record
-  * is; `topic` is what the topic takes, looked at as it is stored, with `compression`.
+/** The limits for the size of a record, checked before it is sent: `request` is the producer's limit for the record as it is, `topic` the
+  * topic's limit for the record as stored, with `compression`.
   *
-  * They stand in the marker of an epoch: when its rows come again, those that were put aside are the same, whatever the limits are by then.
+  * The marker of an epoch contains them: when its rows are replayed, the same rows are set aside, even if the limits have changed.
   */
 private[kafka] final case class Sizes(request: Long, topic: Long, compression: String) {
   import Sizes._
@@ -38,7 +38,7 @@ private[kafka] final case class Sizes(request: Long, topic: Long, compression: S
 private[kafka] object Sizes {
   val none: Sizes = Sizes(Long.MaxValue, Long.MaxValue, "none")
 
-  /** Of a producer with these settings, and a topic. */
+  /** The sizes for a producer with these settings, and a topic. */
   def apply(client: JMap[String, String], topic: Option[String]): Sizes = {
     def said(name: String, otherwise: Long) = Option(client.get(name)).flatMap(_.toLongOption).getOrElse(otherwise)
     Sizes(
@@ -47,12 +47,12 @@ private[kafka] object Sizes {
       Option(client.get("compression.type")).getOrElse("none"))
   }
 
-  /** Those that a marker says. */
+  /** The sizes in a marker. */
   def read(words: Map[String, String]): Option[Sizes] =
     for (request <- words.get("request"); topic <- words.get("topic"); compression <- words.get("compression"))
       yield Sizes(request.toLong, topic.toLong, compression)
 
-  /** What the producer takes a record for: alone in its batch, and with the longest timestamp and offset. */
+  /** The producer's estimate of a record: alone in its batch, with the longest timestamp and offset. */
   private def bound(record: ProducerRecord[Array[Byte], Array[Byte]]): Long = {
     val headers = record.headers.toArray
     var size = Overhead + long(record.key) + long(record.value) + ByteUtils.sizeOfVarint(headers.length)
@@ -67,6 +67,6 @@ private[kafka] object Sizes {
 
   private def long(bytes: Array[Byte]): Long = if (bytes == null) 1L else ByteUtils.sizeOfVarint(bytes.length) + bytes.length.toLong
 
-  /** Of a batch and of a record in it. */
+  /** The overhead of a batch and of a record in it. */
   private val Overhead = 61L + 21L
 }

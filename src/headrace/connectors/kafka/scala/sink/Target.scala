@@ -15,11 +15,11 @@ import org.apache.kafka.common.errors._
 import org.apache.kafka.common.header.Header
 import org.apache.kafka.common.header.internals.RecordHeader
 
-/** The topic of a sink, as its driver knows it from start to end; Python's sink calls this. Every answer is JSON:
-  * `{"problem": code, "message": …}` where something is wrong.
+/** The topic of a sink in its driver, from start to end; called by Python's sink. Every result is JSON: `{"problem": code, "message": …}`
+  * in case of an error.
   *
-  * The driver has a transactional id of its own, `id`, and with it a marker. It tells that brokers still keep markers: it is older than
-  * those of any epoch that was cut off, as it is written only where none is open, when a run starts and when an epoch is over.
+  * The driver has a transactional id of its own, `id`, and with it a marker, which shows that brokers still keep markers. It is older than
+  * those of an interrupted epoch, because it is written only while no epoch is open: when a run starts and after each epoch.
   */
 final class Target(sink: String, topic: String, id: String, term: Int, client: String) {
   import Target.{answered, described}
@@ -28,9 +28,9 @@ final class Target(sink: String, topic: String, id: String, term: Int, client: S
   private var owned: Owned = _
   private var openedId: String = _
 
-  /** Looks for the topic, makes it if it is not there and `create` says how (`{"partitions": 4, "replication": 1, "config": {…}}`; null: it
-    * has to be there), and does once all that tasks will do, so that what is not allowed is known before they start. `{"marked": false}`:
-    * there was no marker.
+  /** Finds the topic, or creates it as `create` describes (`{"partitions": 4, "replication": 1, "config": {…}}`; null: it must exist), and
+    * tries every operation that tasks need, so that missing rights are reported before they start. `{"marked": false}` means that there was
+    * no marker.
     */
   def open(create: String): String = answered { out =>
     val admin = Producers.admin(client, settings)
@@ -47,11 +47,11 @@ final class Target(sink: String, topic: String, id: String, term: Int, client: S
     owned.producer.commitTransaction()
   }
 
-  /** Writes the marker anew. Not where an epoch was cut off: its tasks do not write theirs anew before they come again. */
+  /** Refreshes the marker. Not called after an interrupted epoch, whose tasks refresh theirs only when they are repeated. */
   def renew(): String = answered(_ => owned.refresh())
 
-  /** The id of the topic as it is now, `{}` if there is none: one that was deleted and made anew has another. Where brokers are away it is
-    * taken to be what it was: that is no reason to end an epoch which tasks have written.
+  /** The current id of the topic, `{}` if there is none: a recreated topic has another id. If brokers do not respond, it is assumed to be
+    * unchanged: that is no reason to fail an epoch which tasks have written.
     */
   def topicId(): String = answered { out =>
     try out.put("topic_id", described(Producers.admin(client, settings), topic).topicId.toString)
@@ -61,8 +61,8 @@ final class Target(sink: String, topic: String, id: String, term: Int, client: S
     }
   }
 
-  /** An epoch is over: the marker says so. With `end`, names and values of headers, a record without key and value goes to each partition
-    * of the topic, once for each epoch.
+  /** Records the end of an epoch in the marker. With `end`, names and values of headers, a record without key and value goes to each
+    * partition of the topic, once per epoch.
     */
   def mark(epoch: Long, identity: String, end: JMap[String, String]): String = answered { _ =>
     val written = owned.holds(epoch, identity)
@@ -103,7 +103,7 @@ final class Target(sink: String, topic: String, id: String, term: Int, client: S
         described(admin, topic)
     }
 
-  /** How large a record the topic takes; None where the user may not ask. */
+  /** The largest record that the topic accepts; None if the user may not read it. */
   private def most(admin: Admin): Option[String] = {
     val place = new ConfigResource(ConfigResource.Type.TOPIC, topic)
     try Option(Clients.result(admin.describeConfigs(Collections.singleton(place)).all).get(place).get("max.message.bytes")).map(_.value)
@@ -119,7 +119,7 @@ final class Target(sink: String, topic: String, id: String, term: Int, client: S
     wanted.configs(config.fieldNames.asScala.map(name => name -> config.get(name).asText).toMap.asJava)
     try Clients.result(admin.createTopics(Collections.singleton(wanted)).all)
     catch { case _: TopicExistsException => () }
-    // The broker that is asked next may not know of it yet.
+    // The next broker that is used may not know the topic yet.
     val until = System.nanoTime + 15000000000L
     while (!exists(admin) && System.nanoTime < until) Thread.sleep(50)
   }
@@ -131,8 +131,8 @@ final class Target(sink: String, topic: String, id: String, term: Int, client: S
 
 object Target {
 
-  /** What a topic holds of a sink, looked at without taking over anything: `{"topic_id": …, "epoch": …, "identity": …}`, the last epoch in
-    * its markers, -1 where there are none. Where they are of several histories, the identity is that of none. `{}`: there is no topic.
+  /** The state of a sink in a topic, read without taking over anything: `{"topic_id": …, "epoch": …, "identity": …}`, the last epoch in its
+    * markers, -1 if there are none. If they are of several histories, the identity matches none. `{}` if there is no topic.
     */
   def look(topic: String, id: String, tasks: Int, settings: JMap[String, String]): String = answered { out =>
     val admin = Clients.admin(settings)
@@ -146,7 +146,7 @@ object Target {
     finally admin.close()
   }
 
-  /** Removes a topic, if it is there. */
+  /** Removes a topic, if it exists. */
   def remove(topic: String, settings: JMap[String, String]): String = answered { _ =>
     val admin = Clients.admin(settings)
     try Clients.result(admin.deleteTopics(Collections.singleton(topic)).all)

@@ -8,11 +8,11 @@ import headrace.HeadraceKernelException
 import org.apache.kafka.common.{KafkaException, Uuid}
 import org.apache.kafka.common.errors._
 
-/** What a failure of a client means to the user. */
+/** Converts failures of a client to errors for the user. */
 private[kafka] object Trouble {
 
-  /** The failure of a task. `first` is what the client told of the first record that failed: it closes a producer to all others, which then
-    * only say so.
+  /** Converts the failure of a task. `first` is the client's error for the first record that failed: afterwards the producer refuses all
+    * others, without the cause.
     */
   def of(e: Exception, first: Exception, stage: KafkaStage): Exception = e match {
     case known: HeadraceKernelException => known
@@ -20,7 +20,7 @@ private[kafka] object Trouble {
     case _ =>
       val root = if (first == null) e else first
       val (found, cause) = named(root).getOrElse("KAFKA_FAILED" -> root)
-      // What is sent to a topic that was deleted, or made anew, is sent again and again until the time for it is over.
+      // Records for a topic that was deleted or recreated are retried until the timeout.
       val code = if (found == "KAFKA_UNREACHABLE") gone(stage).getOrElse(found) else found
       val said = code match {
         case "TOPIC_MISSING" => "the topic was deleted"
@@ -30,18 +30,18 @@ private[kafka] object Trouble {
       new HeadraceKernelException(code, s"${stage.topic}: $said", stage.name, cause = e, hint = hints.get(code).orNull)
   }
 
-  /** One line. Of a handshake that failed only what lies below says why. */
+  /** One line. For a failed handshake, only the causes explain it. */
   def words(e: Throwable): String = {
     val causes = e match {
       case _: SslAuthenticationException => Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(10).toSeq
       case _ => Seq(e)
     }
     val said = causes.flatMap(cause => Option(cause.getMessage)).lastOption.getOrElse(e.getClass.getSimpleName)
-    // Which call of Kafka's client it was says nothing to anybody else.
+    // The name of the client's call is meaningless to users.
     said.linesIterator.mkString(" ").replaceFirst("\\. Call: \\S+$", "").stripSuffix(".")
   }
 
-  /** The code of a topic that is not there any more, or is another one; none where it is the same, or brokers do not answer. */
+  /** The code of a topic that no longer exists, or was recreated; None if it is the same, or brokers do not respond. */
   private def gone(stage: KafkaStage): Option[String] =
     try {
       val asked = Producers.admin(stage.start, stage.client).describeTopics(Collections.singleton(stage.topic)).allTopicNames
@@ -52,7 +52,7 @@ private[kafka] object Trouble {
       case NonFatal(_) => None
     }
 
-  /** What a source's failure means while its query runs. */
+  /** Converts a source's failure while its query runs. */
   def asking[T](source: String)(action: => T): T =
     try action
     catch {
@@ -68,11 +68,11 @@ private[kafka] object Trouble {
         }
     }
 
-  /** Of a record that is known not to go before it is sent. */
+  /** The error of a record that is known to be too large before it is sent. */
   def tooLarge(why: String, stage: KafkaStage): HeadraceKernelException =
     new HeadraceKernelException("KAFKA_TOO_LARGE", s"${stage.topic}: $why", stage.name, hint = hints("KAFKA_TOO_LARGE"))
 
-  /** The code of headrace's table and the exception that it stands for; none for what the table has no name for. */
+  /** The code of headrace's table and the exception that it stands for; None if the table has no code for it. */
   def named(e: Throwable): Option[(String, Throwable)] =
     Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(10).collectFirst(Function.unlift(code))
 
@@ -80,13 +80,13 @@ private[kafka] object Trouble {
     case known: HeadraceKernelException => known.code
     case _: RecordTooLargeException | _: RecordBatchTooLargeException => "KAFKA_TOO_LARGE"
     case _: ProducerFencedException | _: InvalidProducerEpochException | _: InvalidPidMappingException => "KAFKA_FENCED"
-    // The producer keeps the words of this one alone.
+    // The producer keeps only the message of this exception.
     case refused: KafkaException if String.valueOf(refused.getMessage).contains("transaction.max.timeout.ms") => "KAFKA_TRANSACTION_TIMEOUT"
     case _: SslAuthenticationException => "KAFKA_TLS"
     case _: AuthenticationException | _: AuthorizationException => "KAFKA_DENIED"
     case _: UnknownTopicOrPartitionException => "TOPIC_MISSING"
     case _: TimeoutException | _: DisconnectException | _: BrokerNotAvailableException => "KAFKA_UNREACHABLE"
-    // Spark's own reader, of a record that did not come in time.
+    // Spark's own reader, for a record that did not arrive in time.
     case _: java.util.concurrent.TimeoutException => "KAFKA_UNREACHABLE"
     case _ => null
   }).map(_ -> e)
@@ -94,7 +94,7 @@ private[kafka] object Trouble {
   private val page = "The page says how to go on without them."
   private val onward = "the next start goes on from the last epoch."
 
-  // What is found before a run starts is told by Python, with its hints.
+  // Python reports the errors found before a run starts, with its own hints.
   private[kafka] val hints = Map(
     "CHECKPOINT_BEHIND" -> "two copies of one checkpoint have written this topic. Stop the other job, or give this one another topic.",
     "KAFKA_TOO_LARGE" -> ("raise what the topic takes (max.message.bytes) and what the producer sends " +

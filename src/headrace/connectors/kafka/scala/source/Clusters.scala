@@ -10,29 +10,31 @@ import org.apache.kafka.clients.admin.{Admin, ListOffsetsOptions, OffsetSpec, To
 import org.apache.kafka.clients.consumer.OffsetAndMetadata
 import org.apache.kafka.common.{IsolationLevel, TopicPartition}
 
-/** What opens the clusters of sources, on its way from Python to the table that reads them: not among a frame's options, which others print. */
+/** Client settings for the clusters of sources, on their way from Python to the table that reads them: not among a frame's options, which
+  * are printed.
+  */
 object Clusters {
   private val known = new ConcurrentHashMap[String, Map[String, String]]
 
-  /** Keeps the settings of Kafka's clients for a cluster until they are taken, and gives the name under which they are found. */
+  /** Keeps the settings of Kafka's clients for a cluster until they are taken, and returns their name. */
   def keep(properties: JMap[String, String]): String = {
     val name = UUID.randomUUID.toString
     known.put(name, properties.asScala.toMap)
     name
   }
 
-  /** There are passwords among them, which nothing keeps but the table itself. */
+  /** Takes the settings, which contain passwords: only the table keeps them. */
   def take(name: String): Map[String, String] =
     Option(known.remove(name)).getOrElse(throw new IllegalStateException(s"nobody has told of the cluster $name"))
 }
 
-/** Topics: by their names, separated by commas, or those that fit a pattern; the other one is null. */
+/** Topics: by their names, separated by commas, or by a pattern; the other one is null. */
 final case class Topics(names: String, pattern: String) {
   def in(cluster: Cluster): Seq[String] =
     if (pattern == null) names.split(",").toSeq else cluster.topics().filter(Pattern.compile(pattern).matcher(_).matches).toSeq
 }
 
-/** What the driver asks a cluster. */
+/** The driver's requests to a cluster. */
 final class Cluster(properties: Map[String, String]) extends AutoCloseable {
   private val isolation =
     if (properties.get("isolation.level").contains("read_uncommitted")) IsolationLevel.READ_UNCOMMITTED else IsolationLevel.READ_COMMITTED
@@ -40,20 +42,20 @@ final class Cluster(properties: Map[String, String]) extends AutoCloseable {
 
   def topics(): Set[String] = Cluster.answer(admin.listTopics().names()).asScala.toSet
 
-  /** What topics are; one that does not exist is left out. */
+  /** Descriptions of topics; one that does not exist is left out. */
   def described(topics: Iterable[String]): Seq[TopicDescription] =
     admin.describeTopics(topics.toSeq.asJavaCollection).topicNameValues.asScala.values.toSeq.flatMap { asked =>
       try Some(Cluster.answer(asked))
       catch { case _: org.apache.kafka.common.errors.UnknownTopicOrPartitionException => None }
     }
 
-  /** The offset of the first record that is there. */
+  /** The offsets of the first existing records. */
   def earliest(partitions: Iterable[TopicPartition]): Map[TopicPartition, Long] = offsets(partitions, OffsetSpec.earliest())
 
-  /** The offset behind the last record that can be read. */
+  /** The offsets after the last readable records. */
   def latest(partitions: Iterable[TopicPartition]): Map[TopicPartition, Long] = offsets(partitions, OffsetSpec.latest())
 
-  /** Lets tools see how far a group has come. Nobody waits for it. */
+  /** Commits a group's offsets for monitoring tools, without waiting. */
   def commit(group: String, offsets: Map[TopicPartition, Long], failed: Throwable => Unit): Unit =
     admin
       .alterConsumerGroupOffsets(group, offsets.map { case (partition, at) => partition -> new OffsetAndMetadata(at) }.asJava)

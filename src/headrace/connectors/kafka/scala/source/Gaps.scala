@@ -8,7 +8,7 @@ import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, Par
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Records that were to be read and are not there: `count` from an offset on; reading goes on at `next`. */
+/** Records that should be read but do not exist: `count` from an offset on; reading continues at `next`. */
 private final case class Gap(partition: TopicPartition, from: Long, count: Long, next: Long, why: String) {
   def text: String =
     if (count == 0) s"$partition: $why"
@@ -21,7 +21,7 @@ private object Gap {
 
 private final case class Gaps(gaps: Seq[Gap]) extends InputPartition
 
-/** Reads what Spark's own stream planned, and of gaps a row each, which says so in `value` and by its type of timestamp. */
+/** Reads what Spark's own stream planned, and one row for each gap, marked by its type of timestamp, with the message in `value`. */
 private final class Readers(inner: PartitionReaderFactory, schema: StructType, source: String) extends PartitionReaderFactory {
   override def createReader(partition: InputPartition): PartitionReader[InternalRow] = partition match {
     case Gaps(gaps) => new GapReader(gaps.iterator, schema)
@@ -29,7 +29,7 @@ private final class Readers(inner: PartitionReaderFactory, schema: StructType, s
   }
 }
 
-/** Spark's own reader, whose failures are told as what they mean. */
+/** Spark's own reader, with its failures converted. */
 private final class RecordReader(inner: PartitionReader[InternalRow], source: String) extends PartitionReader[InternalRow] {
   override def next(): Boolean =
     try inner.next()

@@ -8,12 +8,12 @@ import com.fasterxml.jackson.databind.ObjectMapper
 import org.apache.kafka.common.config.ConfigException
 import org.apache.kafka.common.errors._
 
-/** A look at a cluster before anything starts. All answers are JSON. */
+/** Inspects a cluster before a run starts. All results are JSON. */
 object Probe {
   private val mapper = new ObjectMapper
 
-  /** `{"topics": {"orders": {"0": [first, end]}}, "ids": {"orders": id}}` of the topics that are named, or that fit the pattern; a topic that does not exist is left
-    * out. Or `{"problem": ..., "message": ...}`, what kept the cluster from answering.
+  /** `{"topics": {"orders": {"0": [first, end]}}, "ids": {"orders": id}}` for the topics that are named, or that match the pattern; a topic
+    * that does not exist is left out. Or `{"problem": ..., "message": ...}` if the cluster cannot be read.
     */
   def look(properties: JMap[String, String], topics: String, pattern: String): String = asked(properties) { cluster =>
     val described = cluster.described(Topics(topics, pattern).in(cluster))

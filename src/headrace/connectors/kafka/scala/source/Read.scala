@@ -12,14 +12,14 @@ import org.apache.spark.sql.kafka010.Offsets
 import org.apache.spark.sql.types.{StructField, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-/** Spark's own Kafka source with an end, a limit, a word about what is gone, and offsets for tools.
+/** Spark's own Kafka source, extended by an end, a limit, reports of gaps, and committed offsets for tools.
   *
-  * Options: those of Spark's source, and `headrace.cluster` (see `Clusters`), `headrace.ends` (offsets as JSON, behind which nothing is
-  * read), `headrace.limit` (records per epoch), `headrace.gaps` (`fail` or `skip`), `headrace.group` (whose offsets are committed),
-  * `headrace.source` (the name to tell in errors).
+  * Options: those of Spark's source, and `headrace.cluster` (see `Clusters`), `headrace.ends` (the offsets, as JSON, at which reading
+  * ends), `headrace.limit` (records per epoch), `headrace.gaps` (`fail` or `skip`), `headrace.group` (the group whose offsets are
+  * committed), `headrace.source` (the name in errors).
   */
 class Read extends TableProvider {
-  // Spark asks for the columns and then for the table, of one object: the table is made once.
+  // Spark requests the columns and then the table from one object: the table is made once.
   private var table: Option[Table] = None
 
   override def inferSchema(options: CaseInsensitiveStringMap): StructType =
@@ -60,7 +60,7 @@ private final class ReadTable(inner: Table with SupportsRead, options: CaseInsen
   override def columns: Array[Column] = inner.columns
   override def capabilities: JSet[TableCapability] = JSet.of(TableCapability.MICRO_BATCH_READ)
   override def newScanBuilder(unused: CaseInsensitiveStringMap): ScanBuilder = {
-    // The options of the frame have no secrets; those of the table have.
+    // The options of the frame have no secrets; those of the table do.
     val scan = inner.newScanBuilder(options).build()
     () => new ReadScan(scan, cluster, limits)
   }

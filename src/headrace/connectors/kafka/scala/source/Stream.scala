@@ -13,7 +13,9 @@ import org.apache.spark.sql.kafka010.Offsets
 import org.apache.spark.sql.types.StructType
 import org.slf4j.LoggerFactory
 
-/** The records of topics epoch by epoch: what each has is asked here, and Spark's own stream says where they begin, and reads them. */
+/** The records of topics epoch by epoch: this class finds the latest offsets; Spark's own stream finds the initial offsets and reads the
+  * records.
+  */
 private final class Stream(
     inner: MicroBatchStream,
     properties: Map[String, String],
@@ -44,24 +46,24 @@ private final class Stream(
     val found = cluster.latest(Cluster.partitions(topics))
     newest = Some(found)
     if (!limits.skips) refuse(from, found)
-    // What nobody has told of just now stays where it is: left out, it would be new when it is back, and read again.
+    // Partitions missing in the response keep their offsets: if they were left out, they would be new when they return, and read again.
     val latest = found ++ from.filterNot { case (p, _) => found.contains(p) }
     val until = ends.fold(latest)(e => latest.collect { case (p, at) if from.contains(p) || e.contains(p) => p -> capped(p, at, from, e) })
-    // Where a partition that has come begins is logged as this epoch's end, and its records are those of the next one: an epoch that is cut
-    // off and read again then has the same, whatever the topic has let go of meanwhile.
+    // The first offset of a new partition is logged as its end in this epoch, so its records belong to the next one: a replay then reads
+    // the same records, whatever the topic has deleted meanwhile.
     val come = cluster.earliest(until.keySet -- from.keySet)
     val begun = until.filter { case (p, _) => from.contains(p) } ++ come
     Offsets(limits.records.fold(begun)(Stream.share(from ++ come, begun, _)))
   }
 
-  /** A topic that is deleted and made anew between two looks. */
+  /** Fails if a topic was deleted and recreated between two calls. */
   private def refuseOthers(topics: Seq[TopicDescription]): Unit =
     topics.find(topic => ids.get(topic.name).exists(_ != topic.topicId)).foreach { topic =>
       val why = s"${limits.source}: the topic ${topic.name} was deleted and made anew while it was read"
       throw new HeadraceKernelException("OFFSETS_GONE", why, limits.source)
     }
 
-  /** Before Spark logs how far an epoch goes. */
+  /** Fails, before Spark logs the end of an epoch, if a topic is gone or ends before the offset that was read. */
   private def refuse(from: Map[TopicPartition, Long], found: Map[TopicPartition, Long]): Unit = {
     val gone = from.keySet.map(_.topic) -- found.keySet.map(_.topic)
     if (gone.nonEmpty)
@@ -71,17 +73,17 @@ private final class Stream(
       throw new HeadraceKernelException("OFFSETS_GONE", s"${limits.source}: ${back.map(_.text).mkString("; ")}", limits.source)
   }
 
-  /** What a bounded source reads of a partition: up to its end, which is behind it where the partition was not there at the start. */
+  /** The end of a bounded source in a partition; nothing is read of a partition that did not exist at the start. */
   private def capped(p: TopicPartition, latest: Long, from: Map[TopicPartition, Long], ends: Map[TopicPartition, Long]): Long = {
     val end = latest.min(ends.getOrElse(p, 0L))
-    // A topic that was made anew has less than was read of it.
+    // A recreated topic may end before the offset that was read.
     from.get(p).filter(_ <= latest).fold(end)(_.max(end))
   }
 
   override def planInputPartitions(start: Offset, end: Offset): Array[InputPartition] = asking {
     val until = Offsets.of(end)
     val first = cluster.earliest(until.keys)
-    // A partition that has come ends where it begins; an epoch that an older headrace has logged ends behind its first records.
+    // A new partition begins at its logged end; in epochs that an older headrace logged, it ends after its first records.
     val from = until.map { case (p, to) => p -> Offsets.of(start).getOrElse(p, first.get(p).fold(to)(_.min(to))) }
     val gaps = until.toSeq.sortBy { case (p, _) => (p.topic, p.partition) }.flatMap { case (p, to) => gap(p, from(p), to, first.get(p)) }
     if (gaps.nonEmpty && !limits.skips)
@@ -103,7 +105,9 @@ private final class Stream(
 
   override def commit(end: Offset): Unit = inner.commit(end)
 
-  /** Spark tells of the end of an epoch when another one begins, which may be long; but it asks for more as soon as one has ended. */
+  /** Commits the offsets of the last epoch: Spark calls `commit` only when the next epoch begins, which may be much later, but requests
+    * more as soon as an epoch has ended.
+    */
   private def tell(done: Map[TopicPartition, Long]): Unit = limits.group.foreach { group =>
     if (!told.contains(done)) {
       told = Some(done)
@@ -113,7 +117,7 @@ private final class Stream(
 
   override def reportLatestOffset(): Offset = newest.map(Offsets(_)).orNull
 
-  /** How many records wait, as Spark's own source tells it. */
+  /** The number of waiting records, in the form of Spark's own source. */
   override def metrics(consumed: Optional[Offset]): JMap[String, String] = (newest, consumed.toScala) match {
     case (Some(latest), Some(offset)) if latest.nonEmpty =>
       val read = Offsets.of(offset)
@@ -139,7 +143,8 @@ private final class Stream(
 private object Stream {
   private val log = LoggerFactory.getLogger(classOf[Stream])
 
-  /** At the most so many records, of each partition its share of what waits, and one at least: no partition starves another one. */
+  /** Limits an epoch to `records`: each partition gets its share by the number of waiting records, and at least one, so that none starves.
+    */
   def share(from: Map[TopicPartition, Long], until: Map[TopicPartition, Long], records: Long): Map[TopicPartition, Long] = {
     val waiting = until.map { case (p, to) => p -> (to - from.getOrElse(p, 0L)).max(0L) }
     val all = waiting.values.sum

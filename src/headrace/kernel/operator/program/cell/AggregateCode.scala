@@ -7,9 +7,9 @@ import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodeGenerator, CodegenContext}
 import org.apache.spark.sql.types.{BooleanType, StructType}
 
-/** An aggregate: the buffer of each of its functions, fields where Catalyst tells the update as expressions, else an `Imperative`.
+/** An aggregate: the buffer of each of its functions, in fields if Catalyst gives the updates as expressions, else in an `Imperative`.
   *
-  * Stored as one struct column with the buffers of all functions; null where nothing was added.
+  * Stored as one struct column with the buffers of all functions; null if nothing was added.
   */
 private[cell] final class AggregateCode(ctx: CodegenContext, places: Places, program: Program, val cell: Program.Cell) extends CellCode {
   private val expiry = Expiry(program, cell)
@@ -29,7 +29,7 @@ private[cell] final class AggregateCode(ctx: CodegenContext, places: Places, pro
   }
   private val buffer: StructType = aggregation.buffer
 
-  /** A field for a column or a buffer, and the expression that stands for it. */
+  /** A field for a column or a buffer, and the expression that reads it. */
   private def made(name: String, attribute: Attribute): (Attribute, Field, Expression) = {
     val field = Field(ctx.freshName(name), headrace.bind.Bind.loosen(attribute.dataType))
     (attribute, field, field.slot(places.add(field)))
@@ -93,16 +93,16 @@ private[cell] final class AggregateCode(ctx: CodegenContext, places: Places, pro
   /** One function of the aggregate. */
   private trait Part {
 
-    /** Its buffer as expressions of the stored struct. */
+    /** Its buffer, as expressions for the stored struct. */
     def stored: Seq[Expression]
     def load(row: String): String
 
-    /** Java before it is stored. */
+    /** Java that runs before it is stored. */
     def save: String = ""
     def begin: String
     def update: String
 
-    /** Java before its result can be used. */
+    /** Java that runs before its result is used. */
     def evaluate: String = ""
     def result: Expression
     def undo: (String, String)
@@ -118,7 +118,7 @@ private[cell] final class AggregateCode(ctx: CodegenContext, places: Places, pro
 
     override def begin: String = buffers.zip(function.initialValues).map { case ((_, f, _), e) => f.take(ctx, e) }.mkString
 
-    /** All new values are found before the first is kept: each is told over the old ones. */
+    /** All new values are computed before the first is assigned: each is defined over the old ones. */
     override def update: String = {
       val found = buffers.zip(function.updateExpressions).map { case ((_, f, _), e) =>
         val value = Field.widened(over(e, known), f.dataType)

@@ -6,44 +6,44 @@ import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext
 
 /** How the cells of one kind live in a program's generated class: where they are kept, and the Java of each statement about them.
   *
-  * One object per cell. Values come as expressions over the class's places, results go to the fields of locals. Every change is followed
-  * by the class's `dirty = true`, which the caller writes.
+  * There is one object per cell. Values are given as expressions over the class's places; results are assigned to the fields of locals.
+  * Every change is followed by the class's `dirty = true`, which the caller writes.
   */
 private[program] trait CellCode {
   def cell: Program.Cell
 
-  /** The fields it declares. */
+  /** Java that declares its fields. */
   def declaration: String
 
-  /** What it is as a column of the stored row; a cell with pages of its own is none. */
+  /** The cell as a column of the stored row; a cell with pages of its own has none. */
   def column: Expression = throw new IllegalStateException(s"${cell.kind} ${cell.name} is no column")
 
-  /** Java that takes it from column `i` of the row `stored`, which may be null. */
+  /** Java that reads it from column `i` of the row `stored`, which may be null. */
   def load(i: Int): String = ""
 
-  /** Java before its column is stored. */
+  /** Java that runs before its column is stored. */
   def save: String = ""
 
-  /** Java for "it keeps nothing". */
+  /** A Java condition: the cell keeps nothing. */
   def missing: String
 
-  /** Java that puts what a read gives into a local. */
+  /** Java that assigns the result of a read to a local. */
   def read(what: String, key: Option[Expression], to: Field): String
 
   def set(key: Option[Expression], value: Expression): String
 
-  /** Clears the entry of a key, or all of it. */
+  /** Java that clears the entry of a key, or the whole cell. */
   def clear(key: Option[Expression]): String
 
   def append(value: Expression): String = throw new IllegalStateException(s"${cell.kind} ${cell.name} takes no append")
 
-  /** Java that takes a row into an aggregate. */
+  /** Java that adds a row to an aggregate. */
   def add(row: Seq[Expression]): String = throw new IllegalStateException(s"${cell.kind} ${cell.name} takes no rows")
 
-  /** Java that takes away what expires before a time. */
+  /** Java that removes what expires before a time. */
   def expire(before: String): String = clear(None)
 
-  /** Java before a handler that changes it, and Java that puts it back as it was then. */
+  /** Java that runs before a handler that changes the cell, and Java that restores the cell as it was then. */
   def undo: (String, String)
 }
 

@@ -5,14 +5,14 @@ import headrace.operator.program.Program
 import headrace.state.{CellPages, State}
 import headrace.wire.OrderBytes
 
-/** The keys of a cell's entries in the order of the times at which they expire or are due: a bag of its own, whose keys are time and key. */
+/** The keys of a cell's entries in the order of the times at which they expire or are due: a separate bag, keyed by time and key. */
 private[cell] final class Due {
   private val bag = new Bag
   private var pages: CellPages = _
   private val cursor = new Cursor(bag)
   private val encoded = new OrderBytes
 
-  /** Does it stand on an entry? Its time, and its key: the first `keySize` bytes of an array that is used again. */
+  /** Is there a current entry? Its time, and its key: the first `keySize` bytes of an array that is reused. */
   var isThere = false
   var time = State.Never
   var key = new Array[Byte](64)
@@ -48,20 +48,20 @@ private[cell] final class Due {
   /** The earliest time; `State.Never` if there is none. */
   def first(): Long = if (!bag.first()) State.Never else Due.time(bag.keyBytes, bag.keyAt)
 
-  /** Goes to the earliest. */
+  /** Goes to the earliest entry. */
   def start(): Unit = {
     cursor.forward()
     next()
   }
 
-  /** Goes to the earliest that is later than `AtOnce`. */
+  /** Goes to the earliest entry that is later than `AtOnce`. */
   def startLater(): Unit = {
     encode(Due.AtOnce + 1, key, 0)
     cursor.forward(encoded.array, encoded.length, null, 0)
     next()
   }
 
-  /** Goes to the one after it. */
+  /** Goes to the next entry. */
   def next(): Unit = {
     isThere = cursor.next()
     if (isThere) {
@@ -80,7 +80,7 @@ private[headrace] object Due {
   /** Earlier than all times. */
   val AtOnce: Long = Long.MinValue + 1
 
-  /** The bytes under which the key `of` of an entry stands with its time. */
+  /** Writes the time of an entry, then the bytes of its key `of`. */
   def encode(time: Long, of: Array[Byte], size: Int, to: OrderBytes): Unit = {
     to.clear()
     to.long(time ^ Long.MinValue)

@@ -9,16 +9,16 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.catalyst.util.{ArrayData, GenericArrayData}
 import org.apache.spark.sql.types._
 
-/** The entries of one list or map of one key at a time, in a bag: what generated code calls.
+/** The entries of one list, map or timer with keys, for one key of the program at a time, in a bag. Generated code calls it.
   *
   * A map's entry is the row (key, value) under the order-preserving bytes of the key, a keyed timer's the row (key, time, set by a timer?);
-  * a list's is the row (value) under its number. Where entries expire, the time is the row's last column. Rows handed out point into the
-  * bag and are valid until it is next asked for anything.
+  * a list's is the row (value) under its number. If entries expire, the time is the row's last column. Rows handed out point into the bag
+  * and are valid until the next call.
   */
 final class Entries {
   private val bag = new Bag
   private var due: Due = _
-  // The column of an entry's time, and where the earliest of them is told.
+  // The column of an entry's time, and the place in the machine that holds the earliest of them.
   private var timeColumn = -1
   private var told: Array[Long] = _
   private var toldAt = -1
@@ -30,10 +30,10 @@ final class Entries {
   private var isOpen = false
   private var nextNumber = Entries.Unknown
   private var inside = false
-  // Loops that have ended.
+  // Loops that have ended, to be reused.
   private val free = new java.util.ArrayDeque[EntriesLoop]
 
-  /** Once per instance. Where it expires or fires, `toldAt` is its number among the machine's cells that do. */
+  /** Called once per instance. If entries expire or fire, `toldAt` is the cell's number among the machine's cells that do. */
   def of(cell: Program.Cell, machine: Machine, toldAt: Int): Unit = {
     order = cell.key.map(k => new OrderKey(StructType(Seq(StructField("key", k))))).orNull
     dataType = cell.dataType
@@ -62,7 +62,7 @@ final class Entries {
     if (due != null) due.close()
   }
 
-  /** Lets go of everything, also in the middle of a key that failed. */
+  /** Releases everything, even in the middle of a key that failed. */
   def release(): Unit = {
     if (isOpen) {
       isOpen = false
@@ -73,7 +73,7 @@ final class Entries {
     inside = false
   }
 
-  /** Did what was thrown come out of here, and not out of an expression? */
+  /** Was the exception thrown in here, and not by an expression? */
   def failed: Boolean = inside
 
   def isEmpty: Boolean = if (isOpen) bag.isEmpty else !pages.hasAny
@@ -87,7 +87,7 @@ final class Entries {
       n
     }
 
-  /** The entry of a key, given as a row with the key first; null if there is none. */
+  /** The entry of a key, which is the first column of `row`; null if there is none. */
   def find(row: UnsafeRow): UnsafeRow =
     if (row.isNullAt(0) || isEmpty) null
     else {
@@ -130,7 +130,7 @@ final class Entries {
     leave()
   }
 
-  /** Puts a row (value) at the end of a list. */
+  /** Appends a row (value) to a list. */
   def append(row: UnsafeRow): Unit = {
     enter()
     if (nextNumber == Entries.Unknown) nextNumber = if (bag.last()) Entries.number(bag.keyBytes, bag.keyAt) + 1 else 0L
@@ -164,7 +164,7 @@ final class Entries {
     leave()
   }
 
-  /** Takes away what expires before a time. */
+  /** Removes what expires before a time. */
   def expire(before: Long): Unit = {
     enter()
     due.start()
@@ -177,7 +177,7 @@ final class Entries {
     leave()
   }
 
-  /** The time of the timer that fires next, of one with keys; behind `last` those that a timer has set do not. `State.Never`: none does. */
+  /** The time of the timer with keys that fires next; after `last`, those that were set by a timer do not. `State.Never` if none does. */
   def next(last: Long): Long =
     if (isEmpty) State.Never
     else {
@@ -187,7 +187,7 @@ final class Entries {
       if (due.isThere) due.time else State.Never
     }
 
-  /** Takes away the entry of that timer and gives its row. */
+  /** Removes the entry of that timer and returns its row. */
   def pop(last: Long): UnsafeRow = {
     enter()
     goToNext(last)
@@ -211,7 +211,7 @@ final class Entries {
     entryRow.getBoolean(2)
   }
 
-  /** Before a handler that may change it; `rollback` undoes what it did. */
+  /** Called before a handler that may change it; `rollback` undoes what the handler did. */
   def begin(): Unit = if (isOpen) {
     bag.begin()
     if (due != null) due.begin()
@@ -226,7 +226,7 @@ final class Entries {
     }
   }
 
-  /** A loop over the entries from `low` on and before `high`, rows with the key first; null: no limit. */
+  /** A loop over the entries from `low` on and before `high`, which are rows with the key first; null: no limit. */
   def loop(low: UnsafeRow, high: UnsafeRow, isReverse: Boolean): Loop = {
     enter()
     val loop = if (free.isEmpty) new EntriesLoop(this, bag, entryRow.numFields) else free.pop()
@@ -234,7 +234,7 @@ final class Entries {
     val to = limit(high)
     val (fromSize, toSize) = (if (from == null) 0 else from.length, if (to == null) 0 else to.length)
     if (isReverse) loop.cursor.backward(from, fromSize, to, toSize) else loop.cursor.forward(from, fromSize, to, toSize)
-    // A limit that is null is met by no key, as in SQL.
+    // No key satisfies a limit that is null, as in SQL.
     loop.begin(hasAny = (low == null || !low.isNullAt(0)) && (high == null || !high.isNullAt(0)) && !bag.isEmpty)
     leave()
     loop
@@ -255,7 +255,7 @@ final class Entries {
       bag.open(pages)
       if (due != null) due.open()
       isOpen = true
-      // What the handler has not touched yet is as it was when it began.
+      // The handler begins with the bag as it is now: it has not touched it before.
       begin()
     }
   }

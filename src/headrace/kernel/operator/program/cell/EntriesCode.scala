@@ -5,10 +5,10 @@ import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext
 import org.apache.spark.sql.types.TimestampType
 
-/** A cell with entries: a field that holds its `Entries`, which the operator opens for each key. */
+/** A cell with entries: a field that holds its `Entries` or `SharedEntries`, which the operator opens. */
 private[program] abstract class EntriesCode(ctx: CodegenContext, program: Program) extends CellCode {
 
-  /** The field. */
+  /** The name of the field. */
   lazy val entries: String = ctx.freshName("entries")
 
   override def declaration: String =
@@ -44,7 +44,7 @@ private[program] abstract class EntriesCode(ctx: CodegenContext, program: Progra
 
   override def expire(before: String): String = s"$entries.expire($before);\n"
 
-  /** The columns of an entry, the time at which it expires behind them. */
+  /** The columns of an entry, followed by the time at which it expires, if it does. */
   protected def row(columns: Expression*): Projected = {
     val expiry = Expiry(program, cell).map(x => Slot(TimestampType, nullable = false, Slot.Variable(x.after, "false"), -1, -1))
     Projected(ctx, columns ++ expiry: _*)
@@ -52,10 +52,10 @@ private[program] abstract class EntriesCode(ctx: CodegenContext, program: Progra
 
   override def undo: (String, String) = (s"$entries.begin();", s"$entries.rollback();")
 
-  /** Java that gives the entry of a loop another value. */
+  /** Java that gives the current entry of a loop another value. */
   def replace(loop: String, key: Expression, value: Expression): String
 
-  /** A row of the key of an entry. */
+  /** A row with the key of an entry. */
   def keyRow(key: Expression): Projected = {
     val keyType = cell.key.getOrElse(throw Program.broken(program.name, s"${cell.name} has no keys to go by"))
     Projected(ctx, Field.stored(key, keyType))

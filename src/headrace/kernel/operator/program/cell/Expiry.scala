@@ -3,10 +3,10 @@ package headrace.operator.program.cell
 import headrace.operator.program.Program
 import headrace.state.State
 
-/** The Java about when a cell expires: place `i` of the machine's `expiries`. */
+/** The Java for the expiry of a cell: place `i` of the machine's `expiries`. */
 private[cell] final case class Expiry(i: Int, micros: Long) {
 
-  /** When what is set now expires, as a Java expression. */
+  /** A Java expression for when a value set now expires. */
   def after: String = s"after(${micros}L)"
 
   def set(isThere: String): String = s"expiries[$i] = $isThere ? $after : ${State.Never}L;\n"

@@ -10,24 +10,24 @@ import org.apache.spark.sql.types.DataType
 
 /** The buffer of an aggregate function that Catalyst updates by calls and not by expressions, for one key at a time.
   *
-  * Such a buffer may be any object, which cannot be copied but by serialising it. To undo a handler it is made again from the bytes it was
-  * loaded from and the rows that came since. `types` are those of the buffer as it is stored.
+  * Such a buffer may be any object, which can only be copied by serialising it. To undo a handler, it is built again from the bytes it was
+  * loaded from and the rows that came since. `types` are those of the stored buffer.
   */
 final class Imperative(function: AggregateFunction, types: Seq[DataType]) extends Serializable {
   @transient private var held: Any = _
   @transient private var row: InternalRow = _
 
-  // What the buffer is made from: stored values (null: none) and rows; and what it was made from when the handler began.
+  // What the buffer is built from: stored values (null: none) and rows; and what it was built from when the handler began.
   @transient private var base: Array[Any] = _
   @transient private var rows: ArrayList[InternalRow] = _
   @transient private var baseBefore: Array[Any] = _
   @transient private var rowsBefore: ArrayList[InternalRow] = _
   @transient private var countBefore = 0
 
-  /** Begins anew, as if nothing had been added. */
+  /** Begins with an empty buffer. */
   def begin(): Unit = start(null)
 
-  /** Takes the buffer from columns of a stored row. */
+  /** Reads the buffer from columns of a stored row. */
   def load(from: InternalRow, first: Int): Unit =
     start(types.indices.map(i => InternalRow.copyValue(from.get(first + i, types(i)))).toArray)
 
@@ -46,7 +46,7 @@ final class Imperative(function: AggregateFunction, types: Seq[DataType]) extend
     case other => throw new IllegalStateException(s"${other.prettyName} is told by expressions")
   }
 
-  /** Adds a row, which is kept. */
+  /** Adds a row, and keeps it for undoing. */
   def update(added: InternalRow): Unit = {
     rows.add(added)
     take(added)
@@ -69,7 +69,7 @@ final class Imperative(function: AggregateFunction, types: Seq[DataType]) extend
     case _ => row.get(i, types(i))
   }
 
-  /** Before a handler; `reset` undoes what it did. */
+  /** Called before a handler; `reset` undoes what the handler did. */
   def mark(): Unit = {
     if (rows.size > Imperative.MostRows) {
       base = types.indices.map(stored).toArray
@@ -91,10 +91,10 @@ final class Imperative(function: AggregateFunction, types: Seq[DataType]) extend
 
 object Imperative {
 
-  /** For a function over columns. */
+  /** The buffer of a function over columns. */
   def of(f: Aggregation.Function, columns: Seq[Attribute]): Imperative =
     new Imperative(BindReferences.bindReference(f.function: Expression, AttributeSeq(columns)).asInstanceOf[AggregateFunction], f.buffer)
 
-  /** Rows kept for undoing before the buffer is serialised once more. */
+  /** How many rows are kept for undoing before the buffer is serialised again. */
   private val MostRows = 1000
 }

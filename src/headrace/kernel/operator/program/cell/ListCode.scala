@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodeGenerator, CodegenContext}
 import org.apache.spark.sql.types.ArrayType
 
-/** A list: entries numbered in the order in which they came. */
+/** A list: entries numbered in the order in which they were appended. */
 private[cell] final class ListCode(ctx: CodegenContext, program: Program, val cell: Program.Cell) extends EntriesCode(ctx, program) {
   private val element = Field(ctx.freshName("element"), cell.dataType)
 

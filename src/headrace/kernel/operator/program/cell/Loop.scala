@@ -3,29 +3,29 @@ package headrace.operator.program.cell
 import headrace.bag.{Bag, Cursor}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
-/** A loop over entries as generated code runs it. */
+/** A loop over entries, as generated code runs it. */
 abstract class Loop {
   def next(): Boolean
 
-  /** Valid until the cell is next asked for anything. */
+  /** Valid until the next call to the cell. */
   def entry: UnsafeRow
 
-  /** The number of the entry in this loop, from 0. */
+  /** The number of the current entry in this loop, from 0. */
   def index: Long
 
-  /** Sets the entry that the loop stands at, or removes it. */
+  /** Sets the current entry, or removes it. */
   def replace(row: UnsafeRow): Unit
   def remove(): Unit
 }
 
-/** Over a list or map. The instance serves again when it has come to its end. */
+/** A loop over a list or map. The instance is reused after its end. */
 private[cell] final class EntriesLoop(entries: Entries, bag: Bag, fields: Int) extends Loop {
   val cursor = new Cursor(bag)
   private val row = new UnsafeRow(fields)
   private var number = -1L
   private var isOn = false
 
-  /** Begins where the cursor was told to; `hasAny`: there may be something to go over. */
+  /** Begins where the cursor does; `hasAny`: there may be entries. */
   def begin(hasAny: Boolean): Unit = {
     number = -1L
     isOn = true

@@ -3,7 +3,7 @@ package headrace.operator.program.cell
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, GenerateUnsafeProjection}
 
-/** Java that packs expressions into a row, and the name of that row: its buffer is used again when the code is next run. */
+/** Java that packs expressions into a row, and the name of that row, whose buffer is reused each time the code runs. */
 private[program] final case class Projected(code: String, row: String)
 
 private[program] object Projected {

@@ -11,21 +11,21 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types._
 
-/** A map that an input writes and every key reads, as it was at the time of each: what generated code calls.
+/** A map that an input writes and every key reads, as it was at the time of each row. Generated code calls it.
   *
-  * It lies in the shared group of each partition, which is worked on before all keys. There each value set, or taken away (null), is a
-  * version (key, value) under the bytes of the key, the time and the side of the row that did it; a key's row sees the last version before
-  * its own time and side. What stands there when a task begins was set at or before the last watermark, and all that the task handles is
-  * later: so of the versions of before only the last of each key counts, and the others go when the key is next written. In the order of
-  * arrival there is one version of each key.
+  * It is stored in the shared group of each partition, which is worked on before all keys. There, each value that is set or deleted (null)
+  * is a version (key, value) under the bytes of the key, the time and the side of the row that did it. A key's row sees the last version
+  * before its own time and side. The versions that a task finds were set at or before the last watermark, and all that the task handles is
+  * later. So only the last of these counts for each key; the others are removed when the key is next written. In the order of arrival there
+  * is one version of each key.
   *
-  * Where values expire, the time is the version's last column. One that has expired by the moment of a row is not seen by it; a late row,
-  * and any in the order of arrival, sees none that the watermark has passed either. It is taken away when the group is next worked on,
-  * since keys whose rows are earlier come behind the group.
+  * If values expire, the time is the version's last column. A row does not see a version that has expired by the row's moment; a late row,
+  * and any in the order of arrival, sees none that the watermark has passed either. An expired version is removed when the group is next
+  * worked on, since keys whose rows are earlier come after the group.
   */
 final class SharedEntries {
   private val bag = new Bag
-  // The keys of what expires; `AtOnce`: those whose last version has expired, or says that they were taken away.
+  // The keys of versions that expire; with time `AtOnce`, those whose last version has expired or is a deletion.
   private val due = new Due
   private val finder = new Cursor(bag)
   private val low = new OrderBytes
@@ -34,7 +34,7 @@ final class SharedEntries {
   private var order: OrderKey = _
   private var entryRow: UnsafeRow = _
   private var expires = false
-  // Where the earliest time at which something expires is told.
+  // The place in the machine that holds the earliest time at which something expires.
   private var told: Array[Long] = _
   private var toldAt = -1
   private var pages: CellPages = _
@@ -47,7 +47,7 @@ final class SharedEntries {
   private var passed = Long.MinValue
   private var inside = false
 
-  /** Once per instance. Where it expires, `toldAt` is its number among the machine's cells that do. */
+  /** Called once per instance. If it expires, `toldAt` is the cell's number among the machine's cells that do. */
   def of(cell: Program.Cell, machine: Machine, toldAt: Int): Unit = {
     order = new OrderKey(StructType(Seq(StructField("key", cell.key.get))))
     expires = cell.expires.isDefined
@@ -56,7 +56,7 @@ final class SharedEntries {
     this.toldAt = toldAt
   }
 
-  /** The columns of a version. */
+  /** The number of columns of a version. */
   private[cell] def width: Int = if (expires) 3 else 2
 
   /** Begins with the shared group, or with reading it (`isRead`) for the keys of a task. True if something was changed. */
@@ -97,15 +97,15 @@ final class SharedEntries {
     inside = false
   }
 
-  /** Where what is handled now stands: it sees what came before (and, in the shared group, what it has written itself). */
+  /** Sets the position of what is handled now: it sees what came before (and, in the shared group, what it has written itself). */
   def stand(time: Long, side: Int): Unit = {
     isTimed = true
     this.time = time
     this.side = side
   }
 
-  /** What expires before the time `before` is gone for what is handled now; `passed`: for what sees all there is, also what expires before
-    * that.
+  /** A version that expires before the time `before` is gone for what is handled now. If that sees everything, a version that expires
+    * before `passed` is gone as well.
     */
   def at(before: Long, passed: Long): Unit = {
     this.before = before
@@ -114,10 +114,10 @@ final class SharedEntries {
 
   def failed: Boolean = inside
 
-  /** Is there something to be taken away when the group is next worked on, for which nothing else may wake it? */
+  /** Is something to be removed when the group is next worked on? Nothing else may wake the group for it. */
   def hasLeft: Boolean = expires && due.first() == Due.AtOnce
 
-  /** Does it keep anything, be it that a key was taken away? */
+  /** Does it keep anything, even if only deletions? */
   def keepsAny: Boolean = !bag.isEmpty
 
   def isEmpty: Boolean = first() == null
@@ -128,7 +128,7 @@ final class SharedEntries {
     all.index
   }
 
-  /** The version (key, value) that is seen, of a row with the key first; null if there is none. */
+  /** The version (key, value) that is visible now, for a row with the key first; null if there is none. */
   def find(row: UnsafeRow): UnsafeRow =
     if (row.isNullAt(0)) null
     else {
@@ -180,7 +180,7 @@ final class SharedEntries {
     new VersionLoop(this, if (none) null else new Cursor(bag), key(low), key(high), bound.toArray, isReverse)
   }
 
-  /** Has what expires before a time taken away when the group is next worked on. */
+  /** Marks what expires before a time, to be removed when the group is next worked on. */
   def expire(before: Long): Unit = {
     inside = true
     due.startLater()
@@ -207,7 +207,7 @@ final class SharedEntries {
   private[cell] def enter(): Unit = inside = true
   private[cell] def leave(): Unit = inside = false
 
-  /** The end of the versions that are seen now, behind the bytes of a key. */
+  /** Appends the end of the versions that are visible now to the bytes of a key. */
   private def limit(to: OrderBytes): Unit =
     if (!isTimed) version(to, State.Never, SharedEntries.Last)
     else version(to, time, if (isRead) side else side + 1)
@@ -238,7 +238,7 @@ final class SharedEntries {
     inside = false
   }
 
-  /** Does it count for what is handled now? */
+  /** Does the version have a value for what is handled now? */
   private[cell] def counts(version: UnsafeRow): Boolean = !version.isNullAt(1) && (!expires || version.getLong(2) >= {
     if (isTimed && time != State.Never) before else math.max(before, passed)
   })
@@ -250,7 +250,7 @@ final class SharedEntries {
     timeOf(entryRow)
   }
 
-  /** Takes away all versions of a key but the last. */
+  /** Removes all versions of a key but the last. */
   private def compact(key: Array[Byte]): Unit = {
     val versions = all(key)
     if (versions.size > 1) {
@@ -275,7 +275,7 @@ final class SharedEntries {
     found.result()
   }
 
-  /** Takes away what has expired, or was taken away, in an earlier epoch. */
+  /** Removes what expired, or was deleted, in an earlier epoch. */
   private def forget(): Boolean = {
     inside = true
     var any = false
@@ -287,7 +287,7 @@ final class SharedEntries {
       all(key).foreach { version =>
         bag.find(version, version.length)
         val goes = timeHere
-        // One whose time still stands there was set after the one that has expired.
+        // A version whose time is still in `due` was set after the one that has expired.
         if (goes == Due.AtOnce || (goes != State.Never && !due.has(goes, key, key.length))) bag.removeHere()
       }
       due.remove(Due.AtOnce, key, key.length)
@@ -308,13 +308,13 @@ final class SharedEntries {
 
 object SharedEntries {
 
-  /** Behind all sides. */
+  /** After all sides. */
   private val Last = 0x7fff
 
-  /** When a version goes, which its column `timeColumn` says (−1: none does); `State.Never`: it does not by itself. */
+  /** When a version is removed, by its column `timeColumn` (−1: there is none); `State.Never`: not by itself. */
   private[headrace] def timeOf(version: UnsafeRow, timeColumn: Int): Long =
     if (version.isNullAt(1)) Due.AtOnce else if (timeColumn >= 0) version.getLong(timeColumn) else State.Never
 
-  /** The bytes of a version behind those of its key. */
+  /** The number of bytes of a version after those of its key. */
   private[headrace] val VersionSize = 10
 }

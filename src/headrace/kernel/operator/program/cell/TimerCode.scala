@@ -24,7 +24,7 @@ private[cell] final class TimerCode(ctx: CodegenContext, program: Program, val c
   override def read(what: String, key: Option[Expression], to: Field): String =
     s"${to.missing} = $missing;\n${to.name} = pending[$i];\n"
 
-  /** `firing`: a timer that is set by a timer is marked. */
+  /** A timer that is set by a timer (`firing`) is marked. */
   override def set(key: Option[Expression], value: Expression): String = {
     val ev = Field.stored(value, cell.dataType).genCode(ctx)
     s"${ev.code}\nif (${ev.isNull}) {\n${clear(None)}} else {\npending[$i] = ${ev.value}; marks[$i] = firing;\n}\n"

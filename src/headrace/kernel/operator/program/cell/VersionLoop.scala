@@ -5,7 +5,7 @@ import java.util.Arrays
 import headrace.bag.Cursor
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
-/** A loop over a map that all keys read: of each key the last version before `bound`, if it has a value. */
+/** A loop over a map that all keys read: for each key the last version before `bound`, if it has a value. */
 final class VersionLoop(shared: SharedEntries, cursor: Cursor, low: Array[Byte], high: Array[Byte], bound: Array[Byte], isReverse: Boolean)
     extends Loop {
   private val row = new UnsafeRow(shared.width)
@@ -25,7 +25,7 @@ final class VersionLoop(shared: SharedEntries, cursor: Cursor, low: Array[Byte],
       val key = Arrays.copyOf(cursor.keyBytes, size)
       var found: UnsafeRow = null
       while (isThere && cursor.keySize == size + SharedEntries.VersionSize && Arrays.equals(cursor.keyBytes, 0, size, key, 0, size)) {
-        // Forward the last one that is early enough counts, backward the first.
+        // Forward, the last version that is early enough counts; backward, the first.
         if ((found == null || !isReverse) && Arrays.compareUnsigned(cursor.keyBytes, size, cursor.keySize, bound, 0, bound.length) < 0) {
           cursor.value(row)
           found = row.copy()
@@ -41,7 +41,7 @@ final class VersionLoop(shared: SharedEntries, cursor: Cursor, low: Array[Byte],
 
   override def entry: UnsafeRow = seen
 
-  /** The number of the entry; behind the loop how many there were. */
+  /** The number of the entry; after the loop, how many there were. */
   override def index: Long = if (seen == null) number else number - 1
 
   override def replace(row: UnsafeRow): Unit = shared.put(row)

@@ -8,7 +8,9 @@ import headrace.wire.{OrderBytes, OrderKey}
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.types.{StructField, StructType}
 
-/** The entries of a list, a map or a keyed timer with rows and keys of other types: a new bag of them, and a new one of their times. */
+/** The rewrite of a list, a map or a keyed timer to entries with rows and keys of other types: a new bag of them, and a new one of their
+  * times.
+  */
 private[program] final class EntriesRewrite(operator: String, change: CellChange) {
   private val columns = UnsafeProjection.create(change.row.columns)
   private val order = change.key.map(k => new OrderKey(StructType(Seq(StructField("key", k))))).orNull
@@ -17,7 +19,7 @@ private[program] final class EntriesRewrite(operator: String, change: CellChange
   private val cursor = new Cursor(was)
   private val (key, due) = (new OrderBytes, new OrderBytes)
 
-  /** From the pages `from` to the pages `to` and, of their times, `dueTo`; gives the number of entries. */
+  /** Rewrites the pages `from` to the pages `to` and, for the times, `dueTo`; returns the number of entries. */
   def apply(from: Pages, to: Pages, dueTo: Pages): Long = {
     was.open(from)
     now.open(to)
@@ -30,7 +32,7 @@ private[program] final class EntriesRewrite(operator: String, change: CellChange
       if (order == null) key.raw(cursor.keyBytes, 0, cursor.keySize) else order.columnsOf(made, key)
       if (now.find(key.array, key.length)) throw EntriesRewrite.meet(operator, change)
       now.put(key.array, key.length, made)
-      // What never goes is not looked for.
+      // An entry that never expires has no place in the bag of times.
       if (change.timeColumn >= 0 && made.getLong(change.timeColumn) != State.Never) {
         Due.encode(made.getLong(change.timeColumn), key.array, key.length, due)
         times.put(due.array, due.length, null, 0L, 0)

@@ -6,8 +6,8 @@ import headrace.operator.program.Held
 import headrace.wire.{OrderBytes, OrderKey}
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 
-/** The rows that a program holds, in other columns. Their order is that of time, side and columns, so it is made anew. `changes` has all
-  * sides. This is all here that knows how held rows are kept.
+/** The rewrite of the rows that a program holds to other columns. Their order is that of time, side and columns, so it is computed anew.
+  * `changes` has all sides.
   */
 private[program] final class HeldRewrite(changes: Map[Int, RowChange]) {
   private val sides = changes.map { case (side, c) => side -> new HeldRewrite.Side(c) }
@@ -15,7 +15,7 @@ private[program] final class HeldRewrite(changes: Map[Int, RowChange]) {
   private val cursor = new Cursor(was)
   private val (ord, key) = (new OrderBytes, new OrderBytes)
 
-  /** From the pages `from` to the pages `to`; gives the number of rows. */
+  /** Rewrites the pages `from` to the pages `to`; returns the number of rows. */
   def apply(from: Pages, to: Pages): Long = {
     was.open(from)
     now.open(to)

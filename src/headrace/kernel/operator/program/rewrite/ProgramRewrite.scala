@@ -9,17 +9,17 @@ import headrace.state.State
 import org.apache.spark.sql.catalyst.expressions.Literal
 import org.apache.spark.sql.types.{DataType, TimestampType}
 
-/** What changes in the bags of a program: the entries of some cells, and the rows that it holds, by their sides. */
+/** What changes in the bags of a program: the entries of some cells, and its held rows, by their sides. */
 private[program] final case class ProgramRewrite(name: String, cells: Map[Int, CellChange], held: Map[Int, RowChange]) extends Rewrite {
 
-  /** A bag of entries goes with that of their times. */
+  /** A bag of entries is rewritten with that of their times. */
   override def changes(bag: Int): Boolean = cells.contains(bag) || cells.contains(bag - Program.Expiry) || (bag == Held.Cell && held.nonEmpty)
 
   override def instance(): Rewrite.Run = new ProgramRewriteRun(this)
 }
 
-/** The entries of a cell: `row` is an entry's row, `key` its key now (none: a list's), `timeColumn` where it says when it goes or fires
-  * (−1: nowhere). `shared`: they are versions for all keys.
+/** The rewrite of a cell's entries: `row` is an entry's row, `key` the type of its key now (None for a list), `timeColumn` the column with
+  * the time at which it expires or fires (−1: none). `shared`: the entries are versions for all keys.
   */
 private[program] final case class CellChange(id: Int, name: String, shared: Boolean, row: RowChange, key: Option[DataType], timeColumn: Int)
 
@@ -34,7 +34,7 @@ private[program] object ProgramRewrite {
     val (was, now) = (entry(text.before), entry(text.after))
     val (from, to) = (was.row, now.row)
     val columns = to.fields.zipWithIndex.map { case (field, i) =>
-      // What has been set before entries expired stays until it is set again.
+      // An entry set before the cell had an expiry stays until it is set again.
       if (i < from.length) RowChange.casted(from, i, field.dataType) else Literal(State.Never, TimestampType)
     }
     val row = RowChange(from, to, columns.toSeq)

@@ -12,7 +12,7 @@ import headrace.wire.{OrderBytes, OrderKey}
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.types.{StructField, StructType}
 
-/** The versions of a broadcast map with rows and keys of other types, and anew when each of them goes. */
+/** The rewrite of a broadcast map to versions with rows and keys of other types, and of the times at which they are removed. */
 private[program] final class VersionsRewrite(operator: String, change: CellChange) {
   private val columns = UnsafeProjection.create(change.row.columns)
   private val order = new OrderKey(StructType(Seq(StructField("key", change.key.get))))
@@ -21,7 +21,7 @@ private[program] final class VersionsRewrite(operator: String, change: CellChang
   private val cursor = new Cursor(was)
   private val (key, due) = (new OrderBytes, new OrderBytes)
 
-  /** From the pages `from` to the pages `to` and, of their times, `dueTo`; gives the number of versions. */
+  /** Rewrites the pages `from` to the pages `to` and, for the times, `dueTo`; returns the number of versions. */
   def apply(from: Pages, to: Pages, dueTo: Pages): Long = {
     val keys = mutable.HashMap.empty[ByteBuffer, Array[Byte]] // by the old bytes
     val taken = mutable.HashSet.empty[ByteBuffer]
