@@ -1,5 +1,5 @@
-"""Puts the documentation into the wheel, and what was built for the Spark that is installed where the wheel is built: the kernel's jar, and
-the list of the classes that a first job needs.
+"""Puts the documentation into the wheel, and two files for the Spark that is installed at build time: the kernel's jar, and the list of the
+classes that a first job needs.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class KernelHook(BuildHookInterface[Any]):
         kernel.SHIPPED.mkdir()
         shutil.copy(built, kernel.SHIPPED / built.name)
         classes(Path(self.root, "src"), kernel.CLASSES)
-        # Not part of the repository, so it has to be named.
+        # The repository does not have it, so it must be named.
         build_data["artifacts"].append(f"/{kernel.SHIPPED.relative_to(self.root).as_posix()}/*")
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
@@ -56,12 +56,12 @@ hr.session(conf={"spark.driver.extraJavaOptions": f"-Xlog:class+load:file={sys.a
 charges = hr.read.memory([("a", 1), ("b", 2)], "card string, amount int", name="charges")
 hr.collect(charges.group_by("card").agg(n="count(*)", total="sum(amount)")).rows()
 """
-# Not Java's own, which it has in an archive, and not those that are made while a job runs.
+# Without Java's own classes, which it has in an archive, and those that are generated while a job runs.
 LOADED = re.compile(r"\[class,load *\] (?!java|jdk\.|sun\.|com\.sun\.|\S*(?:0x|Lambda|Generated(?:Class|Method)))(\S+) source: ")
 
 
 def classes(source: Path, target: Path) -> None:
-    """Write the names of the classes that a small job loads, in that order."""
+    """Write the names of the classes that a small job loads, in the order of loading."""
     with tempfile.TemporaryDirectory(prefix="headrace-classes-") as folder:
         log = Path(folder, "loaded.log")
         surroundings = {**os.environ, "PYTHONPATH": str(source), "HEADRACE_CACHE": folder, "HEADRACE_PREPARE": "never"}

@@ -1,4 +1,4 @@
-"""Interpreters of their own for contenders that are Python packages, made at first use. Nothing of headrace depends on them."""
+"""Separate interpreters for contenders that are Python packages, made at first use. headrace does not depend on them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CACHE = Path(".headrace/bench").absolute()
 
 
 def python(*packages: str, only_binary: bool = True) -> Path:
-    """The interpreter with these packages, made now if need be. Raises CalledProcessError where they cannot be installed."""
+    """Return the interpreter with these packages, made now if necessary. Raises CalledProcessError if they cannot be installed."""
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     folder = CACHE / f"venv-{version}-{'-'.join(packages).replace('==', '-')}"
     found, done = folder / "bin/python", folder / "installed"

@@ -1,4 +1,4 @@
-"""The tables of speed in the README and in docs/compare, made of the numbers in bench/results.
+"""The tables of speed in the README and in docs/compare, from the numbers in bench/results.
 
 python -m bench.readme
 """
@@ -29,7 +29,7 @@ HEADS = {
 """The contenders of the table, in its order."""
 RATE, SPEED = "events/s", "×"
 MANY = 8
-"""Contenders that are rather steps of one."""
+"""From this number on, contenders are steps of a series: only its ends are shown."""
 
 
 def main() -> None:
@@ -40,12 +40,12 @@ def main() -> None:
 
 
 def compare(name: str) -> Path:
-    """A page of docs/compare."""
+    """Return a page of docs/compare."""
     return ROOT / "docs" / "compare" / f"{name}.md"
 
 
 def measured() -> dict[str, str]:
-    """The page's block of what was measured: each query of Nexmark in a row."""
+    """Return the page's block of measurements: one row per query of Nexmark."""
     found = _read("nexmark")
     on, how, results = found["machine"], found["how"], found["results"]
     names = ("headrace", "Flink SQL")
@@ -68,7 +68,7 @@ def measured() -> dict[str, str]:
 
 
 def compared() -> dict[str, dict[str, str]]:
-    """The blocks of measurements in docs/compare: all of them, and those against another system on its page."""
+    """Return the blocks of measurements in docs/compare: all of them, and those against another system on its page."""
     state = _read("state")
     return {
         "figures": {
@@ -83,7 +83,7 @@ def compared() -> dict[str, dict[str, str]]:
 
 
 def against_spark() -> str:
-    """Queries and sinks with a contender of Spark's, in a list."""
+    """Queries and sinks that have a contender of Spark's, as a list."""
     of = [_read(name) for name in ("tpch", "queries", "connectors")]
     results = [result for one in of for result in one["results"] if result["goals"]]
     spark = [result for result in results if any(mark in name for name in result["contenders"] for mark in ("Spark", "df."))]
@@ -91,7 +91,7 @@ def against_spark() -> str:
 
 
 def with_table(readme: str) -> str:
-    """The README with the one table of figures between its two marks; docs/compare/figures.md has all."""
+    """Return the README with its table of figures between the two marks; docs/compare/figures.md has all figures."""
     before, begin, rest = readme.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
@@ -109,7 +109,7 @@ def table(found: Mapping[str, Any]) -> str:
 
 
 def rates(found: Mapping[str, Any], names: Sequence[str]) -> str:
-    """State programs by these contenders, in a table."""
+    """Return the state programs by these contenders, as a table."""
     on, results = found["machine"], found["results"]
     means = {goal["name"]: multiple(goal["value"]) for result in results if result["unit"] == SPEED for goal in result["goals"]}
     lines = [
@@ -141,13 +141,13 @@ def multiple(ratio: float) -> str:
 
 
 def item(result: Mapping[str, Any]) -> str:
-    """What else was measured, as an item of a list."""
+    """Return another measurement, as an item of a list."""
     values = [f"{name}: {text(one['median'], result['unit'])} {result['unit']}" for name, one in result["contenders"].items()]
     return f"* {result['title']}: {'; '.join(values)}"
 
 
 def large(results: Iterable[Mapping[str, Any]]) -> str:
-    """Many keys: the rates beside those with few, and the heap at the ends of the epochs, of which the first third is warm-up."""
+    """Many keys: the rates beside those with few, and the heap at the ends of the epochs; the first third is warm-up."""
     lines = []
     for result in results:
         values = {name: one["median"] for name, one in result["contenders"].items()}
@@ -161,14 +161,14 @@ def large(results: Iterable[Mapping[str, Any]]) -> str:
 
 
 def queries() -> str:
-    """Queries kept up to date: what was measured, and how it stands to its goals."""
+    """Queries kept up to date: the measurements, compared with their goals."""
     of = [_read(name) for name in ("tpch", "queries")]
     results = [result for one in of for result in one["results"] if result["goals"]]
     return f"\nIncremental queries ({processors(of)}):\n\n" + "".join(map(line, results))
 
 
 def line(result: Mapping[str, Any]) -> str:
-    """A result and its goals, as an item of a list."""
+    """Return a result and its goals, as an item of a list."""
     goals = "; ".join(f"{text(goal['value'], goal['unit'])} {goal['unit']} {goal['name']}" for goal in result["goals"])
     return f"{item(result) if len(result['contenders']) < MANY else ends(result)} ({goals})\n"
 
@@ -178,7 +178,7 @@ def processors(found: Iterable[Mapping[str, Any]]) -> str:
 
 
 def nexmark(found: Mapping[str, Any], plans: str) -> str:
-    """Each query of Nexmark against Flink SQL: seconds of both, and how many times as fast headrace is. `plans`: the page that has them."""
+    """Return each query of Nexmark against Flink SQL: both times, and the ratio of headrace's speed. `plans` is the page with the plans."""
     on, how = found["machine"], found["how"]
     both = [one for one in found["results"] if one["ratio"] is not None]
     best = max(both, key=lambda one: float(one["ratio"]))
@@ -196,7 +196,7 @@ def nexmark(found: Mapping[str, Any], plans: str) -> str:
 
 
 def ends(result: Mapping[str, Any]) -> str:
-    """The first and the last of many values, as an item of a list."""
+    """Return the first and the last of many values, as an item of a list."""
     (first, least), *_, (last, most) = ((name, text(one["median"], result["unit"])) for name, one in result["contenders"].items())
     return f"* {result['title']}: {first}: {least} {result['unit']}; {last}: {most} {result['unit']}"
 

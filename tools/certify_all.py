@@ -1,10 +1,9 @@
-"""The fault matrix: every job of tests/faults/jobs is killed at every point, made to fail there, and killed at random, whole or in one
-executor. Servers are restarted or hang in the middle of an epoch. Checkpoints are restored from backups. Independent readers compare what
-sinks hold: tests/faults/readers.py.
+"""The fault matrix. Every job of tests/faults/jobs is killed at every point, made to fail there, and killed at random, as a whole or in one
+executor. Servers are restarted or hang in the middle of an epoch. Checkpoints are restored from backups. Independent readers compare the
+content of the sinks: tests/faults/readers.py.
 
-Results are stored in docs/results/faults.json, cell by cell with date and commit, and shown in docs/concepts/faults.md. A call that was
-stopped is continued by the next one; `--again` starts over. Each call reports lost and doubled rows until then. `--page` only writes the
-table.
+Results are stored in docs/results/faults.json, cell by cell with date and commit, and shown in docs/concepts/faults.md. The next call
+continues an interrupted one; `--again` starts over. Each call reports lost and doubled rows so far. `--page` only writes the table.
 """
 
 from __future__ import annotations
@@ -35,19 +34,19 @@ PAGE = ROOT / "docs" / "concepts" / "faults.md"
 BEGIN, END = "<!-- the matrix -->", "<!-- its end -->"
 
 DRIVER, EXECUTOR = 20, 4
-"""Kills at random of each job: of the whole process, and of one executor."""
+"""The random kills of each job: of the whole process, and of one executor."""
 ON_EXECUTORS = ("in a task", "before state commit", "after state commit", "after staging")
 RESTARTED, HUNG = "server restarted", "server hung"
 AHEAD = (1, 4, 50)
-"""Epochs that sinks are ahead of a checkpoint that is put back: a round each."""
+"""The epochs by which sinks are ahead of a restored checkpoint, in one round each."""
 OUT_AT = ("in a task", "before sink commit", "in sink commit")
-"""Points at which something befalls the servers."""
+"""The points at which a server is restarted or hangs."""
 
 Cells = dict[str, dict[str, dict[str, Any]]]
 
 
 def jobs() -> list[str]:
-    """The files that make a job: those with one."""
+    """Return the files that define a job."""
     return sorted(file.stem for file in JOBS.glob("*.py") if "\njob = " in file.read_text(encoding="utf-8"))
 
 
@@ -66,9 +65,7 @@ def keep(cells: Cells) -> None:
 
 
 def run(name: str, cells: Cells, only: str = "") -> bool:
-    """Try what is left of a job, or of those of its rounds that are called so; False if something, now or in a
-    round that was kept, did not go as promised.
-    """
+    """Try what is left of a job, or of its rounds with this prefix. Returns False if a round, now or stored, broke a promise."""
     from tests.faults.readers import READERS
 
     from headrace.certify import certify
@@ -101,7 +98,7 @@ def run(name: str, cells: Cells, only: str = "") -> bool:
             addresses = {} if servers is None else servers.addresses
             found = certify(module.job, servers=addresses, readers=READERS, told=lambda text: print(f"  {text}", flush=True), **asked)
             print(found, flush=True)
-            # A reader that finds nothing would find nothing missing either: that is no result.
+            # A reader that finds no rows would miss none either: that is no result.
             if not all(sink.rows for sink in found.sinks):
                 fine = False
                 continue
@@ -112,14 +109,14 @@ def run(name: str, cells: Cells, only: str = "") -> bool:
 
 
 def made(found: Certificate, what: str) -> dict[str, dict[str, Any]]:
-    """The cells of a round, by their places."""
+    """Return the cells of a round, by place."""
     executors = what in ("executors", "tasks of executors")
     said = {"round": what, "executors": executors, "date": found.date, "commit": commit()}
     return {f"{one.point}@{one.of}{' on an executor' if executors else ''}": {**one.to_json(), **said} for one in _together(found.tried)}
 
 
 def _together(tried: Iterable[Tried]) -> Iterator[Tried]:
-    """Backups of one kind as one; those with which something went wrong stay by themselves."""
+    """Join backups of one kind; those with which something went wrong stay separate."""
     from headrace.certify.backups import kind
     from headrace.certify.certificate import RESTORED, Tried
 
@@ -137,13 +134,13 @@ def commit() -> str:
 
 
 def with_table(page: str, cells: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
-    """The page with the table of these results."""
+    """Return the page with the table of these results."""
     head, _, rest = page.partition(BEGIN)
     return f"{head}{BEGIN}\n{table(cells)}\n{END}{rest.partition(END)[2]}"
 
 
 def table(cells: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
-    """A line for each point, a column for each job: kills, and rows lost and doubled where there are some."""
+    """Return a line for each point, a column for each job: kills, and the rows lost and doubled, if any."""
     from headrace.certify.certificate import RESTORED
     from headrace.certify.kills import FAILED
     from headrace.points import POINTS
@@ -167,7 +164,7 @@ def table(cells: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
 
 
 def _restored(cells: Mapping[str, list[Mapping[str, Any]]]) -> str:
-    """A line for each distance between checkpoint and sinks, a column for each job: starts, and what became of them."""
+    """Return a line for each distance between checkpoint and sinks, a column for each job: starts and their outcomes."""
     from headrace.certify.restored import UNNOTICED
 
     names = [name for name, mine in cells.items() if mine]
@@ -210,7 +207,7 @@ def _lines(lines: list[tuple[str, ...]]) -> str:
 
 
 def _kind(cell: Mapping[str, Any]) -> str:
-    """The line of the table that a cell belongs to."""
+    """Return the line of the table to which a cell belongs."""
     from headrace.certify.kills import FAILED
 
     for kind in (FAILED, RESTARTED, HUNG):

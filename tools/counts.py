@@ -1,14 +1,14 @@
-"""Counts the places where the house is not yet as it should be: `python tools/counts.py`, `--list` names them.
+"""Counts places in the code that should disappear: `python tools/counts.py`; `--list` names them.
 
-* tests of `isinstance` on operators, or on bases of theirs, outside of the file that declares the class
-* files that break the law of the gate to Spark
-* texts of SQL that sqlglot prints
-* trees of sqlglot from which more than names is read: outside of `syntax/names.py` and `syntax/tables.py`
-* regular expressions over texts of SQL, outside of `syntax/`, of what reads messages and of what looks at spellings (`SPELLINGS`)
-* for some operators, the files that name one and are written by hand: what a change like the one that added it has to look at
+* `isinstance` tests of operators, or of their bases, outside the file that declares the class
+* files that break the rule of the gate to Spark
+* SQL texts that sqlglot prints
+* sqlglot trees from which more than names is read: outside `syntax/names.py` and `syntax/tables.py`
+* regular expressions over SQL texts, outside `syntax/`, files that read messages and code that looks at spellings (`SPELLINGS`)
+* for some operators, the hand-written files that name one: a similar addition has to look at these
 
-`--way` compiles a small job, which starts Spark, and counts the rooms through which the text of a filter passes.
-That no modules import each other is tested (`tests/unit/test_imports.py`).
+`--way` compiles a small job, which starts Spark, and counts the packages through which the text of a filter passes.
+`tests/unit/test_imports.py` tests that modules do not import each other.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ ADDED = {
     "Expect": "expect",
     "Lookup": "lookup",
 }
-"""Operators by their classes, with their names in plans and documents."""
+"""Operators by class, with their names in plans and documents."""
 NAMES = ("names.py", "tables.py")
 SPELLINGS = {
-    "expr/column.py": ("_CONSTANT", "sql"),  # a warning; whether a text needs no brackets where it becomes a part of another
+    "expr/column.py": ("_CONSTANT", "sql"),  # a warning; whether a text needs no brackets as part of another
     "ops/columns.py": ("_alone", "name_of"),  # hints of errors
-    "ops/source.py": ("plain",),  # a name made of a path
+    "ops/source.py": ("plain",),  # a name made from a path
 }
-"""Functions and constants whose expressions look at how something is written, and decide nothing of what it means."""
+"""Functions and constants whose expressions look only at how something is written, not at its meaning."""
 
 
 def main() -> None:
@@ -68,12 +68,12 @@ def _trees_of_source() -> dict[Path, ast.Module]:
 
 
 def tests_of_operators() -> list[str]:
-    """Where a class of an operator is tested for outside of the file that declares it; `match` and `type` count as well."""
+    """Return the places outside the declaring file that test for a class of an operator; `match` and `type` count as well."""
     return list(_isinstance(_trees_of_source()))
 
 
 def _operators(trees: dict[Path, ast.Module]) -> set[str]:
-    """The classes of operators and their bases, each as module and name; those that `headrace.ops` gives have that name, too."""
+    """Return the classes of operators and their bases, as module and name, including the names that `headrace.ops` exports."""
     bases: dict[str, set[str]] = {}
     for file, tree in trees.items():
         names = _imported(tree)
@@ -90,7 +90,7 @@ def _operators(trees: dict[Path, ast.Module]) -> set[str]:
 
 
 def _imported(tree: ast.Module) -> dict[str, str]:
-    """What a module imports by name, with the module that it comes from."""
+    """Return the names that a module imports, with the modules they come from."""
     froms = [one for one in ast.walk(tree) if isinstance(one, ast.ImportFrom)]
     return {name.asname or name.name: f"{one.module}.{name.name}" for one in froms for name in one.names}
 
@@ -109,7 +109,7 @@ def _isinstance(trees: dict[Path, ast.Module]) -> Iterator[str]:
 
 
 def _tested(one: ast.AST) -> list[ast.expr]:
-    """What is asked for by a test: classes, or whatever else is compared."""
+    """Return the classes that a test asks for, or whatever else is compared."""
     if isinstance(one, ast.Call) and isinstance(one.func, ast.Name) and one.func.id in ("isinstance", "issubclass"):
         return one.args[1:]
     return one.comparators if isinstance(one, ast.Compare) else [one.cls] if isinstance(one, ast.MatchClass) else []
@@ -143,7 +143,7 @@ def _expressions(trees: dict[Path, ast.Module]) -> Iterator[str]:
 
 
 def _named(operator: str, op: str) -> Iterator[str]:
-    """The sources, Python and Scala, that name an operator by its class or by its name in plans."""
+    """Yield the Python and Scala sources that name an operator by its class or by its name in plans."""
     names = re.compile(rf"\b{operator}\b|[\"']{op}[\"']")
     for file in sorted((*SOURCE.rglob("*.py"), *SOURCE.rglob("*.scala"))):
         text = file.read_text(encoding="utf-8")
@@ -152,7 +152,7 @@ def _named(operator: str, op: str) -> Iterator[str]:
 
 
 def _way() -> list[str]:
-    """The rooms whose functions were given the text of a filter, alone or within a value, while a job was built and compiled."""
+    """Return the packages whose functions got the text of a filter, alone or within a value, while a job was built and compiled."""
     import headrace as hr
 
     text = "amount > 12345"
@@ -187,7 +187,7 @@ def _holds(value: object, text: str, depth: int = 3) -> bool:
 
 
 def _name(node: ast.stmt) -> str:
-    """The name of a function or of a constant of a module."""
+    """Return the name of a function, or of a constant of a module."""
     target = node.targets[0] if isinstance(node, ast.Assign) else node
     return str(getattr(target, "name", getattr(target, "id", "")))
 

@@ -53,7 +53,7 @@ The [reason of a dead letter](../guides/outputs.md#dead-letters) begins with one
 
 
 def text() -> str:
-    """The page as it should be."""
+    """Return the generated page."""
     load_all()
     faults = "".join(f"| {fault} | {_FAULTS[fault]} | {code} |\n" for fault, code in EXIT_CODES.items())
     rows = (f"| [{name}]({name}.md) | {code.title} | `{code.kind}` | {code.fault} |\n" for name, code in sorted(CODES.items()))

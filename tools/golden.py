@@ -1,6 +1,6 @@
-"""Writes the golden files of the present format: plans and checkpoints for every later version to read; tests/golden tells of them.
+"""Writes the golden files of the current format: plans and checkpoints that every later version must read; tests/golden describes them.
 
-python tools/golden.py           writes tests/golden/FORMAT anew; what a released version wrote is never written again
+python tools/golden.py           writes tests/golden/FORMAT anew; files of a released version are never written again
 python tools/golden.py views     one case of it
 """
 
@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def main() -> None:
-    """Each case is run to its end, too: goldens whose rest does not fit what was there before would be worth nothing."""
+    """Write all cases, or those named. Each also runs to its end: a golden whose last run fails would be worthless."""
     sys.path.insert(0, str(ROOT))
     from tests.golden import GOLDEN
 
@@ -52,10 +52,10 @@ def _write(file: Path, plan: object) -> None:
 
 
 def _run(case: Path) -> None:
-    """All runs but the last, and their checkpoint and results put into the case."""
+    """Make all runs but the last, and copy their checkpoint and results into the case."""
     from tests.golden import run, runs
 
-    # always the same place, as Spark's log names the files that were read
+    # always the same place, because Spark's log has the paths of the files it read
     work = Path(tempfile.gettempdir()) / "headrace-golden" / case.name
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)

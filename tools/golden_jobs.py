@@ -1,4 +1,4 @@
-"""The jobs whose plans and checkpoints are kept as golden files: one for each kind of thing that state and plans hold."""
+"""The jobs whose plans and checkpoints are kept as golden files: one for each kind of content in state and plans."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Rows = list[dict[str, Any]]
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a job: its version, the rows of a new file of each of its sources, and files of earlier runs as they are now."""
+    """One run of a job: its version, the rows of a new file of each of its sources, and files of earlier runs that have changed."""
 
     job: hr.Job
     files: dict[str, Rows]
@@ -36,7 +36,7 @@ def row(k: str, v: int, minute: int, **more: Any) -> dict[str, Any]:
 
 
 class Cells(hr.Program):
-    """Every kind of cell, with expiry and without; each row tells what was there before it."""
+    """Every kind of cell, with and without expiry; each row shows the state before it."""
 
     fired = hr.Output()
 
@@ -140,7 +140,7 @@ def held() -> Iterator[Run]:
 
 
 class Limits(hr.Program):
-    """A map that all keys read, as it was at the time of each row."""
+    """A map that all keys read, as of the time of each row."""
 
     limits = hr.Broadcast("string", "int")
 
@@ -168,7 +168,7 @@ def broadcast() -> Iterator[Run]:
 
 
 class ByTheWall(hr.Program):
-    """What goes by the wall clock: nothing of it is due for a long time."""
+    """Cells and timers of processing time, none of them due for a long time."""
 
     last = hr.Value("int", expires="10000 days", clock="processing")
     seen = hr.List("int", expires="10000 days", clock="processing")
@@ -192,7 +192,7 @@ def processing() -> Iterator[Run]:
 
 
 class Pairs(hr.Program):
-    """Each row with the one before; one that is too large is rejected."""
+    """Each row with the previous one; rows that are too large are rejected."""
 
     last = hr.Value("int")
 
@@ -204,7 +204,7 @@ class Pairs(hr.Program):
 
 
 class Steps(hr.Program):
-    """How often a row was larger than the one before, for all keys together."""
+    """How often a row was larger than the previous one, over all keys."""
 
     up = hr.Value("bigint", default=0)
 
@@ -244,7 +244,7 @@ class Before(hr.Program):
 
 
 class After(hr.Program):
-    """A cell is wider, one has another name and type, one is removed, two are computed from others."""
+    """One cell is wider, one has another name and type, one is removed, two are computed from others."""
 
     large = hr.Value("decimal(20,2)")
     mean = hr.Value("double", was=hr.col("large") / hr.col("small"))
@@ -273,7 +273,7 @@ def changing(name: str, schema: str) -> hr.Stream:
 
 
 def views() -> Iterator[Run]:
-    """What each operator of queries keeps: small groups and one of several pages, of which rows go in the last run."""
+    """The state of each operator of queries: small groups and one of several pages, some of whose rows are deleted in the last run."""
     rows = changing("rows", "k string, v int, x double, s string")
     shops = changing("shops", "name string, country string")
     prices = hr.read.files("in/prices", format="json", schema="k string, p decimal(10,2)", name="prices", change_format="upsert", key="k")
@@ -310,7 +310,7 @@ def views() -> Iterator[Run]:
 
 
 def priced() -> dict[str, hr.Stream]:
-    """Rows with the price of their time, of which one comes late."""
+    """Rows with the price at their time; one row comes late."""
     rows, schema = read("rows"), "k string, price int, at timestamp"
     prices, rates = read("prices", schema, timed=False), read("rates", schema, timed=False).watermark("at", "5 minutes")
     return {
@@ -334,7 +334,7 @@ def versions() -> Iterator[Run]:
 
 
 def intervals() -> Iterator[Run]:
-    """Rows that meet others near in time: a small group, and one of several pages; rows go as the watermark passes them."""
+    """Rows that meet others near in time: a small group, and one of several pages. Rows expire as the watermark passes them."""
     rows, offers = read("rows"), read("offers", "l string, p int, at timestamp", timed=False).watermark("at", "5 minutes")
     on = "k = l AND ts BETWEEN at AND at + INTERVAL 30 MINUTES"
     ends = {"met": rows.join(offers, on=on, how="full"), "once": rows.join(offers, on=on, how="left", emit="close")}
@@ -350,7 +350,7 @@ def intervals() -> Iterator[Run]:
 
 
 def sessions() -> Iterator[Run]:
-    """Sessions: one of several pages that waits for the watermark, and of one that has closed the end, before which rows are late."""
+    """Sessions: one of several pages that waits for the watermark, and the end of a closed one, before which rows are late."""
     rows = read("rows")
     half = hr.sessions("ts", "30 minutes", per="k")
     ends = {"open": rows.window(half), "once": rows.window(half, emit="close"), "late": rows.window(half).output("late")}
@@ -373,7 +373,7 @@ def counters() -> Iterator[Run]:
 
 
 def grown() -> Iterator[Run]:
-    """A file that grows after it was read: the log of files knows its length, and that it was told."""
+    """A file that grows after it was read: the log of files has its length, and that the growth was reported."""
     rows = read("rows", timed=False)
     job = hr.job("grown", kept(rows, "rows"), kept(rows.output("dead_letter").select("reason"), "letters"))
     first = [row("a", 1, 0), row("b", 2, 1)]
@@ -386,7 +386,7 @@ CASES = {
     made.__name__: made
     for made in (cells, held, broadcast, processing, levels, evolved, views, versions, intervals, sessions, counters, grown)
 }
-"""By name: the runs of a job, of which the last is left to the test."""
+"""The runs of a job, by name; the test makes the last run."""
 
 
 class Statements(hr.Program):
@@ -518,13 +518,13 @@ def as_of() -> hr.Job:
 
 
 def lakes() -> hr.Job:
-    """Tables that others can write too, with every option."""
+    """Tables that other programs may write too, with every option."""
     from headrace.connectors import delta, iceberg
     from headrace.ops.source import source
     from headrace.schema import parse_schema
 
     schema = parse_schema(ROWS)
-    # As a plan is read: nothing is looked up in tables, which are not there.
+    # As when a plan is read: nothing is looked up in the tables, which do not exist.
     storage = {"AWS_REGION": "eu-north-1", "AWS_SECRET_ACCESS_KEY": {"env": "KEY"}}
     catalog = {"type": "rest", "uri": "https://catalog.example", "token": {"file": "/run/secrets/token"}}
     changes = delta.Source("s3://bucket/rows", follow=True, start=3, changes=True, files_per_epoch=5, storage_options=storage)
@@ -596,14 +596,14 @@ def frequent() -> hr.Job:
 
 
 def times() -> hr.Job:
-    """A plan with the operators of queries that go by time."""
+    """A plan with operators of queries that use the time."""
     calls = read("calls", "city string, at timestamp", timed=False)
     now = hr.sql("SELECT city, count(*) AS n FROM calls WHERE at > now() - INTERVAL 1 HOUR AND at <= now() GROUP BY city", calls=calls)
     return hr.job("golden-times", now.named("now").write.memory(name="now_kept"))
 
 
 def windows() -> hr.Job:
-    """Windows of time of all kinds, sent as they change and when they close."""
+    """All kinds of time windows, emitted as they change and when they close."""
     rows = read("rows")
     hours = rows.window(hr.hop("ts", "1 hour", "15 minutes"), lateness="1 minute").group_by("k", "window_end").agg(s="sum(v)")
     days = rows.window(hr.cumulate("ts", "1 day", "1 hour", offset="2 hours"), emit="close").group_by("window_end").agg(n="count(*)")
@@ -618,7 +618,7 @@ def windows() -> hr.Job:
 
 
 def visits() -> hr.Job:
-    """Sessions, of keys and of the whole stream."""
+    """Sessions of keys, and of the whole stream."""
     rows = read("rows")
     visits = rows.window(hr.sessions("ts", "30 minutes", per="k"), lateness="1 minute").group_by("k", "window_end").agg(s="sum(v)")
     closed = rows.window(hr.sessions("ts", "1 hour", per=()), emit="close")
@@ -631,7 +631,7 @@ def visits() -> hr.Job:
 
 
 def contracts() -> hr.Job:
-    """What is expected of rows, and what becomes of those that cannot be read."""
+    """Expectations of rows, and the treatment of those that cannot be read."""
     rows = hr.read.files("in/rows.json", format="json", schema=ROWS, name="rows", malformed="skip")
     sound = rows.expect(positive="v > 0", known="k IS NOT NULL").expect("v < 100", on_violation="keep")
     sent = sound.write.http("https://example.org/sound", headers={"X-Job": "contracts"}, token=hr.secret("TOKEN"), name="sent")
@@ -639,7 +639,7 @@ def contracts() -> hr.Job:
 
 
 def lookups() -> hr.Job:
-    """Rows that are looked up in tables outside."""
+    """Rows that are looked up in external tables."""
     rows = read("rows", timed=False)
     names = hr.lookup.files("in/names.csv", format="csv", schema="k string, name string", refresh="5 minutes", name="names")
     few = hr.lookup.memory([("a", "first")], "id string, place string", name="few", constant=True)
@@ -658,4 +658,4 @@ PLANS = {
     made.__name__: made
     for made in (everything, kafka, kafka_sinks, queries, frequent, as_of, times, windows, visits, contracts, lakes, databases, lookups)
 }
-"""By name: jobs of which only the plan is kept."""
+"""The jobs whose plan alone is kept, by name."""

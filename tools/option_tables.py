@@ -1,6 +1,6 @@
-"""Writes the tables of options in docs/connectors/*.md and docs/connectors/files.md from what the connectors declare.
+"""Writes the tables of options in docs/connectors/*.md and docs/connectors/files.md from the declarations of the connectors.
 
-A table stands between `<!-- options of write.http -->` and `<!-- end -->`.
+A table is between `<!-- options of write.http -->` and `<!-- end -->`.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ _CLASSES = {"read": source_class, "write": sink_class, "lookup": lookup_class}
 
 
 def pages() -> Iterator[Path]:
-    """The pages with such tables."""
+    """Yield the pages with such tables."""
     for page in sorted(DOCS.rglob("*.md")):
         if _PLACE.search(page.read_text(encoding="utf-8")):
             yield page
 
 
 def written(page: Path) -> str:
-    """A page with the tables that it should have."""
+    """Return a page with its current tables."""
     return _PLACE.sub(lambda place: f"{place[1]}{table(place[2], place[3])}{place[4]}", page.read_text(encoding="utf-8"))
 
 
 def table(verb: str, connector: str) -> str:
-    declared: dict[str, Option] = _CLASSES[verb](connector).declared  # type: ignore[attr-defined]  # those in pages are declared
+    declared: dict[str, Option] = _CLASSES[verb](connector).declared  # connectors in the pages are declared
     rows = "".join(f"| `{one.name}` | {one.line} | {default(one)} |\n" for one in declared.values())
     return f"| option | description | default |\n|---|---|---|\n{rows}"
 

@@ -1,6 +1,6 @@
-"""Writes the Scala by which the kernel reads its documents and finds its operators, from the dataclasses that Python writes them with.
+"""Writes the Scala with which the kernel reads its documents and finds its operators, from the dataclasses with which Python writes them.
 
-`make parts` runs it. It writes kernel/query/RelationalKinds.scala, and the files in kernel/document that begin with a note of it.
+`make parts` runs it. It writes kernel/query/RelationalKinds.scala, and the files in kernel/document that begin with `NOTE`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ OPERATORS = KERNEL / "query" / "RelationalKinds.scala"
 NOTE = "// Written by tools/parts.py from the dataclasses in Python; a test compares. `make parts` writes it anew."
 WIDTH = 140
 
-# The documents that Python sends, by the file that gets their parts. A part of several kinds has a file of its own.
+# The documents that Python sends, by the file with their parts. A part of several kinds has a file of its own.
 DOCUMENTS: Mapping[str, tuple[type[Part], ...]] = {
     "Document": (Document,),
     "Asked": (AskedSteps, AskedRelation, AskedLookup, AskedProgram),
@@ -49,7 +49,7 @@ _RESERVED = {"case", "class", "match", "object", "type", "val"}
 
 
 def files() -> dict[str, str]:
-    """The text of each file by its name."""
+    """Return the text of each file by its name."""
     found: dict[str, list[type[Part]]] = {}
     seen: set[type[Part]] = set()
     for name, roots in DOCUMENTS.items():
@@ -63,7 +63,7 @@ def files() -> dict[str, str]:
 
 
 def _reached(part: type[Part], seen: set[type[Part]]) -> Iterator[type[Part]]:
-    """A part, and all parts in it that were not seen before."""
+    """Yield a part, and all parts inside it that were not seen before."""
     if part in seen:
         return
     seen.add(part)
@@ -81,15 +81,15 @@ def _inside(hint: Any) -> Iterator[type[Part]]:
 
 
 def hints(part: type[Part]) -> dict[str, Any]:
-    """The types of a part's fields, in the order of the JSON."""
+    """Return the types of a part's fields, in the order of the JSON."""
     known = get_type_hints(part, include_extras=True)
     return {one.name: known[one.name] for one in part.ordered()}
 
 
 def kinds(part: type[Part]) -> Kinds:
-    """The kinds of a part that has several, each with its name in the JSON; last the one that has none."""
+    """Return the kinds of a part, each with its name in the JSON; a kind without a name is last."""
     if part is RelationText:
-        # An operator's own class is what its `relation` returns.
+        # The return type of `relation` is an operator's own class.
         operators = [(op, cls) for op, cls in sorted(REGISTRY.items()) if issubclass(cls, Relational) and _is_ours(cls)]
         return [(get_type_hints(cls.relation)["return"], op) for op, cls in operators]
     found = part.__subclasses__() if issubclass(part, OneOf) and _has_kinds(part) else []
@@ -101,12 +101,12 @@ def _has_kinds(part: type[Part]) -> bool:
 
 
 def _is_ours(cls: type) -> bool:
-    """A test may declare others."""
+    """Return whether a class is headrace's own; a test may declare others."""
     return cls.__module__.startswith("headrace.")
 
 
 def one_of(part: type[Part]) -> type[OneOf] | None:
-    """The part of which this one is a kind, or which it is itself."""
+    """Return the part whose kind this one is; the part itself, if it has kinds."""
     return next((base for base in part.__mro__ if issubclass(base, OneOf) and _has_kinds(base)), None)
 
 
@@ -115,7 +115,7 @@ def scala_name(part: type[Part]) -> str:
 
 
 def scala_type(hint: Any) -> str:
-    """A type of Python in Scala.
+    """Return the Scala type for a Python type.
 
     >>> scala_type(tuple[str, ...]), scala_type(tuple[tuple[str, int], ...] | None), scala_type(Mapping[str, bool])
     ('Seq[String]', 'Option[Seq[(String, Long)]]', 'Map[String, Boolean]')
@@ -139,7 +139,7 @@ def scala_type(hint: Any) -> str:
 
 
 def field_type(one: Field[Any], hint: Any) -> str:
-    """The type of a field in Scala. A flag that may be left out is false there."""
+    """Return the Scala type of a field. An optional flag is false there if it is missing."""
     return "Boolean" if _is_flag(one, hint) else scala_type(hint)
 
 
@@ -158,7 +158,7 @@ def _may_lack(one: Field[Any]) -> bool:
 
 
 def _reading(one: Field[Any], hint: Any) -> str:
-    """How a field is read from `f`, the fields of its part."""
+    """Return the Scala that reads a field from `f`, the fields of its part."""
     if one.metadata.get("inline"):
         return _inline(hint, one.metadata["by"])
     key, kind = key_of(one), scala_type(hint)
@@ -196,7 +196,7 @@ def _file(parts: Iterable[type[Part]]) -> str:
 
 
 def case_class(part: type[Part]) -> Iterator[str]:
-    """The case class of a part, and its reader."""
+    """Yield the case class of a part, and its reader."""
     name = scala_name(part)
     typed = hints(part)
     declared = [f"{field_name(one)}: {field_type(one, typed[one.name])}" for one in part.ordered()]
@@ -213,7 +213,7 @@ def case_class(part: type[Part]) -> Iterator[str]:
 
 
 def _several(part: type[OneOf]) -> Iterator[str]:
-    """The trait of a part of several kinds, and how the kind is found."""
+    """Yield the trait of a part of several kinds, and the code that finds the kind."""
     name, known = scala_name(part), kinds(part)
     has_names = any(named is not None for _, named in known)
     yield _comment(part)
@@ -222,7 +222,7 @@ def _several(part: type[OneOf]) -> Iterator[str]:
     yield from (_by_name if has_names else _by_first_field)(name, known)
     if part.kind_field is not None:
         yield f'  private[document] def of(f: Fields): {name} = of(f[String]("{part.kind_field}"), f)'
-    # One whose kind is told by what is around it is not read alone.
+    # A part whose kind is given by its surroundings is not read alone.
     if part.kind_field is not None or not has_names:
         yield f'  implicit val reader: Reader[{name}] = Reader.of("{name}")(of(_: Fields))'
     yield "}\n"
@@ -253,7 +253,7 @@ def _declared(part: type[Part]) -> Iterator[tuple[str, str]]:
 
 
 def _trait(name: str, declared: list[dict[str, str]]) -> Iterator[str]:
-    """A trait with what all kinds have."""
+    """Yield a trait with the fields that all kinds have."""
     shared = {field: kind for field, kind in declared[0].items() if all(one.get(field) == kind for one in declared)}
     if not shared:
         yield f"sealed trait {name}\n"
@@ -264,7 +264,7 @@ def _trait(name: str, declared: list[dict[str, str]]) -> Iterator[str]:
 
 
 def _call(head: str, arguments: list[str], indent: str, tail: str = "") -> str:
-    """A list of arguments on one line, or on one line each."""
+    """Return a list of arguments on one line, or on one line each."""
     line = f"{head}({', '.join(arguments)}){tail}"
     if len(line) <= WIDTH:
         return line
@@ -273,7 +273,7 @@ def _call(head: str, arguments: list[str], indent: str, tail: str = "") -> str:
 
 
 def _comment(part: type[Part]) -> str:
-    """What a class says of itself, with the names of its fields as Scala has them."""
+    """Return the docstring of a class, with the Scala names of its fields."""
     said = inspect.cleandoc(part.__doc__ or "").split("\n\n>>>")[0]
     for one in part.ordered():
         said = said.replace(f"`{one.name}`", f"`{field_name(one).strip('`')}`")
@@ -284,7 +284,7 @@ def _comment(part: type[Part]) -> str:
 
 
 def operators() -> str:
-    """The object of each operator of queries, by the class of what is said of one: of `TopText` it is `Top`, in any folder of operators."""
+    """Return the object of each operator of queries, by its class of text: `Top` for `TopText`, in any folder of operators."""
     names = sorted(scala_name(text) for text, _ in kinds(RelationText))
     folders = sorted(folder.name for folder in (KERNEL / "operator").iterdir() if folder.is_dir())
     return "\n".join(
@@ -308,7 +308,7 @@ def operators() -> str:
 
 
 def written() -> dict[str, str]:
-    """The files of documents as they are."""
+    """Return the document files in the tree."""
     found = {file.name: file.read_text(encoding="utf-8") for file in FOLDER.iterdir()}
     return {name: text for name, text in found.items() if text.startswith(NOTE)}
 

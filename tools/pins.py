@@ -2,7 +2,7 @@
 
     python tools/pins.py org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0 --beside-spark
 
-Leaves out, with `--beside-spark`, what lies in Spark's own folder in whatever version. Needs `mvn`.
+`--beside-spark` leaves out jars that Spark's own folder has in any version. Needs `mvn`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _POM = """\
 
 
 def found(coordinates: list[str]) -> Iterator[tuple[str, str]]:
-    """Each jar's coordinate and digest."""
+    """Yield the coordinate and the digest of each jar."""
     with tempfile.TemporaryDirectory() as work:
         wanted = "".join(
             "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version></dependency>".format(*one.split(":"))
@@ -44,7 +44,7 @@ def found(coordinates: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def in_spark() -> set[str]:
-    """The artifacts that Spark has, by name."""
+    """Return the names of the artifacts that Spark has."""
     return {re.sub(r"-\d[^/]*\.jar$", "", jar.name) for jar in spark_jars().glob("*.jar")}
 
 

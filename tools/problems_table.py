@@ -1,4 +1,4 @@
-"""Writes docs/connectors/problems.md from the tests that make something go wrong with a real server (`tests/servers/problems.py`)."""
+"""Writes docs/connectors/problems.md from the tests that cause problems with a real server (`tests/servers/problems.py`)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Case(NamedTuple):
 
 
 def cases() -> list[Case]:
-    """All that the tests have, file by file."""
+    """Return all cases in the tests, file by file."""
     return [case for file in sorted(TESTS.glob("test_*.py")) for case in _in(ast.parse(file.read_text(encoding="utf-8")))]
 
 
@@ -72,7 +72,7 @@ def _text(node: ast.expr, names: dict[str, str]) -> str:
 
 
 def text() -> str:
-    """The page as it should be."""
+    """Return the generated page."""
     found = cases()
     parts = [_HEAD]
     for where in sorted({case.where for case in found}):

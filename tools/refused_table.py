@@ -31,7 +31,7 @@ BAD_QUERY: {message}
 """
 
 _EXAMPLE = "uuid"
-"""The function whose refusal the page shows whole."""
+"""The function whose refusal the page shows in full."""
 
 _TITLES = {"constructs": "SQL", "DataFrames": "DataFrames", "functions": "Functions"}
 """The headings of the page, by the sections of the refusals."""
@@ -45,7 +45,7 @@ _TABLE = """
 
 
 def text() -> str:
-    """The page: a table for each section, a row for each subject, with its first example."""
+    """Return the page: a table for each section, a row for each subject, with its first example."""
     shown: set[str] = set()
     by_spark: list[str] = []
     tables = ""
@@ -65,7 +65,7 @@ def text() -> str:
 
 
 def _subject(refusal: Refusal) -> str:
-    """The subject of the message."""
+    """Return the subject of the message."""
     return re.sub(r" at line \d+, column \d+: .*", "", refusal.message).partition(" cannot be kept up to date")[0].removesuffix(",")
 
 
@@ -74,7 +74,7 @@ def _code(refusal: Refusal) -> str:
 
 
 def _words(text: str) -> str:
-    """A cell that is not code: Markdown leaves its signs as they are."""
+    """Return a cell that is not code, with Markdown's special characters escaped."""
     return _cell(text).replace("<", "&lt;").replace("*", "\\*")
 
 

@@ -1,6 +1,6 @@
-"""What tests/faults/soak.py measured, as docs/results/soak.json and a drawing of it, docs/results/soak.svg.
+"""Stores the measurements of tests/faults/soak.py as docs/results/soak.json, and draws them as docs/results/soak.svg.
 
-`python tools/soak_plot.py FOLDER` takes the measurements of the soak that ran in FOLDER; without one the drawing is made anew.
+`python tools/soak_plot.py FOLDER` takes the measurements of the soak that ran in FOLDER; without a folder it only redraws.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PANELS = (
     ("from one epoch to the next, ms", lambda end: end["median"]),
     ("from a start to its first epoch, s", lambda end: end["start"]),
 )
-"""Each with what it takes of the end of a process."""
+"""Each panel with its value at the end of a process."""
 
 
 def drawing(ends: Sequence[dict[str, Any]]) -> str:

@@ -32,7 +32,7 @@ def built_in() -> list[tuple[str, ModuleType]]:
 
 
 def methods(kind: str, returns: str) -> str:
-    """A method for each connector that has a class of this kind."""
+    """Return a method for each connector that has a class of this kind."""
     parts = []
     for name, module in built_in():
         cls = getattr(module, kind, None)
@@ -53,12 +53,12 @@ def spelled(parameter: inspect.Parameter) -> str:
 
 
 def annotation(kind: Any) -> str:
-    """A type as a stub names it: as in the connector's source, or, for a declared option, by the last part of each name."""
+    """Return the name of a type in a stub: as in the connector's source, or without its modules if an option was declared."""
     return kind if isinstance(kind, str) else re.sub(_MODULES, "", inspect.formatannotation(kind))
 
 
 def formatted(text: str) -> str:
-    """The text as ruff formats it."""
+    """Format a text with ruff, so that the format check of the tree passes."""
     command = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(FOLDER / "stub.pyi"), "-"]
     return subprocess.run(command, input=text, capture_output=True, text=True, check=True, cwd=ROOT).stdout
 

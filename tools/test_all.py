@@ -1,7 +1,7 @@
-"""Runs every test, one file at a time, and writes what came of it to docs/results/.
+"""Runs every test, one file at a time, and writes the results to docs/results/.
 
-Stopped by Ctrl-C or anything else, the next call goes on with the files that are left, as long as nothing was changed meanwhile.
-A file that failed is run again.
+After an interruption the next call continues with the files that are left, unless anything has changed since. A file that failed is run
+again.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ ROOT = Path(__file__).resolve().parents[1]
 STATE = ROOT / ".headrace" / "test-all.json"
 RESULTS = ROOT / "docs" / "results"
 PATIENCE = 7200
-"""Seconds after which a file is taken to hang."""
+"""The seconds after which a file counts as hanging."""
 WATCHED = ("src", "tests", "docs", "tools", "pyproject.toml", "requirements.lock", "README.md")
 
 
 def state_of_the_tree() -> str:
-    """A change of any file that tests depend on starts over."""
+    """Return a digest of the files that tests depend on: any change starts over."""
     digest = hashlib.sha256()
     for top in WATCHED:
         place = ROOT / top
@@ -57,7 +57,7 @@ def run(file: str) -> dict[str, str | float]:
         done = subprocess.run(
             [sys.executable, "-m", "pytest", "-q", "-x", file],
             cwd=ROOT,
-            # Property tests try many cases, and a server that cannot be had is a failure.
+            # Property tests try many cases, and a missing server is a failure.
             env={**os.environ, "HEADRACE_TEST_SCALE": "full", "HEADRACE_SERVERS": "required"},
             capture_output=True,
             encoding="utf-8",
@@ -68,7 +68,7 @@ def run(file: str) -> dict[str, str | float]:
     except subprocess.TimeoutExpired:
         return {"ok": "NO", "said": f"no end after {PATIENCE // 60} minutes", "seconds": round(time.monotonic() - started, 1)}
     last = next((line for line in reversed(done.stdout.splitlines()) if re.search(r"\d+ (passed|failed|error)", line)), "no tests ran")
-    # 5: nothing was collected, as in a file that holds only what others share.
+    # 5: nothing was collected, as in a file of shared helpers.
     ok = done.returncode in (0, 5)
     if not ok:
         print(done.stdout, done.stderr, sep="\n")
@@ -76,7 +76,7 @@ def run(file: str) -> dict[str, str | float]:
 
 
 def report(done: dict[str, dict[str, str | float]]) -> Path:
-    """The table of a complete run, dated."""
+    """Write the dated table of a complete run."""
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
     day = datetime.now(UTC).strftime("%Y-%m-%d")
     passed = sum(int(found[1]) for row in done.values() if (found := re.search(r"(\d+) passed", str(row["said"]))))
@@ -99,7 +99,7 @@ def report(done: dict[str, dict[str, str | float]]) -> Path:
 
 
 def index() -> None:
-    """The page that lists all results, the newest first."""
+    """Write the page that lists all results, the newest first."""
     pages = sorted(RESULTS.glob("*-tests.md"), reverse=True)
     told = [f"* [{page.stem.removesuffix('-tests')}]({page.name}): {page.read_text(encoding='utf-8').splitlines()[2]}" for page in pages]
     head = "# Test results\n\nWhat `make test-all` found: every test there is, property tests with many cases.\n\n"

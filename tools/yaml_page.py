@@ -17,13 +17,13 @@ _VERBS = re.compile(r"(?<=^The verbs are ).*?(?=\. State programs)", re.M | re.S
 
 
 def page() -> str:
-    """The page as it should be."""
+    """Return the page with the current list."""
     *names, last = (f"`{verb}`" for verb in verbs())
     return _VERBS.sub(f"{', '.join(names)} and {last}", PAGE.read_text(encoding="utf-8"))
 
 
 def schema() -> str:
-    """The schema of headrace's own connectors, as `headrace schema` prints it."""
+    """Return the schema of headrace's own connectors, as `headrace schema` prints it."""
     return json.dumps(spec.schema(only="headrace.connectors."), indent=2) + "\n"
 
 

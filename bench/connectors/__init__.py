@@ -1,1 +1,1 @@
-"""What it costs that each row counts once in a server: one module per connector, with a function `measure`."""
+"""The cost of exactly-once writes to servers: one module per connector, with a function `measure`."""

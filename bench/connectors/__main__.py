@@ -1,4 +1,4 @@
-"""`make bench-connectors`: what it costs that each row counts once in a server, against what Spark does there.
+"""`make bench-connectors`: the cost of exactly-once writes to servers, against Spark's own writers.
 
 python -m bench.connectors [NAME ...] [--rounds N] [--scale SHARE] [--json FILE]
 """

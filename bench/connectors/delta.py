@@ -1,4 +1,4 @@
-"""Rows into a Delta table, each once, against Spark's own Parquet sink for streams, in the same process and in turns."""
+"""Exactly-once writes to a Delta table, against Spark's own Parquet sink for streams, in the same process and in turns."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _runs = itertools.count()
 
 
 def measure(spark: SparkSession, folder: Path, rounds: int, scale: float, told: Callable[[str], object]) -> list[Result]:
-    """Seconds of each, from the start of the query to its end."""
+    """Return the seconds of each contender, from the start of the query to its end."""
     rows = int(ROWS * scale)
     given = folder / "given"
     made = spark.range(rows).selectExpr(
@@ -50,7 +50,7 @@ def measure(spark: SparkSession, folder: Path, rounds: int, scale: float, told: 
 
 
 def seconds(spark: SparkSession, contender: Contender, given: Path, work: Path, rows: int) -> float:
-    """One run into a folder of its own; counting what is there is not in it."""
+    """Time one run into a folder of its own, without the check of its output."""
     try:
         began = time.perf_counter()
         contender(spark, given, work / "out", work / "checkpoint")
@@ -74,7 +74,7 @@ def by_spark(spark: SparkSession, given: Path, out: Path, checkpoint: Path) -> N
 
 
 def counted(spark: SparkSession, out: Path) -> int:
-    """The rows of the files that the output's own log names."""
+    """Return the number of rows in the files that the output's own log names."""
     if (out / "_delta_log").is_dir():
         from deltalake import DeltaTable
 

@@ -1,4 +1,4 @@
-"""Rows by key into PostgreSQL, each once, against Spark's own writer, which inserts rows one by one: in the same process, in turns."""
+"""Exactly-once upserts into PostgreSQL, against Spark's own writer, which inserts rows one by one: in the same process, in turns."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Contender = Callable[["SparkSession", Postgres, str, Path], None]
 
 
 def measure(spark: SparkSession, folder: Path, rounds: int, scale: float, told: Callable[[str], object]) -> list[Result]:
-    """Seconds of each, from the start of the job to its end."""
+    """Return the seconds of each contender, from the start of the job to its end."""
     rows = int(ROWS * scale)
     attach(spark, [NEEDS])
     given = folder / "given"
@@ -57,7 +57,7 @@ def measure(spark: SparkSession, folder: Path, rounds: int, scale: float, told: 
 
 
 def seconds(spark: SparkSession, server: Postgres, contender: Contender, given: Path, work: Path, rows: int) -> float:
-    """How long one of them takes to write all rows into a table of its own."""
+    """Time one contender that writes all rows into a table of its own."""
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir()
     url = server.database()

@@ -1,6 +1,6 @@
-"""From one topic to another, each record once, against Spark's own sink, which may write records twice, in the same process and in turns.
+"""Exactly-once copies of one topic to another, against Spark's own sink, which may write records twice: in the same process, in turns.
 
-Both read what is there in ten epochs. How many records a reader of committed records finds is looked at after each run.
+Both read the topic in ten epochs. After each run, a reader of committed records counts them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _topics = itertools.count()
 
 
 def measure(spark: SparkSession, folder: Path, rounds: int, scale: float, told: Callable[[str], object]) -> list[Result]:
-    """Seconds of each, from the start of the job to its end."""
+    """Return the seconds of each contender, from the start of the job to its end."""
     records = int(RECORDS * scale)
     attach(spark, [KAFKA])
     broker = Broker(folder / "broker")
@@ -62,7 +62,7 @@ def measure(spark: SparkSession, folder: Path, rounds: int, scale: float, told: 
 
 
 def given(records: int) -> Iterator[Record]:
-    """Values that compress as JSON does: half of them is the same in all."""
+    """Yield values that compress like JSON: one half is the same in all of them."""
     chance = random.Random(1)
     fixed = b"x" * (BYTES // 2)
     for number in range(records):
@@ -70,7 +70,7 @@ def given(records: int) -> Iterator[Record]:
 
 
 def seconds(spark: SparkSession, broker: Broker, contender: Contender, work: Path, records: int) -> float:
-    """One run to a topic of its own, with a checkpoint of its own; looking at the topic is not in it."""
+    """Time one run into a topic of its own, with a checkpoint of its own, without the check of the topic."""
     topic = broker.create_topic(f"taken-{next(_topics)}", PARTITIONS)
     try:
         began = time.perf_counter()

@@ -1,7 +1,7 @@
-"""What it costs to look each row up in Redis, by how answers are kept and how many requests are under way at once.
+"""The cost of looking each row up in Redis, by the cache of answers and the number of concurrent requests.
 
-Orders are read from Parquet in ten epochs; the same job without the lookup says what is left. How many rows found their customer is looked
-at after each run.
+Orders are read from Parquet in ten epochs; the same job without the lookup is the baseline. After each run, the rows that found their
+customer are counted.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TIMES_AS_LONG = 2.0
 
 
 def measure(spark: SparkSession, folder: Path, rounds: int, scale: float, told: Callable[[str], object]) -> list[Result]:
-    """Seconds of each, from the start of the job to its end."""
+    """Return the seconds of each contender, from the start of the job to its end."""
     rows, keys = int(ROWS * scale), max(int(KEYS * scale), 1)
     orders = folder / "orders"
     made = spark.range(rows).selectExpr("id", f"concat('c', pmod(xxhash64(id), {keys})) AS customer", "id % 100 AS amount")
@@ -64,7 +64,7 @@ def measure(spark: SparkSession, folder: Path, rounds: int, scale: float, told: 
 
 
 def seconds(orders: Path, table: Any, given: dict[str, Any], work: Path, rows: int) -> float:
-    """How long a job takes that looks each order up, and counts them."""
+    """Time a job that looks each order up and counts the results."""
     shutil.rmtree(work, ignore_errors=True)
     schema = "id bigint, customer string, amount bigint"
     stream = hr.read.files(orders, format="parquet", schema=schema, files_per_epoch=1, name="orders")

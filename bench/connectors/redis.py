@@ -1,4 +1,4 @@
-"""Rows by key into Redis, as JSON and as hashes: how many upserts a second."""
+"""Upserts per second into Redis, with values as JSON and as hashes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COLUMNS = "id bigint, country string, amount int"
 
 
 def measure(spark: SparkSession, folder: Path, rounds: int, scale: float, told: Callable[[str], object]) -> list[Result]:
-    """Seconds of each, from the start of the job to its end."""
+    """Return the seconds of each contender, from the start of the job to its end."""
     rows = int(ROWS * scale)
     given = folder / "given"
     made = spark.range(rows).selectExpr("id", "concat('country ', id % 50) AS country", "cast(id % 1000 as int) AS amount")
@@ -49,7 +49,7 @@ def measure(spark: SparkSession, folder: Path, rounds: int, scale: float, told: 
 
 
 def seconds(server: Redis, given: Path, work: Path, value: str, rows: int) -> float:
-    """How long a job takes to write all rows into an empty server."""
+    """Time a job that writes all rows into an empty server."""
     shutil.rmtree(work, ignore_errors=True)
     server.run("FLUSHALL")
     read = hr.read.files(given, format="parquet", schema=COLUMNS, name="given")

@@ -22,7 +22,7 @@ from bench.nexmark.queries import QUERIES
 from bench.state.measure import machine, median, told
 
 MOST_FOR_ORACLE = 10_000_000
-"""With more events than this the answer is not looked up in DuckDB, which has them all in memory; the two still have to agree."""
+"""With more events than this, DuckDB does not check the answers, because it holds all of them in memory; the two still have to agree."""
 
 
 def main() -> int:
@@ -43,7 +43,7 @@ def main() -> int:
         for name in asked.queries:
             query = QUERIES[name]
             told(f"— {query.name}, {query.title}")
-            # the first query finds both JVMs cold
+            # both JVMs are cold at the first query
             warm = 1 if results else 3
             rows = oracle.rows(query) if oracle else None
             results.append(measure(query, events, disordered, rows, process, flink, asked.rounds, warm, told))

@@ -1,4 +1,4 @@
-"""Random numbers and texts that are functions of a seed, a draw and the number of an event, for whole arrays of events at once."""
+"""Random numbers and texts as functions of a seed, a draw and the number of an event, for whole arrays of events at once."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _LETTERS, _LONGEST = 1 << 20, 1 << 10
 
 
 class Chance:
-    """What event `number` gets in a draw does not depend on which other events are made, so any part of the stream can be made alone."""
+    """Random draws of events. What an event gets depends only on its number, so any part of the stream can be made alone."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
         letters = np.arange(_LETTERS)
         self.plain = (ord("a") + self.below("letters", letters, 26)).astype(np.uint8)
-        """Letters alone, for padding."""
+        """Letters only, for padding."""
         spaced = self.below("spaces", letters, 13) == 0
         self.spaced = np.where(spaced, np.uint8(ord(" ")), self.plain)
-        """Letters, and a space one time in thirteen."""
+        """Letters, with a space one time in thirteen."""
 
     def bits(self, draw: str, numbers: Numbers) -> Numbers:
         """64 random bits for each event."""
@@ -33,15 +33,15 @@ class Chance:
         return _mixed(_mixed(numbers.astype(np.uint64)) ^ _mixed(of_draw))
 
     def below(self, draw: str, numbers: Numbers, limit: int | Numbers) -> Numbers:
-        """A whole number from 0 up to the limit, which does not belong to them."""
+        """Return whole numbers from 0 to below the limit."""
         return (self.bits(draw, numbers) % np.asarray(limit, np.uint64)).astype(np.int64)
 
     def unit(self, draw: str, numbers: Numbers) -> Numbers:
-        """A number from 0 up to 1."""
+        """Return numbers from 0 to below 1."""
         return (self.bits(draw, numbers) >> np.uint64(11)) * 2.0**-53
 
     def text(self, draw: str, numbers: Numbers, letters: Numbers, lengths: Numbers) -> pa.Array:
-        """Texts of these lengths, a kilobyte at most, cut out of the letters at random places."""
+        """Return texts of these lengths, at most a kilobyte, cut out of the letters at random places."""
         import pyarrow as pa
 
         ends = np.cumsum(lengths)
@@ -52,7 +52,7 @@ class Chance:
 
 
 def _mixed(x: Numbers) -> Numbers:
-    """One step of splitmix64."""
+    """Mix numbers by one step of splitmix64."""
     with np.errstate(over="ignore"):
         x = x + np.uint64(0x9E3779B97F4A7C15)
         x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

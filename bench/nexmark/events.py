@@ -1,8 +1,8 @@
 """The events as files of JSON lines, made once and kept in `.headrace/bench`. Making them is not measured.
 
-A line is `{"event_type": 2, "bid": {…}}`, as the published tables have it: one stream, and a view of each kind. An epoch is two files,
-one for each core. Flink's file source takes files in no order and would find events of later files late, so it is given the same lines
-in two files, each those of one core in the order of the epochs.
+A line is `{"event_type": 2, "bid": {…}}`, as in the published tables: one stream, and a view of each kind. An epoch is two files, one for
+each core. Flink's file source takes files in no order and would treat events of later files as late, so it gets the same lines in two
+files, one per core, in the order of the epochs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CORES = 2
 BLOCK = 100_000
 SIDE_ROWS = 10_000
 SHARE_LATE, MOST_LATE = 0.1, 60_000
-"""With `late`: the share of events that come late, and by how many milliseconds at most."""
+"""With `late`: the share of late events, and their maximum delay in milliseconds."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Events:
 
     @property
     def stream(self) -> Path:
-        """The files of the epochs, by name."""
+        """The files of the epochs, in the order of their names."""
         return self.folder / "events"
 
     @property
@@ -49,7 +49,7 @@ class Events:
         return self.folder / "side"
 
     def for_flink(self) -> Path:
-        """The same lines, in a file for each core."""
+        """Return the folder with the same lines, in one file for each core."""
         folder = self.folder / "flink"
         if not folder.exists():
             fresh = folder.with_suffix(".new")
@@ -80,7 +80,7 @@ def make(events: int, epochs: int, *, seed: int = 1, late: bool = False, cache: 
 
 
 def arrivals(events: int, seed: int, late: bool) -> Numbers:
-    """The numbers of the events in the order in which they come; their times are those of their numbers."""
+    """Return the numbers of the events in their order of arrival; the time of an event is that of its number."""
     numbers = np.arange(events)
     if not late:
         return numbers
@@ -93,7 +93,7 @@ def _write(made: Events, generator: Generator, order: Numbers) -> None:
     bounds = np.arange(made.epochs + 1) * made.events // made.epochs
     for epoch in range(made.epochs):
         of_epoch = order[bounds[epoch] : bounds[epoch + 1]]
-        # fifty events stay together, so that both files have the same share of each kind
+        # groups of fifty events stay together, so that both files have the same share of each kind
         core = of_epoch // OF % CORES
         for number in range(CORES):
             with (made.stream / f"{epoch:04}-{number}.json").open("wb") as file:
@@ -102,7 +102,7 @@ def _write(made: Events, generator: Generator, order: Numbers) -> None:
 
 
 def lines(generator: Generator, numbers: Numbers) -> Iterator[bytes]:
-    """The events with these numbers, in their order."""
+    """Yield the lines of the events with these numbers, in that order."""
     import pyarrow as pa
 
     for first in range(0, len(numbers), BLOCK):
@@ -121,7 +121,7 @@ def lines(generator: Generator, numbers: Numbers) -> Iterator[bytes]:
 
 
 def _json(code: int, name: str, columns: dict[str, pa.Array | Numbers]) -> pa.Array:
-    """A line for each row. No text has a letter that JSON would write in another way."""
+    """Return a line for each row. No text has a character that JSON would escape."""
     import pyarrow as pa
     from pyarrow import compute, types
 

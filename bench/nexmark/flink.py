@@ -25,7 +25,7 @@ SETTINGS = {
     "table.exec.mini-batch.size": "50000",
     "table.optimizer.distinct-agg.split.enabled": "true",
 }
-"""Those of the published benchmark."""
+"""The settings of the published benchmark."""
 STATES = {
     "heap": {"state.backend.type": "hashmap"},
     "rocksdb": {
@@ -35,18 +35,18 @@ STATES = {
         "execution.checkpointing.incremental": "true",
     },
 }
-"""Where state is kept: on the heap without any checkpoint, as is Flink's default, or as headrace does."""
+"""The state backend: the heap without checkpoints, Flink's default, or RocksDB with checkpoints, as in headrace."""
 
 
 class Flink:
-    """The process, for `with`. The tables are those of the events named last."""
+    """The process, as a context manager. Its tables are those of the events named last."""
 
     def __init__(self, state: str = "heap", memory: str = "4g") -> None:
         self._state = state
         self._memory = memory
         self._events: Events | None = None
         self.process = 0
-        """The number of the JVM's process."""
+        """The id of the JVM's process."""
 
     def __enter__(self) -> Self:
         interpreter = python(f"apache-flink=={VERSION}", only_binary=False)
@@ -111,7 +111,7 @@ class Flink:
 
 
 class Refused(RuntimeError):
-    """Flink does not run a query; the last cause in its trace says why."""
+    """The error of a query that Flink does not run, with the last cause in its trace."""
 
     def __init__(self, trace: str) -> None:
         causes = re.findall(r"^(?:Caused by: |: )(\S.*)$", trace, re.MULTILINE)

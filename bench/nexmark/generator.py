@@ -1,9 +1,9 @@
 """The events of Nexmark: of fifty, one is a person, three are auctions, and the others are bids.
 
 Proportions, hot auctions, sellers and bidders, prices, channels, lengths of auctions and padding are those of the published generator
-(github.com/nexmark/nexmark, in its default settings). Its random numbers are not: here an event is a function of the seed and its own
-number, so runs are equal and any part can be made alone. Hot channels have one address each, which no query looks at, and a bidder's
-number is that of a person, which the published one misses by 1000.
+(github.com/nexmark/nexmark, with its default settings). Its random numbers are not: here an event is a function of the seed and its own
+number, so runs are equal and any part can be made alone. Hot channels have one address each, which no query reads. A bidder's number is
+that of a person; in the published generator it is off by 1000.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 PERSON, AUCTION, BID = 0, 1, 2
 OF, PEOPLE, AUCTIONS = 50, 1, 3
-"""Of so many events, the first so many are persons and the next so many auctions."""
+"""Of each `OF` events, the first are persons and the next are auctions."""
 FIRST = 1000
 """The number of the first person and of the first auction."""
 FIRST_CATEGORY, CATEGORIES = 10, 5
 IN_FLIGHT, ACTIVE, LEAD = 100, 1000, 10
-"""Auctions that are bid for at a time, people who sell or bid, and how many of those to come may be named already."""
+"""The auctions open for bids at a time, the people who sell or bid, and how many future ones may already be named."""
 HOT = 100
-"""One of so many auctions, sellers and bidders is hot."""
+"""One of this many auctions, sellers and bidders is hot."""
 BASE = 1_436_918_400_000
 """The time of the first event, 2015-07-15 00:00, in milliseconds."""
 SIZES = {PERSON: 200, AUCTION: 500, BID: 100}
-"""The bytes of an event on average, its padding included."""
+"""The average bytes of an event, including its padding."""
 
 STATES = ["AZ", "CA", "ID", "OR", "WA", "WY"]
 CITIES = ["Phoenix", "Los Angeles", "San Francisco", "Boise", "Portland", "Bend", "Redmond", "Seattle", "Kent", "Cheyenne"]
@@ -42,7 +42,7 @@ CHANNELS = 10_000
 
 
 class Generator:
-    """`person`, `auction` and `bid` give the columns of the events with these numbers, which have to be of that kind."""
+    """`person`, `auction` and `bid` return the columns of the events with these numbers, which must be of that kind."""
 
     def __init__(self, seed: int = 1, rate: int = 10_000) -> None:
         self._chance = Chance(seed)
@@ -50,7 +50,7 @@ class Generator:
         self._channels, self._urls = self._sites()
 
     def time(self, numbers: Numbers) -> Numbers:
-        """Milliseconds; all events are `rate` to the second apart."""
+        """Return the times in milliseconds, of `rate` events per second."""
         return BASE + numbers * 1000 // self._rate
 
     def person(self, numbers: Numbers) -> dict[str, Any]:
@@ -97,7 +97,7 @@ class Generator:
         )
         return {
             "auction": FIRST + np.where(hot_auction, newest // HOT * HOT, any_auction),
-            # the second of a hundred, so that hot bidders are no hot sellers
+            # the second of each hundred, so that hot bidders are not hot sellers
             "bidder": FIRST + np.where(hot_bidder, last_person(numbers) // HOT * HOT + 1, self._active("bidder", numbers)),
             "price": self._price("price", numbers),
             "channel": self._channels.take(site),
@@ -120,14 +120,16 @@ class Generator:
         return pa.array(words).take(self._chance.below(draw, numbers, len(words)))
 
     def _words(self, draw: str, numbers: Numbers, limit: int) -> pa.Array:
-        """Texts of three letters or more, but fewer than the limit; spaces at their ends are cut off."""
+        """Return texts of at least three letters and fewer than the limit; spaces at their ends are removed."""
         from pyarrow import compute
 
         lengths = 3 + self._chance.below(f"{draw} length", numbers, limit - 3)
         return compute.ascii_trim(self._chance.text(draw, numbers, self._chance.spaced, lengths), " ")
 
     def _padding(self, kind: int, numbers: Numbers, size: int, columns: dict[str, Any]) -> pa.Array:
-        """What an event lacks of the size of its kind, give or take a fifth; `size` are the bytes of its numbers and times."""
+        """Return the text that an event lacks to the size of its kind, give or take a fifth; `size` is the bytes of its
+        numbers and times.
+        """
         from pyarrow import compute, types
 
         texts = [column for column in columns.values() if not isinstance(column, np.ndarray) and types.is_string(column.type)]
@@ -137,7 +139,7 @@ class Generator:
         return self._chance.text("padding", numbers, self._chance.plain, lengths)
 
     def _sites(self) -> tuple[pa.Array, pa.Array]:
-        """The channels and their addresses, the hot ones last. Nine of ten addresses of the others tell the channel."""
+        """Return the channels and their addresses, the hot ones last. Nine of ten addresses of the others include the channel."""
         import pyarrow as pa
 
         numbers = np.arange(CHANNELS + len(HOT_CHANNELS))
@@ -153,18 +155,18 @@ class Generator:
 
 
 def kinds(numbers: Numbers) -> Numbers:
-    """Which of PERSON, AUCTION and BID these events are."""
+    """Return the kind of each event: PERSON, AUCTION or BID."""
     place = numbers % OF
     return np.where(place < PEOPLE, PERSON, np.where(place < PEOPLE + AUCTIONS, AUCTION, BID))
 
 
 def last_person(numbers: Numbers) -> Numbers:
-    """The newest person when an event comes, counted from 0: the event itself, if it is one."""
+    """Return the newest person at the time of an event, counted from 0: the event itself, if it is one."""
     return numbers // OF * PEOPLE + np.minimum(numbers % OF, PEOPLE - 1)
 
 
 def last_auction(numbers: Numbers) -> Numbers:
-    """The newest auction when an event comes; there is none (-1) when the first person comes."""
+    """Return the newest auction at the time of an event; -1 (none) at the first person."""
     return numbers // OF * AUCTIONS + np.minimum(numbers % OF - PEOPLE, AUCTIONS - 1)
 
 
@@ -188,6 +190,6 @@ def _padded(numbers: Numbers, digits: int) -> pa.Array:
 
 
 def _reversed(number: int) -> int:
-    """The number whose 32 bits are those of this one from behind, without its sign."""
+    """Return the number with the 32 bits of this one reversed, without its sign."""
     turned = int(f"{number:032b}"[::-1], 2)
     return 2**32 - turned if turned >= 2**31 else turned

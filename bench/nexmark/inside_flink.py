@@ -1,8 +1,8 @@
-"""Runs under the interpreter that has Flink: takes requests as lines of JSON, answers each with one, and keeps its JVM warm.
+"""Runs under the interpreter that has Flink: reads requests as lines of JSON, answers each with one, and keeps its JVM warm.
 
-`{"tables": […statements…]}` makes the tables of the queries to come. `{"query": text, "sink": {…options…}, "folders": [names]}` runs a
-query into a sink and says how many `seconds` that took, from its text to the moment that Flink noted as its end. `{"count": text}` gives
-the `rows` of its answer. An answer is `{"error": text}` where Flink refuses or fails.
+`{"tables": […statements…]}` creates the tables for the next queries. `{"query": text, "sink": {…options…}, "folders": [names]}` runs a
+query into a sink and returns its `seconds`, from its text to the end that Flink recorded. `{"count": text}` returns the number of `rows`
+of its answer. An answer is `{"error": text}` if Flink refuses or fails.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 import time
 from typing import Any
 
-# Whoever asks reads standard output; the JVM writes there, too.
+# The caller reads standard output; the JVM would write there, too.
 ANSWERS = os.fdopen(os.dup(1), "w", buffering=1)
 os.dup2(2, 1)
 
@@ -25,7 +25,7 @@ JVM = get_gateway().jvm
 
 
 class Flink:
-    """A cluster inside this JVM that stays, so that no query pays for its start."""
+    """A cluster inside this JVM that stays, so that no query includes its start."""
 
     def __init__(self, cores: int, settings: dict[str, str]) -> None:
         of_cluster = JVM.org.apache.flink.configuration.Configuration()
@@ -58,7 +58,7 @@ class Flink:
             into = into.partitioned_by(*folders)
         running = self._tables.sql_query(text).execute_insert(into.build())
         running.wait()
-        # the client asks for the end now and then, so it learns of it up to two seconds late
+        # the client polls for the end and learns of it up to two seconds late
         graph = self._cluster.getArchivedExecutionGraph(running.get_job_client()._j_job_client.getJobID()).get()
         ended = graph.getStatusTimestamp(JVM.org.apache.flink.api.common.JobStatus.FINISHED)
         return {"seconds": ended / 1000 - began}

@@ -1,4 +1,4 @@
-"""A query by both, in turns, and what is told of it."""
+"""Measures a query with both contenders, in turns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HEADRACE, FLINK, DISORDERED = "headrace", "Flink SQL", "headrace, disordered"
 
 @dataclass
 class Measured:
-    """Seconds of each round, MiB at the most, and why somebody is missing."""
+    """Seconds of each round, peak memory in MiB, and why a contender is absent."""
 
     query: Query
     rows: int | None = None
@@ -28,12 +28,12 @@ class Measured:
 
     @property
     def ratio(self) -> float | None:
-        """How many times as fast headrace is."""
+        """How many times as fast as Flink headrace is."""
         return self._times(FLINK, HEADRACE)
 
     @property
     def disorder(self) -> float | None:
-        """How many times as long headrace takes where events come late."""
+        """How many times as long headrace takes with late events."""
         return self._times(DISORDERED, HEADRACE)
 
     def _times(self, one: str, other: str) -> float | None:
@@ -68,8 +68,8 @@ def measure(
     warm: int,
     told: Callable[[str], object],
 ) -> Measured:
-    """`rows` is how many the answer has, if that is known; `process` is the JVM of headrace. `disordered` are the same events, some of
-    them late: none of the queries forgets anything, so the answer is the same.
+    """Measure a query. `rows`: the size of the answer, if it is known. `process`: the JVM of headrace. `disordered`: the same events, some
+    of them late; no query forgets anything, so the answer is the same.
     """
     found = Measured(query, None if query.name == OF_THE_CLOCK else rows)
     runs: dict[str, Callable[[], float]] = {}
@@ -102,7 +102,7 @@ def measure(
 
 
 def _same(found: Measured, name: str, rows: int) -> None:
-    """All give as many rows, except where the clock decides."""
+    """Check that all contenders return the same number of rows, except for the query of processing time."""
     if found.query.name == OF_THE_CLOCK:
         return
     if found.rows is not None and rows != found.rows:
@@ -111,6 +111,6 @@ def _same(found: Measured, name: str, rows: int) -> None:
 
 
 def mean(ratios: Iterable[float | None]) -> float | None:
-    """Of those that there are."""
+    """Return the geometric mean of the ratios that exist."""
     found = [ratio for ratio in ratios if ratio is not None]
     return geometric_mean(found) if found else None

@@ -1,4 +1,4 @@
-"""What DuckDB answers over the same files, and how a result differs from that."""
+"""DuckDB's answers over the same files, and how a result differs from them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Oracle:
             self._database.execute(statement)
 
     def rows(self, query: Query) -> int:
-        """How many rows the answer has."""
+        """Return the number of rows in the answer."""
         ((found,),) = self._database.execute(f"SELECT count(*) FROM ({query.oracle})").fetchall()
         return int(found)
 
@@ -30,13 +30,13 @@ class Oracle:
         return self._database.execute(query.oracle).fetchall()
 
     def difference(self, query: Query, files: Sequence[Path]) -> str:
-        """How the rows of these files differ from the answer: nothing if they do not.
+        """Describe how the rows of these files differ from the answer; empty if they do not.
 
-        Parquet files hold changes with the column `_change`, CSV files rows in folders by their last columns.
+        Parquet files have changes with the column `_change`; CSV files have rows in folders by their last columns.
         """
         columns = self._database.execute(f"DESCRIBE {query.oracle}").fetchall()
         names = ", ".join(f'"{name}"' for name, *_ in columns)
-        # both engines round once, but not both from the same side
+        # both engines round once, but in different directions
         typed = ", ".join(f'round("{name}", 4)' if type == "DOUBLE" else f'"{name}"' for name, type, *_ in columns)
         cast = ", ".join(f'CAST("{name}" AS {type}) AS "{name}"' for name, type, *_ in columns)
         listed = [str(file) for file in files]

@@ -1,4 +1,4 @@
-"""headrace as a contender: a query as a job over the files, a few of them in each epoch."""
+"""headrace as a contender: a query as a job over the files, several of them in each epoch."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def view(query: Query, tables: Mapping[str, hr.Stream]) -> hr.Stream:
 
 
 def seconds(query: Query, events: Events) -> float:
-    """From the text of the query to the end of the job, with a checkpoint in each epoch. Of what it writes only files are kept."""
+    """Time from the text of the query to the end of the job, with a checkpoint in each epoch. Only files are kept of its output."""
     folder = Path(tempfile.mkdtemp(prefix="headrace-nexmark-"))
     try:
         began = time.perf_counter()
@@ -37,14 +37,14 @@ def seconds(query: Query, events: Events) -> float:
 
 
 def rows(query: Query, events: Events) -> int:
-    """How many rows the answer has at the end of the stream, counted by a query over it."""
+    """Return the number of rows in the answer at the end of the stream, counted by a query."""
     counted = hr.sql("SELECT count(*) AS n FROM answer", answer=view(query, streams(events)))
     ((found,),) = hr.collect(counted).rows()
     return int(found)
 
 
 def kept(queries: Iterable[Query], events: Events, folder: Path, files_per_epoch: int | None = CORES) -> hr.Job:
-    """All queries as one job, each with its changes in a folder of its name."""
+    """Return all queries as one job; the changes of each go to a folder with its name."""
     tables = streams(events, files_per_epoch)
 
     def sink(query: Query) -> Any:

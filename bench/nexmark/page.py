@@ -26,24 +26,24 @@ def main() -> None:
 
 
 def filled(page: str, made: Mapping[str, str]) -> str:
-    """The page with these texts between the marks `<!-- NAME -->` and `<!-- end -->`. Other blocks are unchanged."""
+    """Return the page with these texts between the marks `<!-- NAME -->` and `<!-- end -->`. Other blocks are unchanged."""
     if missing := set(made) - {found[1] for found in _BLOCK.finditer(page)}:
         raise ValueError(f"the page has no place for {', '.join(sorted(missing))}")
     return _BLOCK.sub(lambda found: f"<!-- {found[1]} -->\n{made.get(found[1], found[2])}<!-- end -->\n", page)
 
 
 def texts() -> dict[str, str]:
-    """The SQL of each query."""
+    """Return the SQL of each query."""
     return {f"{name} text": f"```sql\n{query.text}\n```\n" for name, query in QUERIES.items()}
 
 
 def plans() -> dict[str, str]:
-    """The output of `explain` for each query. Starts the session."""
+    """Return the output of `explain` for each query. Starts the session."""
     return {f"{name} plan": plan(query) for name, query in QUERIES.items()}
 
 
 def plan(query: Query) -> str:
-    """The operators of a query from its tables on, without their columns and the lines of this code."""
+    """Return the operators of a query from its tables on, without their columns and the lines of this code."""
     stream = ours.view(query, streams(Events(Path("nexmark"), 0, 1)))
     explained = hr.job(query.name, stream.write.memory(name=SINK)).explain(verbose=True)
     _, operators, *notes = _SITE.sub("", str(explained)).split("\n\n")

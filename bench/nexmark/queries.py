@@ -1,6 +1,6 @@
-"""The 23 queries, one file each: for headrace in `queries`, for Flink in `flink`, and in `oracle` those that DuckDB spells in another way.
+"""The 23 queries, one file each: for headrace in `queries`, for Flink in `flink`, and for DuckDB in `oracle` where its SQL differs.
 
-They are the published ones (github.com/nexmark/nexmark). A file begins with the query's title; a second line of comment tells where it
+They are the published ones (github.com/nexmark/nexmark). A file begins with the query's title; a second comment line describes how it
 differs from the published one. Newer releases of Flink take `dateTime` for a type unless it is quoted.
 """
 
@@ -13,10 +13,10 @@ from pathlib import Path
 FOLDER = Path(__file__).parent
 TABLES = ("person", "auction", "bid", "side_input")
 FILES = "q10"
-"""The one that writes files, in folders by its two last columns."""
+"""The query that writes files, in folders by its last two columns."""
 FOLDERS = ("dt", "hm")
 OF_THE_CLOCK = "q12"
-"""The one whose windows are of processing time. Its oracle says what does not depend on it: the bids of each bidder."""
+"""The query with windows of processing time. Its oracle has what does not depend on that: the bids of each bidder."""
 
 
 @dataclass(frozen=True)
@@ -48,4 +48,4 @@ def _read(file: Path) -> tuple[str, str]:
 
 QUERIES = {f"q{number}": read(f"q{number}") for number in range(23)}
 OF_EVENTS = {name: query for name, query in QUERIES.items() if name != OF_THE_CLOCK}
-"""Those whose answer the events alone decide, in as many epochs as there are files. By the clock there are others, without events."""
+"""Queries whose answer depends only on the events, in as many epochs as there are files. The clock adds epochs without events."""

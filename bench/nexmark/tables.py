@@ -1,4 +1,4 @@
-"""The tables of Nexmark: one stream of events, of which each kind is a view, and the side table; as each engine spells them."""
+"""The tables of Nexmark in the syntax of each engine: one stream of events with a view of each kind, and the side table."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SIDE = "key bigint, value string"
 
 
 def streams(events: Events, files_per_epoch: int | None = CORES) -> dict[str, hr.Stream]:
-    """The tables for headrace, an epoch of files at a time."""
+    """Return the tables for headrace, with one epoch of files at a time."""
     schema = "event_type int, " + ", ".join(f"{name} struct<{_typed(columns, ':')}>" for name, columns in COLUMNS.items())
     stream = hr.read.files(events.stream, format="json", schema=schema, files_per_epoch=files_per_epoch, name="events")
     found = {
@@ -32,7 +32,7 @@ def streams(events: Events, files_per_epoch: int | None = CORES) -> dict[str, hr
 
 
 def in_duckdb(events: Events) -> list[str]:
-    """The statements that make the tables."""
+    """Return the statements that create the tables in DuckDB."""
     structs = "".join(f", {name}: 'STRUCT({_typed(columns, ' ', {'string': 'varchar'})})'" for name, columns in COLUMNS.items())
     read = f"read_json('{events.stream}/*.json', format = 'newline_delimited', columns = {{event_type: 'int'{structs}}})"
     side = f"read_json('{events.side}/*.json', format = 'newline_delimited', columns = {{key: 'bigint', value: 'varchar'}})"
@@ -44,7 +44,7 @@ def in_duckdb(events: Events) -> list[str]:
 
 
 def in_flink(events: Events) -> list[str]:
-    """The statements that make the tables, and take others of the same names away before. Times and their delay are the published ones."""
+    """Return the statements that create the tables in Flink; they drop those of the same names. Times and delays are the published ones."""
     rows = ", ".join(f"{name} ROW<{_typed(columns, ' ', {'timestamp': 'timestamp(3)'}, '`')}>" for name, columns in COLUMNS.items())
     time = " ".join(f"WHEN {code} THEN {name}.`dateTime`" for name, code in KINDS.items())
     views = {

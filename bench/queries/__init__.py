@@ -1,1 +1,1 @@
-"""What keeping queries up to date costs (`make bench-queries`)."""
+"""The cost of keeping queries up to date (`make bench-queries`)."""

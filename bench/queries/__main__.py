@@ -1,4 +1,4 @@
-"""`make bench-queries`: what keeping queries up to date costs: a join, a level, a hundred aggregates, and the heap under growing state.
+"""`make bench-queries`: the cost of keeping queries up to date: a join, a level, a hundred aggregates, and the heap under growing state.
 
 python -m bench.queries [join] [levels] [heap] [--rounds N] [--scale SHARE] [--json FILE]
 """
@@ -20,7 +20,7 @@ from bench.state.show import ended, keep, show
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# The heap comes first, while there is nothing in it that others left.
+# The heap comes first, before the others leave anything in it.
 ALL = ("heap", "join", "levels")
 
 
@@ -56,7 +56,7 @@ def session() -> SparkSession:
             "spark.driver.memory": "3g",
             "spark.sql.session.timeZone": "UTC",
             "spark.sql.shuffle.partitions": "2",
-            # what headrace sets for its own queries, so that Spark's join writes its state alike
+            # headrace's settings for its own queries, so that Spark's join writes its state in the same way
             "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
             "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
         },

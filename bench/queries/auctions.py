@@ -1,4 +1,4 @@
-"""Bids and the auctions that they are for, as Parquet files: one of each per epoch. Making them is not measured."""
+"""Bids and their auctions as Parquet files: one of each per epoch. Making them is not measured."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SCHEMAS = {
 
 
 def make(spark: SparkSession, folder: Path, *, bids: int, auctions: int, auction: str, epochs: int) -> None:
-    """The folders `bids` and `auctions`, whose files by name are the epochs; `auction` is which one the bid number `id` is for."""
+    """Make the folders `bids` and `auctions`; their files, by name, are the epochs. `auction` is the auction of the bid number `id`."""
     columns = {
         "bids": (
             f"{auction} AS auction",
@@ -30,5 +30,5 @@ def make(spark: SparkSession, folder: Path, *, bids: int, auctions: int, auction
 
 
 def files(folder: Path) -> list[Path]:
-    """A folder's files, in the order of the epochs."""
+    """Return a folder's files, in the order of the epochs."""
     return sorted(folder.glob("*.parquet"))

@@ -1,6 +1,6 @@
 """The heap under a join and an aggregate whose state grows tenfold.
 
-A tenth of the rows is put in place at a time, and the heap is looked at, after a full collection, when the job has taken it in and waits.
+A tenth of the rows is added at a time. The heap is measured after a full collection, when the job has read them and waits.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from headrace.spark.run.run import Run
 
 ROWS = 1_000_000
-"""Of each of the two sources, every one with a key of its own."""
+"""Rows of each of the two sources, each with a key of its own."""
 TENTHS, PARTITIONS, PATIENCE = 10, 2, 600
 QUERY = "SELECT id, seller, count(*) AS bids, max(price) AS most FROM bids JOIN auctions ON auction = id GROUP BY id, seller"
 GROWN = 1.15
 
 
 def measure(spark: SparkSession, folder: Path, scale: float, told: Callable[[str], object]) -> Result:
-    """Mebibytes in use after each tenth."""
+    """Return the mebibytes used after each tenth."""
     rows = int(ROWS * scale)
-    # a bid comes with its auction, so that the groups grow as the sides of the join do
+    # a bid arrives with its auction, so that the groups grow with the sides of the join
     make(spark, folder / "made", bids=rows, auctions=rows, auction="id", epochs=TENTHS)
     slices = list(zip(*(files(folder / "made" / name) for name in SCHEMAS), strict=True))
     used: list[float] = []
@@ -55,7 +55,7 @@ def measure(spark: SparkSession, folder: Path, scale: float, told: Callable[[str
 
 
 def started(folder: Path) -> Run:
-    """A job that follows a folder for each source."""
+    """Start a job that follows a folder for each source."""
     for name in SCHEMAS:
         (folder / name).mkdir()
     tables = {name: hr.read.files(folder / name, format="parquet", schema=of, follow=True, name=name) for name, of in SCHEMAS.items()}
@@ -64,7 +64,7 @@ def started(folder: Path) -> Run:
 
 
 def wait(run: Run, rows: int) -> None:
-    """Until so many rows are in the state."""
+    """Wait until this many rows are read."""
     end = time.monotonic() + PATIENCE
     while run.progress.rows < rows:
         if run.error is not None:

@@ -1,6 +1,6 @@
-"""A join of two streams to which rows are only added, against Spark's own join of streams, in the same process and in turns.
+"""A join of two append-only streams, against Spark's own join of streams, in the same process and in turns.
 
-All read one file of each source in an epoch and write Parquet. What they write is compared with what Spark batch answers.
+All read one file of each source per epoch and write Parquet. Their output is compared with the answer of Spark batch.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Answer:
 
 
 def measure(spark: SparkSession, folder: Path, rounds: int, scale: float, told: Callable[[str], object]) -> Result:
-    """Seconds of each, from the start of the job to its end."""
+    """Return the seconds of each contender, from the start of the job to its end."""
     bids, auctions = int(BIDS * scale), int(AUCTIONS * scale)
     make(spark, folder / "input", bids=bids, auctions=auctions, auction=f"pmod(xxhash64(id), {auctions})", epochs=EPOCHS)
     expected = batch(spark, folder / "input")
@@ -61,7 +61,7 @@ def measure(spark: SparkSession, folder: Path, rounds: int, scale: float, told: 
 
 
 def seconds(spark: SparkSession, contender: Callable[[SparkSession, Path, Path], int], folder: Path, expected: Answer) -> float:
-    """One run with a checkpoint and a result of its own; looking at the result is not in it."""
+    """Time one run with a checkpoint and a result of its own, without the check of the result."""
     work = folder / "work"
     try:
         began = time.perf_counter()
@@ -76,7 +76,7 @@ def seconds(spark: SparkSession, contender: Callable[[SparkSession, Path, Path],
 
 
 def by_headrace(_: SparkSession, given: Path, work: Path) -> int:
-    """How many epochs it took, as of Spark's join."""
+    """Run headrace's join; returns its number of epochs, as the runs of Spark's join do."""
     tables = {
         name: hr.read.files(given / name, format="parquet", schema=schema, files_per_epoch=1, name=name) for name, schema in SCHEMAS.items()
     }
@@ -95,7 +95,7 @@ def by_spark(spark: SparkSession, given: Path, work: Path) -> int:
 
 
 def by_spark_in_newer_format(spark: SparkSession, given: Path, work: Path) -> int:
-    """Fewer stores than the format which Spark takes unless asked."""
+    """Uses fewer stores than Spark's default format."""
     with setting(spark, FORMAT, "4"):
         return by_spark(spark, given, work)
 

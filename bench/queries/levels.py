@@ -1,4 +1,4 @@
-"""One-row epochs of aggregates over each other, and of many aggregates beside each other."""
+"""One-row epochs of stacked aggregates, and of many aggregates side by side."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KEYS = 10
 PER_LEVEL = 70
 """The milliseconds that each level after the first may add."""
 TIMES_ONE = 1.5
-"""How many times the epoch of one aggregate that of many may take."""
+"""How many times as long as the epoch of one aggregate the epoch of many may take."""
 
 
 def measure(spark: SparkSession, folder: Path, rounds: int, told: Callable[[str], object]) -> list[Result]:
@@ -59,7 +59,7 @@ def beside_each_other(folder: Path, rounds: int, told: Callable[[str], object], 
 def fed_in_turns(
     folder: Path, made: Mapping[str, Callable[[hr.Stream], hr.Stream]], rounds: int, told: Callable[[str], object]
 ) -> dict[str, list[float]]:
-    """Milliseconds of the epochs of jobs over folders of their own, all running."""
+    """Return the milliseconds of the epochs of jobs over folders of their own, all running at once."""
     running: dict[str, Followed] = {}
     numbers = {name: iter(range(10**9)) for name in made}
 
@@ -83,15 +83,15 @@ def started(folder: Path, query: Callable[[hr.Stream], hr.Stream]) -> Followed:
 
 
 def tower(events: hr.Stream, depth: int) -> hr.Stream:
-    """Aggregates of which each groups the one before by its sums: a row moves a group of every level from one sum to another."""
+    """Return stacked aggregates, each grouped by the sums of the one before: a row moves a group of every level from one sum to another."""
     found = events.group_by("k0").agg(k1="sum(v)")
     for level in range(2, depth + 1):
-        # never 0, so that whoever comes to a group changes its sum
+        # never 0, so that each row that enters a group changes its sum
         found = found.group_by(f"k{level - 1}").agg(**{f"k{level}": f"sum(k{level - 2} + {level})"})
     return found
 
 
 def row(events: hr.Stream, count: int) -> hr.Stream:
-    """Aggregates with different expressions, which therefore have different code."""
+    """Return aggregates with different expressions, and so with different code."""
     first, *others = (events.group_by("k0").agg(total=f"sum(v + {number})") for number in range(count))
     return first.union(*others) if others else first

@@ -1,4 +1,4 @@
-"""A sink for changes that keeps none of them, as `bench.state.nothing` is one for rows that are added."""
+"""A sink for changes that keeps none of them, like `bench.state.nothing` for added rows."""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ class Unkept(Nothing):
 
 
 def write_unkept(stream: hr.Stream) -> Any:
-    """`stream.write.unkept()`, without installing a connector for it."""
+    """`stream.write.unkept()`, without a connector being installed."""
     connected = Unkept()
     return ops.write.Sink(ops.sink.sink(stream._node, connected, None, None), connected)

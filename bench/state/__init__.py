@@ -1,1 +1,1 @@
-"""How fast keyed state is (`make bench-state`)."""
+"""The speed of keyed state (`make bench-state`)."""

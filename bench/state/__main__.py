@@ -1,4 +1,4 @@
-"""`make bench-state`: how fast keyed state is, against others, measured in turns and printed as tables.
+"""`make bench-state`: the speed of keyed state against other systems, measured in turns and printed as tables.
 
 python -m bench.state [--only count,fraud,…,epoch,programs,cold] [--contenders headrace,scala,…] [--events N] [--keys N] [--rounds N]
                       [--large] [--json FILE]
@@ -31,10 +31,10 @@ ALL = (*WORKLOADS, *OTHERS)
 
 def main() -> int:
     asked = arguments()
-    # Times without a zone, which Python processors get, are of the same zone as the session's.
+    # Python processors get times without a zone, which must be in the session's.
     os.environ["TZ"] = "UTC"
     time.tzset()
-    # Spark's Python operator finds the interpreter that has its dependencies.
+    # Spark's Python operator needs the interpreter with its dependencies.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     spark = session(with_scala=contenders.SCALA in asked.contenders)
     on, results = machine(), list[Result]()
@@ -78,7 +78,7 @@ def session(*, with_scala: bool) -> SparkSession:
         conf={
             "spark.driver.memory": "3g",
             "spark.sql.shuffle.partitions": "2",
-            # what headrace sets for its own queries, so that all write their state alike
+            # headrace's settings for its own queries, so that all write their state in the same way
             "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
             "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
             **({"spark.driver.extraClassPath": str(jar())} if with_scala else {}),
@@ -87,7 +87,7 @@ def session(*, with_scala: bool) -> SparkSession:
 
 
 def measure(spark: SparkSession, asked: argparse.Namespace, results: list[Result]) -> None:
-    """Results are put into the list one by one, so that a failure leaves those before it."""
+    """Add results to the list one by one, so that a failure keeps those before it."""
     workloads = [WORKLOADS[name] for name in asked.only if name in WORKLOADS]
     if asked.large:
         for workload in workloads if len(asked.only) < len(ALL) else [WORKLOADS["count"]]:

@@ -1,4 +1,4 @@
-"""Every contender with every workload: what comes out is compared first, at a small size; then they run in turns."""
+"""Every contender with every workload: first their output is compared at a small size, then they run in turns."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 CHECKED = (20_000, 1_000)
 GOALS = {who.ROW: 10.0, who.PANDAS: 25.0, who.SCALA: 1.0, who.BYTEWAX: 1.5}
-"""How many times as fast headrace is to be, in the geometric mean of all workloads."""
+"""How many times as fast headrace should be, in the geometric mean of all workloads."""
 LEAST_OF_SCALA = 0.95
 COMPILED = (who.HEADRACE, who.IN_TIME, who.SCALA)
 ENOUGH = 100_000
-"""Nobody is given fewer events than this, unless fewer were asked for: what a query costs at all would count too much."""
+"""No contender gets fewer events than this, unless fewer were asked for: the fixed cost of a query would weigh too much."""
 
 
 def measure(
@@ -33,7 +33,7 @@ def measure(
     rounds: int,
     told: Callable[[str], object],
 ) -> Result:
-    """Rates in events per second, in turns."""
+    """Return the rates in events per second, in turns."""
     lacking = {name: why for name, one in contenders.items() if (why := one.lacks(workload))}
     taking = {name: one for name, one in contenders.items() if name not in lacking}
     check(spark, workload, taking, told)
@@ -44,7 +44,7 @@ def measure(
         return lambda: given.events / one.seconds(workload, given)
 
     runs = {name: rate(one, inputs[name]) for name, one in taking.items()}
-    # the JVM compiles what is hot in the background, for longer than one round
+    # the JVM compiles hot code in the background, for longer than one round
     in_turns({taking[name].name: runs[name] for name in COMPILED if name in taking}, 0, warm=2, told=told)
     samples = in_turns({taking[name].name: run for name, run in runs.items()}, rounds, told=told)
     goals = []
@@ -58,7 +58,7 @@ def measure(
 
 
 def check(spark: SparkSession, workload: Workload, contenders: Mapping[str, Contender], told: Callable[[str], object]) -> None:
-    """All put out as many rows, with the same sums."""
+    """Check that all return the same number of rows, with the same sums."""
     events = make(spark, workload, *CHECKED)
     answers: dict[str, Answer] = {one.name: one.answer(workload, events) for name, one in contenders.items() if name != who.READING}
     if len(set(answers.values())) > 1:
@@ -70,7 +70,7 @@ def check(spark: SparkSession, workload: Workload, contenders: Mapping[str, Cont
 
 
 def means(results: list[Result]) -> Result | None:
-    """How many times as fast as each other contender headrace is, in the geometric mean, and what is wanted."""
+    """Return how many times as fast as each other contender headrace is, in the geometric mean, with the goals."""
     speeds = {
         who.TITLES[name]: [found[who.TITLES[name]] for r in results if who.TITLES[name] in (found := ratios(r.samples))] for name in GOALS
     }
@@ -86,7 +86,7 @@ def means(results: list[Result]) -> Result | None:
 
 
 def ratios(samples: Mapping[str, list[float]]) -> dict[str, float]:
-    """How many times as fast as the others headrace is."""
+    """Return how many times as fast as each other contender headrace is."""
     mine = samples.get(who.TITLES[who.HEADRACE])
     return {} if mine is None else {name: median(mine) / median(values) for name, values in samples.items()}
 

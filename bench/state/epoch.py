@@ -1,4 +1,4 @@
-"""A one-row epoch of one program, with our checkpoint file manager and with Spark's own, two running queries fed in turns."""
+"""A one-row epoch of one program, with headrace's checkpoint file manager and with Spark's own: two running queries, fed in turns."""
 
 from __future__ import annotations
 

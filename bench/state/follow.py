@@ -14,9 +14,9 @@ PATIENCE = 120
 
 
 class Followed:
-    """A running job over a folder; `feed` puts one row there and gives the milliseconds of the epoch that took it in.
+    """A running job over a folder; `feed` adds one row there and returns the milliseconds of the epoch that read it.
 
-    It looks for rows once a second only, so that the job which waits does not take the processor from the one that works.
+    It looks for rows only once a second, so that a waiting job takes no processor time from the one that works.
     """
 
     def __init__(self, job: hr.Job, events: Path, checkpoint: Path) -> None:
@@ -27,14 +27,14 @@ class Followed:
 
     def feed(self, row: Mapping[str, Any]) -> float:
         self._files += 1
-        # written under a name that readers skip, so that nobody sees half a row
+        # readers skip this name, so that none sees half a row
         hidden = self._events / f".{self._files:06}.json"
         hidden.write_text(json.dumps(row) + "\n")
         hidden.rename(self._events / f"{self._files:06}.json")
         end = time.monotonic() + PATIENCE
         while True:
             report = self._last()
-            # an idle query reports, too, and under the number of the batch to come
+            # an idle query also reports, with the number of the next batch
             if report.get("numInputRows") and report["batchId"] > self._batch:
                 self._batch = report["batchId"]
                 return float(report["durationMs"]["triggerExecution"])
@@ -45,7 +45,7 @@ class Followed:
             time.sleep(0.005)
 
     def _last(self) -> dict[str, Any]:
-        """Spark's report of the last epoch, which has more than the run's own progress."""
+        """Return Spark's report of the last epoch, which has more than the run's own progress."""
         (query,) = self._run._queries
         report: dict[str, Any] = json.loads(query.handle.lastProgress() or "{}")
         return report

@@ -1,6 +1,6 @@
 """The events of a workload as Parquet files, made once and kept in `.headrace/bench/data`. Making them is not measured.
 
-All rows of a key are in one file, in the order of their time, so that every contender meets them in that order.
+All rows of a key are in one file, in the order of their time, so every contender reads them in that order.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FILES = 4
 
 @dataclass(frozen=True)
 class Events:
-    """Where the files of each input lie, and how many events they hold together."""
+    """The folder of each input's files, and how many events they have together."""
 
     folder: Path
     events: int
@@ -34,7 +34,7 @@ class Events:
 
 
 def make(spark: SparkSession, workload: Workload, events: int, keys: int) -> Events:
-    """Files for contenders to be compared by."""
+    """Return files to compare contenders by."""
     keys = workload.keys(events, keys)
 
     def frame(name: str, input: Input) -> DataFrame:
@@ -46,7 +46,7 @@ def make(spark: SparkSession, workload: Workload, events: int, keys: int) -> Eve
 
 
 def make_slices(spark: SparkSession, workload: Workload, events: int, keys: int, slices: int) -> Events:
-    """Files that follow each other in time and have all keys, for runs of many epochs."""
+    """Return files that follow each other in time and each have all keys, for runs of many epochs."""
 
     def frame(_: str, input: Input) -> DataFrame:
         return generated(spark, input, events // len(workload.inputs), keys, slices).selectExpr(*texts(input))
@@ -76,7 +76,7 @@ def texts(input: Input) -> list[str]:
 
 
 def last(spark: SparkSession, input: Input) -> DataFrame:
-    """The row after all others."""
+    """Return the row after all others."""
     return spark.range(1).selectExpr(
         *(f"TIMESTAMP '{END}' AS ts" if name == "ts" else f"cast(-1 AS {type}) AS {name}" for name, (type, _) in input.columns.items())
     )

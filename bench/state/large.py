@@ -1,8 +1,7 @@
 """Ten times the events over a million keys: headrace is as fast as with few, and its heap does not grow.
 
-Both sizes are read in one epoch, as the contenders read theirs. In many epochs, which is shown beside it, nearly every key is read and
-written anew in each of them, where one epoch does it once. The heap is looked at in a run of many epochs, after a full collection at the
-end of each.
+Both sizes are read in one epoch, as by the contenders. The result also has a run in many epochs: in each of them nearly every key is read
+and written again. The heap is measured in a run of many epochs, after a full collection at the end of each.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ FILES_PER_EPOCH = 2
 def measure(
     spark: SparkSession, workload: Workload, events: int, keys: int, rounds: int, told: Callable[[str], object]
 ) -> tuple[Result, Result]:
-    """Rates of both sizes, and the heap by epoch."""
+    """Return the rates of both sizes, and the heap by epoch."""
     few = make_slices(spark, workload, events, keys, FILES_PER_EPOCH)
     many = make_slices(spark, workload, events * TIMES_EVENTS, keys * TIMES_KEYS, FILES_PER_EPOCH * EPOCHS)
 
@@ -48,7 +47,7 @@ def measure(
     goal = Goal("of the rate with few keys", of_many / of_few, 0.75, at_least=True)
     rates = Result(f"{workload.title}, large", "events/s", samples, [goal], [], base=title(few))
     used = heap(spark, workload, many, told)
-    # the first epochs fill caches and compile
+    # the first epochs fill caches and compile code
     settled = used[len(used) // 3 :]
     grown = Goal("of the heap a third of the way, at the end", settled[-1] / settled[0], 1.1)
     each = {f"epoch {number + 1}": [mebibytes] for number, mebibytes in enumerate(used)}
@@ -60,7 +59,7 @@ def title(events: Events) -> str:
 
 
 def heap(spark: SparkSession, workload: Workload, events: Events, told: Callable[[str], object]) -> list[float]:
-    """Mebibytes in use at the end of each epoch."""
+    """Return the mebibytes used at the end of each epoch."""
     java = spark._jvm
     beans = java.java.lang.management.ManagementFactory.getMemoryMXBean()
     used: list[float] = []

@@ -1,4 +1,4 @@
-"""How contenders are compared: in turns, so that whatever else the machine does meets all of them alike."""
+"""Compares contenders in turns, so that the machine's other load affects all of them equally."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Goal:
-    """`value` compared with what is wanted: at least or at most `limit`."""
+    """A `value` compared with its goal: at least or at most `limit`."""
 
     name: str
     value: float
@@ -35,7 +35,7 @@ class Goal:
 class Result:
     """One comparison: the samples of each contender in `unit`, the goals computed from them, and remarks on how it was measured.
 
-    `base` is the contender whose median is shown as a multiple of that of each other one.
+    `base` is the contender whose median is shown as a multiple of each other one's.
     """
 
     title: str
@@ -67,7 +67,7 @@ class Result:
 def in_turns(
     contenders: Mapping[str, Callable[[], float]], rounds: int, *, warm: int = 1, told: Callable[[str], object]
 ) -> dict[str, list[float]]:
-    """Run every contender `rounds` times, one after the other; the first `warm` rounds heat caches and compilers and do not count."""
+    """Run every contender `rounds` times, in turns; the first `warm` rounds warm caches and compilers and do not count."""
     samples: dict[str, list[float]] = {name: [] for name in contenders}
     for number in range(warm + rounds):
         for name, run in contenders.items():
@@ -83,7 +83,7 @@ def median(values: Sequence[float]) -> float:
 
 
 def machine() -> dict[str, Any]:
-    """What the numbers were measured on."""
+    """Return the machine on which the numbers were measured."""
     import pyspark
 
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
@@ -107,5 +107,5 @@ def processor() -> str:
 
 
 def told(text: str) -> None:
-    """Progress goes to standard error, so that standard output is the tables alone."""
+    """Print progress to standard error, so that standard output has only the tables."""
     print(text, file=sys.stderr, flush=True)

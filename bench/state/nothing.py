@@ -1,4 +1,4 @@
-"""A sink that takes the rows in and keeps nothing, as Spark's noop sink does: tasks count what reaches them, and that is all."""
+"""A sink that keeps nothing, like Spark's noop sink: tasks only count the rows that reach them."""
 
 from __future__ import annotations
 
@@ -34,6 +34,6 @@ class Nothing(ports.Sink):
 
 
 def write_nothing(stream: hr.Stream) -> Any:
-    """`stream.write.nothing()`, without installing a connector for it."""
+    """`stream.write.nothing()`, without a connector being installed."""
     connected = Nothing()
     return ops.write.Sink(ops.sink.sink(stream._node, connected, None, None), connected)

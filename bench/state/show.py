@@ -49,5 +49,5 @@ def keep(file: Path, on: dict[str, object], results: list[Result]) -> None:
 
 
 def ended(results: list[Result]) -> int:
-    """The exit code: 1 where a goal was missed."""
+    """Return the exit code: 1 if a goal was missed."""
     return 0 if all(goal.reached for result in results for goal in result.goals) else 1

@@ -1,1 +1,1 @@
-"""TPC-H as a database that changes: its 22 queries kept up to date by one job, against answering them anew (`make bench-tpch`)."""
+"""TPC-H as a database that changes: one job keeps its 22 queries up to date, against answering them anew (`make bench-tpch`)."""

@@ -1,4 +1,4 @@
-"""`make bench-tpch`: the 22 queries of TPC-H kept up to date by one job, against Spark batch answering them anew.
+"""`make bench-tpch`: one job keeps the 22 queries of TPC-H up to date, against Spark batch, which answers them anew.
 
 python -m bench.tpch [--scales 0.01,0.1,0.5] [--rounds N] [--memory 4g] [--json FILE]
 """

@@ -1,4 +1,4 @@
-"""The same queries answered anew by Spark's batch engine, over the rows that there are."""
+"""The same queries, answered anew over the current rows by Spark's batch engine."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class Batch:
         self._folder = folder
 
     def hold(self, tables: Mapping[str, pa.Table]) -> None:
-        """From now on the tables have these rows. Not measured."""
+        """Replace the rows of the tables. Not measured."""
         from pyarrow import parquet
 
         shutil.rmtree(self._folder, ignore_errors=True)
         for name, table in tables.items():
-            # under a new name each time, as Spark remembers the files of a folder
+            # a new name each time, because Spark remembers the files of a folder
             place = self._folder / name / f"{time.monotonic_ns()}.parquet"
             place.parent.mkdir(parents=True)
             parquet.write_table(table, place, row_group_size=200_000)

@@ -1,7 +1,7 @@
 """A TPC-H database that changes: loaded in slices, with refreshes between.
 
-A refresh is what the specification's two refresh functions do, new orders come and old ones go with their lines, and besides some rows
-of the other tables are changed. Orders that went come back later.
+A refresh is what the specification's two refresh functions do: new orders come and old ones go, with their lines. It also updates some
+rows of the other tables. Deleted orders return later.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 UPDATED = {"customer": "c_acctbal", "supplier": "s_acctbal", "part": "p_size", "partsupp": "ps_availqty", "lineitem": "l_quantity"}
-"""What a refresh changes in rows that stay: balances, sizes, stocks and quantities, each to that of another row."""
+"""The columns that a refresh updates: balances, sizes, stocks and quantities, each with the value of another row."""
 
 RESERVE = 0.1
-"""The share of the orders that a load leaves out, so that there are new ones."""
+"""The share of the orders that a load leaves out, as new orders for later."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """Rows of one table that one epoch takes away and adds."""
+    """The rows of one table that one epoch deletes and adds."""
 
     taken: pa.Table
     added: pa.Table
@@ -39,7 +39,7 @@ Epoch = Mapping[str, Change]
 
 
 class Database:
-    """What is there, what is still to come, and the changes from the one to the other."""
+    """The current rows, the rows still to come, and the changes between them."""
 
     def __init__(self, tables: Mapping[str, pa.Table], *, slices: int = 10, seed: int = 1) -> None:
         import numpy
@@ -60,7 +60,7 @@ class Database:
         return sum(int(table.num_rows) for table in self.live.values())
 
     def load(self, number: int) -> Epoch:
-        """One slice of every table. Slices are by the first key, so lines can come before their parts."""
+        """Return one slice of every table. Slices go by the first key, so lines may come before their parts."""
         changes = {}
         for name, table in self._to_load.items():
             keys = table[KEYS[name][0]].to_numpy()
@@ -68,7 +68,7 @@ class Database:
         return self._applied(changes)
 
     def refresh(self, share: float) -> Epoch:
-        """Changes that touch about this share of all rows."""
+        """Return changes of about this share of all rows."""
         orders = max(1, int(self.live["orders"].num_rows * share / 3))
         come, self._reserve = self._reserve[:orders], self._reserve[orders:]
         gone = self._pick("orders", orders)["o_orderkey"].to_pylist()
@@ -86,7 +86,7 @@ class Database:
         return self._applied(changes)
 
     def one_row(self) -> Epoch:
-        """One line gets another quantity, as a line that goes and one that comes in the next epoch: each epoch is one change."""
+        """Change the quantity of one line: one epoch deletes the line, the next one adds it again, so each epoch is one change."""
         if self._away is None:
             self._away = self._pick("lineitem", 1)
             change = Change(self._away, self._away.slice(0, 0))
@@ -125,7 +125,7 @@ def _both(one: pa.Table, other: pa.Table) -> pa.Table:
 
 
 def _of(table: pa.Table, column: str, values: list[int], *, there: bool = True) -> pa.Table:
-    """The rows whose column is among the values, or those whose is not."""
+    """Return the rows whose column is among the values, or those whose column is not."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -136,7 +136,7 @@ def _of(table: pa.Table, column: str, values: list[int], *, there: bool = True) 
 def _without(table: pa.Table, gone: pa.Table, keys: tuple[str, ...]) -> pa.Table:
     if not gone.num_rows:
         return table
-    # A join would not keep the order of the rows, on which the random choices stand; two keys are made one number.
+    # A join would not keep the order of the rows, on which random choices depend; so two keys become one number.
     from pyarrow import compute
 
     def number(one: pa.Table) -> pa.ChunkedArray:

@@ -1,4 +1,4 @@
-"""The rows of TPC-H, made by `tpchgen-cli` once and kept in `.headrace/bench`. Making them is not measured."""
+"""The rows of TPC-H, made once by `tpchgen-cli` and kept in `.headrace/bench`. Making them is not measured."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def tables(scale: float) -> dict[str, Any]:
         subprocess.run([program(), "parquet", "-s", f"{scale:g}", f"--output-dir={fresh}"], check=True, capture_output=True)
         fresh.rename(folder)
     read = {name: parquet.read_table(folder / f"{name}.parquet") for name in SCHEMAS}
-    # views of text are newer than what Spark reads from Arrow's files
+    # Spark does not read Arrow's string views
     return {name: table.cast(pa.schema([_plain(field) for field in table.schema])) for name, table in read.items()}
 
 
@@ -34,7 +34,7 @@ def _plain(field: Any) -> Any:
 
 
 def program() -> str:
-    """Where pip put it, which need not be on the path."""
+    """Return the path of `tpchgen-cli`: where pip put it, which need not be on the PATH."""
     found = shutil.which("tpchgen-cli", path=sysconfig.get_path("scripts")) or shutil.which("tpchgen-cli")
     if found is None:
         raise RuntimeError("tpchgen-cli is missing: pip install tpchgen-cli")

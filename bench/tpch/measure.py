@@ -1,6 +1,6 @@
-"""What epochs of the 22 views cost, against answering the queries anew.
+"""The cost of epochs of the 22 views, against answering the queries anew.
 
-The database is loaded in ten epochs with a refresh after each. Then come, in turns: an epoch of one row, one that changes a hundredth of
+The database is loaded in ten epochs, with a refresh after each. Then come, in turns: an epoch of one row, one that changes a hundredth of
 all rows, and the 22 queries in Spark batch.
 """
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 SLICES = 10
 REFRESH = 0.001
-"""The share of the orders that the specification's refresh functions bring and take."""
+"""The share of the orders that the specification's refresh functions add and delete."""
 SLICE = f"one of {SLICES} slices of all rows"
 ONE_ROW, PERCENT, BATCH = "epoch of one row", "epoch of 1 % of the rows", "Spark batch, 22 queries anew"
 GROWTH = "TPC-H: cost follows the size of the change, not of the data"
 LIMIT, ONE_ROW_LIMIT = 0.25, 2000
-"""How much of Spark batch an epoch of a hundredth of the rows may cost, and the milliseconds of an epoch of one row."""
+"""The share of Spark batch's time that an epoch of a hundredth of the rows may take, and the milliseconds of an epoch of one row."""
 
 
 def measure(spark: SparkSession, scale: float, rounds: int, told: Callable[[str], object]) -> list[Result]:
@@ -70,7 +70,7 @@ def measure(spark: SparkSession, scale: float, rounds: int, told: Callable[[str]
 
 
 def load(database: Database, views: Views, told: Callable[[str], object]) -> dict[str, list[float]]:
-    """Times of the loading epochs and of the refreshes between."""
+    """Return the times of the loading epochs, and of the refreshes between."""
     spent: dict[str, list[float]] = {SLICE: [], "refresh": []}
 
     def fed(name: str, epoch: Epoch) -> None:
@@ -84,7 +84,7 @@ def load(database: Database, views: Views, told: Callable[[str], object]) -> dic
 
 
 def compare(batch: Batch, views: Views) -> None:
-    """Every view is what batch answers."""
+    """Check that every view is equal to the answer of batch."""
     kept = views.rows()
     wrong = [query.name for query in QUERIES if Counter(batch.answer(query)) != Counter(kept[query.name])]
     if wrong:
@@ -92,12 +92,12 @@ def compare(batch: Batch, views: Views) -> None:
 
 
 def growth(results: dict[float, Result]) -> Result | None:
-    """How the cost of an epoch grows with the data: that of one row, and what each changed row costs beyond it."""
+    """Return the growth of an epoch's cost with the data: that of one row, and that of each further row."""
     if len(results) < 2:
         return None
     small, large = min(results), max(results)
     one = {scale: median(result.samples[ONE_ROW]) for scale, result in results.items()}
-    # As many more rows change as the scale is larger.
+    # The number of changed rows is proportional to the scale.
     row = {scale: (median(result.samples[PERCENT]) - one[scale]) / scale for scale, result in results.items()}
     goals = [
         Goal(f"for an epoch of one row at scale {large:g}, of that at {small:g}", one[large] / one[small], 1.5),

@@ -1,7 +1,7 @@
-"""The 22 queries, with the values that the specification validates them by.
+"""The 22 queries, with the specification's values for validation.
 
-A file begins with the query's title. `-- ties:` names the columns that complete its order for batch: where two rows are equal in the
-columns of ORDER BY, it is open which of them a LIMIT keeps, and headrace keeps the first by all columns.
+A file begins with the query's title. `-- ties:` names the columns that complete its order for batch: of rows that are equal in the columns
+of ORDER BY, a LIMIT may keep any, and headrace keeps the first by all columns.
 """
 
 from __future__ import annotations

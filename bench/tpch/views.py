@@ -22,9 +22,9 @@ OPERATION = "_op"
 
 
 class Views:
-    """A running job; `feed` gives it an epoch and says how many milliseconds that took.
+    """A running job; `feed` gives it an epoch and returns the milliseconds of that.
 
-    It looks for files once a second only, so that the job which waits does not take the processor from the one that works.
+    It looks for files only once a second, so that a waiting job takes no processor time from the one that works.
     """
 
     def __init__(self, folder: Path, *, partitions: int = 2) -> None:
@@ -35,7 +35,7 @@ class Views:
             (folder / name).mkdir(parents=True)
         tables = {name: self._table(name, schema) for name, schema in SCHEMAS.items()}
         with warnings.catch_warnings():
-            # The specification's queries end with an order, which a table that is kept up to date has not.
+            # The specification's queries end with an ORDER BY, which a table that is kept up to date lacks.
             warnings.simplefilter("ignore", UserWarning)
             views = [hr.sql(query.text, **{name: tables[name] for name in query.tables}).named(query.name) for query in QUERIES]
         self._sinks = [view.write.memory(name=f"{query.name}_kept") for query, view in zip(QUERIES, views, strict=True)]
@@ -43,13 +43,13 @@ class Views:
         self._run = self.job.start(checkpoint=str(folder / "checkpoint"), partitions=partitions, every="1 second")
 
     def _table(self, name: str, schema: str) -> hr.Stream:
-        # a database's own log of changes needs no judging
+        # a database's own log of changes needs no validation
         given = f"{schema}, {OPERATION} string"
         path = self._folder / name
         return hr.read.files(path, format="parquet", schema=given, follow=True, change_column=OPERATION, trusted=True, name=name)
 
     def feed(self, epoch: Epoch) -> float:
-        """Files are put in place together; should an epoch begin between two of them, the time of both counts."""
+        """Put all files in place together; if an epoch begins between two of them, the time of both epochs counts."""
         self._files += 1
         hidden = [(self._written(name, taken_and_added(change.taken, change.added)), change.rows) for name, change in epoch.items()]
         for file, _ in hidden:
@@ -57,7 +57,7 @@ class Views:
         return self._spent(sum(rows for _, rows in hidden))
 
     def rows(self) -> dict[str, list[tuple[Any, ...]]]:
-        """What each view holds now."""
+        """Return the current rows of each view."""
         return {query.name: sink.rows() for query, sink in zip(QUERIES, self._sinks, strict=True)}
 
     def stop(self) -> None:
@@ -65,7 +65,7 @@ class Views:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _written(self, name: str, changes: pa.Table) -> Path:
-        """The changes under a name that readers skip, so that nobody sees half a file."""
+        """Write the changes under a name that readers skip, so that none sees half a file."""
         from pyarrow import parquet
 
         file = self._folder / name / f".{self._files:06}.parquet"
@@ -89,7 +89,7 @@ class Views:
         return spent
 
     def _last(self) -> dict[str, Any]:
-        """Spark's report of the last epoch, which has more than the run's own progress."""
+        """Return Spark's report of the last epoch, which has more than the run's own progress."""
         (query,) = self._run._queries
         report: dict[str, Any] = json.loads(query.handle.lastProgress() or "{}")
         return report

@@ -1,4 +1,4 @@
-"""Who is compared, by the names that `--contenders` takes."""
+"""The contenders, by the names that `--contenders` takes."""
 
 from __future__ import annotations
 

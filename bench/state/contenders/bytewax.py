@@ -1,6 +1,6 @@
-"""bytewax in two processes, under an interpreter of its own that is made at first use. Nothing of headrace depends on it.
+"""bytewax in two processes, under an interpreter of its own that is made at first use. headrace does not depend on it.
 
-Time runs from the first file opened in any process until the last row is out in all of them: starting Python is not in it.
+Time runs from the first file opened in any process until the last row is out in all of them; the start of Python is not included.
 """
 
 from __future__ import annotations

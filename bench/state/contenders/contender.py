@@ -1,4 +1,4 @@
-"""What a contender can do: run a workload and be timed, and run it and say what came out."""
+"""A contender: it runs a workload for its time, or for its answer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bench.state.workloads import Workload
 
 @dataclass(frozen=True)
 class Answer:
-    """Number of rows put out, and the sums of the columns that have one."""
+    """The number of output rows, and the sums of the columns that have one."""
 
     rows: int
     sums: tuple[int, ...]
@@ -25,16 +25,16 @@ class Answer:
 class Contender(Protocol):
     name: str
     share: float
-    """The part of the events and keys that it is given: less than all of them for those that would take minutes."""
+    """The share of the events and keys that it gets: less than all for contenders that would take minutes."""
 
     def lacks(self, workload: Workload) -> str | None:
-        """Why it does not take part, if so."""
+        """Return why it does not take part, or None."""
 
     def prepare(self, workload: Workload) -> None:
-        """What is done once before it runs."""
+        """Prepare it, once before it runs."""
 
     def seconds(self, workload: Workload, events: Events) -> float:
-        """Run with a sink that keeps nothing."""
+        """Time a run with a sink that keeps nothing."""
 
     def answer(self, workload: Workload, events: Events) -> Answer:
         """Run with a sink that counts and sums."""
@@ -50,7 +50,7 @@ def checkpoint() -> Iterator[str]:
 
 
 def timed(run: Callable[[str], object]) -> float:
-    """Seconds of a run with a checkpoint of its own; taking that away is not in it."""
+    """Time a run with a checkpoint of its own, without deleting that."""
     with checkpoint() as folder:
         began = time.perf_counter()
         run(folder)

@@ -1,4 +1,4 @@
-"""headrace, handling rows as they come or in the order of time."""
+"""headrace, handling rows in the order of arrival or of time."""
 
 from __future__ import annotations
 

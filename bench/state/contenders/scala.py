@@ -1,4 +1,4 @@
-"""Processors written in Scala on Spark's typed API, compiled as the kernel is."""
+"""Processors written in Scala on Spark's typed API, compiled like the kernel."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ScalaProcessor(Spark):
 
 
 def jar() -> Path:
-    """The compiled processors, from the cache or built now. It has to be on the class path when the session starts."""
+    """Return the compiled processors, from the cache or built now. The jar must be on the class path when the session starts."""
     digest = hashlib.sha256(spark_version().encode())
     for file in sorted(SOURCES.glob("*.scala")):
         digest.update(file.read_bytes())

@@ -1,4 +1,4 @@
-"""Spark's own operator: with processors for rows and for frames in Python, and with processors written in Scala."""
+"""Spark's own operator: with processors for rows and for frames in Python, and with processors in Scala."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Spark:
-    """Whoever makes one query of its input."""
+    """A contender that makes one query of its input."""
 
     name: str
     spark: SparkSession
@@ -88,7 +88,7 @@ def read(spark: SparkSession, workload: Workload, events: Events) -> DataFrame:
 
 
 def side(workload: Workload, number: int) -> list[str]:
-    """The column that says which input a row is of, where there are several."""
+    """Return the column with the input of a row, if there are several inputs."""
     return [f"{number} AS side"] if len(workload.inputs) > 1 else []
 
 
@@ -97,7 +97,7 @@ def time_mode(workload: Workload) -> str:
 
 
 def by_value() -> None:
-    """Spark's Python workers need not find this package: its classes are sent to them."""
+    """Send the classes of this package to Spark's Python workers, which need not find it then."""
     from pyspark import cloudpickle
 
     import bench.state.workloads

@@ -1,1 +1,1 @@
-"""The programs as bytewax flows. They run under an interpreter of their own, which has bytewax and pyarrow and nothing of headrace."""
+"""The programs as bytewax flows. They run under an interpreter of their own, which has bytewax and pyarrow but not headrace."""

@@ -1,6 +1,6 @@
-"""Where flows begin and end: Parquet files read by pyarrow, and a sink that counts.
+"""The ends of flows: Parquet files read by pyarrow, and a sink that counts.
 
-Each process says in a file when it opened its first input and when its last row came out, by the clock that all processes share.
+Each process reports in a file when it opened its first input and when its last row came out, by a clock that all processes share.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from bytewax.outputs import DynamicSink, StatelessSinkPartition
 
 EVENTS, REPORT = Path(os.environ["BENCH_EVENTS"]), Path(os.environ["BENCH_REPORT"])
 SUMS = tuple(int(number) for number in os.environ.get("BENCH_SUMS", "").split(",") if number)
-"""Which columns of a row put out are added up; none when time is taken. The key is column 0."""
+"""The columns of an output row to add up; none when a run is timed. The key is column 0."""
 BATCH = 4096
 END = 4_102_444_800_000_000
-"""2100 in microseconds: one row of that time is there for Spark's watermark, and left out by all."""
+"""The year 2100 in microseconds: one row of that time is for Spark's watermark, and all contenders skip it."""
 
 seen: dict[str, Any] = {"began": None, "ended": 0.0, "rows": 0, "sums": [0] * len(SUMS)}
 
 
 class Files(FixedPartitionedSource):
-    """Pairs of the key as text, as bytewax wants it, and the other columns: the value itself if it is one, else a tuple."""
+    """Pairs of the key as text, as bytewax needs it, and the other columns: a single value, or a tuple of several."""
 
     def __init__(self, name: str, *columns: str) -> None:
         self.folder, self.columns = EVENTS / name, columns
@@ -56,7 +56,7 @@ class File(StatefulSourcePartition):
             yield list(zip(keys, values[0] if len(values) == 1 else zip(*values, strict=True), strict=True))
 
     def next_batch(self) -> list[Any]:
-        return next(self.batches)  # its StopIteration says that the file is at its end
+        return next(self.batches)  # its StopIteration means the end of the file
 
     def snapshot(self) -> None:
         return None

@@ -1,4 +1,4 @@
-"""A list that is gone through at every thousandth entry."""
+"""A list that is traversed at every thousandth entry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each of the items of a key adds up to."""
+"""The sum of each item of a key."""
 
 from __future__ import annotations
 

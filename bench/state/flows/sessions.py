@@ -1,6 +1,6 @@
-"""Sessions with a gap. Rows come in the order of time, so the next one ends a session; the last ones end with the input.
+"""Sessions with a gap. Rows arrive in the order of time, so the next row ends a session; the last sessions end with the input.
 
-bytewax has windows by session, too; this is several times as fast.
+bytewax also has session windows; this is several times as fast.
 """
 
 from __future__ import annotations

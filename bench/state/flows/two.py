@@ -1,4 +1,4 @@
-"""Charges and payments of a key, and what it owes after each of them."""
+"""Charges and payments of a key, and its balance after each of them."""
 
 from __future__ import annotations
 

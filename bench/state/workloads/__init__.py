@@ -1,4 +1,4 @@
-"""The programs that contenders are compared by, one a file."""
+"""The programs by which contenders are compared, one per file."""
 
 from bench.state.workloads.count import COUNT
 from bench.state.workloads.fraud import FRAUD

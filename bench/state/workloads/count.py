@@ -13,7 +13,7 @@ from bench.state.workloads.workload import Input, Workload
 
 
 class Running(hr.Program):
-    """How many values a key has had, and their sum."""
+    """The number of values of a key, and their sum."""
 
     n = hr.Value("bigint")
     total = hr.Value("bigint")

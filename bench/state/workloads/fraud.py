@@ -1,6 +1,6 @@
 """A large charge within a minute of a small one, per card: two cells and a timer that forgets the small charge.
 
-Rows come in the order of arrival, in which a timer may fire late; so a handler looks at the times itself.
+Rows are handled in the order of arrival, in which a timer may fire late; so a handler compares the times itself.
 """
 
 from __future__ import annotations

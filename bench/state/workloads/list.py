@@ -1,4 +1,4 @@
-"""A list of 10,000 entries for a few keys: it grows by each event, and is gone through at every thousandth."""
+"""A list of 10,000 entries for a few keys: each event adds one, and every thousandth traverses the list."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LENGTH, EVERY = 10_000, 1_000
 
 
 class Growing(hr.Program):
-    """All values of a key; what they add up to is put out at every thousandth."""
+    """All values of a key, with their sum at every thousandth."""
 
     values = hr.List("bigint")
 
@@ -30,7 +30,7 @@ class Growing(hr.Program):
 
 
 class GrowingRow(StatefulProcessor):
-    """New values are kept aside and appended once for all rows of a call."""
+    """New values are collected and appended once for all rows of a call."""
 
     def init(self, handle: Any) -> None:
         self.values = handle.getListState("values", "v bigint")

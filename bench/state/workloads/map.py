@@ -1,4 +1,4 @@
-"""A map of 100 entries per key: what each of the items of a key adds up to, one output per event."""
+"""A map of 100 entries per key: the sum of each item of a key, one output per event."""
 
 from __future__ import annotations
 
@@ -63,6 +63,6 @@ MAP = Workload(
     Spent,
     SpentRow,
     in_frames(SpentRow),
-    # each entry is met twice
+    # each entry is used twice
     keys=lambda events, keys: max(1, min(keys, events // 200)),
 )

@@ -1,4 +1,4 @@
-"""Sessions of a key: events with less than half an hour between them, put out when the next one begins or a timer says it is over."""
+"""Sessions of a key: events less than half an hour apart, emitted when the next one begins or a timer ends them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GAP = timedelta(minutes=30)
 
 
 class Sessions(hr.Program):
-    """First and last time and number of events of each session."""
+    """The first and last time, and the number of events, of each session."""
 
     start = hr.Value("timestamp")
     last = hr.Value("timestamp")

@@ -1,6 +1,6 @@
-"""Two inputs: charges and payments of a key, and what it owes after each of them.
+"""Two inputs: charges and payments of a key, and its balance after each of them.
 
-Spark's operator has one input: its contenders take the union of both, with a column that says which is which.
+Spark's operator has one input: its contenders read the union of both, with a column for the input.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from bench.state.workloads.workload import Input, Workload
 
 
 class Owed(hr.Program):
-    """How many rows of both inputs a key has had, and what it owes."""
+    """The number of rows in both inputs of a key, and its balance."""
 
     n = hr.Value("bigint", default=0)
     owed = hr.Value("bigint", default=0)
@@ -72,7 +72,7 @@ TWO = Workload(
         ),
     },
     {"k": "int", "n": "bigint", "owed": "bigint"},
-    # what is owed meanwhile depends on which input comes first
+    # the balance in between depends on which input comes first
     ("k", "n"),
     Owed,
     OwedRow,

@@ -1,4 +1,4 @@
-"""A program that contenders are compared by: what comes in, what goes out, and the processors for headrace and PySpark."""
+"""A program by which contenders are compared: its input, its output, and the processors for headrace and PySpark."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any
 import headrace as hr
 
 END = "2100-01-01"
-"""Time of one row after all others: Spark's watermark passes their timers by it. All contenders leave the row out."""
+"""The time of one row after all others, by which Spark's watermark passes their timers. All contenders skip the row."""
 
 
 @dataclass(frozen=True)
 class Input:
     """Columns as (type, SQL text) over `id`, which counts all rows, and `k` and `j`: row j of key k.
 
-    A key's rows go up in time, and in the column after the key, too: with `order="arrival"` and a sink that is exactly once headrace takes
-    the rows of a key and an epoch in the order of their columns. All contenders then have the same rows in the same order. (A map's entries
-    are apart from each other, so there the column after the item goes up.)
+    A key's rows ascend in time, and also in the column after the key: with `order="arrival"` and an exactly-once sink, headrace handles the
+    rows of a key and an epoch in the order of their columns. So all contenders have the same rows in the same order. (The entries of a map
+    are independent, so there the column after the item ascends.)
     """
 
     columns: Mapping[str, tuple[str, str]]
@@ -31,9 +31,9 @@ class Input:
 
 @dataclass(frozen=True)
 class Workload:
-    """`sums` are the columns of the output whose sums do not depend on the order in which different inputs come.
+    """`sums` are the columns of the output whose sums do not depend on the order in which the inputs are read.
 
-    `keys` gives the number of keys for the events and keys asked for; `timed` says that there are timers in event time.
+    `keys` is the number of keys for the requested events and keys; `timed` means timers in event time.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Workload:
 
 
 def in_frames(processor: type[Any]) -> type[Any]:
-    """The processor of rows as one of pandas frames: its rows come from frames and go out as one frame."""
+    """Return the processor for pandas frames made from one for rows: it takes rows from frames and returns them as one frame."""
 
     class InFrames(processor):  # type: ignore[misc]
         def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:

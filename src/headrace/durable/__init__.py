@@ -1,1 +1,1 @@
-"""Files that outlive a crash, and the marks by which two of them agree. Knows no checkpoint and no sink."""
+"""Files that survive a crash, and the marks by which a checkpoint and a sink are compared. Depends on neither of them."""

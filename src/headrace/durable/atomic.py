@@ -1,4 +1,4 @@
-"""A small file is written as a whole: a reader, a crash or a power cut sees what was there before or the new text, nothing between."""
+"""Small files that are written as a whole: after a crash or a power cut a reader finds the old text or the new one, never a part."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def replace(path: Path, text: str) -> None:
-    """Write the text beside the file, then give it the file's name; both are on the disk when this returns.
+    """Write the text beside the file, then rename it to the file; both are on disk when this returns.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp(), "job.json")
@@ -21,7 +21,7 @@ def replace(path: Path, text: str) -> None:
 
 
 def create(path: Path, text: str) -> bool:
-    """Write a file that is not there yet; of several who do it only one can. Whether this was the one.
+    """Create a file; of several writers only one succeeds. Returns whether this one did.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp(), "0.json")

@@ -1,4 +1,4 @@
-"""The log of the files that a source has read, below `sources` in the checkpoint of a query. The kernel writes it: `FileLog.scala`."""
+"""The log of the files that a source has read, below `sources` in a query's checkpoint. The kernel writes it in `FileLog.scala`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _READ = re.compile(r'([^:{]+):\{"logOffset":(\d+)\}')
 
 
 def logs_read(offsets: Path) -> dict[str, int]:
-    """How far an epoch reads the logs of files, by source, as Spark's log of its offsets says.
+    """Return the position up to which an epoch reads the file log of each source, from Spark's offset log.
 
     >>> import tempfile
     >>> offsets = Path(tempfile.mkdtemp()) / "7"
@@ -31,7 +31,7 @@ def logs_read(offsets: Path) -> dict[str, int]:
 
 
 def last_of(log: Path) -> int:
-    """The last epoch in a log, -1 for none.
+    """Return the last epoch in a log, -1 for none.
 
     >>> import tempfile
     >>> log = Path(tempfile.mkdtemp())
@@ -43,7 +43,7 @@ def last_of(log: Path) -> int:
 
 
 def paths_read(log: Path) -> Iterator[str]:
-    """The paths of all files in a log, as the kernel spells them.
+    """Return the paths of all files in a log, as the kernel spells them.
 
     >>> import tempfile
     >>> log = Path(tempfile.mkdtemp())
@@ -56,8 +56,7 @@ def paths_read(log: Path) -> Iterator[str]:
 
 
 def lengths_read(log: Path) -> dict[str, int | None]:
-    """How many bytes of each file in a log were read, by its path; None where that is not known, or the log says that the file has changed
-    since.
+    """Return the number of bytes read of each file in a log, by path; None if it is unknown, or if the log records a change of the file.
 
     >>> import tempfile
     >>> log = Path(tempfile.mkdtemp())
@@ -77,8 +76,8 @@ def lengths_read(log: Path) -> dict[str, int | None]:
 
 
 def read_by_last_epoch(query: Path, source: str) -> dict[str, int | None]:
-    """The files that the last epoch of a query reads from a source, with their lengths as in `lengths_read`. Files that it only
-    reports as changed are left out.
+    """Return the files that the last epoch of a query reads from a source, with their lengths as in `lengths_read`. Leaves out files that
+    the epoch only reports as changed.
 
     >>> import tempfile
     >>> query = Path(tempfile.mkdtemp())

@@ -1,16 +1,16 @@
-"""What the epochs of a files sink wrote: a manifest per epoch with rows, which alone decides what belongs to the result.
+"""The manifests of a files sink, one per epoch with rows: they alone decide which files belong to the result.
 
     out/
       part-00000000000000000003-00000.parquet     a committed file
-      _headrace/owner.json                        who writes here
+      _headrace/owner.json                        the job that writes here
       _headrace/00000000000000000003.json         the manifest of epoch 3
-      _headrace/…-….1.jsonl                       manifests put together (`segments`)
+      _headrace/…-….1.jsonl                       merged manifests (`segments`)
       _headrace/staging/3-0-17/...                files of an epoch that is not committed yet
-      _headrace/withdrawn/…24-5f1c77ab/...        epochs from 24 on that were put aside with their manifests
+      _headrace/withdrawn/…24-5f1c77ab/...        epochs from 24 on, withdrawn with their manifests
 
-A commit writes the manifest atomically, then moves the epoch's files from the staging folder to their visible names. The move can be done
-again as often as need be, so a crash between the two is mended by `Manifest.recover`. Readers skip names that begin with `_`, so nobody
-sees a staged file; a reader that must not see half of the newest epoch asks `committed_files`.
+A commit writes the manifest atomically, then moves the epoch's files from the staging folder to their visible names. The move can be
+repeated, so `Manifest.recover` repairs a crash between the two. Readers skip names that begin with `_`, so they never see a staged file; a
+reader that must not see half of the newest epoch uses `committed_files`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ CONTROL = "_headrace"
 
 @dataclass(frozen=True)
 class Owner:
-    """Who writes a folder: the job, its sink, the identity of its checkpoint, and the query whose epochs the manifests count."""
+    """The writer of a folder: the job, its sink, the identity of its checkpoint, and the query whose epochs the manifests number."""
 
     job: str
     sink: str
@@ -47,7 +47,7 @@ class Owner:
 
 @dataclass(frozen=True)
 class StagedFile:
-    """A file as a task left it: path below the staging folder's parent, rows and bytes."""
+    """A file that a task has staged: its path below the output folder, its rows and bytes."""
 
     path: str
     rows: int
@@ -79,8 +79,8 @@ class Manifest:
         self._sink = ""
 
     def claim(self, owner: Owner) -> None:
-        """Marks the folder as written by `owner`. A sink of another name takes over where the epochs are numbered on: in the same query of
-        the same checkpoint. Else it raises FOLDER_OWNED.
+        """Marks the folder as written by `owner`. A sink with another name may take over within the same query of the same checkpoint,
+        where the epoch numbers continue. Otherwise raises FOLDER_OWNED.
         """
         self._sink = owner.sink
         found = self.owner()
@@ -94,24 +94,24 @@ class Manifest:
         return None if text is None else Owner(text["job"], text["sink"], text["checkpoint"], text.get("query", "main"))
 
     def entries(self) -> Iterator[dict[str, Any]]:
-        """The manifests of the committed epochs, in order. Raises OUTPUT_MISSING where one of them is gone."""
+        """Returns the manifests of the committed epochs, in order. Raises OUTPUT_MISSING if one of them is gone."""
         return self._segments.entries(linked=True)
 
     def mark(self) -> Mark:
-        """The last epoch that is committed."""
+        """Returns the last committed epoch."""
         newest = self._segments.last()
         return Mark(exists=self.folder.is_dir()) if newest is None else Mark(newest["epoch"], newest.get("identity", ""))
 
     def keeps(self, mark: Mark) -> bool:
-        """Whether the epoch of a mark is still there."""
+        """Returns whether the epoch of a mark still has its manifest."""
         entry = next(self._segments.entries(mark.epoch - 1), None)
         return entry is not None and entry["epoch"] == mark.epoch and mark.agrees(entry.get("identity", ""))
 
     def commit(self, epoch: int, staged: Iterable[StagedFile], identity: str = "") -> None:
-        """Makes the staged files the output of `epoch`; without any there is nothing to do. An epoch that is committed already stays as it
-        was.
+        """Makes the staged files the output of `epoch`; does nothing without files. An epoch that is already committed keeps its output.
 
-        Not so one by a process that was asleep while this one took over, and whose staged files are gone: it takes what is staged now.
+        The exception is a manifest by a process that was asleep while this one took over: if its staged files are gone, the files staged
+        now replace them.
         """
         if self._gone and epoch > self._gone[0]:
             raise _missing(*self._gone)
@@ -146,8 +146,8 @@ class Manifest:
         self._sweep({*(file.path for file in files), *(file["staged"] for file in entry["files"])})
 
     def recover(self, held: Callable[[], None] = lambda: None) -> None:
-        """After a crash: finishes the newest commit and removes what was staged for an epoch that never was one. `held` raises where
-        another process has taken over; what it stages later is not in the list that is made first.
+        """After a crash: finishes the newest commit and removes files staged for an epoch that was never committed. `held` raises if
+        another process has taken over; the folders are listed before, so files that the other process stages later are left alone.
         """
         left = list(self.staging.iterdir()) if self.staging.is_dir() else []
         held()
@@ -156,16 +156,16 @@ class Manifest:
         newest = self._segments.last()
         if newest is not None:
             lost = self._lost(newest)
-            # the epoch may come again; if a later one comes, a file of the result has gone
+            # A replay of this epoch writes the file again. A commit of a later epoch shows that it is lost.
             self._gone = None if lost is None else (newest["epoch"], lost)
             if lost is None:
                 self.reveal(newest)
         self._remove(left)
 
     def clear(self) -> None:
-        """Removes the files that the manifests name, and the manifests; nothing else in the folder."""
+        """Removes the files that the manifests name, and the folder `_headrace`; nothing else."""
         self.put_aside()
-        # also beside a manifest that is gone
+        # A missing manifest must not prevent this, so the links are not checked.
         for entry in self._segments.entries():
             for file in entry["files"]:
                 (self.folder / file["path"]).unlink(missing_ok=True)
@@ -174,18 +174,18 @@ class Manifest:
         self._last = None
 
     def later(self, epoch: int) -> list[dict[str, Any]]:
-        """The manifests of the epochs after one."""
+        """Returns the manifests of the epochs after `epoch`."""
         return list(self._segments.entries(epoch))
 
     def withdraw(self, epoch: int, tag: str) -> None:
-        """Takes the epochs after one out of the result, in one step, and puts their files and manifests aside, under a name with this tag.
-        Where it is cut off, `recover` finishes it.
+        """Removes the epochs after `epoch` from the result in one step, then moves their files and manifests aside, under a name with this
+        tag. After a crash `recover` finishes it.
         """
         create(self.control / End(epoch + 1, tag).name, "")
         self.put_aside()
 
     def put_aside(self) -> None:
-        """Finishes what `withdraw` began."""
+        """Finishes a `withdraw` that was begun."""
         self._last = None
         while (end := self._segments.end()) is not None:
             aside = self.aside(end.first - 1, end.tag)
@@ -203,26 +203,26 @@ class Manifest:
             (self.control / end.name).unlink(missing_ok=True)
 
     def aside(self, epoch: int, tag: str) -> Path:
-        """Where the epochs after one are put."""
+        """Returns the folder of the withdrawn epochs after `epoch`."""
         return self.control / "withdrawn" / f"{epoch + 1:020}-{tag}"
 
     def files(self) -> list[Path]:
-        """The files of all committed epochs, in order of epoch."""
+        """Returns the files of all committed epochs, ordered by epoch."""
         return [self.folder / file["path"] for entry in self.entries() for file in entry["files"]]
 
     def lost(self) -> list[Path]:
-        """Files of committed epochs that are gone, or are not as long as they were."""
+        """Returns the files of committed epochs that are gone or whose length has changed."""
         return [self.folder / file["path"] for entry in self.entries() for file in entry["files"] if not self._whole(file)]
 
     def _whole(self, file: dict[str, Any]) -> bool:
-        # In this order: a writer may be moving it.
+        # Staged first: a writer may be moving the file.
         for path in (self.folder / file["staged"], self.folder / file["path"]):
             with suppress(FileNotFoundError):
                 return bool(path.stat().st_size == file["bytes"])
         return False
 
     def _before(self, epoch: int) -> int:
-        """The last epoch before this one that has a manifest, -1 for none."""
+        """Returns the last epoch before this one that has a manifest, -1 if none has."""
         if self._last is None or self._last >= epoch:
             newest = self._segments.last()
             self._last = -1 if newest is None else newest["epoch"]
@@ -242,7 +242,7 @@ class Manifest:
         return {"path": str(final), "staged": file.path, "rows": file.rows, "bytes": file.bytes}
 
     def reveal(self, entry: dict[str, Any]) -> None:
-        """Gives the files of an epoch their visible names."""
+        """Moves the files of an epoch to their visible names."""
         lost = self._lost(entry)
         if lost is not None:
             raise _missing(entry["epoch"], lost)
@@ -253,7 +253,7 @@ class Manifest:
                 os.replace(staged, final)
 
     def _sweep(self, staged: Iterable[str]) -> None:
-        """Removes the folders in which tasks had staged these files, and no others: they may be of a process that has taken over."""
+        """Removes the folders in which tasks staged these files. Other folders may belong to a process that has taken over."""
         self._remove(self.staging / task for task in {PurePosixPath(path).parts[2] for path in staged})
 
     def _remove(self, tasks: Iterable[Path]) -> None:
@@ -263,7 +263,7 @@ class Manifest:
             self.staging.rmdir()
 
     def _lost(self, entry: dict[str, Any]) -> Path | None:
-        """A file of an epoch that is neither staged nor visible."""
+        """Returns the first file of an epoch that is neither staged nor visible, if there is one."""
         for file in entry["files"]:
             staged, final = self.folder / file["staged"], self.folder.joinpath(file["path"])
             if not staged.exists() and not final.exists():
@@ -272,7 +272,7 @@ class Manifest:
 
 
 def files_gone(files: Sequence[object]) -> ConnectorError:
-    """The error for files of committed epochs that are no longer what was written."""
+    """Returns the error for files of committed epochs that are gone or cut off."""
     named = ", ".join(map(str, files[:5]))
     more = f" and {len(files) - 5} more" if len(files) > 5 else ""
     verb = "belongs" if len(files) == 1 else "belong"
@@ -316,13 +316,13 @@ def committed_files(folder: str | os.PathLike[str]) -> list[Path]:
 
 
 def read(path: Path) -> dict[str, Any] | None:
-    """A manifest, or the owner of a folder; None if there is none."""
+    """Returns a manifest, or the owner of a folder; None if there is no such file."""
     value = sums.read(path)
     return None if value is None else of_this_format(value, path)
 
 
 def may_write(folder: object, found: Owner | None, owner: Owner) -> None:
-    """Refuse a folder that another one has written."""
+    """Raises FOLDER_OWNED for a folder that another job, checkpoint or query has written."""
     if found is None or (found.checkpoint, found.query) == (owner.checkpoint, owner.query):
         return
     holds = f"{folder} holds the output of sink {readable(found.sink, owner.sink)} of job {found.job}"
@@ -343,14 +343,14 @@ def may_write(folder: object, found: Owner | None, owner: Owner) -> None:
 
 
 def clears(found: Owner, owner: Owner) -> bool:
-    """Whether a fresh start of `owner` removes what a folder holds: what the same job wrote before it, from another checkpoint. What
-    carries this checkpoint's own id came after the fresh start.
+    """Returns whether a fresh start of `owner` removes a folder's output: the same job wrote it before, from another checkpoint. Output
+    with this checkpoint's own id was written after the fresh start.
     """
     return found.job == owner.job and found.checkpoint != owner.checkpoint
 
 
 def replaced(folder: object, epoch: int | None = None) -> CheckpointError:
-    """The error of a process whose place another has taken."""
+    """Returns the error for a process that another has replaced."""
     does = f"writes {folder} now" if epoch is None else f"has written epoch {epoch} of {folder}"
     return CheckpointError(
         "LEASE_LOST",
@@ -360,7 +360,7 @@ def replaced(folder: object, epoch: int | None = None) -> CheckpointError:
 
 
 def remove_empty(folder: Path, root: Path) -> None:
-    """Removes partition folders that became empty, up to but without the root."""
+    """Removes partition folders that have become empty, up to but not including the root."""
     while folder != root and not any(folder.iterdir()):
         folder.rmdir()
         folder = folder.parent

@@ -1,7 +1,7 @@
-"""What a sink holds of a job: the last epoch that was written there, and that epoch's identity.
+"""The mark of a job in a sink: the last epoch written there, and that epoch's identity.
 
-Numbers alone do not tell histories apart: a checkpoint that was put back counts its epochs again from where it stands, over other rows.
-The identity of an epoch is drawn once, when its offsets are logged, and a replay carries the same one.
+Numbers alone do not tell histories apart: a checkpoint that was restored from a backup reuses epoch numbers for other rows.
+The identity of an epoch is drawn once, when its offsets are logged, and a replay keeps it.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 from headrace.errors import HeadraceError
 
-# What tells names apart that would be the same: no people read it.
+# The hash that keeps stored names distinct; it is not meant for people.
 HASH = re.compile(r"-[0-9a-f]{6}(?:[0-9a-f]{2})?(?![\w-])")
 
 
 def readable(name: str, known: str = "") -> str:
-    """A stored name without the hash in it, for messages where no plan is at hand to give a display name; `known` stays as it is.
+    """Return a stored name without its hash, for messages where no plan provides display names; `known` stays unchanged.
 
     >>> readable("upserts-3e4becd6.jdbc"), readable("spent")
     ('upserts.jdbc', 'spent')
@@ -26,10 +26,10 @@ def readable(name: str, known: str = "") -> str:
 
 @dataclass(frozen=True)
 class Mark:
-    """The last epoch that a sink holds, -1 for none, and its identity, empty where a version without identities wrote it.
+    """The last epoch that a sink holds (-1 for none), and its identity (empty if a version without identities wrote it).
 
-    `exists`: whether the place itself is there, the folder, table or topic. `fades`: the place lets go of marks after some days, and
-    marks epochs without rows too, so the last one may be of an earlier or later epoch than the last rows.
+    `exists`: whether the folder, table or topic itself is there. `fades`: the place drops marks after some days and also marks epochs
+    without rows, so the last mark may be of an earlier or later epoch than the last rows.
 
     >>> Mark(3, "5f1c").holds(3, "5f1c", "best"), Mark(2, "77ab").holds(3, "5f1c", "best"), Mark(3).holds(3, "5f1c", "best")
     (True, False, True)
@@ -41,13 +41,13 @@ class Mark:
     fades: bool = False
 
     def agrees(self, identity: str) -> bool:
-        """Whether this may be the epoch of that identity. A sink may keep no more than how an identity begins; where one of them has
-        none, the numbers decide.
+        """Return whether this may be the epoch of that identity. A sink may store only the beginning of an identity; if one of the two is
+        empty, the epoch numbers decide.
         """
         return self.identity.startswith(identity) or identity.startswith(self.identity)
 
     def holds(self, epoch: int, identity: str, sink: str) -> bool:
-        """Whether the epoch is there already. Raises CHECKPOINT_BEHIND where another history has written it, or later ones."""
+        """Return whether the sink has the epoch already. Raises CHECKPOINT_BEHIND for an epoch of another history, or for a later one."""
         if self.epoch < epoch:
             return False
         if self.epoch == epoch and self.agrees(identity):
@@ -59,7 +59,7 @@ class Mark:
         )
 
     def lacks(self, written: Mark, sink: str, place: str) -> HeadraceError:
-        """The error for a place that ends with this mark, where the job has written `written`."""
+        """Return the error for a place that ends with this mark although the job has written `written`."""
         holds = f"ends with {named(self.epoch)}" if self.epoch >= 0 else "holds no epoch of this job" if self.exists else "is gone"
         return HeadraceError(
             "TABLE_REPLACED" if self.exists else "TABLE_MISSING",
@@ -69,7 +69,7 @@ class Mark:
 
 
 def named(epoch: int) -> str:
-    """An epoch in words.
+    """Return an epoch in words.
 
     >>> named(3), named(-1)
     ('epoch 3', 'no epoch')

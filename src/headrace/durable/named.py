@@ -1,4 +1,4 @@
-"""Files and folders that a user names: where one cannot be used, an error says why."""
+"""Files and folders named by a user, with errors for those that cannot be used."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Named = str | os.PathLike[str]
 
 
 def existing(path: Named) -> Path:
-    """A file that can be read. Raises FILE_MISSING.
+    """Check that a file can be read. Raises FILE_MISSING.
 
     >>> existing("nowhere.json")
     Traceback (most recent call last):
@@ -40,7 +40,7 @@ def write(path: Named, text: str) -> None:
 
 
 def folder(path: Named) -> Path:
-    """A folder, made if need be. Raises FOLDER_NOT_WRITABLE."""
+    """Make a folder if it does not exist. Raises FOLDER_NOT_WRITABLE."""
     place = Path(path)
     try:
         place.mkdir(parents=True, exist_ok=True)

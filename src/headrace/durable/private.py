@@ -1,4 +1,4 @@
-"""What is its user's alone: a folder that nobody else enters, a file that nobody else reads."""
+"""Private folders and files: only their owner can enter or read them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def folder(path: Path) -> Path:
-    """Make a folder that its user alone may enter. One that is there becomes such a folder, unless it is somebody else's.
+    """Make a folder that only its owner can enter. An existing folder gets the same mode, unless another user owns it.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp(), "fraud")
@@ -22,14 +22,14 @@ def folder(path: Path) -> Path:
 
 
 def file(path: Path) -> Path:
-    """Make a file that its user alone may read, where there is none. One that is there becomes such a file."""
+    """Make a file that only its owner can read, if there is none. An existing file gets the same mode."""
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
     _alone(path, 0o600)
     return path
 
 
 def _alone(path: Path, mode: int) -> None:
-    # the owner decides, and some file systems know no modes
+    # Only the owner may change the mode, and some file systems have none.
     with suppress(OSError):
         if path.stat().st_mode & 0o077:
             path.chmod(mode)

@@ -1,12 +1,12 @@
-"""Manifests put together, so that their number grows with the logarithm of the number of epochs.
+"""Merged manifests: the number of files grows only with the logarithm of the number of epochs.
 
     00000000000000000207.json                                the manifest of epoch 207
-    00000000000000000000-00000000000000000099.1.jsonl        a hundred manifests, a line each
+    00000000000000000000-00000000000000000099.1.jsonl        a hundred manifests, one a line
     00000000000000000000-00000000000000009999.2.jsonl        a hundred of those
-    withdrawing-00000000000000000024-5f1c77ab                the epochs from 24 on do not count and are being put aside
+    withdrawing-00000000000000000024-5f1c77ab                the epochs from 24 on are withdrawn and are being moved aside
 
-The newest hundred manifests at least stay by themselves. A segment is there before its parts go, and a part that lies within a segment does
-not count, so a crash between the two changes nothing for a reader.
+At least the newest hundred manifests stay files of their own. A segment is written before its parts are deleted, and a part within a
+segment is ignored, so a crash between the two changes nothing for a reader.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ from headrace.durable.sums import text_in, text_of, unreadable, value_of
 from headrace.errors import CheckpointError, ConnectorError
 
 FORMAT = 3
-"""Manifests of format 1 have no identity, and empty epochs have them too. Those of format 2 do not name the manifest before them."""
+"""The format of manifests. In format 1 they have no identity, and empty epochs have one too. In format 2 they do not
+name the previous one.
+"""
 
 FAN = 100
 _NAME = re.compile(r"(\d{20})(?:\.json|-(\d{20})\.(\d+)\.jsonl)")
@@ -33,7 +35,7 @@ _END = re.compile(r"withdrawing-(\d{20})-(\w+)")
 
 @dataclass(frozen=True, order=True)
 class Span:
-    """A file of manifests: those of the epochs from `first` to `last`; `level` 0 is a manifest by itself."""
+    """A file with the manifests of the epochs from `first` to `last`. Level 0 is a single manifest."""
 
     first: int
     last: int
@@ -49,7 +51,7 @@ class Span:
 
 
 def spans(names: Iterable[str]) -> list[Span]:
-    """The files of manifests among these names, in order, without those that lie within another.
+    """Return the files of manifests among these names, in order, without those that another contains.
 
     >>> [span.level for span in spans([Span(0, 0, 0).name, Span(7, 7, 0).name, Span(0, 5, 1).name, "owner.json"])]
     [1, 0]
@@ -62,7 +64,7 @@ def spans(names: Iterable[str]) -> list[Span]:
 
 
 def due(there: Sequence[Span]) -> Sequence[Span]:
-    """The files that are to become one next; none where there are few of each level."""
+    """Return the files to merge next; none while each level has few."""
     for level in range(1 + max((span.level for span in there), default=-1)):
         alike = [span for span in there if span.level == level]
         if len(alike) >= (FAN if level else 2 * FAN):
@@ -72,7 +74,7 @@ def due(there: Sequence[Span]) -> Sequence[Span]:
 
 @dataclass(frozen=True)
 class End:
-    """Where the manifests that count end: the epoch `first` and all later ones are being put aside. `tag` tells it from other such ends."""
+    """The end of the valid manifests: the epoch `first` and all later ones are being moved aside. `tag` tells it from other ends."""
 
     first: int
     tag: str
@@ -83,15 +85,15 @@ class End:
 
 
 class Segments:
-    """The manifests in a folder, however they are put together."""
+    """The manifests in a folder, single or merged."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        # as many by themselves as make `compact` look for the first time
+        # So many that the first call of `compact` lists the folder.
         self._alone = 2 * FAN
 
     def last(self) -> dict[str, Any] | None:
-        """The manifest of the last epoch that has one."""
+        """Return the manifest of the last epoch that has one."""
         there, end = self._there()
         if not there:
             return None
@@ -99,8 +101,8 @@ class Segments:
         return [*self.entries(newest.last - 1 if end is None or newest.last < end.first else newest.first - 1)][-1]
 
     def entries(self, after: int = -1, *, withdrawn: bool = False, linked: bool = False) -> Iterator[dict[str, Any]]:
-        """The manifests of the epochs after one, in order, `withdrawn` or not; a writer may put them together meanwhile. With `linked`
-        it complains of one that is gone.
+        """Yield the manifests of the epochs after `after`, in order; a writer may merge them meanwhile. `withdrawn` includes those that are
+        being moved aside. `linked` raises OUTPUT_MISSING for one that is gone.
         """
         there, end = self._there(withdrawn)
         broken = -1
@@ -115,7 +117,7 @@ class Segments:
                 continue
             lacking = unlinked(read, after) if linked else None
             if lacking is not None and lacking["epoch"] != broken:
-                # a list that is made while a writer adds some or puts them together may lack one
+                # A listing made while a writer adds or merges manifests may lack one: list again.
                 broken = lacking["epoch"]
                 there, end = self._there(withdrawn)
                 continue
@@ -125,14 +127,14 @@ class Segments:
             after = span.last
 
     def check_newest(self) -> None:
-        """Complain where one of the manifests by themselves is gone, or the file of manifests in front of them."""
+        """Raise OUTPUT_MISSING if a single manifest is gone, or the merged file before them."""
         there, _ = self._there()
         whole = [span.last for span in there if span.level]
         for _ in self.entries(max(whole, default=-1), linked=True):
             pass
 
     def read(self, span: Span) -> list[dict[str, Any]]:
-        """The manifests in a file."""
+        """Read the manifests in a file."""
         text = text_in(self._folder / span.name)
         read = [self._entry(span, line) for line in (text.splitlines() if span.level else [text])]
         if not read or (read[0]["epoch"], read[-1]["epoch"]) != (span.first, span.last):
@@ -140,7 +142,7 @@ class Segments:
         return read
 
     def end(self) -> End | None:
-        """Where the manifests that count end, while later ones are being put aside."""
+        """Return the end of the valid manifests, while later ones are being moved aside."""
         return _end(self._names())
 
     def cut(self, end: End) -> None:
@@ -155,20 +157,20 @@ class Segments:
             (self._folder / span.name).unlink()
 
     def compact(self) -> None:
-        """Put manifests together where there are many; called once for each that is added."""
+        """Merge manifests if there are many; called once for each new one."""
         self._alone += 1
         if self._alone < 2 * FAN:
             return
         names = self._names()
         there = spans(names)
-        # what a crash, or a process that was replaced, has left
+        # Left by a crash, or by a process that was replaced.
         for span in set(_all(names)).difference(there):
             (self._folder / span.name).unlink(missing_ok=True)
         while parts := due(there):
             try:
                 text = "".join(map(self._lines, parts))
             except FileNotFoundError:
-                # another process puts them together
+                # Another process is merging them.
                 return
             whole = Span(parts[0].first, parts[-1].last, parts[0].level + 1)
             replace(self._folder / whole.name, text)
@@ -190,7 +192,7 @@ class Segments:
         text = text_in(file)
         if span.level:
             return text
-        # a manifest of format 1 is as old as its file
+        # Manifests of format 1 have no time: take that of the file.
         entry = {"at": moment(file.stat().st_mtime), **self._entry(span, text)}
         return text_of(entry) + "\n"
 
@@ -203,8 +205,8 @@ class Segments:
 
 
 def unlinked(entries: Iterable[dict[str, Any]], last: int) -> dict[str, Any] | None:
-    """The first manifest that names one before it which is not there; `last` is the epoch of the one in front of them. Those of earlier
-    versions name none.
+    """Return the first manifest whose predecessor, named by its `after`, is missing. `last` is the epoch before the first one. Manifests of
+    earlier versions name no predecessor.
 
     >>> unlinked([{"epoch": 2, "after": -1}, {"epoch": 5, "after": 2}, {"epoch": 9, "after": 7}], -1)
     {'epoch': 9, 'after': 7}
@@ -217,7 +219,7 @@ def unlinked(entries: Iterable[dict[str, Any]], last: int) -> dict[str, Any] | N
 
 
 def link_gone(place: object, entry: dict[str, Any]) -> ConnectorError:
-    """The error for a manifest that is gone and that a later one names."""
+    """Return the error for a missing manifest that a later one names."""
     return ConnectorError(
         "OUTPUT_MISSING",
         f"{place} lacks the manifest of epoch {entry['after']}, after which epoch {entry['epoch']} was written",
@@ -226,7 +228,7 @@ def link_gone(place: object, entry: dict[str, Any]) -> ConnectorError:
 
 
 def of_this_format(entry: dict[str, Any], place: object) -> dict[str, Any]:
-    """What was read as it is, if this version can read it."""
+    """Check that this version reads an entry's format. Raises MANIFEST_FORMAT."""
     if entry.get("format") not in (1, 2, FORMAT):
         raise CheckpointError(
             "MANIFEST_FORMAT",
@@ -237,7 +239,7 @@ def of_this_format(entry: dict[str, Any], place: object) -> dict[str, Any]:
 
 
 def moment(seconds: float) -> str:
-    """A moment as manifests have it.
+    """Format a time as manifests have it.
 
     >>> moment(0)
     '1970-01-01T00:00:00+00:00'

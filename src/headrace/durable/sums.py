@@ -1,4 +1,4 @@
-"""JSON files with a checksum inside: what was cut, emptied or changed by a single bit is found when it is read."""
+"""JSON files with a checksum inside: reading detects a file that was cut, emptied or changed by a single bit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SUM = "crc32"
 
 
 def text_of(value: Mapping[str, Any], *, indent: int | None = None) -> str:
-    """The text of a file, on one line unless it is indented.
+    """Return the text of a file, on one line unless `indent` is given.
 
     >>> text_of({"epoch": 3})
     '{"epoch":3,"crc32":"e44cf0fb"}'
@@ -25,8 +25,8 @@ def text_of(value: Mapping[str, Any], *, indent: int | None = None) -> str:
 
 
 def value_of(text: str, file: Path) -> dict[str, Any]:
-    """What the text of a file says. Raises CHECKPOINT_UNREADABLE where it is not what was written; a text without a checksum, of an earlier
-    version, is believed.
+    """Parse the text of a file. Raises CHECKPOINT_UNREADABLE if it is no JSON object or its checksum is wrong. A text without a checksum,
+    by an earlier version, is accepted.
 
     >>> value_of('{"epoch": 3, "crc32": "e44cf0fb"}', Path("7.json")), value_of('{"epoch": 4}', Path("7.json"))
     ({'epoch': 3}, {'epoch': 4})
@@ -45,7 +45,7 @@ def value_of(text: str, file: Path) -> dict[str, Any]:
 
 
 def read(file: Path) -> dict[str, Any] | None:
-    """What a file says; None if there is none."""
+    """Read a file; None if it does not exist."""
     try:
         return value_of(text_in(file), file)
     except FileNotFoundError:
@@ -53,7 +53,7 @@ def read(file: Path) -> dict[str, Any] | None:
 
 
 def text_in(file: Path) -> str:
-    """The text of a file. Raises CHECKPOINT_UNREADABLE where it is none."""
+    """Read the text of a file. Raises CHECKPOINT_UNREADABLE if it is not UTF-8."""
     try:
         return file.read_text(encoding="utf-8")
     except UnicodeDecodeError as problem:
@@ -61,7 +61,7 @@ def text_in(file: Path) -> str:
 
 
 def unreadable(file: Path, why: str) -> HeadraceError:
-    """A file of a checkpoint, or a manifest, that is damaged."""
+    """Return the error for a damaged file of a checkpoint, or a damaged manifest."""
     return HeadraceError(
         "CHECKPOINT_UNREADABLE",
         f"{file} cannot be read: {why}",
@@ -70,7 +70,7 @@ def unreadable(file: Path, why: str) -> HeadraceError:
 
 
 def _is_damaged_sum(name: str) -> bool:
-    """Whether it is the name of the checksum but for one character, so that the checksum does not stand there any more."""
+    """Return whether a name is that of the checksum with one character changed: a damaged name hides the checksum."""
     return len(name) == len(_SUM) and sum(map(str.__ne__, name, _SUM)) == 1
 
 

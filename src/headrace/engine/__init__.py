@@ -1,4 +1,4 @@
-"""The engine: jobs, and what runs them."""
+"""The engine: jobs and their runs."""
 
 from headrace.engine.collect import collect
 from headrace.engine.job import Job, job

@@ -48,7 +48,7 @@ def collect(stream: Stream) -> Table:
 
 
 def collected(stream: Stream) -> Table:
-    """The rows, for whoever calls the one that calls this."""
+    """Collect the rows of a stream; a warning points at the caller's caller."""
     kept: Any = sink_class("memory")()
     endless = [label(source) for source in sources(stream._node) if not source.connect().traits.bounded]
     if endless:

@@ -1,4 +1,4 @@
-"""What is there of a checkpoint, and whether a job can go on from it; needs no JVM and changes nothing."""
+"""The condition of a checkpoint, and whether a job can continue from it. Changes nothing; `examine` needs no JVM."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ from headrace.spark.run.start import looked_at
 
 @dataclass(frozen=True)
 class Examination:
-    """A checkpoint as it stands: the job, of each query the epoch that comes next, and what is wrong.
+    """The condition of a checkpoint: its job, the next epoch of each query, and what is wrong.
 
-    `again`: queries whose next epoch was begun and cut off. `holder` names the process that works there now. `compared`: whether the job
-    itself was at hand, to look at its sinks; `refusal` is what its start would be refused for then, `losses` what sinks hold no longer.
+    `again`: queries whose next epoch was begun and interrupted. `holder`: the process that works there now. `compared`: whether the job
+    itself was available, to look at its sinks. If so, `refusal` is the error that its start would raise, `losses` is what its sinks have
+    lost.
     """
 
     folder: str
@@ -39,7 +40,7 @@ class Examination:
 
     @property
     def sound(self) -> bool:
-        """Whether a job can go on from here: as far as the checkpoint itself tells, and its sinks, where they were `compared`."""
+        """Whether a job can continue from here, as far as the checkpoint shows, and its sinks if they were `compared`."""
         return not self.problems and self.refusal is None and not self.losses
 
     def to_json(self) -> dict[str, Any]:
@@ -53,7 +54,7 @@ class Examination:
 
 
 def examine(folder: Path) -> Examination:
-    """Look at all of a checkpoint. Raises NOT_A_CHECKPOINT, CHECKPOINT_FORMAT or CHECKPOINT_UNREADABLE for its `job.json`."""
+    """Examine a checkpoint. Raises NOT_A_CHECKPOINT, CHECKPOINT_FORMAT or CHECKPOINT_UNREADABLE for its `job.json`."""
     stored = stored_job(folder)
     names = [query.name for query in stored.identity.queries]
     histories = {name: History(folder / "epochs" / name, query_folder(folder, name), "", stored.adopted.get(name, -1)) for name in names}
@@ -65,7 +66,7 @@ def examine(folder: Path) -> Examination:
 
 
 def examine_job(job: Job, checkpoint: str | None = None) -> Examination:
-    """Look at the checkpoint of a job, and whether its sinks and the job itself agree with it. Starts the session; changes nothing."""
+    """Examine the checkpoint of a job, and whether its sinks and the job itself agree with it. Starts the session; changes nothing."""
     seen = examine(job.checkpoint(checkpoint).absolute())
     if seen.problems or seen.holder is not None:
         return seen

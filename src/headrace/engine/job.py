@@ -70,9 +70,9 @@ class Job:
 
     def __init__(self, plan: Plan, said: Mapping[str, str] | None = None, compiled: SparkJob | None = None) -> None:
         self.plan = plan
-        # What its script says of its runs; arguments, the environment and headrace.toml win over it.
+        # The settings in its script; arguments, the environment and headrace.toml take precedence.
         self._said = dict(said or {})
-        # None before the first use of a plan that was loaded.
+        # None until a loaded plan is first used.
         self._spark = compiled
 
     def __repr__(self) -> str:
@@ -162,7 +162,7 @@ class Job:
         _refuse_others(fresh=fresh, flush=flush is None or flush, standby=standby)
         asked, display = self._asked(checkpoint, every, partitions, progress)
         with interruptible():
-            # Until Spark is there and the job compiled there is nothing to finish, and a signal ends it at once.
+            # Before Spark has started and the job is compiled there is nothing to finish: a signal ends it at once.
             session()
             made = self._compiled()
             with Signals() as signals, display:
@@ -214,7 +214,7 @@ class Job:
         return asked, Display(self.name, progress if callable(progress) else asked.progress)
 
     def _compiled(self) -> SparkJob:
-        """The job as Spark runs it: compiled once, and each time where it depends on what the session has beside Spark's own functions."""
+        """Compile the job: once, or each time if it depends on functions that the session has beside Spark's own."""
         if self._spark is None or self._spark.outside:
             self._spark = compile(self.plan)
         return self._spark
@@ -235,7 +235,7 @@ class Job:
         return run
 
     def _waits(self, stopped: Callable[[], bool]) -> Callable[[str], None]:
-        """What a standby says, once for each whom it waits for; it waits no longer when it is `stopped`."""
+        """Return the callback of a waiting standby: it prints each reason to wait once, and raises an interruption when `stopped`."""
         told: set[str] = set()
 
         def waits(text: str) -> None:
@@ -319,25 +319,25 @@ class Job:
                 raise HeadraceError("UNKNOWN_PATH", f"{self.name} has no source or sink {name} with a path", hint=hint)
             known[name]["options"] = {**known[name]["options"], "path": path}
         made = Plan.from_json(data)
-        # What lives in this process (rows of memory sources, functions) is not in the JSON, and is kept.
+        # Objects of this process (rows of memory sources, functions) are not in the JSON, and are kept.
         return Job(_alive(made, self.plan, set(paths)), self._said)
 
 
 def _refuse_others(**flags: object) -> None:
-    """Refuse what is neither True nor False: the text "false" would count as True, and fresh=True removes results."""
+    """Refuse values other than True and False: the text "false" would count as True, and fresh=True removes results."""
     for name, value in flags.items():
         if not isinstance(value, bool):
             raise HeadraceError("BAD_SETTING", f"{name} cannot be {value!r}", hint=f"write {name}=True or {name}=False", site=here())
 
 
 def _is_script() -> bool:
-    """Whether `run` was called by the file that Python was started with, and not in a notebook, a test or a command."""
+    """Return whether `run` was called by the script that Python was started with, not by a notebook, a test or a command."""
     caller = sys._getframe(2).f_globals
     return caller.get("__name__") == "__main__" and "__file__" in caller
 
 
 def of_script(name: str, catalogue: Catalogue) -> Job:
-    """The job of a script; `name` is that of its file, unless it says another."""
+    """Return the job of a script. `name` is that of its file, for a script that names no job."""
     said = dict(catalogue.asked)
     with meant(catalogue.meaning):
         called, sinks = said.pop("job", name), catalogue.sinks()
@@ -391,7 +391,7 @@ def job(name: str, *sinks: Sink) -> Job:
 
 
 def _alive(made: Plan, old: Plan, moved: set[str]) -> Plan:
-    """The plan with the connectors' own objects of the one it came from, where nothing was moved."""
+    """Return the plan with the connectors' own objects from the plan it was made from, where no path was changed."""
     objects = {node: getattr(old.nodes[str(node.name)], "live", None) for node in made.nodes.values() if node.name not in moved}
     kept = {node: live for node, live in objects.items() if live is not None}
     return made.changed({node: replace(node, live=live) for node, live in kept.items()})  # type: ignore[call-arg]  # these have the field

@@ -129,7 +129,7 @@ class Letters:
         return Exported(len(rows), left_out, self._reached(Ways(plan, source), [one for _, one in rows.values()], letters))
 
     def _reached(self, ways: Ways, exported: Iterable[Letter], letters: Iterable[Letter]) -> tuple[Reached, ...]:
-        """Which sinks rows may have reached, one letter of each being `exported`, by all the letters of these rows."""
+        """Return the sinks that rows may have reached, judged by all letters of each row. `exported` has one letter per row."""
         of: dict[tuple[str, int], list[Letter]] = {}
         for one in letters:
             if one.source is not None and (origin := _origin(one)):
@@ -191,7 +191,7 @@ class Letters:
         return list(sources_of(Plan.from_json(self._stored.plan).nodes.values()))
 
     def _known(self, source: str) -> None:
-        """Refuse a source that the job has not."""
+        """Refuse a source that the job does not have."""
         self._refuse_unknown(source, [str(node.name) for node in self._sources()], "it has")
 
     def _refuse_unknown(self, source: str, has: Iterable[str], said: str) -> None:
@@ -233,12 +233,12 @@ def letters(checkpoint: str | os.PathLike[str]) -> Letters:
 
 
 def _origin(letter: Letter) -> tuple[str, int] | None:
-    """Where a row was read; letters that share it are of one row."""
+    """Return the place a row was read from; letters with the same place are of one row."""
     return None if letter.file is None or letter.position is None else (letter.file, letter.position)
 
 
 def _line(letter: Letter, source: str, columns: list[str], records: Records | None) -> str:
-    """The line of a letter as it was, or that of its row. Raises Unwritable."""
+    """Return the original line of a letter, or a line made from its row. Raises Unwritable."""
     code = letter.reason.partition(":")[0]
     if code in ("FILE_BROKEN", "FILE_CHANGED"):
         raise Unwritable(f"{code} is about a whole file and no row of it: headrace error {code} has the cure")
@@ -251,12 +251,12 @@ def _line(letter: Letter, source: str, columns: list[str], records: Records | No
             raise Unwritable("its text has a line break, and a repaired file has a row on each line")
         return letter.raw
     values = _values(letter.raw, columns)
-    # As the letter has it: a number of Python's would lose digits.
+    # Use the letter's text: a Python number would lose digits.
     return letter.raw if records is None else records.line(values)
 
 
 def _values(raw: str, columns: list[str]) -> list[Any]:
-    """The values of a row in JSON, numbers as texts. Raises Unwritable."""
+    """Return the values of a row in JSON, with numbers as text. Raises Unwritable."""
     try:
         found = json.loads(raw, parse_float=str, parse_int=str)
     except ValueError:
@@ -267,7 +267,7 @@ def _values(raw: str, columns: list[str]) -> list[Any]:
 
 
 def _checked(text: bytes, path: str | os.PathLike[str], node: Source, lines: Lines) -> int:
-    """How many rows a repaired file has; refuses what cannot be rows of the source at a first look."""
+    """Count the rows of a repaired file; refuses what visibly cannot be rows of the source."""
     try:
         found = [(number, line) for number, line in enumerate(text.decode("utf-8").split("\n"), 1) if line.strip()]
     except UnicodeDecodeError as cause:

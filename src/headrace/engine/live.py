@@ -1,4 +1,4 @@
-"""A stream while it runs: the rows that are there now, and what the last epoch changed."""
+"""The current rows of a running stream, and the changes of its last epoch."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from headrace.spark.run.summary import Summary
 Row = tuple[Any, ...]
 
 KEPT = 10_000
-"""Rows of a stream of added rows that stay on the board: the newest."""
+"""The number of rows that stay on the board if a stream only adds rows: the newest."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """A row on the board: `times` is how often it is there, `epoch` the last one that changed it, `mark` is "+" if it is new, else "~"."""
+    """A row on the board: `times` is how often it is there, `epoch` the last one that changed it, `mark` is "+" for a new row, else "~"."""
 
     row: Row
     times: int
@@ -46,9 +46,9 @@ class Line:
 
 
 class Board(ports.Sink):
-    """A sink that keeps the rows of a stream in this process, each in its place.
+    """A sink that keeps the current rows of a stream in this process, each in its place.
 
-    Where columns are known to tell the rows apart, a row that replaces another takes its place.
+    With a known unique key, a row that replaces another takes its place.
     """
 
     connector: ClassVar[str] = "live"
@@ -93,12 +93,12 @@ class Board(ports.Sink):
             self._told(changes)
 
     def lines(self) -> list[Line]:
-        """The rows that are there, in the order of their places."""
+        """Return the current rows, in the order of their places."""
         with self._lock:
             return list(self._lines.values())
 
     def _change(self, changes: list[tuple[Row, int]]) -> None:
-        """What goes before what comes: a place that both have stays, and is empty in between."""
+        """Apply deletions, then insertions; a place in both stays where it is, empty in between."""
         empty: dict[Any, Line] = {}
         for row, weight in changes:
             place = self._place(row)
@@ -120,17 +120,17 @@ class Board(ports.Sink):
 
 
 def endless(stream: Stream) -> bool:
-    """Whether some source of a stream has no end."""
+    """Return whether a source of the stream is unbounded."""
     return any(not source.connect().traits.bounded for source in sources(stream._node))
 
 
 def follow(
     stream: Stream, look: Callable[[Board, Run, Signals], None], told: Callable[[list[tuple[Row, int]]], None] | None = None
 ) -> Summary:
-    """Run a stream on a checkpoint that is thrown away, until it ends or somebody stops it.
+    """Run a stream on a temporary checkpoint, until it ends or is stopped.
 
-    `look` is called ten times a second, in the thread of the caller; one more in `asked` of its signals stops the run as Ctrl-C does.
-    `told` is called with the changes of each epoch that has some.
+    `look` is called ten times a second, in the thread of the caller; adding one to `asked` of its signals stops the run as Ctrl-C does.
+    `told` is called with the changes of each epoch that has any.
     """
     refuse_while_loading("a stream")
     key = next(iter(sorted(known_keys(stream._node), key=len)), None)
@@ -152,5 +152,5 @@ def follow(
 
 
 def shows_changes(stream: Stream) -> bool:
-    """Whether rows are also taken away."""
+    """Return whether the stream also retracts rows."""
     return kind_of(stream._node) == "changes"

@@ -1,4 +1,4 @@
-"""Whether a file is being loaded for its job. What it runs at its top level is refused then."""
+"""A file that is being loaded for its job: what would run at its top level is refused."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _file: ContextVar[Path | None] = ContextVar("headrace_loading", default=None)
 
 @contextlib.contextmanager
 def loading(file: Path) -> Iterator[None]:
-    """While this lasts, `refuse_while_loading` refuses."""
+    """Mark a file as being loaded, so that `refuse_while_loading` raises."""
     token = _file.set(file)
     try:
         yield

@@ -1,4 +1,4 @@
-"""Rows that failed in a run whose checkpoint is thrown away."""
+"""Rows that failed in a run on a temporary checkpoint."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from headrace.spark.run.summary import Summary
 
 
 def lost(summary: Summary, checkpoint: Path) -> Table:
-    """The dead letters of a run; they are read here, as its checkpoint is thrown away."""
+    """Read the dead letters of a run, before its checkpoint is deleted."""
     return Letters(checkpoint).table() if sum(summary.dead_letters.values()) else Table((), Table.letters)
 
 
 def told(letters: Table, where: str) -> str:
-    """How many rows are missing, why the first one is, and `where` all of them are."""
+    """Describe how many rows are missing, why the first one failed, and `where` all of them are."""
     first = letters.to_json()[0]
     missing = "1 row failed and is missing" if len(letters) == 1 else f"{len(letters):,} rows failed and are missing"
     return f"{missing}; the first at {first['node']}: {first['reason']} ({where})"

@@ -1,4 +1,4 @@
-"""The sinks that a row reaches although it failed, on ways without the nodes in which it did: a replay feeds it there again."""
+"""The sinks that a failed row reached all the same, on paths around the nodes in which it failed: a replay feeds it to them again."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from headrace.plan.walk import nearest, reached
 from headrace.spark.checkpoint.letters import Letter
 
 AT_A_KEY = ("NULL_", "[")
-"""How reasons begin of rows that an operator refused on their way to it, by their key or time. Their letters are of the node in front."""
+"""Prefixes of the reasons for which an operator refuses a row by its key or time. The letter of such a row names the node upstream."""
 
 
 class Reached(NamedTuple):
-    """So many rows of an export, the nodes in which they failed, and the sinks that they may have reached all the same."""
+    """A number of exported rows, the nodes in which they failed, and the sinks that they may have reached all the same."""
 
     rows: int
     nodes: tuple[str, ...]
@@ -25,7 +25,7 @@ class Reached(NamedTuple):
 
 
 class Ways:
-    """The ways of the rows of a source through a plan.
+    """The paths of a source's rows through a plan.
 
     >>> import headrace as hr
     >>> rows = hr.read.memory([], "n int", name="rows")
@@ -37,7 +37,7 @@ class Ways:
     def __init__(self, plan: Plan, source: str) -> None:
         self._nodes: Mapping[str, Node] = plan.nodes
         self._source = plan.nodes[source]
-        # what lies behind dead letters gets no row that does not fail
+        # Nodes downstream of a dead-letter output get only failed rows.
         self._letters = [one for one in outputs_of(plan.nodes.values()) if one.output == DEAD_LETTER]
         made_of = (Role.SOURCE, Role.LOOKUP, Role.STATEFUL, Role.OUTPUT)
         self._consumers = [
@@ -47,12 +47,12 @@ class Ways:
         ]
 
     def avoiding(self, nodes: Iterable[Node]) -> tuple[str, ...]:
-        """The sinks to which there is a way without these nodes."""
+        """Return the sinks that have a path around these nodes."""
         found = reached(self._nodes.values(), self._source, {*nodes, *self._letters})
         return tuple(str(node.name) for node in found if node.role is Role.SINK)
 
     def failed(self, letters: Iterable[Letter]) -> set[Node]:
-        """The nodes behind which a row did not come, by all its letters."""
+        """Return the nodes that a row did not get past, judged by all its letters."""
         found: set[Node] = set()
         refused: list[Letter] = []
         for one in letters:
@@ -61,5 +61,5 @@ class Ways:
             else:
                 found.add(self._nodes[one.node])
         able = [node for node in self._consumers if operator(node).refuses_null_keys or any(one.reason[0] == "[" for one in refused)]
-        # A letter does not say which of several operators refused the row.
+        # A letter does not name the operator that refused the row. Only as many letters as candidates mean that each of them did.
         return found | set(able) if refused and len(refused) >= len(able) else found

@@ -1,4 +1,4 @@
-"""Records of CSV, written and split as Spark's reader reads them under the options of a source."""
+"""CSV records, written and split the way Spark's reader reads them with the options of a source."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Value = str | bool | None
 
 
 class Unwritable(Exception):
-    """A row that no record stands for, and why."""
+    """A row that cannot be written as a record, and why."""
 
 
 @dataclass(frozen=True)
 class Records:
-    """The records of a CSV source: `options` are those of Spark's reader, names in lower case.
+    """The records of a CSV source. `options` are those of Spark's reader, with names in lower case.
 
     >>> from headrace.schema import parse_schema
     >>> Records({"sep": ";"}, parse_schema("card string, note string")).line(["a", 'say "x;y"'])
@@ -46,11 +46,11 @@ class Records:
 
     @property
     def names(self) -> str:
-        """The line with the names of the columns."""
+        """The header line."""
         return self.separator.join(self._text(name) for name in self.schema.names)
 
     def line(self, values: Sequence[Value]) -> str:
-        """The line that the source reads as these values. Raises Unwritable."""
+        """Return the line that the source reads as these values. Raises Unwritable."""
         fields = [self._field(name, value) for name, value in zip(self.schema.names, values, strict=True)]
         line = self.separator.join(fields)
         if not line.strip():
@@ -62,14 +62,14 @@ class Records:
         return line
 
     def split(self, line: str) -> list[str]:
-        """The texts of a line, as the names of a header are read."""
+        """Split a line into texts, as Spark reads the names in a header."""
         quote, escape = re.escape(self._quote), re.escape(self._escape)
         quoted = rf"\s*{quote}((?:{escape}{quote}|{escape}{escape}|(?!{quote}).)*){quote}\s*"
         field = re.compile(rf"(?:{quoted}|(.*?))(?:{re.escape(self.separator)}|$)", re.DOTALL)
         texts, at = [], 0
         while True:
             match = field.match(line, at)
-            assert match is not None  # the second way takes any text
+            assert match is not None  # the second alternative matches any text
             inside, plain = match.groups()
             texts.append(plain if inside is None else re.sub(rf"{escape}({quote}|{escape})", r"\1", inside))
             if match.end() == len(line) and not (match[0].endswith(self.separator) and at < len(line)):
@@ -86,7 +86,7 @@ class Records:
         return self._text(text)
 
     def _refuse_form(self, name: str) -> None:
-        """Refuse a value of a column whose text is another in a letter than in a file of the source."""
+        """Refuse a column whose values are written differently in a letter and in a file of the source."""
         type = str(self.schema.get(name)).lower().partition("(")[0].strip()
         if type not in _PLAIN_TYPES:
             raise Unwritable(f"a record of CSV cannot hold the {type} of `{name}` as the letter has it")
@@ -96,7 +96,7 @@ class Records:
             raise Unwritable(f"`{name}` is a decimal by locale, which the letter does not follow")
 
     def _text(self, text: str) -> str:
-        """A text between separators, in quotes where it needs them."""
+        """Write a text as a field, in quotes if it needs them."""
         if any(sign in text for sign in BREAKS):
             raise Unwritable("a text has a line break, and a record is one line")
         if _UNSET in text:
@@ -125,7 +125,7 @@ class Records:
         return text.replace(escape, escape * 2).replace(quote, escape + quote)
 
     def _null(self) -> str:
-        """What stands for null where nothing would make the line blank."""
+        """Return the text for null where an empty field would make the line blank."""
         if self._null_value.strip():
             return self._text(self._null_value)
         return self._quote * 2 if self._null_value == self._empty_value and self._quote != _UNSET else ""

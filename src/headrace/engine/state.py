@@ -131,7 +131,7 @@ class State:
         raise unknown_table(name, self._inspected.schemas)
 
     def _renamed(self, text: str) -> str:
-        """A text in which tables may go by the stored names of their operators, which carry a hash."""
+        """Replace the stored names of operators, which have a hash, by the names of their tables."""
         for one in self._kept:
             if one.stored != one.name:
                 text = re.sub(rf"(?i)\b{one.stored}(?=_|\b)", one.name, text)
@@ -174,7 +174,7 @@ def state(checkpoint: str | os.PathLike[str], *, epoch: int | None = None) -> St
 
 
 def stored_job(folder: Path) -> Stored:
-    """What `job.json` says, without a lock."""
+    """Read `job.json`, without a lock."""
     found = None if is_clearing(folder) else stored_in(folder)
     if found is not None:
         return found
@@ -182,7 +182,7 @@ def stored_job(folder: Path) -> Stored:
 
 
 def no_checkpoint(folder: Path, other: Path | None = None) -> HeadraceError:
-    """The error for a folder that is no checkpoint, nor is the `other` one that was looked at."""
+    """Return the error for a folder that is no checkpoint; `other` is a second folder that was tried."""
     why = (
         "it is being emptied"
         if is_clearing(folder)
@@ -202,7 +202,7 @@ def _none(job: str) -> HeadraceError:
 
 
 def _where(folder: Path) -> str:
-    """Where the checkpoint may lie that somebody looks for in a folder."""
+    """Return a hint where the checkpoint may be."""
     if is_checkpoint(JOBS / folder.name):
         return f"the job {folder.name} keeps its checkpoint in {JOBS / folder.name}"
     jobs = [path.name for path in JOBS.iterdir() if is_checkpoint(path)] if JOBS.is_dir() else []
@@ -210,7 +210,7 @@ def _where(folder: Path) -> str:
 
 
 def spelled(numbers: tuple[int, ...]) -> str:
-    """Ascending numbers as ranges.
+    """Format ascending numbers as ranges.
 
     >>> spelled((0, 1, 2, 5, 7, 8))
     '0 to 2, 5, 7 to 8'
@@ -225,7 +225,7 @@ def spelled(numbers: tuple[int, ...]) -> str:
 
 
 def _one_more(limit: int | None) -> int | None:
-    """How many rows to ask for, so that it is known whether there are more."""
+    """Return one row more than `limit`, to see whether there are more."""
     return None if limit is None else limit + 1
 
 

@@ -135,7 +135,7 @@ class Table:
 
 
 def _text(value: Any) -> str:
-    """A value in a cell of a printed table; a struct as Spark prints it."""
+    """Return the text of a value in a printed table; a struct as Spark prints it."""
     match value:
         case None:
             return "NULL"
@@ -149,7 +149,7 @@ def _text(value: Any) -> str:
 
 
 def _inner(value: Any) -> str:
-    """A value inside an array or a map, where a text needs an end that is seen."""
+    """Return the text of a value inside an array or a map, where quotes show the end of a text."""
     return repr(value) if isinstance(value, str) else _text(value)
 
 

@@ -1,1 +1,1 @@
-"""The border to the JVM: the session, the kernel's jar and what is asked of it."""
+"""The border to the JVM: the session, the kernel's jar and the calls into it."""

@@ -1,6 +1,6 @@
-"""Spark's classes as an archive that the JVM maps into memory instead of reading and checking them anew: a start takes half the time.
+"""Spark's classes as an archive that the JVM maps into memory instead of loading and verifying them anew: a start takes half the time.
 
-Made by `headrace prepare`, once per Java and Spark. A JVM that finds that it does not fit leaves it alone and starts as ever.
+`headrace prepare` makes it, once per Java and Spark. A JVM that the archive does not fit ignores it and starts as usual.
 Source: JEP 350, Dynamic CDS Archives.
 """
 
@@ -17,21 +17,21 @@ from headrace.jvm.java import Java
 
 
 def place(java: Java) -> Path:
-    """Where the archive for this Java and this Spark lies, if there is one."""
+    """Return the place of the archive for this Java and this Spark; it may not exist."""
     what = "\0".join((str(java.executable.resolve()), java.version, str(spark_jars()), spark_version()))
     return cache.root() / "classes" / f"{hashlib.sha256(what.encode()).hexdigest()[:16]}.jsa"
 
 
 def reading(java: Java) -> list[str]:
-    """Options with which a JVM starts from the archive; none if there is no archive."""
+    """Return options with which a JVM starts from the archive; none if there is no archive."""
     archive = place(java)
     return [f"-XX:SharedArchiveFile={archive}"] if archive.is_file() else []
 
 
 def writing(java: Java, made: Path) -> list[str]:
-    """Options with which a JVM writes an archive of the classes it has used to `made` when it ends.
+    """Return options with which a JVM, at its exit, writes an archive of the classes it has loaded to `made`.
 
-    It stands on an archive of Java's own classes that is kept beside `place`, since not every Java has one.
+    It builds on an archive of Java's own classes, which is kept beside `place` because not every Java has one.
     """
     if not str(spark_jars()).isascii():
         raise _failed(java, f"it leaves out what lies in a folder whose name is not plain ASCII, as {spark_jars()} is")
@@ -43,7 +43,7 @@ def writing(java: Java, made: Path) -> list[str]:
 
 
 def keep(java: Java, made: Path, class_path: str) -> Path:
-    """Put the archive that a JVM with this class path has written into its place, if Java takes it back."""
+    """Put the archive that a JVM with this class path has written into its place, if Java accepts it."""
     if not made.is_file():
         raise _failed(java, "no archive of Spark's classes was written")
     _run(java, f"-XX:SharedArchiveFile={made}", "-Xshare:on", "-cp", class_path, "-version")

@@ -1,4 +1,4 @@
-"""Where headrace keeps what it builds once: the kernel's jar, the Java shim, the JVM's logs."""
+"""The cache of what headrace builds once: the kernel's jar, the Java shim; also the JVM's logs."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from headrace.durable import named, private
 
 
 def home() -> Path | None:
-    """The user's own folder, if there is one that can be written to.
+    """Return the user's own folder, if it exists and is writable.
 
-    `HOME` may be unset and the user id may have no passwd entry (containers often run like that): then there is none.
+    `HOME` may be unset and the user id may have no passwd entry, as in many containers: then there is none.
     """
     named = os.environ.get("HOME") or _passwd_home()
     return Path(named) if named and os.path.isabs(named) and os.path.isdir(named) and os.access(named, os.W_OK) else None
 
 
 def jvm_home() -> Path | None:
-    """What `user.home` has to be set to, or None if Java finds a good one itself.
+    """Return the value that `user.home` needs, or None if Java finds a good one itself.
 
-    Java asks the passwd file only. Without an entry it says "?", and Spark's start fails on that path.
+    Java reads the passwd file only. Without an entry it takes "?", and Spark's start fails on that path.
     """
     found = _passwd_home()
     if found and os.path.isdir(found) and os.access(found, os.W_OK):
@@ -32,7 +32,8 @@ def jvm_home() -> Path | None:
 
 
 def folder(*parts: str) -> Path:
-    """A folder in the cache, made if needed: HEADRACE_CACHE, else XDG_CACHE_HOME/headrace, else ~/.cache/headrace, else a temporary one.
+    """Return a folder in the cache, made if necessary: HEADRACE_CACHE, else XDG_CACHE_HOME/headrace, else ~/.cache/headrace, else
+    temporary.
 
     Raises FOLDER_NOT_WRITABLE.
     """
@@ -45,14 +46,14 @@ def folder(*parts: str) -> Path:
 
 
 def temporary() -> Path:
-    """A folder of the temporary directory, made if needed, that nobody else enters: for what a process leaves behind only by accident."""
+    """Return a private folder in the temporary directory, made if necessary: for files that a process leaves behind only by accident."""
     path = _owned(_in_temporary()) / "local"
     path.mkdir(exist_ok=True)
     return path
 
 
 def root() -> Path:
-    """The top of the cache; it need not exist yet."""
+    """Return the top of the cache; it may not exist yet."""
     if named := os.environ.get("HEADRACE_CACHE"):
         return Path(named).absolute()
     xdg = os.environ.get("XDG_CACHE_HOME")
@@ -63,12 +64,12 @@ def root() -> Path:
 
 
 def _in_temporary() -> Path:
-    # The user's number keeps two users of one machine apart.
+    # The user id keeps two users of one machine apart.
     return Path(tempfile.gettempdir()) / f"headrace-{os.getuid()}"
 
 
 def _owned(path: Path) -> Path:
-    """The folder if it is this user's, else another one: anybody can make one of this name there, and what lies in it is run."""
+    """Return the folder if this user owns it, else a new one: anybody can make a folder of this name there, and its content is run."""
     with suppress(FileExistsError):
         path.mkdir(mode=0o700)
     there = path.lstat()
@@ -78,7 +79,7 @@ def _owned(path: Path) -> Path:
 
 
 def has_user_name() -> bool:
-    """Whether the passwd file knows this user id."""
+    """Return whether the passwd file has this user id."""
     return _passwd_home() is not None
 
 

@@ -12,16 +12,16 @@ if TYPE_CHECKING:
 
 
 def listen(spark: SparkSession) -> None:
-    """Let the JVM call this process, and nobody else: whoever connects to the port presents a token that the two share.
+    """Let the JVM call this process, and no one else: a caller presents a token that the two share.
 
-    A query gives back at its end what py4j keeps for the calls of its thread.
+    At its end a query releases what py4j keeps for the calls of its thread.
     """
     from pyspark.java_gateway import ensure_callback_server_started
 
     gateway: Any = spark.sparkContext._gateway
     parameters = gateway.callback_server_parameters
     if parameters.auth_token is None:
-        # A program with a `foreachBatch` of its own has opened the port already, to all.
+        # A program with its own `foreachBatch` has already opened the port to everyone.
         _refuse_others(gateway._callback_server)
         gateway._callback_server = None
         parameters.auth_token = secrets.token_hex(32)
@@ -30,7 +30,7 @@ def listen(spark: SparkSession) -> None:
 
 
 def _refuse_others(server: Any) -> None:
-    """Stop listening. Connections that are there stay: they are of queries that run, and to close one waits until it is not read."""
+    """Stop listening. Open connections stay: running queries use them, and closing one waits until nothing reads it."""
     if server is not None:
         with server.lock:
             server.is_shutdown = True

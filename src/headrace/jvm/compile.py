@@ -1,8 +1,8 @@
-"""Build jars: the Scala compiler in the PySpark wheel turns `kernel/**/*.scala` into one, once per source and Spark version,
-and the Scala of a connector into another.
+"""Build jars with the Scala compiler in the PySpark wheel: the kernel's from `kernel/**/*.scala`, once per sources and Spark version,
+and one of each connector's Scala.
 
-A wheel of headrace holds the kernel's jar for the Spark it was built with. With other sources or another Spark the jar comes from the
-cache, or is built into it. The compiler needs a Java runtime only; no JDK, no build tool.
+A wheel of headrace has the kernel's jar for the Spark it was built with. For other sources or another Spark the jar comes from the
+cache, or is built into it. The compiler needs only a Java runtime; no JDK, no build tool.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from headrace.jvm.locale import utf8_environment
 SOURCES = Path(__file__).parents[1] / "kernel"
 SHIPPED = Path(__file__).parent / "jar"
 CLASSES = SHIPPED / "classes.txt"
-"""The classes that a small job loads, a line each. It is in the wheel."""
+"""The classes that a small job loads, one a line. The wheel has the file."""
 KEY_ENTRY = "headrace/kernel.key"
-"""The jar's own key, so that a session can be asked which kernel it carries."""
+"""The entry with the jar's own key: it shows which kernel a session has."""
 
-# Part of the key: a change of what is done below must not meet jars that were built before it.
+# Part of the key. It changes with the build below, so that jars built before are not reused.
 _FORMAT = "1"
 _FLAGS = ("-nowarn",)
 
 
 @dataclass(frozen=True)
 class Unit:
-    """Scala sources as this process found them first, and what they are compiled for: a Spark, and the jars `against`, each by a digest."""
+    """Scala sources as this process first read them, and what they are compiled for: a Spark, and the jars `against` with their digests."""
 
     spark: str
     sources: tuple[tuple[str, bytes], ...]
@@ -50,7 +50,7 @@ class Unit:
 
     @cached_property
     def key(self) -> str:
-        """What the jar depends on, as 16 hexadecimal digits."""
+        """A digest of all that the jar depends on, as 16 hexadecimal digits."""
         digest = hashlib.sha256("\0".join((_FORMAT, self.spark, *_FLAGS, *(key for key, _ in self.against))).encode())
         for name, text in self.sources:
             digest.update(name.encode() + b"\0" + text + b"\0")
@@ -67,40 +67,40 @@ class Unit:
 
 @cache
 def kernel() -> Unit:
-    """Read once per process: a file that is edited meanwhile must not end in a jar with another's key."""
+    """Return the kernel's sources, read once per process: a file that is edited meanwhile must not end up in a jar with another's key."""
     return Unit(spark_version(), sources(SOURCES))
 
 
 def sources(folder: Path) -> tuple[tuple[str, bytes], ...]:
-    """The Scala files in a folder and those in it, by their path there."""
+    """Return the Scala files in a folder and below, with their relative paths."""
     return tuple((file.relative_to(folder).as_posix(), file.read_bytes()) for file in sorted(folder.rglob("*.scala")))
 
 
 def kernel_jar() -> Path:
-    """The jar for these sources and this Spark: shipped in the wheel, in the cache, or built now."""
+    """Return the jar for these sources and this Spark: from the wheel, from the cache, or built now."""
     shipped = SHIPPED / kernel().jar_name
     return shipped if shipped.is_file() else built(kernel())
 
 
 def built(unit: Unit) -> Path:
-    """The jar of some sources: in the cache, or built now."""
+    """Return the jar of a unit: from the cache, or built now."""
     cached = folder("kernel") / unit.jar_name
     if not cached.is_file():
         with alone(cached.with_suffix(".lock"), f"builds {unit.title}"):
-            if not cached.is_file():  # another process may have built it while we waited
+            if not cached.is_file():  # another process may have built it meanwhile
                 build(unit, cached)
     return cached
 
 
 def spark_jars() -> Path:
-    """The folder of Spark's jars: of SPARK_HOME if that is set, as PySpark itself does, else of the PySpark package."""
+    """Return the folder of Spark's jars: of SPARK_HOME if that is set, as in PySpark itself, else of the PySpark package."""
     from pyspark.find_spark_home import _find_spark_home
 
     return Path(_find_spark_home()) / "jars"
 
 
 def spark_version() -> str:
-    """The version of the Spark that will run, read from the name of its core jar."""
+    """Return the version of the Spark that will run, read from the name of its core jar."""
     for jar in spark_jars().glob("spark-core_2.13-*.jar"):
         if found := re.fullmatch(r"spark-core_2\.13-(.+)\.jar", jar.name):
             return found[1]
@@ -112,7 +112,7 @@ def spark_version() -> str:
 
 
 def build(unit: Unit, target: Path) -> None:
-    """Compile into `target`. Nothing is there until all of it is: the jar is made beside it and renamed."""
+    """Compile into `target`. The jar is made beside it and renamed, so that `target` is never incomplete."""
     java = find()
     print(f"headrace: building {unit.title} for Spark {unit.spark} (once; about half a minute)", file=sys.stderr, flush=True)
     started = time.monotonic()
@@ -134,13 +134,13 @@ def build(unit: Unit, target: Path) -> None:
 
 
 def scalac(java: Java, source: Path, target: Path, *libraries: Path) -> str | None:
-    """Compile a folder's Scala against Spark and `libraries` into a jar. Answers what the compiler said, if it failed."""
+    """Compile a folder's Scala against Spark and `libraries` into a jar. Returns the compiler's output if it failed, else None."""
     command = [
         str(java.executable),
         "-Xss8m",  # the compiler recurses deeply
         "-Xmx1g",
         "-XX:+UseSerialGC",
-        "-XX:TieredStopAtLevel=1",  # half the time: the compiler is over before the better code would pay
+        "-XX:TieredStopAtLevel=1",  # half the time: the compiler ends before better code would pay
         "-XX:-UsePerfData",
         "-Dfile.encoding=UTF-8",
         "-cp",
@@ -172,7 +172,7 @@ def _failed(unit: Unit, log: Path, output: str) -> HeadraceError:
 
 @contextlib.contextmanager
 def alone(lock: Path, does: str) -> Iterator[None]:
-    """One process at a time; the others wait for it. The lock goes with its process, so a killed one leaves nothing behind."""
+    """Let one process in at a time; the others wait. The lock ends with its process, so a killed one leaves nothing behind."""
     with open(lock, "w", encoding="utf-8") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,4 +1,4 @@
-"""What headrace needs from this machine, checked one by one; data for `headrace doctor`."""
+"""Checks of this machine for what headrace needs; data for `headrace doctor`."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ _MEGABYTE = 1 << 20
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at: what was found and, where that is not enough, how to fix it."""
+    """The result of one check and, if that is not enough, how to fix it."""
 
     name: str
     ok: bool
     found: str
     cure: str | None = None
     required: bool = True
-    """False: something works less well without it, as `found` says; the rest works."""
+    """If False, the rest works without it; `found` describes what works less well."""
 
     def to_json(self) -> dict[str, object]:
         return asdict(self)
 
 
 def checks() -> list[Check]:
-    """All checks, in the order in which they should be cured. Starts no JVM and changes nothing but the cache.
+    """Return all checks, in the order in which to fix them. Starts no JVM and changes nothing but the cache.
 
     >>> [check.name for check in checks()][:3]
     ['Python', 'pyspark', 'Java']
@@ -158,7 +158,7 @@ def _extra(package: str, purpose: str, extra: str) -> Callable[[], Check]:
 
 
 def _existing(path: Path) -> Path:
-    """The nearest folder above that is there already."""
+    """Return the nearest existing folder: the path itself or one above it."""
     return next(place for place in (path, *path.parents) if place.is_dir())
 
 

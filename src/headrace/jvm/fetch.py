@@ -1,6 +1,6 @@
 """Jars of a Maven repository, fetched into the cache once, each checked by its SHA-256.
 
-The repository is Maven Central, or what HEADRACE_MAVEN names: `https://user:password@host/maven2`, or a folder laid out like one.
+The repository is Maven Central, or that in HEADRACE_MAVEN: `https://user:password@host/maven2`, or a folder with the same layout.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _chosen: str | None = None
 
 
 def choose(policy: str) -> None:
-    """What `hr.session(packages=...)` said: it holds for this process."""
+    """Set the policy of `hr.session(packages=...)` for this process."""
     global _chosen
     _chosen = _checked(policy, "hr.session(packages=...)")
 
 
 def allowed() -> bool:
-    """Whether a job that starts may fetch what is missing."""
+    """Return whether a starting job may fetch missing jars."""
     return (_chosen or _checked(os.environ.get("HEADRACE_PACKAGES") or "auto", "HEADRACE_PACKAGES")) == "auto"
 
 
@@ -49,22 +49,22 @@ def _checked(policy: str, place: str) -> str:
 
 
 def place(jar: Jar) -> Path:
-    """Where a jar lies in the cache, or would."""
+    """Return the place of a jar in the cache, also if it is not there."""
     return root() / "jars" / jar.path
 
 
 def there(jar: Jar) -> bool:
-    """Whether it is in the cache, whole."""
+    """Return whether a jar is in the cache and has the right checksum."""
     return place(jar).is_file() and _digest(place(jar)) == jar.sha256
 
 
 def fetch(jars: Iterable[Jar]) -> list[Path]:
-    """Fetch the jars that are not in the cache; the places of all of them."""
+    """Fetch the jars that are not in the cache. Returns the places of all of them."""
     wanted = list(dict.fromkeys(jars))
     missing = [jar for jar in wanted if not there(jar)]
     if missing:
         with alone(folder("jars") / "fetch.lock", "fetches jars"):
-            missing = [jar for jar in missing if not there(jar)]  # another process may have fetched them while we waited
+            missing = [jar for jar in missing if not there(jar)]  # another process may have fetched them meanwhile
             if missing:
                 _all(missing)
     return [place(jar) for jar in wanted]
@@ -89,7 +89,7 @@ def _all(jars: list[Jar]) -> None:
 
 
 def _one(jar: Jar) -> int:
-    """Fetch a jar, and give it its name once all of it is there and right. Answers its size."""
+    """Fetch a jar, and rename it once it is complete and its checksum is right. Returns its size."""
     target = place(jar)
     target.parent.mkdir(parents=True, exist_ok=True)
     address = f"{_repository()}/{jar.path}"
@@ -127,7 +127,7 @@ def _request(address: str) -> urllib.request.Request:
 
 
 def _shown(address: str) -> str:
-    """An address without the password in it."""
+    """Return an address without its user and password."""
     parts = urlsplit(address)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 

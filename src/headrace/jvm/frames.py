@@ -1,4 +1,4 @@
-"""Sessions and frames on both sides of the border: what PySpark wraps, as the kernel takes and gives it.
+"""Sessions and DataFrames on both sides of the border: PySpark's wrappers, and the JVM's objects for the kernel.
 
 PySpark keeps the wrapped objects in private attributes (`_jsparkSession`, `_jdf`), and has done so since its first version.
 """
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 
 def java_session(spark: SparkSession) -> Any:
-    """The session in the JVM: the first argument of most calls into the kernel."""
+    """Return the JVM's object of a session: the first argument of most calls into the kernel."""
     return spark._jsparkSession
 
 
 def java_frame(frame: DataFrame) -> Any:
-    """The frame in the JVM."""
+    """Return the JVM's object of a DataFrame."""
     return frame._jdf
 
 
 def java_frames(spark: SparkSession, frames: Mapping[str, DataFrame]) -> Any:
-    """Frames by their names as a map of Java."""
+    """Return DataFrames by name, as a Java map."""
     result = jvm(spark).java.util.HashMap()
     for name, frame in frames.items():
         result.put(name, java_frame(frame))
@@ -34,7 +34,7 @@ def java_frames(spark: SparkSession, frames: Mapping[str, DataFrame]) -> Any:
 
 
 def java_map(spark: SparkSession, texts: Mapping[str, str]) -> Any:
-    """Texts by their names as a map of Java."""
+    """Return texts by name, as a Java map."""
     result = jvm(spark).java.util.HashMap()
     for name, text in texts.items():
         result.put(name, text)
@@ -42,7 +42,7 @@ def java_map(spark: SparkSession, texts: Mapping[str, str]) -> Any:
 
 
 def python_frame(spark: SparkSession, frame: Any) -> DataFrame:
-    """A frame of the JVM as a DataFrame."""
+    """Return a DataFrame for the JVM's object of one."""
     from pyspark.sql import DataFrame
 
     return DataFrame(frame, spark)

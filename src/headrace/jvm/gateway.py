@@ -1,7 +1,7 @@
 """Spark's JVM, started by this process so that an interrupt at any moment leaves no JVM behind.
 
-PySpark's own start knows the JVM only once it listens. Interrupted before that, it removes the file in which the JVM is to say where it
-listens; the JVM then waits for ever.
+PySpark's own start does not have the JVM's process before the JVM listens. Interrupted before that, PySpark removes the file into which
+the JVM writes its address; the JVM then waits forever.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from pyspark import SparkConf
 
 _LOGGERS = ("", "py4j.java_gateway", "py4j.clientserver")
-"""Where py4j logs what happens to a call; the first is the root of all."""
+"""The loggers to which py4j reports failed calls; the first is the root."""
 PATIENCE = 5
-"""Seconds in which a JVM whose start was interrupted can remove its files."""
+"""The seconds in which a JVM can remove its files after its start was interrupted."""
 
 
 def launch(home: Path, conf: SparkConf, log: Path) -> Any:
-    """PySpark's gateway to a new JVM of the Spark in `home`, which writes what it prints to `log`."""
+    """Launch a JVM of the Spark in `home`, with its output in `log`. Returns PySpark's gateway to it."""
     from pyspark import java_gateway
 
     for name in _LOGGERS:
@@ -56,9 +56,9 @@ def launch(home: Path, conf: SparkConf, log: Path) -> Any:
 
 
 def end(process: subprocess.Popen[bytes], patience: float | None = None) -> None:
-    """End a JVM that was launched: it goes by itself once it cannot read from this process, and is killed after so many seconds.
+    """End a launched JVM: it exits once it can no longer read from this process, and is killed after `patience` seconds.
 
-    One that writes an archive of classes at its end takes its time.
+    A JVM that writes an archive of classes at its exit takes longer.
     """
     with contextlib.suppress(OSError):
         assert process.stdin is not None  # it is a pipe
@@ -73,11 +73,11 @@ def end(process: subprocess.Popen[bytes], patience: float | None = None) -> None
 
 
 def _process(home: Path, conf: SparkConf, address: Path, noise: Any) -> subprocess.Popen[bytes]:
-    """`spark-submit`, which becomes the JVM."""
+    """Start `spark-submit`, which becomes the JVM."""
     settings = [word for name, value in conf.getAll() for word in ("--conf", f"{name}={value}")]
     return subprocess.Popen(
         [str(home / "bin" / "spark-submit"), *settings, *shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell"))],
-        stdin=subprocess.PIPE,  # the JVM ends with this process, when it cannot read from it any more
+        stdin=subprocess.PIPE,  # the JVM exits with this process, when it can no longer read from it
         stdout=noise,
         stderr=noise,
         env={**os.environ, "SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": str(address)},
@@ -86,12 +86,12 @@ def _process(home: Path, conf: SparkConf, address: Path, noise: Any) -> subproce
 
 
 def _without_ctrl_c() -> None:
-    # A terminal interrupts all processes of a group; what becomes of the JVM is for this process to say.
+    # A terminal interrupts all processes of a group; this process decides when the JVM ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _address(file: Path, process: subprocess.Popen[bytes]) -> tuple[int, str]:
-    """Where the JVM listens, and the secret that whoever calls it presents."""
+    """Wait for the JVM's port, and for the secret that its callers present."""
     from pyspark.errors import PySparkRuntimeError
     from pyspark.serializers import UTF8Deserializer, read_int
 
@@ -107,7 +107,7 @@ def _address(file: Path, process: subprocess.Popen[bytes]) -> tuple[int, str]:
 
 @contextlib.contextmanager
 def _known(port: int, secret: str) -> Any:
-    """PySpark takes the JVM that listens there, as it does when `spark-submit` has started Python."""
+    """Let PySpark use the JVM at this port, as it does if `spark-submit` has started Python."""
     wanted = {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}
     os.environ.update(wanted)
     try:
@@ -118,7 +118,7 @@ def _known(port: int, secret: str) -> Any:
 
 
 def _said(record: logging.LogRecord) -> bool:
-    """Whether a line of the log is more than a traceback of an interrupt, which py4j logs and raises as well."""
+    """Return whether a log record is more than the traceback of an interrupt, which py4j both logs and raises."""
     problem = record.exc_info[1] if record.exc_info else None
     while problem is not None and not isinstance(problem, KeyboardInterrupt):
         problem = problem.__context__

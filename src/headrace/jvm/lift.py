@@ -1,4 +1,4 @@
-"""Queries analysed by Spark, as plain trees: relational operators with their expressions as Spark SQL text."""
+"""Queries as Spark has analysed them: plain trees of relational operators, with expressions as Spark SQL text."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def lift_sql(
     missing: str | None = None,
     outside: Sequence[str] = (),
 ) -> Json:
-    """The tree of a query over tables of these schemas, or what is wrong with it. Starts the session.
+    """Return the tree of a query over tables with these schemas, or its error. Starts the session.
 
-    `times` are the columns from whose time on rows of tables are valid; `functions` what stands behind CREATE FUNCTION of those that it may
-    call; `missing` is the cure for a table that is not there; `outside` are the tables that are no streams.
+    `times`: the columns with the time from which rows of tables are valid. `functions`: what follows CREATE FUNCTION of those it may call.
+    `missing`: the cure for a table that does not exist. `outside`: the tables that are no streams.
     """
     spark = session()
     text, clauses = system_times(query)
@@ -47,18 +47,18 @@ def lift_sql(
 
 
 def _units(text: str, place: int) -> int:
-    """A place in a text as the JVM counts."""
+    """Return an offset in a text, in the JVM's units of UTF-16."""
     return len(text[:place].encode("utf-16-le")) // 2
 
 
 def lift_frame(frame: DataFrame) -> Json:
-    """The tree of a DataFrame over views."""
+    """Return the tree of a DataFrame over views."""
     spark = session()
     found: Json = json.loads(jvm(spark).headrace.lift.Lift.frame(java_frame(frame)))
     return found
 
 
 def view(name: str, schema: str) -> DataFrame:
-    """A DataFrame that stands for a stream: it has columns and no rows, and cannot be run."""
+    """Return a DataFrame in place of a stream: it has columns and no rows, and cannot be run."""
     spark = session()
     return python_frame(spark, jvm(spark).headrace.lift.Lift.view(java_session(spark), name, schema))

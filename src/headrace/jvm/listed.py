@@ -1,4 +1,4 @@
-"""Frames of Parquet files that Python lists: the door to the kernel's `Listed` source."""
+"""DataFrames of Parquet files that Python lists, through the kernel's `Listed` source."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ File = dict[str, Any]
 
 
 class Log(Protocol):
-    """What is known of a table that grows version by version; a position in it is a JSON object of the log's own making."""
+    """A table that grows by versions. A position in it is a JSON object in a form of the log's own."""
 
     def latest(self, start: Position | None) -> Position | None:
-        """Up to where the next epoch reads, where the one before ended at `start`; None if nothing has come."""
+        """Return the position up to which the next epoch reads after one that ended at `start`; None if there is nothing new."""
 
     def files(self, start: Position | None, end: Position) -> list[File]:
-        """The files between two positions, each with `path`, `bytes`, `values` and, in a source of changes, `change`."""
+        """Return the files between two positions, each with `path`, `bytes`, `values` and, for a source of changes, `change`."""
 
 
 def listed(spark: SparkSession, log: Log, ddl: str, *, constant: Sequence[str] = (), changes: bool = False) -> DataFrame:
-    """The streaming frame of a log's files; `constant` names the columns that are the same in a whole file and not in it."""
+    """Return the streaming DataFrame of a log's files. `constant`: the columns that have one value per file and are not in the file."""
     listen(spark)
     lister = _Lister(log)
     frame = jvm(spark).headrace.source.Listed.frame(java_session(spark), lister, ddl, json.dumps(list(constant)), changes)
@@ -39,13 +39,13 @@ def listed(spark: SparkSession, log: Log, ddl: str, *, constant: Sequence[str] =
 
 
 def whole(spark: SparkSession, files: Sequence[File], ddl: str, *, constant: Sequence[str] = ()) -> DataFrame:
-    """The frame of some files, read once."""
+    """Return the DataFrame of some files, read once."""
     frame = jvm(spark).headrace.source.Listed.whole(java_session(spark), json.dumps(list(files)), ddl, json.dumps(list(constant)))
     return python_frame(spark, frame)
 
 
 class _Lister:
-    """A log as the JVM asks it: texts in, texts out, errors as texts too."""
+    """A log as the JVM calls it: texts as arguments and results, also for errors."""
 
     def __init__(self, log: Log) -> None:
         self._log = log
@@ -58,7 +58,7 @@ class _Lister:
         return json.dumps(_told(lambda: self._log.files(None if start is None else json.loads(start), json.loads(end))))
 
     class Java:
-        # the interface by which py4j lets the JVM call this object
+        # py4j's declaration of the interface through which the JVM calls this object
         implements = ("headrace.source.Lister",)
 
 
@@ -68,14 +68,14 @@ def _told(ask: Callable[[], Any]) -> Any:
     except HeadraceError as error:
         return {"code": error.code, "message": error.message}
     except Exception as problem:
-        # Anything that leaves this call would be a Python trace in a Java trace.
+        # An exception that left this call would put a Python traceback into a Java one.
         return {"code": "TABLE_UNREADABLE", "message": masked(f"{type(problem).__name__}: {problem}")}
 
 
 def position(checkpoint: Path, source: str) -> Position | None:
-    """Up to where the query of a checkpoint has read a source; None if it has read nothing."""
+    """Return the position up to which a checkpoint's query has read a source; None if it has read nothing."""
     logs = sorted((file for file in (checkpoint / "offsets").glob("*") if file.name.isdigit()), key=lambda file: int(file.name))
-    # Spark's spelling of the name, as the kernel gives it: other characters by their codes.
+    # The name as the kernel gives it to Spark: other characters by their codes.
     name = "".join(sign if sign == "_" or (sign.isascii() and sign.isalnum()) else f"_{ord(sign):x}_" for sign in source)
     for line in logs[-1].read_text(encoding="utf-8").splitlines()[2:] if logs else ():
         if line.startswith(f"{name}:"):

@@ -1,7 +1,7 @@
 """A UTF-8 locale for the JVM.
 
-Java takes the encoding of file names from the locale of its process. Under LC_ALL=C a path with an umlaut then fails, whatever
-`file.encoding` says, so the JVM is started in a UTF-8 locale; Python's own locale stays as it is.
+Java takes the encoding of file names from the locale of its process. Under LC_ALL=C a path with an umlaut then fails, regardless of
+`file.encoding`, so the JVM starts in a UTF-8 locale. Python's own locale does not change.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import ctypes
 import os
 import sys
 
-# glibc's mask of all categories that exist there; musl knows no locale but UTF-8, and macOS' Java never asks it.
+# The value in glibc; musl has no locale but UTF-8, and Java on macOS does not use it.
 _LC_CTYPE_MASK = 1
 _CANDIDATES = ("C.UTF-8", "C.utf8", "en_US.UTF-8")
 
 
 def utf8_environment() -> dict[str, str]:
-    """What to add to a JVM's environment; nothing if its locale is a UTF-8 one already."""
+    """Return the variables to add to a JVM's environment; none if its locale is already UTF-8."""
     if not sys.platform.startswith("linux") or (_is_utf8(_current()) and _exists(_current())):
         return {}
     return {"LC_ALL": next((name for name in _CANDIDATES if _exists(name)), "C.UTF-8")}
@@ -31,7 +31,7 @@ def _is_utf8(name: str) -> bool:
 
 
 def _exists(name: str) -> bool:
-    """A locale may be asked for and not be installed; the C library then falls back to ASCII without a word."""
+    """Return whether a locale is installed. For one that is not, the C library silently falls back to ASCII."""
     try:
         library = ctypes.CDLL(None)
         library.newlocale.restype = ctypes.c_void_p

@@ -1,4 +1,4 @@
-"""What Spark says, without what only its developers read."""
+"""Spark's messages, without what only its developers need."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 
 def sentence(message: str) -> str:
-    """A message of Spark's analyser without its class, its SQLSTATE, and the plan or the text that it draws.
+    """Return a message of Spark's analyser without its class, its SQLSTATE, and the plan or the query that it draws.
 
     >>> sentence("[UNRESOLVED_COLUMN] There is no `x`. SQLSTATE: 42703; line 1 pos 7;\\n'Project ['x]")
     'There is no `x`'
@@ -14,13 +14,13 @@ def sentence(message: str) -> str:
     'It is not allowed here'
     """
     message = re.sub(r"^\[[A-Z_.0-9]+\]\s*", "", message.strip())
-    # Behind a colon at the end of a line Spark draws its plan.
+    # After a colon at the end of a line, Spark draws its plan.
     message = re.split(r":[ \t]*\n|\s*(?:== SQL|== DataFrame|SQLSTATE:)", message)[0]
     return re.sub(r"\s*\n\s*", " ", message).strip().rstrip(".;")
 
 
 def first_lines(message: str) -> str:
-    """The first lines of an exception's message, without a Java trace and SQLSTATE.
+    """Return the first lines of an exception's message, without a Java trace and SQLSTATE.
 
     >>> first_lines("Job aborted.\\n\\nDriver stacktrace:\\n at org.apache.spark")
     'Job aborted'

@@ -1,4 +1,4 @@
-"""What connectors need beside Spark, looked for on this machine and put into a running session."""
+"""The packages that connectors need beside Spark: found on this machine, and added to a running session."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _SHOWN = 4
 _lock = threading.Lock()
 _driver: set[Path] = set()
 _executors: set[tuple[str, Path]] = set()
-"""What was added to the class loader of the driver, which outlives a session, and to the executors of an application."""
+"""The jars added to the class loader of the driver, which outlives a session, and to the executors of an application."""
 
 
 def attach(spark: SparkSession, packages: Iterable[Packages]) -> None:
-    """Put the jars and the compiled Scala of connectors where the driver and the executors of a running session find them.
+    """Add the jars and the compiled Scala of connectors to the driver and the executors of a running session.
 
-    What is missing is fetched and built, if the session allows that.
+    Missing jars are fetched if the session allows that, and Scala is built.
     """
     for one in packages:
         jars = provide(one, fetching=fetch.allowed())
@@ -43,7 +43,7 @@ def attach(spark: SparkSession, packages: Iterable[Packages]) -> None:
 
 
 def require(packages: Packages, *, fetching: bool) -> None:
-    """Complain of what is missing and would not be fetched."""
+    """Raise PACKAGE_MISSING for a missing Python package, and for missing jars that may not be fetched."""
     for module in packages.modules:
         if not installed(module):
             raise HeadraceError(
@@ -61,7 +61,7 @@ def require(packages: Packages, *, fetching: bool) -> None:
 
 
 def provide(packages: Packages, *, fetching: bool = True) -> list[Path]:
-    """The jars of some packages, the one of their Scala last; fetched and built if need be."""
+    """Return the jars of some packages, with that of their Scala last; fetched and built if necessary."""
     require(packages, fetching=fetching)
     jars = fetch.fetch(packages.jars)
     if packages.scala is None:
@@ -70,7 +70,7 @@ def provide(packages: Packages, *, fetching: bool = True) -> list[Path]:
 
 
 def unit(packages: Packages) -> Unit:
-    """The Scala of some packages, as it is compiled: against Spark, the kernel and their jars."""
+    """Return the Scala of some packages and what it is compiled against: Spark, the kernel and their jars."""
     if packages.scala is None:
         raise ValueError(f"{packages.name} has no Scala")
     against = [(kernel().key, kernel_jar()), *((jar.sha256, fetch.place(jar)) for jar in packages.jars)]
@@ -78,7 +78,7 @@ def unit(packages: Packages) -> Unit:
 
 
 def installed(module: str) -> bool:
-    """Whether a Python module is there, looked for without importing it.
+    """Return whether a Python module is installed; does not import it.
 
     >>> installed("json.decoder"), installed("no.such.module")
     (True, False)

@@ -1,6 +1,6 @@
-"""Parts of the documents that the kernel reads: a dataclass for each, which says its fields once, for Python and for Scala.
+"""The parts of the documents that the kernel reads: a dataclass for each declares its fields once, for Python and for Scala.
 
-Fields stand in the JSON in their order. One whose default is None is left out where it is None; every other one is always there.
+Fields keep their order in the JSON. A field whose default is None is left out if it is None; every other field is always there.
 `tools/parts.py` writes the case classes of the kernel (`kernel/document/`) from these classes.
 """
 
@@ -13,20 +13,20 @@ from typing import Annotated, Any, ClassVar
 from headrace.errors import Site
 
 Json = dict[str, Any]
-"""A part, or what a connector says of its scan, as JSON."""
+"""A part, or a connector's description of its scan, as JSON."""
 
 Int = Annotated[int, "Int"]
-"""A number of 32 bits; any other has 64."""
+"""A number of 32 bits; others have 64."""
 
 Columns = Annotated[str, "StructType"]
-"""Columns as DDL, which the kernel reads under the settings of the plan; none is the empty text."""
+"""Columns as DDL, which the kernel parses under the settings of the plan. The empty text means no columns."""
 
 ALWAYS: Mapping[str, Any] = {"always": True}
-"""Metadata of a field that is written also where it is None, its default."""
+"""Metadata of a field that is written even if it is None, its default."""
 
 
 def inline(by: str | None = None) -> Mapping[str, Any]:
-    """Metadata of a field whose own fields stand among those of its part. `by` is the field of that part which names its kind."""
+    """Return the metadata of a field whose own fields are written among those of its part. `by` is the part's field that names its kind."""
     return {"inline": True, "by": by}
 
 
@@ -35,11 +35,11 @@ class Part:
 
     @classmethod
     def ordered(cls) -> tuple[Field[Any], ...]:
-        """Its fields, in the order of the JSON."""
+        """Return the fields, in the order of the JSON."""
         return fields(cls) if is_dataclass(cls) else ()
 
     def to_json(self) -> Json:
-        """The part as JSON, with the parts in it."""
+        """Return the part as JSON, with the parts in it."""
         made: Json = {}
         for one in self.ordered():
             value = getattr(self, one.name)
@@ -56,8 +56,8 @@ class Part:
 class OneOf(Part):
     """A part of several kinds, which are its subclasses. Fields that all kinds share come last.
 
-    The field `kind_field` of the JSON names the kind: it equals the kind's `kind_name`; a kind without one stands for all other names.
-    Where there is no such field, the first field of each kind identifies it.
+    The field `kind_field` of the JSON names the kind: it equals the kind's `kind_name`; a kind without a name matches all other names.
+    Without such a field, the first field of each kind identifies it.
     """
 
     kind_field: ClassVar[str | None] = None
@@ -84,7 +84,7 @@ class Place(Part):
 
 
 def key_of(one: Field[Any]) -> str:
-    """The name of a field in the JSON: one that is a word of Python's has an underscore behind it in Python."""
+    """Return the name of a field in the JSON. A Python keyword has a trailing underscore as the name of a field."""
     return one.name.rstrip("_")
 
 

@@ -1,7 +1,7 @@
-"""`headrace prepare` by itself: the first job of a machine has it run beside it, so that later starts are prepared.
+"""`headrace prepare` in the background: the first job of a machine starts it, so that later starts are prepared.
 
-It runs once at a time and as a process of its own, on whatever processor time is left over. It ends with its work, not with the job; what
-went wrong is kept in a file and not tried again. HEADRACE_PREPARE=never turns it off.
+It runs once at a time, as a process of its own, in idle processor time. It ends with its work, not with the job. A failure is kept in a
+file and not tried again. HEADRACE_PREPARE=never turns it off.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from headrace.jvm.java import Java
 
 SWITCH = "HEADRACE_PREPARE"
 PATIENCE = 900
-"""Seconds after which a process in the background gives up, on a machine that is always busy."""
+"""The seconds after which a background process gives up, on a machine that is always busy."""
 _MEMORY, _DISK = 2 << 30, 1 << 30
-"""Bytes that have to be free: for a second Spark, and for the archive while it is made."""
+"""The bytes that must be free: in memory for a second Spark, on disk for the archive while it is made."""
 
 _unprepared: Java | None = None
 
@@ -37,25 +37,25 @@ def started_without(java: Java) -> None:
 
 
 def later() -> None:
-    """Begin in the background, if this process started unprepared and there is nothing against it. Never fails, never waits."""
+    """Begin in the background, if this process started unprepared and nothing prevents it. Never fails, never waits."""
     global _unprepared
     java, _unprepared = _unprepared, None
     if java is None or os.environ.get(SWITCH) == "never":
         return
     with contextlib.suppress(OSError, HeadraceError):
         if not archive.place(java).is_file() and not failure(java).is_file() and _room():
-            # A daemon, since it waits only so that no dead process is left to a job that runs for long.
+            # A daemon: it waits only so that a long job keeps no zombie process.
             threading.Thread(target=_begin, name="headrace prepare", daemon=True).start()
 
 
 def failure(java: Java) -> Path:
-    """The file that says why the background could not prepare, if it could not."""
+    """Return the file with the reason why preparing in the background failed."""
     return archive.place(java).with_suffix(".failed")
 
 
 @contextlib.contextmanager
 def alone(*, wait: bool) -> Iterator[bool]:
-    """Whether this is the one process that prepares; what one that was killed left behind is removed."""
+    """Return whether this is the one process that prepares. Removes what a killed one left behind."""
     folder = cache.folder("classes")
     with open(folder.with_suffix(".lock"), "w", encoding="utf-8") as lock:
         try:
@@ -69,7 +69,7 @@ def alone(*, wait: bool) -> Iterator[bool]:
 
 
 def step_back() -> None:
-    """Let this process and those that it starts have what others leave over, and end it as an error would if it is told to end."""
+    """Run this process and its children in idle processor time, and end them as after an error on a signal or after PATIENCE."""
     os.nice(19)
     if hasattr(os, "SCHED_IDLE"):
         with contextlib.suppress(OSError):
@@ -85,7 +85,7 @@ def _room() -> bool:
 
 
 def _begin() -> None:
-    # Nothing of this job is for that process: no master, no point to end at, no settings.
+    # That process inherits nothing of this job: no master, no point to end at, no settings.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("HEADRACE_") or name == "HEADRACE_CACHE"}
     source = str(Path(__file__).resolve().parents[2])
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, (source, environment.get("PYTHONPATH"))))

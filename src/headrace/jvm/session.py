@@ -1,4 +1,4 @@
-"""Make or take the SparkSession, with the kernel's jar in it."""
+"""Make or reuse the SparkSession, with the kernel's jar in it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _lock = threading.RLock()
 _attached: set[str] = set()
-"""Applications whose session carries the kernel: asking the JVM again would cost every call of `session()` some milliseconds."""
+"""Applications whose session has the kernel: asking the JVM again would cost every call of `session()` some milliseconds."""
 _log: Path | None = None
 
 _UNREGISTERED = (
@@ -37,7 +37,7 @@ _UNREGISTERED = (
 
 
 def unregistered(name: str) -> str:
-    """What helps where the session does not have a function."""
+    """Return the cure for a function that the session does not have."""
     return function_cure(name) or suggestion(name, [one.name for one in session().catalog.listFunctions()], _UNREGISTERED, least=0.75)
 
 
@@ -92,7 +92,7 @@ def session(
 
 
 def end() -> None:
-    """Stop Spark and the JVM that this process started, and wait until it is gone."""
+    """Stop Spark and the JVM that this process started, and wait until it has ended."""
     from pyspark import SparkContext
 
     found, known = _active(), SparkContext._gateway
@@ -106,12 +106,12 @@ def end() -> None:
 
 
 def jvm(spark: SparkSession) -> Any:
-    """The JVM's packages by name: `jvm(spark).headrace.run.Kernel`."""
+    """Return the JVM's packages by name: `jvm(spark).headrace.run.Kernel`."""
     return spark._jvm
 
 
 def log_file() -> Path | None:
-    """Where the JVM started by this process writes its log."""
+    """Return the log file of the JVM that this process started."""
     return _log
 
 
@@ -120,7 +120,7 @@ def _text(value: object) -> str:
 
 
 def _active() -> SparkSession | None:
-    """The session that runs in this process, if any. Looks without starting anything."""
+    """Return the session that runs in this process, if there is one. Starts nothing."""
     if "pyspark.sql.session" not in sys.modules and "SPARK_REMOTE" not in os.environ:
         return None
     if "SPARK_REMOTE" in os.environ or "SPARK_CONNECT_MODE_ENABLED" in os.environ:
@@ -165,9 +165,9 @@ def _same_settings(spark: SparkSession, wanted: Mapping[str, str], *, given: boo
 
 
 def _without_warning_of_pandas() -> None:
-    """Keep PySpark's warning of pandas 3 from those who use no pandas.
+    """Hide PySpark's warning about pandas 3 from those who use no pandas.
 
-    For its first call into the JVM PySpark asks a module of its tests whether NumPy is there (`sql/types.py`), and that looks for pandas.
+    For its first call into the JVM PySpark asks one of its test modules whether NumPy is there (`sql/types.py`), and that looks for pandas.
     Calls of PySpark that use pandas, such as `toPandas()`, warn from another module.
     """
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning, r"pyspark\.testing\.utils")
@@ -177,7 +177,7 @@ def _start(wanted: Mapping[str, str]) -> SparkSession:
     global _log
     _same_version(spark_version(), "SPARK_HOME")
     java = find()
-    kernel_jar()  # built, if need be, before the JVM takes its share of the machine
+    kernel_jar()  # built, if necessary, before the JVM takes its share of the machine
     log = launch.log_file()
     defaults = _submitted() if "PYSPARK_GATEWAY_PORT" in os.environ else launch.defaults()
     prepared = archive.reading(java)
@@ -189,7 +189,7 @@ def _start(wanted: Mapping[str, str]) -> SparkSession:
         from pyspark.sql import SparkSession
 
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
-    # Every user of the machine sees by which line a process was started; what is secret is given to it when it runs.
+    # Every user of the machine can see a process's command line; secrets are passed once the process runs.
     line = SparkConf(loadDefaults=False).setAll([(name, value) for name, value in settings.items() if not is_secret(name)])
     known, launched = SparkContext._gateway, None
     with launch.environment(java, settings["spark.master"]):
@@ -214,7 +214,7 @@ def _start(wanted: Mapping[str, str]) -> SparkSession:
                 cause=problem,
             ) from masked_problem(problem)
         except BaseException:
-            # interrupted: the next start begins with a JVM of its own
+            # interrupted: the next start begins with a new JVM
             if launched is not None:
                 gateway.end(launched.proc, gateway.PATIENCE)
                 SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
@@ -223,7 +223,7 @@ def _start(wanted: Mapping[str, str]) -> SparkSession:
 
 @contextlib.contextmanager
 def _own_handlers() -> Iterator[None]:
-    """Keep the handlers of signals. PySpark sets one for Ctrl-C, which calls the JVM in the midst of another call. It stays at a prompt, to
+    """Keep the signal handlers. PySpark sets one for Ctrl-C, which calls the JVM in the middle of another call. It stays at a prompt, to
     end a query there.
     """
     before = {} if threading.current_thread() is not threading.main_thread() else {one: signal.getsignal(one) for one in SIGNALS}
@@ -237,7 +237,7 @@ def _own_handlers() -> Iterator[None]:
 
 
 def _submitted() -> dict[str, str]:
-    """What spark-submit was told: its JVM runs already and has the settings."""
+    """Return the settings given to spark-submit, whose JVM already runs with them."""
     from pyspark import SparkConf, SparkContext
 
     SparkContext._ensure_initialized()
@@ -245,20 +245,20 @@ def _submitted() -> dict[str, str]:
 
 
 def _log_in(java: Any) -> None:
-    """Tell Hadoop who runs this. It asks the passwd file and fails for a user id without an entry."""
+    """Set Hadoop's user. Hadoop reads the passwd file and fails for a user id without an entry."""
     users = java.org.apache.hadoop.security.UserGroupInformation
     users.setLoginUser(users.createRemoteUser(f"user{os.getuid()}"))
 
 
 def _load_ahead(java: Any) -> None:
-    """Let a JVM that has just been launched load the classes of a first job while Spark starts in it."""
+    """Let a JVM that was just launched load the classes of a first job while Spark starts in it."""
     if CLASSES.is_file():
         _to_loader(java, kernel_jar())
         java.headrace.Preload.begin(str(CLASSES))
 
 
 def _reason(log: Path, problem: Exception) -> str:
-    """The line that says most: of the log if the JVM left one there, else of the exception."""
+    """Return the most useful line: of the log if the JVM left one there, else of the exception."""
     with contextlib.suppress(OSError):
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
         refused = "Error occurred during initialization of VM"
@@ -283,7 +283,7 @@ def _same_version(version: str, place: str) -> None:
 
 
 def _attach(spark: SparkSession) -> None:
-    """Put the kernel's jar where the driver and the executors find it, if it is not there yet."""
+    """Add the kernel's jar to the driver and the executors, if it is not there yet."""
     application = str(spark.sparkContext.applicationId)
     if application in _attached:
         return
@@ -291,7 +291,7 @@ def _attach(spark: SparkSession) -> None:
     key = kernel().key
     carried = _carried(spark)
     if carried in (None, key):
-        # For the executors; once per application, while the driver's class loader outlives it.
+        # For the executors, once per application; the driver's class loader outlives it.
         spark.sparkContext._jsc.addJar(str(kernel_jar()))
     if carried is None:
         to_driver(spark, kernel_jar())
@@ -314,7 +314,7 @@ def _hide(settings: Iterable[tuple[str, str]]) -> None:
 
 
 def to_driver(spark: SparkSession, jar: Path) -> None:
-    """Put a jar where the driver finds its classes."""
+    """Add a jar to the driver's class loader."""
     _to_loader(jvm(spark), jar)
 
 
@@ -323,7 +323,7 @@ def _to_loader(java: Any, jar: Path) -> None:
 
 
 def _carried(spark: SparkSession) -> str | None:
-    """The key of the kernel that the driver's class loader finds."""
+    """Return the key of the kernel in the driver's class loader."""
     loader = jvm(spark).java.lang.Thread.currentThread().getContextClassLoader()
     stream = loader.getResourceAsStream(KEY_ENTRY)
     if stream is None:

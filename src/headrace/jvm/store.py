@@ -1,4 +1,4 @@
-"""Folders on any file system that Hadoop knows: `s3a://`, `gs://`, `hdfs://`, whatever the session has a class for."""
+"""Folders on any file system of Hadoop: `s3a://`, `gs://`, `hdfs://`, and whatever else the session has a class for."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class Store:
-    """Small texts in a folder, by names relative to it, and the names of its files."""
+    """Small texts in a folder, by their relative names, and the names of its files."""
 
     def __init__(self, session: SparkSession, folder: str) -> None:
         self.folder = folder.rstrip("/")
@@ -28,32 +28,32 @@ class Store:
         return bool(self._told(lambda: self._java.exists(name)))
 
     def read(self, name: str) -> str | None:
-        """The text of a file; None if there is none."""
+        """Return the text of a file; None if it does not exist."""
         found: str | None = self._told(lambda: self._java.read(name))
         return found
 
     def create(self, name: str, text: str) -> bool:
-        """Make a file unless there is one; whether it was made."""
+        """Make a file unless it exists; returns whether it was made."""
         return bool(self._told(lambda: self._java.create(name, text)))
 
     def write(self, name: str, text: str) -> None:
-        """Make a file in the place of the one there is."""
+        """Write a file, replacing an existing one."""
         self._told(lambda: self._java.write(name, text))
 
     def delete(self, name: str) -> None:
-        """Remove a file, or a folder with all that is in it."""
+        """Delete a file, or a folder with everything in it."""
         self._told(lambda: self._java.delete(name))
 
     def names(self, folder: str) -> list[str]:
-        """What is in a folder; nothing where there is none."""
+        """Return the names in a folder; none if it does not exist."""
         return list(self._told(lambda: self._java.names(folder)))
 
     def all(self) -> list[str]:
-        """All files below, with the folders between as part of their names."""
+        """Return all files in the folder and below, by their relative names."""
         return list(self._told(self._java.all))
 
     def _told(self, call: Callable[[], T]) -> T:
-        """What a call gives; what the file system complains of as an error of ours."""
+        """Return the result of a call; errors of the file system become ours."""
         try:
             return call()
         except Exception as problem:
@@ -78,13 +78,13 @@ class Store:
 
 
 def hadoop_version() -> str:
-    """The version of Hadoop that Spark has: jars of file systems are made for one."""
+    """Return the version of Hadoop in Spark: jars of file systems must match it."""
     names = (jar.stem.removeprefix("hadoop-client-api-") for jar in spark_jars().glob("hadoop-client-api-*.jar"))
     return next(names, "VERSION")
 
 
 def lacking(problem: str) -> str | None:
-    """The scheme for which a session has no file system, where that is what Java complains of.
+    """Return the scheme for which a session has no file system, if that is Java's problem.
 
     >>> lacking('No FileSystem for scheme "gs"'), lacking("Class org.apache.hadoop.fs.s3a.S3AFileSystem not found")
     ('gs', 's3a')
@@ -95,7 +95,7 @@ def lacking(problem: str) -> str | None:
 
 
 def cure(scheme: str) -> str:
-    """How a session gets a file system.
+    """Return the way to give a session a file system.
 
     >>> cure("gs").replace(hadoop_version(), "3.5.0")
     'give the session its jar, of the Hadoop that Spark has: hr.session(conf={"spark.jars.packages": "org.apache.hadoop:hadoop-gcp:3.5.0"})'
@@ -108,7 +108,7 @@ def cure(scheme: str) -> str:
 
 
 def said(message: str) -> str:
-    """What a store says, without the names of Java's classes and without saying it twice.
+    """Return the message of a store, without the names of Java's classes and without repetition.
 
     >>> said("getFileStatus on s3a://b/x: software.amazon.S3Exception: Not so (Service: S3, Status Code: 403):403: Not so")
     'Not so'
@@ -120,5 +120,5 @@ def said(message: str) -> str:
 
 _JARS = {"s3a": "hadoop-aws", "abfs": "hadoop-azure", "abfss": "hadoop-azure", "gs": "hadoop-gcp"}
 _LACKING = re.compile(r'No FileSystem for scheme "?([\w.+-]+)|Class \S+\.fs\.(\w+)\.\w*FileSystem not found')
-# What the packages of Java's classes are called that are not called as their schemes.
+# The names of Java packages that differ from their schemes.
 _PACKAGES = {"azurebfs": "abfss"}

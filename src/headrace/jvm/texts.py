@@ -1,6 +1,6 @@
-"""What texts of expressions say, as Spark's parser reads them: without names resolved, types known or anything run.
+"""The meaning of texts of expressions, by Spark's parser: no name is resolved, no type is known and nothing is run.
 
-How a text is spelt makes no difference. Many texts are read in one call, and what they say is kept.
+Spelling makes no difference. Many texts are read in one call, and the results are cached.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Now:
 
 @dataclass(frozen=True)
 class Path:
-    """A column, or a field of one by its path."""
+    """A column, or a field of one, by its path."""
 
     names: tuple[str, ...]
 
@@ -51,18 +51,18 @@ class Before:
 
 @dataclass(frozen=True)
 class Either:
-    """The first of several that is not null."""
+    """The first of several values that is not null."""
 
     of: tuple[Value, ...]
 
 
 Value = Now | Path | End | Window | Before | Either
-"""How a value carries a time, if it is nothing but that."""
+"""The ways in which a value carries a time and nothing else."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """`column` less `other` is at least so much and at the most so much, in microseconds; None: it is not said."""
+    """The bounds of `column` less `other` in microseconds; None: there is no such bound."""
 
     column: str
     other: str
@@ -72,13 +72,13 @@ class Difference:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a text says.
+    """The meaning of a text.
 
-    `conjuncts`: the parts of a condition that all have to be true, as they were written, without comments around them; the text itself
-    where there is one. `value`: how it carries a time. `differences`: what it says as a condition of the time between two columns, each
-    alone or moved by an interval. Where it counts a day or more, or takes one time from another, both ends are a day further out: a day of
-    a time zone may be longer or shorter than 24 hours, and that is what Spark counts in. `upper_bound`: the column that it bounds from
-    above as a comparison, and the largest whole number it can be. `ranking`: `row_number`, `rank` or `dense_rank`, if it is that over a
+    `conjuncts`: the parts of a condition that must all be true, as they were written, without comments around them; the text itself if
+    there is only one. `value`: how it carries a time. `differences`: what it means as a condition on the time between two columns, each
+    alone or moved by an interval. If it counts a day or more, or subtracts one time from another, both bounds are a day wider: a day of a
+    time zone may be longer or shorter than 24 hours, and Spark counts in such days. `upper_bound`: the column that it bounds from above as
+    a comparison, and the largest whole number the column can be. `ranking`: `row_number`, `rank` or `dense_rank`, if it is that over a
     window.
     """
 
@@ -94,7 +94,7 @@ _KEPT = 8192
 
 
 def reading(text: str) -> Reading:
-    """What a text says. Starts the session, unless it has been read before.
+    """Read a text. Starts the session, unless the text has been read before.
 
     >>> reading("ts <= opened + INTERVAL 1 SECOND").differences
     (Difference(column='ts', other='opened', least_us=None, most_us=1000000),)
@@ -107,7 +107,7 @@ def reading(text: str) -> Reading:
 
 
 def readings(texts: Iterable[str]) -> Mapping[str, Reading]:
-    """What each of some texts says, and each part of a condition among them: those not read before are read in one call."""
+    """Read texts, and the parts of conditions among them; one call reads those not read before."""
     answer: dict[str, Reading] = {}
     unread: list[str] = []
     for text in dict.fromkeys(texts):
@@ -127,7 +127,7 @@ def readings(texts: Iterable[str]) -> Mapping[str, Reading]:
 def _read(texts: list[str]) -> dict[str, Reading]:
     spark = session()
     answer = json.loads(jvm(spark).headrace.text.Texts.read(java_session(spark), json.dumps(texts)))
-    # A text that no JVM can hold, with half a character in it, says nothing.
+    # A text that no JVM can hold, with half a character in it, has no meaning.
     read = {text: Reading((text,)) for text in texts} | {text: _reading(said) for text, said in answer.items()}
     _readings.update(read)
     while len(_readings) > _KEPT:

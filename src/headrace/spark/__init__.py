@@ -1,1 +1,1 @@
-"""Jobs on Spark: compiled, checkpointed, run, migrated and inspected, lowest first."""
+"""Jobs on Spark in layers, lowest first: compiled, checkpointed, run, migrated and inspected."""

@@ -1,7 +1,7 @@
 // Written by tools/parts.py from the dataclasses in Python; a test compares. `make parts` writes it anew.
 package headrace.document
 
-/** What changes in the state of an operator.
+/** A change in the state of an operator.
   *
   * Only programs can be rewritten: an operator of queries that keeps something else has another name.
   */
@@ -23,7 +23,7 @@ object ChangeText {
   implicit val reader: Reader[ChangeText] = Reader.of("ChangeText")(of(_: Fields))
 }
 
-/** What changes in the state of a program: its key, unless that stays, and entries of cells. `inputs` are all or none of its inputs. */
+/** A change in the state of a program: in its key, if that changes, and in entries of cells. `inputs` are all or none of its inputs. */
 final case class ProgramChangeText(
     op: Int,
     name: String,

@@ -5,7 +5,7 @@ import com.fasterxml.jackson.databind.JsonNode
 import org.apache.spark.sql.types.StructType
 
 /** A query. `levels[i]` are the operators of level i + 1, `retired[i]` those that an earlier version had there, `lookups[i]` the lookups
-  * behind level i, round by round. `placed`: rows are dealt out to tasks in front of the sinks. `fingerprint` is of all else but lines.
+  * after level i, in rounds. `placed`: rows are dealt out to tasks before the sinks. `fingerprint` covers everything but the user's lines.
   */
 final case class DocumentText(
     format: Int,
@@ -40,7 +40,7 @@ object DocumentText {
   implicit val reader: Reader[DocumentText] = Reader.of("DocumentText")(of)
 }
 
-/** A source: how its scan and what was `repaired` of it are read, what becomes of a line that is `malformed`, and where its rows go. */
+/** A source: how to read its scan and its `repaired` rows, what to do with `malformed` lines, and where its rows go. */
 final case class SourceText(
     name: String,
     schema: StructType,
@@ -64,7 +64,7 @@ object SourceText {
   implicit val reader: Reader[SourceText] = Reader.of("SourceText")(of)
 }
 
-/** Which column is event time, and how late a row may come. */
+/** The column of event time, and how late a row may come. */
 final case class WatermarkText(column: String, delayMs: Long)
 
 object WatermarkText {
@@ -255,8 +255,7 @@ object TimingText {
   implicit val reader: Reader[TimingText] = Reader.of("TimingText")(of)
 }
 
-/** A sink: its columns, how tasks stage its rows, and what becomes of a row that it refuses; `key` are the columns that name such a row.
-  *
+/** A sink: its columns, how tasks stage its rows, and what to do with a row that it rejects; `key` are the columns that name such a row.
   * `weighted`: the last column is the row's weight.
   */
 final case class SinkText(
@@ -280,9 +279,9 @@ object SinkText {
   implicit val reader: Reader[SinkText] = Reader.of("SinkText")(of)
 }
 
-/** A lookup: its rows and key, the `table` and which columns of it it is asked `by` and gives, how it is asked, and where rows go.
+/** A lookup: its rows and key, the columns of `table` that are looked up (`by`) and returned (`given`), how to query it, where rows go.
   *
-  * `ask` is None where the whole table is kept.
+  * `ask` is None if the whole table is kept.
   */
 final case class LookupText(
     op: Int,

@@ -1,7 +1,7 @@
 // Written by tools/parts.py from the dataclasses in Python; a test compares. `make parts` writes it anew.
 package headrace.document
 
-/** The state of a checkpoint that is shown as tables. */
+/** The state of a checkpoint, to be shown as tables. */
 final case class InspectionText(settings: Map[String, String], partitions: Int, operators: Seq[KeptText])
 
 object InspectionText {
@@ -12,7 +12,7 @@ object InspectionText {
   implicit val reader: Reader[InspectionText] = Reader.of("InspectionText")(of)
 }
 
-/** An operator with state: as in a query document, in the folder of its query, after an epoch; its tables are `called` after it. */
+/** An operator with state: as in a query document, in the folder of its query, after an epoch. `called` begins its tables' names. */
 final case class KeptText(operator: OperatorText, level: Int, checkpoint: String, epoch: Long, called: String)
 
 object KeptText {

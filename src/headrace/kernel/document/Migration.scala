@@ -3,7 +3,7 @@ package headrace.document
 
 import org.apache.spark.sql.types.StructType
 
-/** The state of a query, in the folder `from` after an epoch, that is written anew into the folder `to`. */
+/** The state of a query in the folder `from` after an epoch, to be rewritten into the folder `to`. */
 final case class MigrationText(
     from: String,
     to: String,
@@ -23,7 +23,7 @@ object MigrationText {
   implicit val reader: Reader[MigrationText] = Reader.of("MigrationText")(of)
 }
 
-/** The columns of a row before and after; `places` has where each column was before, -1 for one that is new. */
+/** The columns of a row before and after; `places` has the old place of each column, -1 for a new one. */
 final case class RowChangeText(before: StructType, after: StructType, places: Seq[Int])
 
 object RowChangeText {
@@ -31,7 +31,7 @@ object RowChangeText {
   implicit val reader: Reader[RowChangeText] = Reader.of("RowChangeText")(of)
 }
 
-/** A cell whose entries have other types. */
+/** A cell whose entries get other types. */
 final case class CellChangeText(before: KeptCellText, after: KeptCellText)
 
 object CellChangeText {
@@ -39,7 +39,7 @@ object CellChangeText {
   implicit val reader: Reader[CellChangeText] = Reader.of("CellChangeText")(of)
 }
 
-/** An input whose rows may wait, and their columns. */
+/** An input whose rows may be held, and the change of their columns. */
 final case class HeldChangeText(side: Int, row: RowChangeText)
 
 object HeldChangeText {

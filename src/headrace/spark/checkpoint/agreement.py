@@ -1,4 +1,4 @@
-"""Whether the sinks of a query hold what its checkpoint has written, and nothing of another history; asked before anything is touched."""
+"""Whether a query's sinks hold what its checkpoint has written, and nothing of another history; checked before anything is changed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headrace.spark.checkpoint.record import Totals, Written
 
 @dataclass(frozen=True)
 class Strange:
-    """A sink that holds something else than its checkpoint has written: where, what, and what was written there last."""
+    """A sink that holds something other than its checkpoint has written: its place, what it holds, and what was last written there."""
 
     sink: str
     place: str
@@ -33,11 +33,11 @@ def agree(
     marks: Mapping[str, tuple[str, Mark | None]],
     rewinds: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Complain where the parts of a query's checkpoint, or its sinks, are not of one history. `marks`: of each sink its place, and what it
-    holds; None where it cannot tell. `rewinds`: whether all sinks of the job can be brought back to the checkpoint.
+    """Raise if the parts of a query's checkpoint, or its sinks, are not of one history. `marks`: the place of each sink and its mark, None
+    if it cannot tell. `rewinds`: whether all sinks of the job can be brought back to the checkpoint.
 
-    A checkpoint that an earlier copy has replaced is behind its sinks: CHECKPOINT_BEHIND. A sink that was emptied, removed or put back is
-    behind its checkpoint: TABLE_REPLACED, TABLE_MISSING.
+    A checkpoint that an earlier copy has replaced is behind its sinks: CHECKPOINT_BEHIND. A sink that was emptied, removed or restored from
+    a backup is behind its checkpoint: TABLE_REPLACED, TABLE_MISSING.
     """
     history.check(totals.epoch)
     found = strange(history, totals, marks)
@@ -47,14 +47,14 @@ def agree(
 
 
 def strange(history: History, totals: Totals, marks: Mapping[str, tuple[str, Mark | None]]) -> list[Strange]:
-    """The sinks that hold epochs which the checkpoint has not written. Raises for those that lack what it has written."""
+    """Return the sinks with epochs that the checkpoint has not written. Raises for sinks that lack what it has written."""
     pending = history.pending()
     found = []
     for sink, (place, mark) in marks.items():
         if mark is None:
             continue
         written = totals.written.get(sink)
-        # at a new place a sink begins anew
+        # at a new place a sink starts over
         last = written.mark if written is not None and written.place == place else None
         if last is not None and mark.epoch < last.epoch and not mark.fades:
             raise mark.lacks(last, sink, place)
@@ -69,8 +69,8 @@ def strange(history: History, totals: Totals, marks: Mapping[str, tuple[str, Mar
 
 
 def judge(sink: str, mark: Mark, known: Iterable[Mark], adopted: int = -1) -> str | None:
-    """What is wrong with what a sink holds, or None. `known`: the epochs that may be the last one there; those up to `adopted` have no
-    identity, and their numbers decide.
+    """Return what is wrong with what a sink holds, or None. `known`: the epochs that may be its last. Epochs up to `adopted` have no
+    identity, so their numbers decide.
 
     >>> judge("best", Mark(3, "c"), [Mark(3, "c")])
     >>> judge("best", Mark(9, "x"), [Mark(3, "c")])
@@ -85,18 +85,18 @@ def judge(sink: str, mark: Mark, known: Iterable[Mark], adopted: int = -1) -> st
 
 
 def _renamed(place: str, marks: Iterable[str], written: Mapping[str, Written]) -> list[Mark]:
-    """What versions of the job wrote at a place under a sink's name that this version does not have."""
+    """Return the marks of rows that earlier versions of the job wrote at a place, under names of sinks that this version does not have."""
     return [one.mark for sink, one in written.items() if one.place == place and sink not in marks]
 
 
 def _elsewhere(mark: Mark, history: History, written: Mapping[str, Written]) -> list[Mark]:
-    """What a sink may hold that is new by its name or place: what was written under another one."""
+    """Return the marks that a sink with a new name or place may have: those written under another one."""
     identity = history.of(mark.epoch)
     return [*(one.mark for one in written.values()), *([Mark(mark.epoch, identity)] if identity else ())]
 
 
 def _of_this_number(epoch: int, history: History) -> list[Mark]:
-    """The epoch of this history that a mark which fades may be of; it can be older than the identities that are kept."""
+    """Return the epoch of this history that a fading mark may be of; it may be older than the identities kept."""
     identity = history.of(epoch)
     return [Mark(epoch, identity)] if identity or history.adopted < epoch <= history.logged("commits") else []
 
@@ -113,7 +113,7 @@ def _behind(checkpoint: Path, problems: Iterable[str], last: int, since: datetim
 
 
 def _begun_at(query: Path, epoch: int) -> datetime | None:
-    """When Spark logged an epoch; None where that is not known."""
+    """Return the time at which Spark logged an epoch; None if it is unknown."""
     try:
         lines = (query / "offsets" / str(epoch)).read_text(encoding="utf-8").splitlines()
         return datetime.fromtimestamp(json.loads(lines[1])["batchTimestampMs"] / 1000, UTC)

@@ -1,4 +1,4 @@
-"""A job and the checkpoint that it is to go on from, compared before anything is touched."""
+"""A comparison of a job with the checkpoint from which it is to continue, before anything is changed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from headrace.spark.compile.job import SparkJob, compile
 
 
 def with_frozen_schemas(job: SparkJob, stored: Stored | None) -> SparkJob:
-    """Schemas that were found by looking are those of the first start: files that came since may look otherwise."""
+    """Replace inferred schemas by those of the first start: files added since may look different."""
     known = {node["name"]: node for node in (stored.plan["nodes"] if stored is not None else ()) if node.get("inferred")}
     looked = {
         str(node.name): node.schema
@@ -37,14 +37,14 @@ def with_frozen_schemas(job: SparkJob, stored: Stored | None) -> SparkJob:
     try:
         return compile(job.asked.changed(frozen).renamed())
     except HeadraceError as error:
-        # The plan was written for the columns that are found now, as `*` was.
+        # The plan was written for the columns that are inferred now, for example with `*`.
         schemas = "; ".join(f'{name} with schema="{schema}"' for name, schema in other.items())
         hint = f"the files of {', '.join(other)} had other columns at the first start, and the job keeps to those. Say them: {schemas}"
         raise HeadraceError(error.code, error.message, hint=hint, site=error.site, also=error.also) from None
 
 
 def identified(job: SparkJob, stored: Stored | None, folder: Path, *, offline: bool = False) -> tuple[Identity, dict[str, str]]:
-    """Numbers for all operators and sinks; refuses a checkpoint that this job cannot go on from (`offline`: once it is rewritten)."""
+    """Number all operators and sinks. Refuses a checkpoint from which this job cannot continue; if `offline`, not even after a rewrite."""
     if stored is None:
         return identify(Identity(), job.shapes)
     if stored.job != job.plan.job:
@@ -68,18 +68,18 @@ def identified(job: SparkJob, stored: Stored | None, folder: Path, *, offline: b
 
 
 def read_otherwise(stored: Identity, identity: Identity) -> set[str]:
-    """The operators and sinks whose rows go through something else than in the version before."""
+    """Return the operators and sinks whose rows take other steps than in the previous version."""
     before = {name: entry.shape for query in stored.queries for name, entry in query.live().items()}
     now = {name: entry.shape for query in identity.queries for name, entry in query.live().items()}
     return {name for name, shape in now.items() if name in before and not shape.reads_like(before[name])}
 
 
 def refuse_in_mid_epoch(plan: Plan, before: Mapping[str, Any], holders: Mapping[str, int], otherwise: Collection[str] = ()) -> None:
-    """Refuse a change of what sinks get that hold, in whole or in part, an epoch that is to be done again: `holders`, each with that epoch.
+    """Refuse changes upstream of sinks that hold an interrupted epoch, in whole or in part. `holders`: these sinks, each with that epoch.
 
-    They keep what they have, and the state and the other sinks would get what the changed version makes of it. Where a sink takes an epoch
-    in parts, its rows would also lie in other parts. `before`: the plan that began the epoch; `otherwise`:
-    what `read_otherwise` says, for plans do not hold the rows of a constant table.
+    They keep what they have, while the state and the other sinks would get what the changed version computes. In a sink that takes an epoch
+    in parts, rows would also move to other parts. `before`: the plan that began the epoch. `otherwise`: the result of `read_otherwise`,
+    since plans do not include the rows of a constant table.
     """
     known, now = ({node["name"]: node for node in without_sites(json.loads(json.dumps(one)))["nodes"]} for one in (before, plan.to_json()))
     for sink, epoch in holders.items():
@@ -108,8 +108,8 @@ def _unfinished(sink: str, epoch: int, change: str, site: Site | None = None) ->
 
 
 def _lays_out(node: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What of a node decides which rows there are, and in which task; of a sink not each option does, and how much of a source an epoch
-    takes is known of one that was cut off.
+    """Return the part of a node that decides its rows and their tasks. Not all options of a sink do, nor does the size of a source's
+    epochs, which is already logged for an interrupted one.
     """
     if node["op"] == "source":
         return {**node, "options": {name: value for name, value in node["options"].items() if not name.endswith("_per_epoch")}}

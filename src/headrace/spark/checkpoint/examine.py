@@ -1,7 +1,7 @@
-"""What is damaged in a checkpoint, file by file; needs no JVM.
+"""Damage in a checkpoint, file by file; needs no JVM.
 
-Spark's logs have checksums beside them, as Hadoop writes these (`.7.crc` beside `7`), its state files have their sizes there
-(`8_UUID.zip.crc`), and headrace's own files have theirs inside. Files without any, of earlier versions, are read as far as that tells.
+Spark's logs have Hadoop's checksums beside them (`.7.crc` beside `7`), its state files have their sizes there (`8_UUID.zip.crc`), and
+headrace's own files have checksums inside. Files without any, from earlier versions, are only checked by reading them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _STATE = "the state of the last epoch"
 
 @dataclass(frozen=True)
 class Damage:
-    """A file that is not what was written, what it is, and what is wrong with it."""
+    """A file that is not what was written: its kind, and what is wrong with it."""
 
     file: Path
     kind: str
@@ -39,9 +39,7 @@ class Damage:
 
 
 def needed(query: Path) -> Iterator[Damage]:
-    """Damage to the small files that a start reads first, and state that is gone. The kernel checks what is in the logs of sources, and in
-    the state, as it reads them.
-    """
+    """Yield damage to the small files that a start reads first, and missing state. The kernel checks the rest as it reads it."""
     history = History(query, query, "")
     if history.logged("offsets") < 0:
         return
@@ -54,7 +52,7 @@ def needed(query: Path) -> Iterator[Damage]:
 
 
 def whole(query: Path) -> Iterator[Damage]:
-    """Damage to any file of a query."""
+    """Yield damage to any file of a query."""
     yield from _each([query / "metadata"], _METADATA)
     for log in ("offsets", "commits"):
         yield from _each(_numbered(query / log), _LOGS[log])
@@ -70,7 +68,7 @@ def _operators(query: Path) -> Iterator[Damage]:
 
 
 def _state(query: Path, epoch: int) -> Iterator[Damage]:
-    """Damage to the state that the last committed epoch left, as far as sizes and archives tell."""
+    """Yield damage to the state of the last committed epoch, as far as sizes and archives show it."""
     for place, files in _stored(query, epoch):
         if not files:
             yield Damage(place, _STATE, "it is gone")
@@ -82,7 +80,7 @@ def _state(query: Path, epoch: int) -> Iterator[Damage]:
 
 
 def _stored(query: Path, epoch: int) -> Iterator[tuple[Path, list[Path]]]:
-    """The files in which a committed epoch left the state of each partition, and by what name they are looked for."""
+    """Yield the files with the state of each partition after a committed epoch, and the path at which they are expected."""
     if epoch < 0:
         return
     try:
@@ -109,7 +107,7 @@ def _each(files: Iterable[Path], how: tuple[str, Callable[[Path], object]]) -> I
 
 
 def _summed(file: Path) -> None:
-    """Compare a file with the checksums beside it, where there are some."""
+    """Compare a file with the checksums beside it, if there are any."""
     try:
         sums = file.with_name(f".{file.name}.crc").read_bytes()
     except FileNotFoundError:
@@ -124,7 +122,7 @@ def _summed(file: Path) -> None:
 
 
 def _sized(file: Path) -> None:
-    """Compare a file of state with what Spark wrote beside it: its size, and its checksum where that takes no minutes."""
+    """Compare a file of state with Spark's notes beside it: its size, and its checksum unless that would take minutes."""
     beside = file.with_name(f"{file.name}.crc")
     if not beside.exists():
         return
@@ -136,7 +134,7 @@ def _sized(file: Path) -> None:
 
 
 def _crc32c(data: bytes) -> int:
-    """CRC-32C (RFC 3720, appendix B.4), which Python has not."""
+    """CRC-32C (RFC 3720, appendix B.4), which Python lacks."""
     table, crc = _castagnoli(), 0xFFFFFFFF
     for byte in data:
         crc = table[(crc ^ byte) & 0xFF] ^ (crc >> 8)
@@ -154,7 +152,7 @@ def _castagnoli() -> tuple[int, ...]:
 
 
 def _archive(file: Path) -> None:
-    """A snapshot, and the files of RocksDB that it names."""
+    """Check a snapshot, and the files of RocksDB that it names."""
     with zipfile.ZipFile(file) as archive:
         damaged = archive.testzip()
         if damaged is not None:
@@ -218,7 +216,7 @@ _SCHEMA = ("the schema of a level's state", _begun)
 
 
 def _numbered(folder: Path) -> list[Path]:
-    """The files of a log in order; compacted ones too."""
+    """Return the files of a log in order, including compacted ones."""
     return sorted(
         (file for file in _files(folder) if file.name.partition(".")[0].isdigit()), key=lambda file: int(file.name.partition(".")[0])
     )

@@ -1,20 +1,20 @@
 """The checkpoint folder of a job.
 
-job.json       the plan, settings, partitions and identity that this checkpoint was written under
+job.json       the plan, settings, partitions and identity under which this checkpoint was written
 queries/NAME   Spark's checkpoint of a query
 epochs/NAME     the identity of each epoch of a query
-record/NAME.TERM.json  what the query's epochs counted
-dead_letters/NAME   rows that failed and that nobody reads, as JSON
-repaired/SOURCE     dead letters that were repaired, read as rows of their source
-refused/NAME        rows that the other side of a sink did not take
+record/NAME.TERM.json  the counts of the query's epochs
+dead_letters/NAME   failed rows that no sink of the job takes, as JSON
+repaired/SOURCE     repaired dead letters, read as rows of their source
+refused/NAME        rows that the target of a sink rejected
 foreach_batch/NAME  rows of an epoch on their way to a function
 errors.log     the Java traces of failures
-rewound.jsonl  which sinks were brought back to this checkpoint
-clearing       the folder is being emptied, and the outputs with it, to start over
-sealing        the flush at the end of bounded input has begun, so the watermark may stand at the end of time
+rewound.jsonl  the sinks that were brought back to this checkpoint
+clearing       the folder and the outputs are being emptied, to start over
+sealing        the flush at the end of bounded input has begun, so the watermark may be at the end of time
 sealed         that flush is done
-migrated       the job goes on in another folder, which it names (`headrace state migrate`)
-lock.TERM      who works here now, in the how many-th start
+migrated       the checkpoint in which the job continues (`headrace state migrate`)
+lock.TERM      the process that works here now; TERM counts the starts
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ from headrace.spark.checkpoint.record import Record
 from headrace.spark.compile.identity import Identity
 
 FORMAT = 3
-"""Format 1 knew no identities of epochs, and format 2 not what the rows of sinks and operators had gone through (`origin`)."""
+"""Format 1 has no identities of epochs; format 2 has no hash of the steps of the rows of sinks and operators (`origin`)."""
 MIGRATED = "migrated"
 _CLEARING = "clearing"
 
 
 @dataclass(frozen=True)
 class Stored:
-    """`job.json`: under what the state of this checkpoint was written. `id` names the checkpoint to the sinks it fed."""
+    """`job.json`: the job and the settings that wrote the state of this checkpoint. `id` names the checkpoint to the sinks it feeds."""
 
     id: str
     job: str
@@ -55,7 +55,7 @@ class Stored:
     partitions: int
     identity: Identity
     adopted: Mapping[str, int] = field(default_factory=dict)
-    """The last epoch of each query that a version without identities of epochs began."""
+    """The last epoch of each query that was begun by a version without identities of epochs."""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -71,7 +71,7 @@ class Stored:
 
 
 def stored_in(folder: Path) -> Stored | None:
-    """What the `job.json` of a folder says; None if there is none. Looks without locking."""
+    """Read the `job.json` of a folder; None if there is none. Takes no lock."""
     path = folder / "job.json"
     value = read(path) if folder.is_dir() else None
     if value is None:
@@ -94,7 +94,7 @@ def stored_in(folder: Path) -> Stored | None:
 
 
 def _stored(value: Any, folder: Path) -> Stored:
-    """What a `job.json` says; whoever reads it goes by the names in it, so they are names."""
+    """Parse a `job.json`, and check that the names in it are names, because readers rely on that."""
     plan, identity = value["plan"], Identity.from_json(value["identity"])
     for node in plan["nodes"]:
         spelled(node["name"])
@@ -104,25 +104,25 @@ def _stored(value: Any, folder: Path) -> Stored:
 
 
 def is_checkpoint(folder: Path) -> bool:
-    """Whether a job keeps, or kept, its state in a folder."""
+    """Return whether a job keeps, or kept, its state in a folder."""
     return (folder / "job.json").is_file() or is_clearing(folder)
 
 
 def is_clearing(folder: Path) -> bool:
-    """Whether a clearing of the checkpoint in a folder has begun and is to be finished."""
+    """Return whether a clearing of the checkpoint in a folder has begun and must be finished."""
     return (folder / _CLEARING).exists()
 
 
 def query_folder(folder: Path, name: str) -> Path:
-    """Where Spark keeps the checkpoint of a query."""
+    """Return the folder of Spark's checkpoint of a query."""
     return folder / "queries" / name
 
 
 class Checkpoint:
-    """An open checkpoint folder, locked by this process until `close`. Opening changes nothing but the lock.
+    """An open checkpoint folder, locked by this process until `close`. Opening changes only the lock.
 
-    `fresh`: what is stored is of no interest. `waits` is told whom a standby waits for, `silence` is its patience (`Lease`). `clearing`
-    says that a clearing has begun, now or before a crash, and is to be finished.
+    `fresh`: ignore what is stored. `waits` is called with the holder that a standby waits for; `silence` is its patience (`Lease`).
+    `clearing`: a clearing has begun, now or before a crash, and must be finished.
     """
 
     def __init__(self, folder: Path, *, fresh: bool = False, waits: Callable[[str], None] | None = None, silence: float = SILENCE) -> None:
@@ -131,14 +131,14 @@ class Checkpoint:
             self._made = not self.folder.exists()
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             _must_be_ours(self.folder)
-            # all that Python and Spark write below holds rows, and lies behind this door
+            # all that Python and Spark write below contains rows: only this user may enter
             private.folder(self.folder)
             self.lease = Lease(self.folder, waits, silence)
         except OSError as problem:
             raise unusable(self.folder, str(problem.strerror)) from None
         try:
             self.stored = None if fresh or self.clearing else stored_in(self.folder)
-            # the sinks know the checkpoint by this name
+            # the sinks know the checkpoint by this id
             self.id = self.stored.id if self.stored is not None else uuid.uuid4().hex
         except BaseException:
             self.lease.release()
@@ -146,28 +146,28 @@ class Checkpoint:
 
     @property
     def clearing(self) -> bool:
-        """A clearing has begun and is to be finished."""
+        """Whether a clearing has begun and must be finished."""
         return is_clearing(self.folder)
 
     def begin_clearing(self) -> None:
-        """From here on the checkpoint counts as empty, whatever happens before `end_clearing`."""
+        """Make the checkpoint count as empty from now on, whatever happens before `end_clearing`."""
         (self.folder / _CLEARING).touch()
         self.stored = None
         self.id = uuid.uuid4().hex
 
     @property
     def begun(self) -> bool:
-        """Whether a query has ever been started here; before that nothing depends on what is stored."""
+        """Whether a query was ever started here; before that nothing depends on what is stored."""
         return any(any(self.folder.glob(trace)) for trace in ("queries/*/offsets", "epochs/*/*.json", "record/*.json"))
 
     def empty(self) -> None:
-        """Where a clearing has begun, remove everything but the lock."""
+        """Remove everything but the lock, if a clearing has begun."""
         for path in self.folder.iterdir() if self.clearing else ():
             if not is_lock(path.name) and path.name != _CLEARING:
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
 
     def end_clearing(self) -> None:
-        """What is stored from now on counts again."""
+        """Make what is stored from now on count again."""
         (self.folder / _CLEARING).unlink(missing_ok=True)
 
     def store(self, job: str, plan: Mapping[str, Any], settings: Mapping[str, str], partitions: int, identity: Identity) -> Stored:
@@ -179,7 +179,7 @@ class Checkpoint:
         return stored
 
     def put_back(self, stored: Stored) -> None:
-        """Undo `store`, where no query has begun with what it wrote."""
+        """Undo `store`, if no query has begun with what it wrote."""
         if self.stored is not stored:
             replace(self.folder / "job.json", text_of(stored.to_json(), indent=1))
             self.stored = stored
@@ -188,13 +188,13 @@ class Checkpoint:
         return query_folder(self.folder, name)
 
     def unfinished(self, name: str) -> int | None:
-        """The epoch of a query that was begun and not ended, which comes again."""
+        """Return the epoch of a query that was begun and not finished, and will be replayed; None if there is none."""
         history = self.history(name)
         begun = history.logged("offsets")
         return begun if begun > history.logged("commits") else None
 
     def history(self, name: str, plan: str = "") -> History:
-        """The identities of a query's epochs; `plan` is the fingerprint of the plan under which new ones begin."""
+        """Return the identities of a query's epochs; `plan` is the fingerprint of the plan under which new epochs begin."""
         adopted = -1 if self.stored is None else self.stored.adopted.get(name, -1)
         return History(self.folder / "epochs" / name, self.query(name), plan, adopted)
 
@@ -210,7 +210,7 @@ class Checkpoint:
 
     @property
     def sealed(self) -> bool:
-        # Where no flush ever began no time was brought to its end.
+        # If no flush ever began, no time was brought to its end.
         return self.sealing and (self.folder / "sealed").exists()
 
     @property
@@ -219,7 +219,7 @@ class Checkpoint:
 
     @property
     def migrated(self) -> Path | None:
-        """The checkpoint in which the job goes on, where an offline rewrite has made one of this."""
+        """The checkpoint in which the job continues, if an offline rewrite has made one from this."""
         try:
             return Path((self.folder / MIGRATED).read_text(encoding="utf-8").strip())
         except FileNotFoundError:
@@ -232,14 +232,14 @@ class Checkpoint:
         (self.folder / "sealed").touch()
 
     def close(self) -> None:
-        """Unlock. A folder that this process made and in which nothing was stored goes away again."""
+        """Unlock. Deletes the folder if this process made it and stored nothing in it."""
         self.lease.release()
         if self._made and self.stored is None and all(is_lock(path.name) for path in self.folder.iterdir()):
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def unusable(folder: Path, said: str) -> HeadraceError:
-    """A folder that the system does not let us work in."""
+    """Return the error for a folder that the system does not let this process use."""
     return HeadraceError(
         "CHECKPOINT_UNUSABLE",
         f"the checkpoint folder {folder} cannot be used: {said}",
@@ -248,7 +248,7 @@ def unusable(folder: Path, said: str) -> HeadraceError:
 
 
 def migrated(folder: Path, to: Path) -> HeadraceError:
-    """Of two checkpoints with one id only one may go on: sinks could not tell their epochs apart."""
+    """Return the error for a migrated checkpoint: of two with one id only one may continue, as sinks could not tell their epochs apart."""
     return HeadraceError(
         "CHECKPOINT_MIGRATED",
         f"the job of {folder} goes on in {to}, which was made of it",
@@ -257,7 +257,7 @@ def migrated(folder: Path, to: Path) -> HeadraceError:
 
 
 def _must_be_ours(folder: Path) -> None:
-    """A folder with other things in it is never taken for a checkpoint: fresh=True would remove them."""
+    """Refuse a folder with other contents as a checkpoint: fresh=True would remove them."""
     # a first start may have been killed while it wrote its job.json or its lock
     names = {path.name for path in folder.iterdir() if not path.name.startswith((".job.json.", ".lock.")) and not is_lock(path.name)}
     if names - {_CLEARING} and not names & {"job.json", _CLEARING}:

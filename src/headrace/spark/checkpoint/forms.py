@@ -1,7 +1,7 @@
-"""How the rows of a sink lie where it writes, and whether rows of this version of the job may join them there.
+"""The form in which a sink's rows are stored, and whether rows of this version of the job can join them.
 
-The record keeps what `Sink.written_as` said when rows were written last. A checkpoint of a version that did not keep it has the options of
-its last plan.
+The record keeps what `Sink.written_as` returned when rows were last written. A checkpoint of a version that did not keep it has the
+options of its last plan.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from headrace.schema import Array, Map, Struct, Type, parse_type
 Form = Mapping[str, Any]
 COLUMNS = "columns"
 PLACES = "places"
-"""The names of columns in the order in which they lie, where a reader goes by that."""
+"""The names of columns in their stored order, if readers depend on it."""
 _GONE = "gone"
 
 
 def form_of(sink: ports.Sink, mode: str, schema: Struct) -> Form:
-    """How rows lie that a sink of this version writes."""
+    """Return the form of the rows that a sink of this version writes."""
     if not sink.traits.lasting:
         return {}
-    # Changes may be written as rows that are added and say what they are.
+    # Changes may be written as added rows with a column for the kind of change.
     as_changes = mode == "append" and schema.get(CHANGE) is not None
     return {"connector": sink.connector, **sink.written_as("changes" if as_changes else mode, schema)}
 
 
 def stored_form(node: Mapping[str, Any] | None) -> Form:
-    """How rows lie that a sink of a stored plan has written, as far as that says it."""
+    """Return the form of the rows that a sink of a stored plan has written, as far as the plan shows it."""
     with suppress(HeadraceError, KeyError):  # its connector may not be installed here
         if node is not None:
             form = form_of(restored_sink(node["connector"], node["options"]), node["mode"], Struct(()))
@@ -42,14 +42,14 @@ def stored_form(node: Mapping[str, Any] | None) -> Form:
 
 
 def joined(before: Form, now: Form) -> Form:
-    """How rows lie where those of this version have come to those before."""
+    """Return the form of stored rows after rows of this version have joined those before."""
     gone = {name: kind for name, kind in _ever(before).items() if _known(now.get(COLUMNS, {}), name) is None}
     places = {PLACES: max(before[PLACES], now[PLACES], key=len)} if PLACES in before and PLACES in now else {}
     return {**now, **places, **({_GONE: gone} if gone else {})}
 
 
 def misfit(before: Form, now: Form) -> str | None:
-    """What of the rows that are to come does not fit those that are there, in words: what these have, and what the new ones would have."""
+    """Describe how new rows do not fit the stored ones: how those were written, and how the new ones would be. None if they fit."""
     for option, was in before.items():
         is_now = now.get(option, was)
         if option not in (COLUMNS, PLACES, _GONE) and was != is_now:
@@ -65,7 +65,7 @@ def misfit(before: Form, now: Form) -> str | None:
 
 
 def other_columns(before: Form, now: Form) -> Iterator[tuple[str, str]]:
-    """The columns of the rows that are to come and of those that are there, where they differ."""
+    """Yield the columns of the new rows and of the stored ones, if they differ."""
     was, is_now = (list(one.get(COLUMNS, {})) for one in (before, now))
     if was and is_now and sorted(map(str.lower, was)) != sorted(map(str.lower, is_now)):
         yield ", ".join(is_now), ", ".join(was)
@@ -80,7 +80,7 @@ def _known(columns: Mapping[str, str], name: str) -> str | None:
 
 
 def _clash(one: Type, other: Type) -> bool:
-    """Whether a file with the one type and a file with the other cannot be read as one. A struct may get fields and lose some."""
+    """Return whether files with these two types cannot be read as one. A struct may gain and lose fields."""
     match one, other:
         case Struct(fields), Struct():
             return any(_clash(field.type, kind) for field in fields if (kind := other.get(field.name)) is not None)

@@ -1,9 +1,9 @@
 """The history of a query: the identity of each epoch, and whether the parts of its checkpoint are of one moment.
 
-epochs/QUERY/7.json    the identity of epoch 7, drawn once, between the log of its offsets and its tasks
+epochs/QUERY/7.json    the identity of epoch 7, drawn once, after its offsets are logged and before its tasks
 
-An identity covers the epoch before, the plan, the logged offsets and time, and a random value: two copies of a checkpoint that run apart
-are two histories, although they count their epochs alike.
+An identity covers the previous epoch, the plan, the logged offsets and time, and a random value: two copies of a checkpoint that run
+separately are two histories, although their epochs have the same numbers.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from headrace.errors import HeadraceError
 
 FORMAT = 1
 KEPT = 100
-"""The identities of so many epochs are kept, as Spark keeps the logs of as many."""
+"""The number of identities that are kept: as many as Spark keeps logs."""
 
 
 class History:
-    """The identities of the epochs of one query. `folder` is `epochs/QUERY` of the checkpoint, `query` Spark's own folder of the query, and
-    `plan` the fingerprint of the job's plan. Epochs up to `adopted` are from before there were identities.
+    """The identities of the epochs of one query. `folder`: `epochs/QUERY` of the checkpoint. `query`: Spark's own folder of the query.
+    `plan`: the fingerprint of the job's plan. Epochs up to `adopted` were begun by a version without identities.
     """
 
     def __init__(self, folder: Path, query: Path, plan: str, adopted: int = -1) -> None:
@@ -36,7 +36,7 @@ class History:
         self.adopted = adopted
 
     def begin(self, epoch: int) -> str:
-        """The identity of an epoch whose offsets are logged: drawn now, or the one that an earlier try of it drew."""
+        """Return the identity of an epoch whose offsets are logged: drawn now, or by an earlier attempt."""
         if epoch <= self.adopted:
             return ""
         offsets = _digest(self._query / "offsets" / str(epoch))
@@ -46,23 +46,23 @@ class History:
         return entry["identity"]
 
     def of(self, epoch: int) -> str:
-        """The identity of an epoch; empty where it has none, or none is kept."""
+        """Return the identity of an epoch; empty if it has none, or none is kept."""
         entry = self._entry(epoch)
         return "" if entry is None else entry["identity"]
 
     def pending(self) -> Mark | None:
-        """The epoch that was begun and not ended, where its tasks may have begun."""
+        """Return the epoch that was begun and not finished, if its tasks may have begun."""
         logged, ended = self.logged("offsets"), self.logged("commits")
         if logged <= ended or (logged > self.adopted and not self.of(logged)):
             return None
         return Mark(logged, self.of(logged))
 
     def logged(self, log: str) -> int:
-        """The last epoch in one of Spark's logs of the query, `offsets` or `commits`; -1 for none."""
+        """Return the last epoch in one of Spark's logs of the query, `offsets` or `commits`; -1 if there is none."""
         return _newest(self._query / log, "")
 
     def check(self, recorded: int) -> None:
-        """Complain where Spark's logs, the identities and the record, which ends with the epoch `recorded`, are not of one moment."""
+        """Raise CHECKPOINT_INCOMPLETE unless Spark's logs, the identities and the record, which ends with `recorded`, are of one moment."""
         logged, ended, drawn = self.logged("offsets"), self.logged("commits"), _newest(self._folder, ".json")
         offsets = self._query / "offsets"
         if recorded > logged:
@@ -76,7 +76,7 @@ class History:
         if recorded > max(self.adopted, drawn):
             raise _incomplete(self._folder, f"ends with {named(drawn)}, and the job has counted {named(recorded)}")
         if drawn == logged > self.adopted:
-            # what the query goes on from
+            # compares the log from which the query continues
             self.begin(drawn)
         for source, needed in logs_read(offsets / str(logged)).items():
             log = self._query / "sources" / source
@@ -84,7 +84,7 @@ class History:
                 raise _incomplete(log, f"names the files of epochs up to {newest}, and the query has read up to {needed}")
 
     def tidy(self) -> None:
-        """Remove identities that are no longer kept and that an earlier run has not come to remove."""
+        """Remove outdated identities that an earlier run has left."""
         newest = _newest(self._folder, ".json")
         for file in self._folder.glob("*.json"):
             if file.stem.isdigit() and int(file.stem) <= newest - KEPT:
@@ -94,7 +94,7 @@ class History:
         parts = (self.of(epoch - 1), str(epoch), self._plan, offsets, secrets.token_hex(16))
         identity = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
         self._folder.mkdir(parents=True, exist_ok=True)
-        # Of two processes one wins, and both go by what stands there.
+        # Of two processes one wins, and both use its identity.
         create(self._file(epoch), text_of({"format": FORMAT, "identity": identity, "offsets": offsets}))
         self._file(epoch - KEPT).unlink(missing_ok=True)
         entry = self._entry(epoch)
@@ -112,7 +112,7 @@ class History:
 
 
 def last_logged(folder: Path) -> Mapping[str, int]:
-    """The last epoch that each query of a checkpoint has begun."""
+    """Return the last epoch that each query of a checkpoint has begun."""
     return {query.name: _newest(query / "offsets", "") for query in sorted((folder / "queries").glob("*")) if query.is_dir()}
 
 

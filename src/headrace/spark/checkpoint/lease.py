@@ -1,10 +1,10 @@
-"""One process at a time works on a checkpoint, and one that was replaced can tell.
+"""A lease: one process at a time works on a checkpoint, and a process that was replaced finds out.
 
-lock.3     the third start of the checkpoint: who holds it and how often it gives a sign, as JSON; empty once it was given back
+lock.3     the third start of the checkpoint: its holder and for how long that may be silent, as JSON; empty after release
 
-The file with the highest number, the term, is the lease. Whoever wants it makes the next file, which only one can. On one machine a lock of
-the operating system on the file says whether its holder lives; for other machines, and for a holder that lives and does nothing, the file's
-time does, which the holder moves every few seconds. (M. Kleppmann, How to do distributed locking: the term is the fencing token.)
+The file with the highest number, the term, is the lease. To take it, a process makes the next file, and only one process can. On one
+machine a lock of the operating system on the file shows whether its holder lives. For other machines, and for a holder that hangs, the
+file's time shows it: the holder updates it every few seconds. (M. Kleppmann, How to do distributed locking: the term is the fencing token.)
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from pathlib import Path
 from headrace.errors import HeadraceError
 
 SILENCE = 20.0
-"""After this many seconds without a sign a holder is given up by one that waits, unless the holder asked for other patience."""
+"""The seconds without a sign of life after which a waiting process gives up a holder, unless the holder has set its own."""
 
 _LOOK = 0.2
 
 
 @dataclass(frozen=True)
 class Holder:
-    """Who a lock file names."""
+    """The process that a lock file names."""
 
     host: str
     pid: int
@@ -39,7 +39,7 @@ class Holder:
 
     @classmethod
     def of(cls, file: Path) -> Holder | None:
-        """None where it was given back, or a crash of the machine cut the text."""
+        """Read a lock file; None if the lease was released, or if a crash of the machine cut the text."""
         try:
             said = json.loads(file.read_bytes() or b"null")
             return None if said is None else cls(str(said["host"]), int(said["pid"]), float(said.get("silence", SILENCE)))
@@ -51,16 +51,16 @@ class Holder:
 
 
 def is_lock(name: str) -> bool:
-    """Whether a file of a checkpoint belongs to its lease; `lock` alone is that of versions before terms."""
+    """Return whether a file of a checkpoint belongs to its lease; `lock` without a number is from versions before terms."""
     return re.fullmatch(r"lock(\.\d+)?", name) is not None
 
 
 class Lease:
-    """The right to work on the checkpoint in a folder, from the construction to `release`.
+    """The right to work on the checkpoint in a folder, from construction to `release`.
 
-    `waits` is told again and again whom it waits for, and ends the wait by raising; without it a checkpoint that is held is refused
-    (CHECKPOINT_IN_USE). `silence`: for how many seconds it may give no sign before another one takes over. Terms go on behind `after`,
-    that of a checkpoint from which this one was made.
+    `waits` is called repeatedly with the reason to wait, and ends the wait by raising. Without it a checkpoint in use is refused
+    (CHECKPOINT_IN_USE). `silence`: the seconds without a sign of life after which another process may take over. Terms continue after
+    `after`, that of the checkpoint from which this one was made.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -87,18 +87,18 @@ class Lease:
             raise self._lost(Holder.of(file))
 
     def skip(self, terms: int) -> None:
-        """Go on with a later term. A checkpoint that was put back counts its terms again, and sinks know those of the copy that went on."""
+        """Continue with a later term. A checkpoint restored from a backup repeats terms, and sinks know those of the copy that went on."""
         self.term += terms
         self._path = self._path.rename(_file(self.folder, self.term))
 
     def decline(self) -> None:
-        """Give the term back, where a start was refused before it wrote anything: the next one takes the same."""
+        """Give the term back if a start was refused before it wrote anything: the next start takes the same one."""
         if not self._released.is_set() and self._path.exists():
-            # still this process's until `release`: whoever looks finds a holder that lives
+            # still locked until `release`: other processes see a living holder
             self._path = self._path.rename(_file(self.folder, self._before))
 
     def release(self) -> None:
-        """Give the checkpoint back; the file stays, empty, so that terms rise."""
+        """Release the checkpoint. The file stays, empty, so that terms rise."""
         if self._released.is_set():
             return
         self._released.set()
@@ -120,7 +120,7 @@ class Lease:
                 return max(term, after) + 1
 
     def _claim(self, term: int) -> bool:
-        """Make the file of a term, with its holder's name and lock, which only one can: the others see that it is there, or a later one."""
+        """Make the file of a term, with its holder and its lock. Only one process can; the others see this file or a later one."""
         fresh = self.folder / f".lock.{os.getpid()}.{threading.get_ident()}"
         self._file = os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
         try:
@@ -145,7 +145,7 @@ class Lease:
 
     def _beat(self, pause: float) -> None:
         while not self._released.wait(pause):
-            with suppress(OSError):  # a file system that is away for a moment; who waits meanwhile has its own patience
+            with suppress(OSError):  # the file system may be away for a moment; a waiting process has its own patience
                 os.utime(self._file)
 
     def _lost(self, to: Holder | None) -> HeadraceError:
@@ -157,7 +157,7 @@ class Lease:
 
 
 class _Watch:
-    """Whether a file stays as it is, by the clock of who watches: those of two machines need not agree."""
+    """Whether a file's time stays the same, by the watcher's clock: the clocks of two machines may differ."""
 
     def __init__(self) -> None:
         self._seen: tuple[Path, int] | None = None
@@ -188,7 +188,7 @@ def _file(folder: Path, term: int) -> Path:
 
 
 def _living(file: Path) -> Holder | None:
-    """The holder, unless he has given the checkpoint back or is known to be dead."""
+    """Return the holder, unless it has released the checkpoint or is known to be dead."""
     holder = Holder.of(file)
     if holder is None or holder.host != socket.gethostname():
         return holder
@@ -206,7 +206,7 @@ def _living(file: Path) -> Holder | None:
 
 
 def held_by(folder: Path) -> Holder | None:
-    """Who works on a checkpoint now, as far as this machine can tell."""
+    """Return the process that works on a checkpoint now, as far as this machine can see."""
     _, file = _newest(folder)
     return None if file is None else _living(file)
 

@@ -1,4 +1,4 @@
-"""The dead letters that a checkpoint holds, read without a session and without a lock."""
+"""The dead letters in a checkpoint, read without a session and without a lock."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from headrace.spark.checkpoint.folder import Stored
 
 @dataclass(frozen=True)
 class Letter:
-    """A row that could not be read, computed or taken, or is not as expected.
+    """A row that could not be read, computed or written, or that failed an expectation.
 
-    `epoch` and `time` are when that was told of; `source` is where the row came from, if that can only be one; `node` is where it failed
-    and `reason` why; `file` and `position` are where it was read, and `raw` is its text there, or the row as JSON.
+    `epoch` and `time`: when that was reported. `source`: where the row came from, if there is only one possibility. `node`: where it
+    failed, `reason`: why. `file` and `position`: where it was read. `raw`: its text there, or the row as JSON.
     """
 
     epoch: int
@@ -34,7 +34,7 @@ class Letter:
 
 
 def letters_in(folder: Path, stored: Stored) -> list[Letter]:
-    """All that are there, oldest epoch first. A letter that was taken away again, as its row was, is not."""
+    """Return all dead letters, oldest epoch first, without those that were retracted with their rows."""
     plan = Plan.from_json(stored.plan)
     sources = {name: source_of(node) for name, node in plan.nodes.items()}
     found: list[Letter] = []
@@ -48,22 +48,22 @@ def letters_in(folder: Path, stored: Stored) -> list[Letter]:
 
 
 def source_of(node: Node) -> str | None:
-    """The source whose rows a node sees one by one; None where there are several, or an operator makes rows of its own."""
+    """Return the source whose rows a node sees one by one; None if there are several, or if an operator makes rows of its own."""
     while node.role is Role.STATELESS and len(node.inputs) == 1:
         node = node.inputs[0]
     return str(node.name) if node.role is Role.SOURCE else None
 
 
 def _told(query: Path, sources: dict[str, str | None]) -> list[Letter]:
-    """Those of one query, without what was taken away."""
+    """Return the dead letters of one query, without retracted ones."""
     manifest = Manifest(query)
     added: list[Letter] = []
     gone: Counter[tuple[object, ...]] = Counter()
     for entry in manifest.entries():
         epoch = entry["epoch"]
-        # manifests of format 1 do not say when they were written
+        # manifests of format 1 have no time
         time = dt.datetime.fromisoformat(entry["at"]) if "at" in entry else _time(manifest.path(epoch))
-        # A commit that is under way has its files still where they were staged.
+        # During a commit, files are still where they were staged.
         files = [next((at for at in (query / file["path"], query / file["staged"]) if at.exists()), None) for file in entry["files"]]
         for line in (line for file in files if file for line in file.read_text(encoding="utf-8").splitlines()):
             row = json.loads(line)
@@ -84,7 +84,7 @@ def _without(letters: list[Letter], gone: Counter[tuple[object, ...]]) -> Iterat
 
 
 def _said(letter: Letter) -> tuple[object, ...]:
-    """What makes two letters alike: what is taken away is not read where it was added."""
+    """Return the parts of a letter by which a retraction finds it; a retracted row was read elsewhere."""
     return letter.node, letter.reason, letter.raw
 
 

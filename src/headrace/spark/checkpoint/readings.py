@@ -1,4 +1,4 @@
-"""Sources that make other rows of what lies there than the version of the checkpoint did: their options say how it is read."""
+"""Sources that make other rows of the same data than in the checkpoint's version, because options decide how it is read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headrace.spark.compile.origin import passed_or_output
 
 
 def reread(plan: Plan, before: Mapping[str, Any]) -> dict[str, str]:
-    """Each node to which rows of such a source come, but for programs on the way, -> in words, how its source is read now.
+    """Return for each node that rows of such a source reach, except through programs, how the source is now read.
 
     `before`: the plan of the checkpoint.
     """
@@ -37,7 +37,7 @@ def reread(plan: Plan, before: Mapping[str, Any]) -> dict[str, str]:
 
 
 def other_reading(source: Source, before: Mapping[str, Any] | None) -> str | None:
-    """How a source is read otherwise than the one of a stored plan, in words; None where it is not, or where nobody knows."""
+    """Describe how a source is read differently from that of a stored plan; None if it is not, or if that is unknown."""
     stored = _stored(source, before)
     if stored is None:
         return None
@@ -47,7 +47,7 @@ def other_reading(source: Source, before: Mapping[str, Any] | None) -> str | Non
 
 
 def lost_position(source: Source, before: Mapping[str, Any] | None) -> str | None:
-    """Why the position to which the source of a stored plan has come says nothing of this one; None where it is theirs."""
+    """Explain why the position of a stored plan's source means nothing for this one; None if it is valid."""
     stored = _stored(source, before)
     if stored is None:
         return None
@@ -60,17 +60,17 @@ def lost_position(source: Source, before: Mapping[str, Any] | None) -> str | Non
 
 
 def reads_elsewhere(source: Source, before: Mapping[str, Any] | None) -> str | None:
-    """Where a source reads now and read before, in words; None where it is the same."""
+    """Describe where a source reads now and where it read before; None if that is the same."""
     stored = _stored(source, before)
     was, now = (None, None) if stored is None else (stored.reads_from(), source.connect().reads_from())
     return None if was == now else f"{source.name} reads {now} now, and read {was} before"
 
 
 def _stored(source: Source, before: Mapping[str, Any] | None) -> ports.Source | None:
-    """The source of a stored plan, if it is of the same connector."""
+    """Return the source of a stored plan, if it has the same connector."""
     if before is None or before["op"] != "source" or before["connector"] != source.connector:
         return None
-    with suppress(HeadraceError, KeyError):  # options of an earlier version, which this one does not take any more
+    with suppress(HeadraceError, KeyError):  # options of an earlier version that this one does not accept
         schema = parse_schema(before["schema"])
         return restored(ports.source_class(source.connector), f"read.{source.connector}", before["options"], schema)
     return None

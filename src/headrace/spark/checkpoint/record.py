@@ -1,6 +1,6 @@
-"""The record of a query: what its epochs counted, added up and kept beside the checkpoint.
+"""The record of a query: the counts of its epochs, added up and kept in the checkpoint.
 
-Spark replays an epoch whose end it did not see. The record knows the last epoch it has added, so a replayed one adds nothing.
+Spark replays an epoch whose end it did not see. The record has the last epoch that it added, so a replayed one adds nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ TIME = "max_time"
 
 @dataclass(frozen=True)
 class Written:
-    """The last epoch that brought rows to a sink, its identity, where the sink wrote then, and how its rows lie there (`forms`)."""
+    """The last epoch with rows for a sink, its identity, the sink's place at that time, and the form of its rows there (`forms`)."""
 
     epoch: int
     identity: str
@@ -39,20 +39,21 @@ class Written:
 
 
 def place_of(sink: Sink) -> str:
-    """Where a sink writes, as the record names it."""
+    """Return the place where a sink writes, as the record names it."""
     return sink.owns or sink.describe()
 
 
 Conditions = Mapping[str, Mapping[str, str]]
-"""What is expected of rows: by the node, and the name of the expectation, its condition."""
+"""The expectations of rows: the condition of each, by node and name."""
 
-# source name ("" behind the first level), op id, side, metric
+# source name ("" after the first level), op id, side, metric
 Key = tuple[str, int, int, str]
 
 
 @dataclass(frozen=True)
 class Totals:
-    """Counts of a query up to and with `epoch`. A run reads them in other threads than the one that adds to them, so they never change.
+    """The counts of a query up to and including `epoch`. Immutable, since a run reads them in other threads than the
+    one that adds to them.
 
     >>> totals = Totals().with_epoch(0, [["charges", 0, 0, "read", 3], ["charges", 0, 0, "max_time", 70]], {"alerts": 1})
     >>> totals.with_epoch(0, [["charges", 0, 0, "read", 3]], {"alerts": 1}) is totals      # the same epoch again
@@ -66,16 +67,16 @@ class Totals:
     rows: Mapping[str, int] = field(default_factory=dict)
     written: Mapping[str, Written] = field(default_factory=dict)
     conditions: Conditions | None = None
-    """Those under which the expectations were counted; None where an earlier version did, which did not say."""
+    """The conditions under which the expectations were counted; None from an earlier version, which did not store them."""
 
     def expecting(self, conditions: Conditions) -> Totals:
-        """The totals for other conditions: what was counted under others is no count of these."""
+        """Return the totals for other conditions: counts under different ones are dropped."""
         gone = {(node, f"{outcome} {name}") for node, name in self.changed(conditions) for outcome in ("passed", "violated")}
         counts = {key: n for key, n in self.counts.items() if (key[0], key[3]) not in gone}
         return replaced(self, counts=counts, conditions=conditions)
 
     def changed(self, conditions: Conditions) -> list[tuple[str, str]]:
-        """The node and name of each expectation that was counted under another condition.
+        """Return the node and name of each expectation that was counted under another condition.
 
         >>> Totals(3, conditions={"rows": {"positive": "n > 0"}}).changed({"rows": {"positive": "n >= 0"}})
         [('rows', 'positive')]
@@ -88,7 +89,7 @@ class Totals:
     def with_epoch(
         self, epoch: int, counts: Iterable[list[Any]], rows: Mapping[str, int], written: Mapping[str, Written] | None = None
     ) -> Totals:
-        """The totals with one epoch more; these very ones if they have it already."""
+        """Return the totals with one more epoch; unchanged if they include it already."""
         if epoch <= self.epoch:
             return self
         sums = dict(self.counts)
@@ -111,7 +112,7 @@ class Totals:
         return sum(n for (_, op, _, kind), n in self.counts.items() if kind == metric and op in ops)
 
     def times(self) -> dict[str, int]:
-        """Source -> the latest event time it has brought, in micros."""
+        """Return the latest event time of each source, in microseconds."""
         return {name: n for (name, _, _, metric), n in self.counts.items() if metric == TIME}
 
     def to_json(self) -> dict[str, Any]:
@@ -127,9 +128,9 @@ class Totals:
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Totals:
         counts = {(source, op, side, metric): n for source, op, side, metric, n in value["counts"]}
-        # a record of format 1 does not say what sinks were written
+        # records of format 1 do not have the sinks that were written
         written = {sink: Written(*one) for sink, one in value.get("written", {}).items()}
-        # a record of an earlier version does not say under which conditions it counted
+        # records of earlier versions do not have their conditions
         said = value.get("conditions")
         conditions = None if said is None else {str(node): _texts(texts) for node, texts in typed(said, Mapping).items()}
         return cls(value["epoch"], counts, dict(value["rows"]), written, conditions)
@@ -142,8 +143,8 @@ def _texts(value: Any) -> dict[str, str]:
 class Record:
     """The totals of one query on disk: `<checkpoint>/record/<query>.<term>.json`.
 
-    Each term has a file of its own and goes on from the newest before it, so a process that was asleep while another took over writes where
-    nobody reads.
+    Each term has its own file and continues from the newest one before it. A process that was asleep while another took over writes a file
+    that nobody reads.
     """
 
     def __init__(self, folder: Path, query: str, term: int) -> None:
@@ -154,7 +155,7 @@ class Record:
         self.totals = recorded(folder, query)
 
     def expect(self, conditions: Conditions) -> None:
-        """Count under these conditions from now on. It is stored with the next epoch."""
+        """Count under these conditions from now on. They are stored with the next epoch."""
         self.totals = self.totals.expecting(conditions)
 
     @property
@@ -162,7 +163,7 @@ class Record:
         return self.folder / f"{self.query}.{self.term}.json"
 
     def add(self, epoch: int, counts: Iterable[list[Any]], rows: Mapping[str, int], written: Mapping[str, Written] | None = None) -> bool:
-        """Add an epoch and store the sum; False if it was there already."""
+        """Add an epoch and store the sum; False if it was added before."""
         totals = self.totals.with_epoch(epoch, counts, rows, written)
         if totals is self.totals:
             return False
@@ -176,7 +177,7 @@ class Record:
 
 
 def recorded(folder: Path, query: str) -> Totals:
-    """What the epochs of a query have counted. Raises CHECKPOINT_UNREADABLE."""
+    """Read the counts of a query's epochs. Raises CHECKPOINT_UNREADABLE."""
     file = newest(folder, query)
     if file is None:
         return Totals()
@@ -187,7 +188,7 @@ def recorded(folder: Path, query: str) -> Totals:
 
 
 def newest(folder: Path, query: str) -> Path | None:
-    """The record of a query in its newest term; versions before terms had one without a number."""
+    """Return the record of a query in its newest term; versions before terms had one without a number."""
     found = {path: int(path.name[len(query) + 1 : -5] or -1) for path in folder.glob("*.json") if _of(path.name, query)}
     return max(found, key=lambda path: found[path], default=None)
 

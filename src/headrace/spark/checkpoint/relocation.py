@@ -1,4 +1,4 @@
-"""A checkpoint in another place than it was written in: Spark's metadata of operators names files by where they lay then."""
+"""A checkpoint that was moved: Spark's metadata of operators has the absolute paths of files."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from headrace.durable.atomic import replace
 
 
 def mend(query: Path, to: Path | None = None) -> None:
-    """Have the metadata of a query's operators name the schemas of their state in the folder of the query as it is now, or as it will be.
+    """Update the paths of state schemas in the metadata of a query's operators, to the current folder of the query or to its future one.
 
-    All else in Spark's checkpoint is found from there.
+    Spark finds everything else in its checkpoint from there.
     """
     for file in query.glob("state/*/_metadata/v2/*"):
         if not file.name.isdigit():
@@ -27,6 +27,6 @@ def mend(query: Path, to: Path | None = None) -> None:
 
 
 def _below(query: Path, path: str) -> str:
-    """The same file below this folder."""
+    """Return the same file below this folder."""
     _, mark, inside = path.rpartition("/state/")
     return f"file:{query}{mark}{inside}" if mark else path

@@ -1,9 +1,9 @@
-"""Dead letters that a user has repaired: files beside the checkpoint that are read as rows of their source, each file once.
+"""Dead letters that a user has repaired: files in the checkpoint that are read as rows of their source, each file once.
 
-repaired/SOURCE/00001-3f2a91c07b3e.json     lines in the format that the source says, in the order in which they were given
+repaired/SOURCE/00001-3f2a91c07b3e.json     lines in the format of the source, numbered in the order they were given
 
-They come through a scan of their own, with offsets of its own, and from there on are rows of the source: under its name and its watermark,
-on its routes. A file is known by its name, so that a checkpoint may be moved.
+They have a scan of their own, with offsets of its own. From there on they are rows of the source, with its name, watermark and routes. A
+file is identified by its name, so that a checkpoint may be moved.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 
 def folder(checkpoint: Path, source: str) -> Path:
-    """Where the repaired files of a source lie."""
+    """Return the folder of a source's repaired files."""
     return checkpoint / "repaired" / source
 
 
 def scan(
     session: SparkSession, checkpoint: Path, source: Source, lines: Lines, *, pending: bool, anew: bool
 ) -> tuple[DataFrame, dict[str, Any]]:
-    """The frame of the repaired rows, and how the kernel reads it; `pending` and `anew` as in `SourceContext`."""
+    """Return the DataFrame of the repaired rows, and how the kernel reads it; `pending` and `anew` as in `SourceContext`."""
     options = {
         "path": paths.literal(folder(checkpoint, str(source.name))),
         "reader": "lines",
@@ -47,20 +47,20 @@ def scan(
 
 
 def given(checkpoint: Path, source: str) -> list[Path]:
-    """The repaired files of a source, in the order in which they were given."""
+    """Return the repaired files of a source, in the order in which they were given."""
     place = folder(checkpoint, source)
     return sorted(path for path in place.iterdir() if not path.name.startswith(".")) if place.is_dir() else []
 
 
 def unread(checkpoint: Path, query: Path, source: str) -> int:
-    """How many of them a query has not read."""
+    """Return the number of repaired files that a query has not read."""
     mangled = "".join(c if c.isascii() and (c.isalnum() or c == "_") else f"_{ord(c):x}_" for c in repaired_scan(source))
     read = {path.rpartition("/")[2] for path in paths_read(query / "sources" / mangled)}
     return sum(path.name not in read for path in given(checkpoint, source))
 
 
 def give(checkpoint: Path, source: str, text: bytes, digest: str, suffix: str) -> Path:
-    """Add a file to those of a source. It is there whole or not at all, and takes the place of none."""
+    """Add a file to those of a source, whole or not at all. Replaces none."""
     place = folder(checkpoint, source)
     place.mkdir(parents=True, exist_ok=True)
     handle, made = tempfile.mkstemp(prefix=".", dir=place)

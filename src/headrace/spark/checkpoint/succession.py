@@ -1,7 +1,7 @@
-"""What sinks hold of earlier versions of a job, and whether this version can go on from it.
+"""The output of earlier versions of a job in its sinks, and whether this version can continue from it.
 
-An operator of a query that is new on a checkpoint, or was changed, begins empty: it has not seen what was read before. A sink that holds
-rows of its forerunner would mix both, and one to which changes are sent would be told to take rows away that it never had.
+An operator of a query that is new on a checkpoint, or was changed, begins empty: it has not seen the rows read before. A sink with rows
+of its forerunner would mix both, and a sink that takes changes would get retractions of rows that it never had.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _CURE = (
 
 @dataclass(frozen=True)
 class _Forerunner:
-    """A sink as the checkpoint knows it: its query, where it wrote, the last epoch that brought rows, -1 for none, and how they lie."""
+    """A sink as the checkpoint knows it: its query, its place, the last epoch with rows (-1 for none), and the form of these rows."""
 
     query: QueryIdentity
     entry: Entry
@@ -62,11 +62,10 @@ def refuse_mixed_results(
     totals: Mapping[str, Totals],
     mark: Callable[[str], Mark | None] = lambda sink: None,
 ) -> tuple[str, ...]:
-    """Refuse sinks and programs that would have rows of two versions of a query. The answer has a line for each
-    part that begins empty and harms nothing.
+    """Refuse sinks and programs that would mix rows of two versions. Returns a line for each part that begins empty and does no harm.
 
-    `names`: under which name the checkpoint knows each query of the job; `totals`: of each stored query what its epochs have counted;
-    `mark`: what a sink holds where it writes now, None where that is not known.
+    `names`: the checkpoint's name for each query of the job. `totals`: the counts of each stored query. `mark`: what a sink holds at its
+    current place, None if that is unknown.
     """
     known = list(_forerunners(stored, totals))
     mark = cache(mark)
@@ -122,8 +121,8 @@ def _mixed(
     read: Collection[str],
     other: Mapping[str, str],
 ) -> HeadraceError | None:
-    """Why a sink cannot go on with what is there, or None. `new`: what begins with this version; `read`: the sources of the job; `other`:
-    what gets rows that are read in another way.
+    """Return why a sink cannot continue from what is there, or None. `new`: the nodes that begin with this version. `read`: the sources of
+    the job. `other`: the nodes that get rows that are read in another way.
     """
     changing = _changing(sink, new)
     if forerunner is None:
@@ -161,7 +160,7 @@ def _mixed(
 def _moved(
     sink: Sink, forerunner: _Forerunner | None, known: Iterable[_Forerunner], new: Collection[str], mark: Callable[[str], Mark | None]
 ) -> HeadraceError | None:
-    """Why a sink cannot go on at another place, to which not all that it wrote was moved along, or None."""
+    """Return why a sink cannot continue at another place, to which not all its output was moved, or None."""
     connected = sink.connect()
     place = place_of(connected)
     if forerunner is None or forerunner.place in ("", place):
@@ -183,7 +182,7 @@ def _moved(
 
 
 def _misfit(sink: Sink, forerunner: _Forerunner | None, job: SparkJob, mark: Callable[[str], Mark | None]) -> HeadraceError | None:
-    """Why rows of this version cannot lie beside those that are there, or None."""
+    """Return why rows of this version cannot join the stored ones, or None."""
     if forerunner is None:
         return None
     place = place_of(sink.connect())
@@ -199,7 +198,7 @@ def _misfit(sink: Sink, forerunner: _Forerunner | None, job: SparkJob, mark: Cal
 
 
 def _other_columns(sink: Sink, forerunner: _Forerunner | None, job: SparkJob, epoch: int) -> Iterator[str]:
-    """What is said of a sink that writes other columns to its place than before."""
+    """Yield the notice about a sink that writes other columns to its place than before."""
     if forerunner is not None and forerunner.place == place_of(sink.connect()):
         for now, was in other_columns(forerunner.form, _form(sink, job)):
             yield f"{sink.name} writes the columns {now} from epoch {epoch + 1} on; the rows that are there have {was}"
@@ -210,7 +209,7 @@ def _form(sink: Sink, job: SparkJob) -> Form:
 
 
 def _lost_positions(query: Query, before: Mapping[str, Mapping[str, Any]]) -> Iterator[HeadraceError]:
-    """Sources that would go on from a position that was taken in something else."""
+    """Yield errors for sources that would continue from a position in something else."""
     for source in query.sources:
         lost = lost_position(source, before.get(str(source.name)))
         if lost is not None:
@@ -218,7 +217,7 @@ def _lost_positions(query: Query, before: Mapping[str, Mapping[str, Any]]) -> It
 
 
 def _reread(operators: Iterable[Node], old: QueryIdentity, other: Mapping[str, str]) -> Iterator[HeadraceError]:
-    """Operators that hold rows as they were read before, and would not find them among those to come."""
+    """Yield errors for operators that hold rows as they were read before, and would not find them among new ones."""
     before = old.live()
     for node in operators:
         name = str(node.name)
@@ -229,7 +228,7 @@ def _reread(operators: Iterable[Node], old: QueryIdentity, other: Mapping[str, s
 def _mixed_programs(
     operators: Iterable[Node], old: QueryIdentity, now: QueryIdentity, new: Collection[str], other: Mapping[str, str]
 ) -> Iterator[HeadraceError]:
-    """What is wrong with programs to which changes are sent as rows: they are as particular about the rows before as sinks are."""
+    """Yield errors for programs that take changes as rows: like sinks, they depend on the rows before."""
     before, after = old.live(), now.live()
     for node in operators:
         name = str(node.name)
@@ -246,9 +245,7 @@ def _mixed_programs(
 
 
 def _other_within(operators: Iterable[Stateful], old: QueryIdentity) -> Iterator[HeadraceError]:
-    """A `dedupe` that forgets keys after another time. To the kernel it is a program, whose cells may change so; to users a part of a
-    query, which would give the rows of neither time.
-    """
+    """Yield errors for a `dedupe` that forgets keys after another time: as a program it could, but its rows would be of neither time."""
     before = old.live()
     for node in operators:
         now, entry = forgets_keys_after(node), before.get(str(node.name))
@@ -260,8 +257,8 @@ def _other_within(operators: Iterable[Stateful], old: QueryIdentity) -> Iterator
 
 
 def _other_times(query: Query, old: QueryIdentity, times: Collection[str], stored: Stored) -> Iterator[HeadraceError]:
-    """Watermarks by another column, where an operator goes by event time, now (`times`) or before: where the watermark stands, and when
-    what is kept ends, was told by the old one.
+    """Yield errors for watermarks by another column, if an operator uses event time, now (`times`) or before: the old column decided where
+    the watermark is and when kept state ends.
     """
     by_time = [
         entry.shape.name
@@ -286,7 +283,7 @@ def _refused(node: Node, message: str, first: str = "") -> HeadraceError:
 def _partial(
     sink: Sink, forerunner: _Forerunner | None, now: Entry, epoch: int, other: Mapping[str, str], mark: Callable[[str], Mark | None]
 ) -> Iterator[str]:
-    """What is said of a sink that holds less than the job has read, or rows that were computed otherwise."""
+    """Yield the notice about a sink that holds less than the job has read, or rows that were computed in another way."""
     place = place_of(sink.connect())
     if not sink.connect().traits.lasting:
         yield f"{sink.name} shows what this run brings, from epoch {epoch + 1} on"
@@ -305,7 +302,7 @@ def _partial(
 
 
 def _otherwise(operators: Iterable[Node], old: QueryIdentity, now: QueryIdentity, epoch: int, other: Mapping[str, str]) -> Iterator[str]:
-    """What is said of programs that take rows as they come, and get other ones than before."""
+    """Yield notices about programs that take rows as they come, and now get other rows."""
     before, after = old.live(), now.live()
     for node in operators:
         name = str(node.name)
@@ -318,7 +315,7 @@ def _otherwise(operators: Iterable[Node], old: QueryIdentity, now: QueryIdentity
 
 
 def _begun(old: QueryIdentity, now: QueryIdentity, operators: Iterable[Node], epoch: int) -> Iterator[str]:
-    """What is said of operators and cells that begin empty beside a past that they have not seen."""
+    """Yield notices about operators and cells that begin empty on a checkpoint with a past."""
     before, after = old.live(), now.live()
     gone = (name for name, entry in before.items() if name not in after and entry.shape.kind == PROGRAM)
     lost = sorted(name for name in gone if name == readable(name))
@@ -338,8 +335,8 @@ def _begun(old: QueryIdentity, now: QueryIdentity, operators: Iterable[Node], ep
 
 
 def _changing(end: Node, new: Collection[str]) -> list[Node]:
-    """Of the nearest nodes before another that have a past, sources, programs, and operators of queries that were there before, those whose
-    rows are also taken away. Those of a source may say so in words that a step behind it reads.
+    """Return the nearest nodes upstream with a past whose rows are also retracted: sources, programs, and operators of queries that existed
+    before. Rows of a source may express retractions in words that a later step interprets.
     """
     found: dict[Node, None] = {}
     stack = [(node, False) for node in end.inputs]
@@ -358,7 +355,9 @@ def _keeps(node: Node) -> bool:
 
 
 def _forerunner(sink: Sink, known: Iterable[_Forerunner], sinks: Collection[str]) -> _Forerunner | None:
-    """What the checkpoint knows of a sink: the last one that wrote to its place, by its name or one that is gone; else one of its name."""
+    """Return the checkpoint's entry of a sink: the last to write to its place, under its name or one that is gone; else
+    one with its name.
+    """
     place = place_of(sink.connect())
     same = [one for one in known if one.name == sink.name]
     here = [one for one in known if one.place == place and (one.name == sink.name or one.name not in sinks)]
@@ -368,7 +367,7 @@ def _forerunner(sink: Sink, known: Iterable[_Forerunner], sinks: Collection[str]
 def _moved_along(
     sink: Sink, forerunner: _Forerunner | None, known: Iterable[_Forerunner], mark: Callable[[str], Mark | None]
 ) -> _Forerunner | None:
-    """The forerunner of a sink; at the place of the sink if all that was written was moved there, as the mark at that place shows."""
+    """Return the forerunner of a sink, at the sink's place if everything written was moved there, as the mark at that place shows."""
     place = place_of(sink.connect())
     if forerunner is None or forerunner.place in ("", place) or any(one.place == place and one.name != sink.name for one in known):
         return forerunner
@@ -393,7 +392,7 @@ def _forerunners(stored: Stored, totals: Mapping[str, Totals]) -> Iterator[_Fore
 
 
 def _place(node: Mapping[str, Any] | None) -> str:
-    """Where a sink of a stored plan writes; empty where that cannot be said any more."""
+    """Return the place where a sink of a stored plan writes; empty if that is no longer known."""
     with suppress(HeadraceError, KeyError):  # its connector may not be installed here
         return "" if node is None else place_of(restored_sink(node["connector"], node["options"]))
     return ""

@@ -1,4 +1,4 @@
-"""Writes to Spark's checkpoint of a query that were cut off."""
+"""Interrupted writes to Spark's checkpoint of a query."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from pathlib import Path
 
 
 def clear(query: Path) -> None:
-    """Remove the files that were to become an entry of a log or a file of state and did not, and checksums whose file is gone.
+    """Remove temporary files of logs and of state that were never renamed, and checksums whose file is gone.
 
-    Each kill leaves some, and nobody else removes them. In front of the first epoch Spark takes such a file for an entry of its logs, which
-    it expects to be empty.
+    Each kill leaves some, and nothing else removes them. Before the first epoch Spark takes such a file for an entry of its logs, which it
+    expects to be empty.
 
     >>> import tempfile
     >>> query = Path(tempfile.mkdtemp())

@@ -1,1 +1,1 @@
-"""A plan compiled for Spark: queries of levels, what operators keep, the document that the kernel reads. Knows no checkpoint."""
+"""A plan compiled for Spark: queries of levels, what operators keep, the document for the kernel. Depends on no checkpoint."""

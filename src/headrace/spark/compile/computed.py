@@ -1,4 +1,4 @@
-"""Cells whose first value is computed from those of the version before: their texts, asked of Spark when a checkpoint is met."""
+"""Cells whose first value is computed from those of the previous version. Spark checks their texts when a job meets a checkpoint."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from headrace.spelling import suggestion
 
 @dataclass(frozen=True)
 class Asked:
-    """A computed cell of a program, and the layout that its text is over."""
+    """A computed cell of a program, and the layout that its text reads."""
 
     node: str
     cell: Cell
@@ -30,12 +30,12 @@ class Asked:
 
     @property
     def readable(self) -> tuple[Cell, ...]:
-        """What a text can name: the cells that have one value per key."""
+        """The cells that a text can read: those with one value per key."""
         return tuple(cell for cell in self.before.cells if cell.computable)
 
 
 def check_computed(job: SparkJob, queries: Iterable[QueryIdentity]) -> None:
-    """Refuses texts that give no value for their cell over the cells of the version before; all of them as one error."""
+    """Refuses texts that give no value for their cell from the cells of the previous version; all of them in one error."""
     asked = {f"{one.node}.{one.cell.name}/{number}": one for number, one in enumerate(_asked(job, queries))}
     if not asked:
         return
@@ -74,7 +74,7 @@ def _of(node: Stateful, entry: Entry) -> Iterator[Asked]:
     for before, layout in zip(entry.layouts, entry.layouts[1:], strict=False):
         for cell in layout.cells:
             if cell.computed is not None:
-                # one that has gone again is computed all the same, for what others are computed from
+                # computed even if it was removed since: others may be computed from it
                 yield Asked(entry.shape.name, cell, before, sites.get(cell.id) or node.site)
 
 
@@ -95,7 +95,7 @@ def _refused(asked: Asked, fault: Fault) -> HeadraceError:
 
 
 def _unknown(asked: Asked, fault: Fault, text: str) -> tuple[str, str]:
-    """A name that is no cell of the version before, or one that an expression cannot read."""
+    """Return the message and hint for a name that is no cell of the previous version, or one that an expression cannot read."""
     name = fault.parameters.get("objectName", "").replace("`", "")
     first = name.partition(".")[0].lower()
     kept = next((cell for cell in asked.before.cells if cell.name.lower() == first and cell not in asked.readable), None)

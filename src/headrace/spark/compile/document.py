@@ -1,4 +1,4 @@
-"""The query document: all that the kernel has to know of a query, as one JSON object."""
+"""The query document: everything that the kernel needs to know about a query, as one JSON object."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ FORMAT = 1
 def shape_of(
     query: Query, at: Lowering, origins: Mapping[str, str], ways: Mapping[str, str], ordered_ways: Mapping[str, str]
 ) -> QueryShape:
-    """What a query keeps between epochs; `origins` and both kinds of ways stand for what its operators and sinks read."""
+    """Return the shape of a query: what it keeps between epochs. `origins` and the ways identify the rows of its operators and sinks."""
 
     def read(shape: Shape) -> Shape:
         return replace(shape, origin=origins[shape.name], way=ways[shape.name], ordered_way=ordered_ways[shape.name])
@@ -58,10 +58,10 @@ def build(
     partitions: int,
     asks: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Json:
-    """The document of a query.
+    """Build the document of a query.
 
-    `readers` says how the kernel reads each source's scan and what was repaired of it, `stages` what tasks do for each sink, `asks` how
-    they ask the table of a lookup, all as the connectors say.
+    `readers`: how the kernel reads each source's scan and its repaired rows. `stages`: what tasks do for each sink. `asks`: how they query
+    the table of a lookup. All three come from the connectors.
     """
     routes = _Routes(query, identity, at, partitions)
     lookups = tuple(
@@ -133,7 +133,7 @@ def _sink(sink: Sink, identity: QueryIdentity, at: Lowering, stages: Mapping[str
 
 
 def _sink_schema(sink: Sink, at: Lowering) -> str:
-    """The columns that a sink is given, behind them the weight where it takes changes."""
+    """Return the columns that a sink gets, followed by the weight if it takes changes."""
     schema = at.schemas.of[str(sink.name)].ddl
     return f"{schema}, {WEIGHT} bigint" if _weighed(sink) else schema
 
@@ -143,7 +143,7 @@ def _weighed(sink: Sink) -> bool:
 
 
 def dead_letters(query: Query) -> str:
-    """The columns of a query's dead letters. Where rows are also taken away, so are their letters, and each says which of both it is."""
+    """Return the columns of a query's dead letters. If rows can be retracted, so can their letters, and a column has the kind of change."""
     changing = any(kind == "changes" for kind in kinds(list(query.sinks)).values())
     return f"{DEAD}, {CHANGE} string" if changing else DEAD
 
@@ -154,7 +154,7 @@ def _dead_sink(query: Query, identity: QueryIdentity, stages: Mapping[str, Mappi
 
 
 class _Routes:
-    """The routes of a query by the output they leave."""
+    """The routes of a query, by the output they leave."""
 
     def __init__(self, query: Query, identity: QueryIdentity, at: Lowering, partitions: int) -> None:
         self._made: dict[tuple[str, str], tuple[RouteText, ...]] = {}
@@ -191,7 +191,7 @@ class _Routes:
 
     def _add(self, feed: Feed, route: RouteText) -> None:
         routes = self.of(feed.producer, feed.output)
-        # Of routes that begin with the same steps the first one tells of rows that fail there, so that each is one dead letter.
+        # Of routes that begin with the same steps, only the first one reports rows that fail there, so that each is one dead letter.
         told = max((_alike(feed.steps, other.steps) for other in routes), default=0)
         steps = tuple(_quiet(step) if place < told else step for place, step in enumerate(feed.steps))
         self._made[feed.producer, feed.output] = (*routes, replace(route, steps=steps))
@@ -200,21 +200,21 @@ class _Routes:
         return self._made.get((producer, output), ())
 
     def dead(self, producer: str) -> tuple[RouteText, ...]:
-        """Where dead letters go: to those who read them, else beside the checkpoint."""
+        """Return the routes of dead letters: to their consumers, else into the checkpoint."""
         return self.of(producer, "dead_letter") or (self._dead,)
 
     def leaving(self, producer: str, output: str) -> tuple[RouteText, ...]:
-        """Where the rows of an output go, its dead letters too."""
+        """Return the routes of an output, also of the dead letters."""
         return self.dead(producer) if output == "dead_letter" else self.of(producer, output)
 
 
 def _touches(node: Operator, inlet: Inlet) -> bool:
-    """Whether a row that comes and goes within an epoch matters to an operator: the group it came to is not forgotten for a while."""
+    """Return whether a row that comes and goes within an epoch matters to an operator, because its group is then kept for a while."""
     return node.forgets_after is not None and kind_of(inlet.stream) == "changes"
 
 
 def _to_sink(op: int, schema: str, key: tuple[str, ...] = ()) -> RouteText:
-    """Rows for a sink. With a key those of each key stay together and in order, whatever levels they pass."""
+    """Return a route to a sink. With a key, the rows of each key stay together and in order, whatever levels they pass."""
     route = RouteText(to=op, side=0, delivery="none", time=None, order=None, schema=schema)
     return replace(route, delivery="place", key=tuple((name, quote(name)) for name in key), order="position") if key else route
 
@@ -224,5 +224,5 @@ def _quiet(step: Step, quiet: bool | None = True) -> Step:
 
 
 def _alike(steps: tuple[Step, ...], others: tuple[Step, ...]) -> int:
-    """How many steps two routes have in common from their beginning on."""
+    """Return the number of steps that two routes have in common at their beginning."""
     return len(list(takewhile(lambda pair: pair[0] == _quiet(pair[1], None), zip(steps, others, strict=False))))

@@ -1,4 +1,4 @@
-"""Feeds: the ways rows take from a source or the output of an operator or lookup to a consumer, as the steps done on the way.
+"""Feeds: the paths of rows from a source, or an output of an operator or lookup, to a consumer, as the steps on the way.
 
 Stateless nodes exist only as steps of feeds. A union is several feeds into one consumer.
 """
@@ -18,7 +18,7 @@ from headrace.syntax import plain_name, quote, references
 
 @dataclass(frozen=True)
 class Feed:
-    """One way: from output `output` of the source, lookup or operator `producer`."""
+    """One path, from the output `output` of the source, lookup or operator `producer`."""
 
     producer: str
     output: str
@@ -29,7 +29,7 @@ class Feed:
 
 
 class Feeds:
-    """The feeds of each node of a plan; `schemas` are the checked ones, by node."""
+    """The feeds of each node of a plan; `schemas` are the checked schemas, by node."""
 
     def __init__(self, plan: Plan, schemas: Mapping[str, Struct]) -> None:
         self.plan = plan
@@ -39,8 +39,8 @@ class Feeds:
         self.of = cache(self._of)
 
     def into(self, node: Node) -> tuple[Feed, ...]:
-        """The feeds that end in this node's rows."""
-        # From the sources on, so that no chain of nodes is too long for Python's stack.
+        """Return the feeds that end in this node's rows."""
+        # Start at the sources, so that no chain of nodes is too long for Python's stack.
         for before in self.plan.nodes.values():
             if before is node:
                 break
@@ -49,7 +49,7 @@ class Feeds:
         return self.of(str(node.name))
 
     def before_lookups(self, node: Node) -> tuple[Feed, ...]:
-        """The feeds of a node from its sources and operators on: a lookup is then a step that adds columns."""
+        """Return the feeds of a node from its sources and operators: a lookup becomes a step that adds columns."""
         return tuple(longer for feed in self.into(node) for longer in self._before_lookup(feed))
 
     def _before_lookup(self, feed: Feed) -> tuple[Feed, ...]:
@@ -73,7 +73,7 @@ class Feeds:
         return tuple(feed.then(*_again(steps, before[:place].count(feed))) for place, feed in enumerate(before))
 
     def _aligned(self, branch: str, node: Node) -> tuple[Feed, ...]:
-        """A branch of a union in the union's order of columns and types."""
+        """Return a branch of a union, in the union's order of columns and with its types."""
         has, wants = self.schemas[branch], self.schemas[str(node.name)]
         if [(f.name, f.type) for f in has.fields] == [(f.name, f.type) for f in wants.fields]:
             return self.of(branch)
@@ -83,12 +83,12 @@ class Feeds:
 
 
 def _again(done: tuple[Step, ...], times: int) -> tuple[Step, ...]:
-    """Steps of rows that come by the same way once more, as those of a union of a stream with itself do."""
+    """Mark the steps of rows that take the same path once more, as in a union of a stream with itself."""
     return tuple(replace(step, place=replace(step.place, way=times)) for step in done) if times else done
 
 
 def lineage(feed: Feed, columns: tuple[str, ...] | None) -> tuple[str, ...]:
-    """How these columns (None: all of them) at the end of a feed come about: all texts back to the producer, in one order.
+    """Return the lineage of these columns (None: all of them) at the end of a feed: all texts back to the producer, in a fixed order.
 
     Two versions of a job with equal lineages compute the same values from the same rows. A text that sqlglot cannot read counts as using
     every column before it.
@@ -125,6 +125,6 @@ def _lower(names: Iterable[str]) -> list[str]:
 
 
 def _with(names: list[str] | None, text: str) -> list[str] | None:
-    """These columns and those that a text uses; None stands for all."""
+    """Return these columns and those that a text uses; None means all."""
     used = references(text)
     return None if names is None or used is None else _lower([*names, *(path[0] for path in used)])

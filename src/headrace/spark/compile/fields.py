@@ -1,6 +1,6 @@
-"""The query document: its parts, in which operators and steps stand as they declare themselves.
+"""The query document: its parts, with operators and steps in the form they declare.
 
-What connectors say of their scans, stages and requests is JSON here.
+Connectors describe their scans, stages and requests in JSON of their own.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from headrace.ops.parts import OperatorText, OutputText, RouteText
 
 @dataclass(frozen=True, kw_only=True)
 class WatermarkText(Part):
-    """Which column is event time, and how late a row may come."""
+    """The column of event time, and how late a row may come."""
 
     column: str
     delay_ms: int
@@ -22,7 +22,7 @@ class WatermarkText(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class SourceText(Part):
-    """A source: how its scan and what was `repaired` of it are read, what becomes of a line that is `malformed`, and where its rows go."""
+    """A source: how to read its scan and its `repaired` rows, what to do with `malformed` lines, and where its rows go."""
 
     name: str
     schema: Columns
@@ -36,9 +36,9 @@ class SourceText(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class LookupText(Part):
-    """A lookup: its rows and key, the `table` and which columns of it it is asked `by` and gives, how it is asked, and where rows go.
+    """A lookup: its rows and key, the columns of `table` that are looked up (`by`) and returned (`given`), how to query it, where rows go.
 
-    `ask` is None where the whole table is kept.
+    `ask` is None if the whole table is kept.
     """
 
     op: Int
@@ -63,8 +63,7 @@ class LookupText(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class SinkText(Part):
-    """A sink: its columns, how tasks stage its rows, and what becomes of a row that it refuses; `key` are the columns that name such a row.
-
+    """A sink: its columns, how tasks stage its rows, and what to do with a row that it rejects; `key` are the columns that name such a row.
     `weighted`: the last column is the row's weight.
     """
 
@@ -80,7 +79,7 @@ class SinkText(Part):
 @dataclass(frozen=True, kw_only=True)
 class Document(Part):
     """A query. `levels[i]` are the operators of level i + 1, `retired[i]` those that an earlier version had there, `lookups[i]` the lookups
-    behind level i, round by round. `placed`: rows are dealt out to tasks in front of the sinks. `fingerprint` is of all else but lines.
+    after level i, in rounds. `placed`: rows are dealt out to tasks before the sinks. `fingerprint` covers everything but the user's lines.
     """
 
     format: Int

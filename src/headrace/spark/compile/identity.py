@@ -1,8 +1,7 @@
 """Identity: which operator of the job owns which state of the checkpoint.
 
-State on disk is found by op id and level. A name is given an id once; ids are never reused and entries are never removed, so state
-that a removed operator left behind is never taken for somebody else's. A job that would read state as something it is not is
-refused before anything is touched.
+State on disk is found by op id and level. A name gets an id once; ids are never reused and entries are never removed, so the state of a
+removed operator is never mistaken for another's. A job that would misread state is refused before anything is changed.
 """
 
 from __future__ import annotations
@@ -19,22 +18,22 @@ from headrace.spark.compile import layout, rekey, reshape
 from headrace.spark.compile.layout import Layout
 from headrace.spark.compile.shapes import SINK, InputShape, QueryShape, Shape
 
-# The sink for dead letters that nobody reads; no node of a plan can have this name.
+# The sink for dead letters without a consumer; no node of a plan can have this name.
 DEAD_LETTERS = "#dead_letters"
 
 _TEXTS = tuple[str, ...]
-# of a shape; an absent one is not known
+# of a shape; empty if unknown
 _HASHES = ("content", "origin", "way", "says")
 
 
 def repaired_scan(source: str) -> str:
-    """What the scan of a source's repaired rows is called; no source can have this name."""
+    """Return the name of the scan of a source's repaired rows; no source can have it."""
     return f"{source}#repaired"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """An operator or sink that this checkpoint has known. A retired one was removed; its name may come back under a new id."""
+    """An operator or sink that this checkpoint has known. A retired one was removed; its name may return with a new id."""
 
     op: int
     shape: Shape
@@ -83,7 +82,7 @@ class QueryIdentity:
         return {entry.shape.name: entry for entry in self.entries if not entry.retired}
 
     def retired(self, level: int) -> list[int]:
-        """The ids of the operators that earlier versions of the job had at a level; rows they held may lie there still."""
+        """Return the ids of the operators that earlier versions of the job had at a level; rows they held may still be there."""
         return [entry.op for entry in self.entries if entry.retired and entry.shape.keeps and entry.shape.level == level]
 
     def to_json(self) -> dict[str, Any]:
@@ -106,7 +105,7 @@ class QueryIdentity:
 
 @dataclass(frozen=True)
 class Identity:
-    """All that the checkpoint knows of the job's queries; `next` is the first id never given away."""
+    """All that the checkpoint knows of the job's queries; `next` is the first unused id."""
 
     queries: tuple[QueryIdentity, ...] = ()
     next: int = 1
@@ -141,9 +140,9 @@ class _Numbers:
 
 
 def identify(stored: Identity, queries: Sequence[QueryShape], *, offline: bool = False) -> tuple[Identity, dict[str, str]]:
-    """Give every operator and sink its number, keeping those of `stored`; and under which folder name each query goes on.
+    """Number every operator and sink, keeping the numbers of `stored`. Also returns the name of the folder in which each query continues.
 
-    Everything that keeps the job from going on is raised as one error. `offline`: what an offline rewrite can follow is none of it.
+    Everything that keeps the job from continuing is raised as one error; with `offline`, except for what an offline rewrite can handle.
     """
     numbers = _Numbers(stored.next)
     errors: list[HeadraceError] = []
@@ -170,7 +169,7 @@ def identify(stored: Identity, queries: Sequence[QueryShape], *, offline: bool =
 
 
 def _migrates(stored: Identity, queries: Sequence[QueryShape]) -> bool:
-    """Whether an offline rewrite could follow all of it."""
+    """Return whether an offline rewrite could handle all of it."""
     try:
         identify(stored, queries, offline=True)
     except HeadraceError:
@@ -187,7 +186,7 @@ def _free(name: str, kept: dict[str, QueryIdentity]) -> str:
 
 
 def _counterpart(stored: Identity, query: QueryShape) -> QueryIdentity | None:
-    """The stored query that this one goes on with: the one with the same operators, else the same sources, else the same sinks."""
+    """Return the stored query that this one continues: the one with the same operators, else the same sources, else the same sinks."""
     programs = {shape.name for shape in query.shapes if shape.keeps}
     same = [old for old in stored.queries if programs & {n for n, entry in old.live().items() if entry.shape.keeps}]
     if len(same) > 1:
@@ -196,17 +195,17 @@ def _counterpart(stored: Identity, query: QueryShape) -> QueryIdentity | None:
         return same[0]
     sinks = {shape.name for shape in _sinks(query)}
     alike = [old for old in stored.queries if set(old.sources) == set(query.sources)]
-    # The last ones share sinks alone: they are found so that the refusal can say what has become of their sources.
+    # Some share only sinks: they are found so that the refusal can name what became of their sources.
     return next((old for old in (*alike, *stored.queries) if sinks & set(old.live())), alike[0] if len(alike) == 1 else None)
 
 
 def _sinks(query: QueryShape) -> list[Shape]:
-    """The sinks of the plan; every query has one more, for dead letters."""
+    """Return the sinks of the plan; every query has one more, for dead letters."""
     return [shape for shape in query.shapes if shape.kind == SINK and shape.name != DEAD_LETTERS]
 
 
 def _stay(stored: Identity, query: QueryShape, name: str) -> None:
-    """A sink knows epochs by their numbers, and each query has its own: another one's epochs would be taken for written already."""
+    """Refuse a sink that another query wrote: each query numbers its own epochs, so the sink would take new epochs for written ones."""
     for shape in _sinks(query):
         for other in stored.queries:
             known = {entry.shape.name for entry in other.entries if entry.shape.kind == SINK}
@@ -256,7 +255,7 @@ def _follow(old: QueryIdentity, query: QueryShape, name: str, numbers: _Numbers,
 
 
 def _relevelled(old: QueryIdentity, query: QueryShape, name: str) -> HeadraceError:
-    """Why a query cannot go on with another number of levels: state is stored by level, from the first epoch on."""
+    """Return the error for a query whose number of levels has changed: state is stored by level, from the first epoch on."""
     before = {one for one, entry in old.live().items() if entry.shape.keeps}
     now = {shape.name: shape.site for shape in query.shapes if shape.keeps}
     come, gone = sorted(now.keys() - before), sorted(before - now.keys())
@@ -270,10 +269,10 @@ def _relevelled(old: QueryIdentity, query: QueryShape, name: str) -> HeadraceErr
     return refuse(f"query {name} had {levels} and now has {query.levels or 'none'}{why}", site)
 
 
-# The clocks of a query, in the words of the refusal.
+# The clocks of a query, in the words of the error.
 _TIMES = {"none": "neither a watermark nor timers", "event": "a watermark", "processing": "timers of processing time"}
 
-# What must not change while there is state, in the words of the refusal; each says what is new, or nothing.
+# Changes that are refused while there is state, in the words of the error; each rule describes the change, or returns None.
 _RULES: tuple[Callable[[Shape, Shape], str | None], ...] = (
     lambda old, new: _other_columns(old, new) or "computes something else than before" if not new.computes_like(old) else None,
     # A program takes rows as they come. Checkpoints of earlier versions have no origins.
@@ -285,7 +284,7 @@ _RULES: tuple[Callable[[Shape, Shape], str | None], ...] = (
 
 
 def _other_columns(old: Shape, new: Shape) -> str | None:
-    """How the columns that an operator of a query reads have changed; what it says may be the same."""
+    """Describe how the columns that an operator of a query reads have changed; its own text may be the same."""
     for name, before in old.inputs.items():
         said = reshape.difference(before.schema, new.inputs[name].schema) if name in new.inputs else None
         if said:
@@ -298,7 +297,7 @@ def _clock(shape: Shape) -> str:
 
 
 def _layouts(entry: Entry, shape: Shape, offline: bool) -> tuple[Layout, ...]:
-    """The entry's layouts for the operator as it is now; raises what its state cannot follow."""
+    """Return the entry's layouts for the current operator. Raises if its state cannot be read by it."""
     old = entry.shape
     if not shape.keeps:
         return ()
@@ -333,11 +332,11 @@ def _layouts(entry: Entry, shape: Shape, offline: bool) -> tuple[Layout, ...]:
 
 
 def key_columns(old: Shape, new: Shape) -> tuple[int, ...] | None:
-    """The old place of each key column, where the keys of two versions are the same values (`rekey`)."""
+    """Return the old place of each key column, if the keys of two versions are the same values (`rekey`)."""
     before, after = ({name: one.key for name, one in shape.inputs.items()} for shape in (old, new))
     return rekey.columns(old.key, new.key, before, after)
 
 
 def held_columns(before: InputShape, now: InputShape, keys: tuple[int, ...]) -> tuple[int, ...] | None:
-    """The old place of each column of an input, where held rows can be read in its new columns (`reshape`)."""
+    """Return the old place of each column of an input, if held rows can be read in its new columns (`reshape`)."""
     return reshape.columns(before.schema, now.schema, rekey.renamed(before.key, now.key, keys))

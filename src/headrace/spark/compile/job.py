@@ -1,4 +1,4 @@
-"""SparkJob: a plan made ready to run: checked, cut into queries, each with what it keeps between epochs."""
+"""SparkJob: a plan that is ready to run: checked and cut into queries, each with what it keeps between epochs."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from headrace.spark.compile.shapes import QueryShape
 
 @dataclass(frozen=True)
 class SparkJob:
-    """What a plan is on Spark, before it meets a checkpoint; `asked` is the plan before the rules whose names are `rewritten` changed it.
+    """A plan on Spark, before it meets a checkpoint; `asked` is the plan before the rules named in `rewritten` changed it.
 
-    It holds for every run, unless the plan calls functions from `outside` Spark: the session may have others by their names at the next.
+    It is valid for every run, unless the plan calls functions from `outside` Spark: the session may have others by their names in the next.
     """
 
     at: Lowering
@@ -52,7 +52,7 @@ class SparkJob:
 
     @property
     def settings(self) -> Mapping[str, str]:
-        """The settings that change what the job means."""
+        """The settings that change the meaning of the job."""
         return {**MEANING, **self.plan.settings}
 
     @property
@@ -61,7 +61,7 @@ class SparkJob:
 
     @cached_property
     def shown(self) -> DisplayNames:
-        """What people read in place of the names of its nodes."""
+        """The display names of its nodes."""
         return DisplayNames.of(self.plan)
 
     @property
@@ -74,12 +74,12 @@ class SparkJob:
 
     @property
     def bounded(self) -> bool:
-        """Whether all input has an end."""
+        """Whether all input is bounded."""
         return bounded(self.plan)
 
 
 def compile(plan: Plan) -> SparkJob:
-    """A plan as it will run; raises what is wrong with its texts, types, clocks and folders. Starts the session."""
+    """Compile a plan. Raises the errors of its texts, types, clocks and folders. Starts the session."""
     with displayed(plan):
         return _compiled(plan)
 
@@ -105,7 +105,9 @@ def _compiled(plan: Plan) -> SparkJob:
 
 
 def _no_sink_in_a_source(plan: Plan) -> None:
-    """A job would read its own output, or take the folder for one of whole epochs and not read its input."""
+    """Refuse a sink where a source reads: the job would read its own output, or take the folder for one of whole epochs
+    and skip its input.
+    """
     nodes = plan.nodes.values()
     for source, sink in product(sources_of(nodes), sinks_of(nodes)):
         if source.connect().reads(sink.connect()):
@@ -118,7 +120,7 @@ def _no_sink_in_a_source(plan: Plan) -> None:
 
 
 def _one_sink_a_folder(plan: Plan) -> None:
-    """Of two sinks in one folder each would take the other's epochs for its own."""
+    """Refuse two sinks in one folder: each would take the other's epochs for its own."""
     taken: dict[str, Node] = {}
     for sink in sinks_of(plan.nodes.values()):
         owned = sink.connect().owns

@@ -1,7 +1,7 @@
-"""Layouts of a program's state: which cell lies where in a stored row, from version to version.
+"""Layouts of a program's state: the place of each cell in a stored row, from version to version.
 
-A stored state row carries the number of its layout. Cells have ids that are never used again; a changed set of cells makes a new
-layout, and the rows of the older ones are projected to it as they are read, from each layout to the next one.
+A stored state row has the number of its layout. Cells have ids that are never reused. A changed set of cells makes a new layout, and rows
+of older ones are projected when they are read, from each layout to the next.
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ from headrace.schema import parse_type
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell as the program declares it; `id` is 0 until a layout gives one. `key` is the type of a map's keys, `sql` an aggregate's.
-
-    `computed` is the text of its first value, over the cells of the layout before; in a layout only where the cell is new.
+    """A cell as the program declares it; `id` is 0 until a layout assigns one. `key`: the type of a map's keys. `sql`: the expression of an
+    aggregate. `computed`: the text of its first value over the cells of the previous layout; a layout has it only for a new cell.
     """
 
     name: str
@@ -35,14 +34,14 @@ class Cell:
 
     @property
     def said(self) -> str:
-        """What it keeps, in words."""
+        """A description of what it keeps."""
         of = KINDS[self.kind]
         expires = " that expire" if self.expires_ms is not None and of.entries else ""
         return of.keeps(self.type, self.key, self.sql) + expires
 
     @property
     def projected(self) -> bool:
-        """Whether what is stored in a narrower type is cast when it is read."""
+        """Whether a value that is stored in a narrower type is cast when it is read."""
         return KINDS[self.kind].projected
 
     @property
@@ -52,7 +51,7 @@ class Cell:
 
     @property
     def computable(self) -> bool:
-        """Whether it keeps one value for each key, which others can be computed from."""
+        """Whether it keeps one value per key, from which others can be computed."""
         return KINDS[self.kind].computable and self.key is None
 
     def to_json(self) -> dict[str, Any]:
@@ -81,7 +80,7 @@ def _cell(told: dict[str, Any]) -> Cell:
 
 
 class Unreadable(Exception):
-    """What is stored in a cell cannot be read as it is declared now; `cure` is what its declaration can say to go on."""
+    """A stored cell that cannot be read as it is now declared; `cure` is what its declaration can add."""
 
     def __init__(self, message: str, cure: str | None = None) -> None:
         super().__init__(message)
@@ -93,12 +92,12 @@ def first(cells: Sequence[Cell]) -> Layout:
 
 
 def numbered(cell: Cell, number: int) -> Cell:
-    """A cell with its id, as a layout keeps it where the cell was there before."""
+    """Return a cell with its id, as a layout has it if the cell existed before."""
     return replace(cell, was=None, id=number, computed=None)
 
 
 def follow(layouts: Sequence[Layout], cells: Sequence[Cell], *, offline: bool = False) -> tuple[Layout, ...]:
-    """The layouts of a program whose cells are now `cells`: the same ones, or one more. `offline`: entries may be rewritten.
+    """Return the layouts of a program whose cells are now `cells`: the same ones, or one more. `offline`: entries may be rewritten.
 
     >>> old = (first([Cell("n", "value", "int"), Cell("x", "value", "date")]),)
     >>> new = follow(old, [Cell("n", "value", "bigint"), Cell("y", "value", "string", computed="hex(n)")])
@@ -111,7 +110,7 @@ def follow(layouts: Sequence[Layout], cells: Sequence[Cell], *, offline: bool = 
     now: list[Cell] = []
     texts: dict[int, str] = {}
     for cell in cells:
-        # a name that is stored already wins over `was`: the rename happened in an earlier version
+        # a stored name takes precedence over `was`: the rename happened in an earlier version
         old = stored.get(cell.name) or (stored.get(cell.was) if cell.was else None)
         unread = None if old is None or (offline and rewritable(old, cell)) else _unread(old, cell)
         if old is None or (unread is not None and cell.computed is not None):
@@ -134,7 +133,7 @@ def follow(layouts: Sequence[Layout], cells: Sequence[Cell], *, offline: bool = 
 
 
 def _unread(old: Cell, new: Cell) -> str | None:
-    """Why what is stored in a cell cannot be read as it is declared now."""
+    """Return why a stored cell cannot be read as it is now declared, or None."""
     if old.kind != new.kind:
         return f"the cell {new.name} was a {old.kind} and is now a {new.kind}"
     if not (widens(old.type, new.type) if new.projected else old.said == new.said):
@@ -143,7 +142,7 @@ def _unread(old: Cell, new: Cell) -> str | None:
 
 
 def _computed_anew(old: Cell, new: Cell) -> str | None:
-    """How a cell that holds one value for each key gets its first one from what was kept."""
+    """Describe how a cell with one value per key gets its first value from what was kept; None if it cannot."""
     if not new.computable:
         return None
     if not old.computable:
@@ -154,17 +153,17 @@ def _computed_anew(old: Cell, new: Cell) -> str | None:
 
 
 def _corrected(layout: Layout, texts: Mapping[int, str]) -> Layout:
-    """A layout whose computed cells have the texts that the program has now.
+    """Return a layout whose computed cells have the program's current texts.
 
-    Keys that are still stored in a former layout are computed by the new text. Without this a text that fails for one of them could
-    never be mended, and the job not go on.
+    Keys that are still stored in an earlier layout are computed by the new text. Otherwise a text that fails for one of them could never be
+    corrected, and the job could not continue.
     """
     cells = tuple(cell if cell.computed is None else replace(cell, computed=texts.get(cell.id, cell.computed)) for cell in layout.cells)
     return replace(layout, cells=cells)
 
 
 def rewritable(old: Cell, new: Cell) -> bool:
-    """Whether what a cell keeps in pages can be rewritten offline: its values and keys are wider, entries expire or no longer do.
+    """Return whether the pages of a cell can be rewritten offline: its values and keys are wider, entries expire or no longer do.
 
     >>> rewritable(Cell("x", "map", "int", key="int"), Cell("x", "map", "bigint", key="bigint", expires_ms=1))
     True
@@ -174,7 +173,7 @@ def rewritable(old: Cell, new: Cell) -> bool:
 
 
 def finds(old: str, new: str) -> bool:
-    """Whether a key of the type `old` is found by the same value in the type `new`: 0.1 as float is another double than 0.1.
+    """Return whether a key of the type `old` is found by the same value in the type `new`: 0.1 as float is another double than 0.1.
 
     >>> finds("int", "bigint"), finds("float", "double")
     (True, False)
@@ -192,7 +191,7 @@ def _decimal(text: str) -> tuple[int, int] | None:
 
 
 def widens(old: str, new: str) -> bool:
-    """Whether every stored value of `old` is a value of `new`.
+    """Return whether every stored value of `old` is a value of `new`.
 
     >>> widens("int", "bigint"), widens("bigint", "int"), widens("date", "timestamp"), widens("decimal(8,2)", "decimal(10,3)")
     (True, False, True, True)

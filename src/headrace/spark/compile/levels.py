@@ -1,7 +1,7 @@
-"""Cutting a plan into queries and levels.
+"""Cuts a plan into queries and levels.
 
-A query is a connected part of the plan, with one clock: views that share no time share no query. Within a query an operator stands at
-the earliest level that its inputs allow, so only its own upstream decides where its state lies.
+A query is a connected part of the plan with one clock: sinks with different clocks are in different queries. Within a query an operator is
+at the earliest level that its inputs allow, so only its own upstream decides where its state is stored.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from headrace.plan.walk import order
 class Query:
     """A part of the plan that runs as one Spark query; `levels[i]` are the operators of level i + 1.
 
-    `lookups[i]` are the lookups behind level i (0: in front of the first), in rounds: those of one round need none of each other's rows.
-    `final`: the end of bounded input brings its time to an end, which cannot be taken back.
+    `lookups[i]` are the lookups after level i (0: before the first), in rounds: lookups of one round do not need each other's rows.
+    `final`: the end of bounded input brings its time to an end, which cannot be undone.
     """
 
     name: str
@@ -46,10 +46,10 @@ class Query:
 
 
 def cut(plan: Plan, clocks: Mapping[str, Clock], timed: Collection[str] = ()) -> tuple[Query, ...]:
-    """The queries of a plan; `clocks` gives the clock of each stateful node.
+    """Cut a plan into queries; `clocks` has the clock of each stateful node.
 
-    Rows that `timed` nodes give the time of their epoch go with the operators of processing time, so that all see the same one. What no
-    sink reads is not part of any query.
+    Rows that `timed` nodes give the time of their epoch go with the operators of processing time, so that all see the same time. Nodes that
+    no sink reads are in no query.
     """
     sinks = [plan.nodes[name] for name in plan.sinks]
     upstream = {sink: order([sink]) for sink in sinks}
@@ -68,7 +68,7 @@ def cut(plan: Plan, clocks: Mapping[str, Clock], timed: Collection[str] = ()) ->
 
 
 def _clock(sink: Node, nodes: Sequence[Node], clocks: Mapping[str, Clock]) -> str:
-    """The clock of the operators that a sink reads. Those without a clock go with the others."""
+    """Return the clock of the operators that a sink reads. Operators without a clock go with the others."""
     kept: dict[str, Node] = {}
     for node in nodes:
         if node.role is Role.STATEFUL and clocks[str(node.name)].name != NONE:
@@ -94,7 +94,7 @@ def _refuse_mixed(sink: Node, event: Node, processing: Node) -> None:
 
 
 def _connected(sinks: Sequence[Node], upstream: Mapping[Node, Iterable[Node]]) -> list[tuple[Node, ...]]:
-    """Sinks that share anything upstream, in the order of the job."""
+    """Return the groups of sinks that share anything upstream, in the order of the job."""
     groups: list[tuple[list[Node], set[Node]]] = []
     for sink in sinks:
         members, nodes = [sink], set(upstream[sink])
@@ -111,7 +111,7 @@ def _connected(sinks: Sequence[Node], upstream: Mapping[Node, Iterable[Node]]) -
 
 
 def _name(group: Sequence[Node], before: Sequence[Query]) -> str:
-    """A query's folder: `main` for the first, else the name of its first sink."""
+    """Return the folder of a query: `main` for the first, else the name of its first sink."""
     if not before:
         return "main"
     taken = {query.name for query in before}
@@ -133,14 +133,14 @@ def _query(name: str, clock: str, nodes: Sequence[Node], sinks: Sequence[Node], 
     sources = sources_of(nodes)
     lookups = _rounds(nodes, at, depth)
     kept = [clocks[str(node.name)] for node in stateful if clocks[str(node.name)].name != NONE]
-    # Spark fixes a level's clock with its first epoch. Where there is a watermark, a program without timers can get some later.
+    # Spark fixes a level's clock with its first epoch. If there is a watermark, a program without timers may get some later.
     waits = kept or (stateful and any(source.watermark is not None for source in sources))
     final = any(one.final for one in kept)
     return Query(name, clock if waits else NONE, sources, levels, sinks_of(sinks), lookups, final=final)
 
 
 def _rounds(nodes: Sequence[Node], at: Mapping[Node, int], depth: int) -> tuple[tuple[tuple[Lookup, ...], ...], ...]:
-    """The lookups behind each level, in rounds."""
+    """Return the lookups after each level, in rounds."""
     before: dict[Node, int] = {}
     for node in nodes:
         rounds = [before[one] + (one.role is Role.LOOKUP) for one in node.inputs if at[one] == at[node]]
@@ -154,7 +154,7 @@ def _rounds(nodes: Sequence[Node], at: Mapping[Node, int], depth: int) -> tuple[
 
 
 def _share_no_state(queries: Sequence[Query]) -> None:
-    """An operator without a clock that feeds both clocks would keep its state twice."""
+    """Refuse an operator without a clock that feeds both clocks: it would keep its state twice."""
     seen: dict[Node, Query] = {}
     for query in queries:
         for node in query.operators:

@@ -1,4 +1,4 @@
-"""Origins: what the rows of an operator or sink go through on their way from sources and programs."""
+"""Origins: the steps of the rows of an operator or sink on their way from sources and programs."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from headrace.plan.codec import encode, without_sites
 
 
 def origins(asked: Plan, optimised: Plan) -> dict[str, str]:
-    """Each node of an optimised plan -> a hash of what lies between it and the sources and programs before it.
+    """Return for each node of an optimised plan a hash of the steps between it and the sources and programs upstream.
 
-    Two versions of a job with the same origin of a sink send it rows that were computed alike. It is read from the plan as it was
-    `asked`, so that another version of the optimiser leaves it as it is; what only the optimiser knows is read from its own plan.
+    Two versions of a job with the same origin of a sink send it rows that were computed in the same way. The hash is of the plan as
+    `asked`, so that another version of the optimiser does not change it; only nodes of the optimiser are taken from its own plan.
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([], "card string, amount int", name="charges")
@@ -31,15 +31,14 @@ def origins(asked: Plan, optimised: Plan) -> dict[str, str]:
 
 
 def ways(asked: Plan, optimised: Plan) -> dict[str, str]:
-    """Origins that also tell apart the outputs of a program, and the rows of tables that never change, which are a part of the job. The
-    names of what the rows go through are no part of them, nor is the order of a key's columns. Checkpoints of earlier versions have
-    origins alone, or `ordered_ways`.
+    """Return origins that also distinguish the outputs of a program, and the rows of constant tables, which are part of the job. Names of
+    steps make no difference, nor does the order of a key's columns. Checkpoints of earlier versions have only origins, or `ordered_ways`.
     """
     return _origins(asked, optimised, _unordered, passed_or_output)
 
 
 def ordered_ways(asked: Plan, optimised: Plan) -> dict[str, str]:
-    """Ways as earlier versions stored them, with the columns of a key in their order; they are compared and not stored any more."""
+    """Return ways as earlier versions stored them, with the columns of a key in order; they are still compared, but no longer stored."""
     return _origins(asked, optimised, _saying, passed_or_output)
 
 
@@ -60,23 +59,23 @@ def _origins(asked: Plan, optimised: Plan, text_of: Callable[[Node], dict[str, A
 
 
 def _passed(node: Node) -> bool:
-    """Whether an origin goes on in front of a node."""
+    """Return whether an origin extends upstream of a node."""
     return node.passing or node.by_content
 
 
 def passed_or_output(node: Node) -> bool:
-    """Whether a way goes on in front of a node."""
+    """Return whether a way extends upstream of a node."""
     return _passed(node) or node.role is Role.OUTPUT
 
 
 def _text(node: Node) -> dict[str, Any]:
-    """What a node says, its inputs by their names, but for the options of a connector: where it reads may change."""
+    """Return what a node declares, with its inputs by name and without a connector's options: where it reads may change."""
     text = without_sites(encode(node, {node: "", **{before: str(before.name) for before in node.inputs}}))
     return {key: value for key, value in text.items() if key != "options"}
 
 
 def _saying(node: Node) -> dict[str, Any]:
-    """What a node says without any names; with what stands for the table, if a key has the same rows there for ever."""
+    """Return what a node declares, without any names; with a digest of the table, if a key has the same rows there forever."""
     text = without_sites(encode(node, {node: "", **dict.fromkeys(node.inputs, "")}))
     del text["name"]
     options = text.pop("options", None)
@@ -85,7 +84,7 @@ def _saying(node: Node) -> dict[str, Any]:
 
 
 def _unordered(node: Node) -> dict[str, Any]:
-    """The same without the order in lists whose order changes no row, `metadata={"unordered": True}`."""
+    """Return the same, but without the order of lists in which it changes no row: `metadata={"unordered": True}`."""
     text = _saying(node)
     return text | {item.name: sorted(text[item.name]) for item in fields(node) if item.metadata.get("unordered")}
 

@@ -1,4 +1,4 @@
-"""What explain says of placement: the query and level of each operator, and the rows that pass levels untouched."""
+"""Placement, for explain: the query and level of each operator, and the rows that pass levels untouched."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headrace.spark.compile.placing import how
 
 
 def placement(job: SparkJob) -> Mapping[str, Fact]:
-    """Where each operator and lookup stands, and which levels the rows for a sink pass through."""
+    """Return the query and level of each operator and lookup, and the levels that the rows for a sink pass."""
     found: dict[str, Fact] = {}
     for query in job.queries:
         levels = len(query.levels)
@@ -33,7 +33,7 @@ def placement(job: SparkJob) -> Mapping[str, Fact]:
 
 
 def _after(producer: str, query: Query) -> int:
-    """The level behind which a producer's rows appear: 0 for a source."""
+    """Return the level after which a producer's rows appear: 0 for a source."""
     for level, rounds in enumerate(query.lookups):
         if producer in {node.name for nodes in rounds for node in nodes}:
             return level

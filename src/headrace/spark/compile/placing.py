@@ -1,7 +1,7 @@
-"""How rows reach the task that writes them, for sinks that commit task by task: a replay has to bring each to the task that had it before.
+"""How rows reach the task that writes them, for sinks that commit task by task: a replay must bring each row to the same task.
 
-Behind a level rows lie by the keys of its operators, and those that only pass it by their own bytes: that is the same on every replay.
-Without a level rows lie as the sources were split, which may be otherwise next time, unless the sources say that it is not.
+After a level, rows are placed by the keys of its operators, and rows that only pass it by their own bytes: the same on every replay.
+Without a level, rows are placed as the sources were split. That may change, unless the sources guarantee that it does not.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from headrace.spark.compile.levels import Query
 
 
 def is_placed(sink: Sink) -> bool:
-    """Whether the sink commits task by task."""
+    """Return whether the sink commits task by task."""
     return sink.connect().traits.placed
 
 
 def in_parts(sink: Sink) -> bool:
-    """Whether the sink may have an epoch in part, which it knows again by how its rows lay."""
+    """Return whether the sink may hold part of an epoch, which it recognises by how its rows were placed."""
     return is_placed(sink) or sink.connect().traits.batched
 
 
 def deals_out(query: Query) -> bool:
-    """Whether rows have to be dealt out in front of the sinks."""
+    """Return whether rows must be dealt out to tasks before the sinks."""
     return not query.levels and any(map(is_placed, query.sinks)) and not _sources_place(query)
 
 
@@ -30,12 +30,12 @@ def _sources_place(query: Query) -> bool:
 
 
 def place_key(sink: Sink) -> tuple[str, ...]:
-    """The columns by which a sink's rows are dealt out; none: by the bytes of each row."""
+    """Return the columns by which a sink's rows are dealt out; none: by the bytes of each row."""
     return sink.connect().key if is_placed(sink) else ()
 
 
 def how(sink: Sink, query: Query) -> str | None:
-    """In words, for a sink that commits task by task."""
+    """Describe the placement for a sink that commits task by task; None for others."""
     if not is_placed(sink):
         return None
     if query.levels:

@@ -9,17 +9,17 @@ from headrace.schema import parse_schema
 from headrace.spark.compile.layout import finds
 from headrace.syntax import plain_name
 
-# How the keys of one input come about: their texts, then all lines of their lineage (`InputShape.key`).
+# The derivation of the keys of one input: their texts, then all lines of their lineage (`InputShape.key`).
 Texts = tuple[str, ...]
 
-# A key column as far as it can be told where it comes from: its name there and the places, or its text and all that is known.
+# The origin of a key column as far as it is known: its name there and the places, or its text and all that is known.
 Meaning = tuple[str, frozenset[str]]
 
 
 def columns(old: str, new: str, before: Mapping[str, Texts], after: Mapping[str, Texts]) -> tuple[int, ...] | None:
-    """For each column of the key `new` the place that it had in the key `old`; None if they are not the same values.
+    """Return the place in the key `old` of each column of the key `new`; None if they are not the same values.
 
-    `before` and `after` tell of each input how its keys come about.
+    `before` and `after` have the derivation of the keys for each input.
 
     >>> columns("a int, b int", "b bigint, a int", {"event": ("a", "b", "a of s", "b of s")}, {"event": ("b", "a", "a of s", "b of s")})
     (1, 0)
@@ -29,7 +29,7 @@ def columns(old: str, new: str, before: Mapping[str, Texts], after: Mapping[str,
     if len(was) != len(now):
         return None
     if not both:
-        # without an input that both have, nothing is known of a key that looks otherwise
+        # without a common input, nothing is known of a key that looks different
         return tuple(range(len(now))) if old == new else None
     found = {_places(texts, others, len(now)) for texts, others in both}
     places = found.pop()
@@ -40,7 +40,7 @@ def columns(old: str, new: str, before: Mapping[str, Texts], after: Mapping[str,
 
 
 def renamed(before: Texts, after: Texts, places: tuple[int, ...]) -> dict[str, str]:
-    """Columns of an input's rows that its keys show to be the same, in small letters: new name -> old name.
+    """Return columns of an input's rows that its keys show to be the same, in lower case: new name -> old name.
 
     >>> renamed(("card", "card of charges"), ("card_id", "card_id = card", "card of charges"), (0,))
     {'card_id': 'card'}
@@ -52,8 +52,8 @@ def renamed(before: Texts, after: Texts, places: tuple[int, ...]) -> dict[str, s
 
 
 def difference(operator: str, input: str, before: Texts, after: Texts) -> str:
-    """In which way the key of an operator comes about otherwise: by other texts, or from another operator alone, whose name stands for
-    all that it computes.
+    """Describe how an operator's key is derived differently: by other texts, or only from another operator, whose name represents all that
+    it computes.
 
     >>> difference("alerts", "event", ("card", "card of charges"), ("card", "card of refunds"))
     'alerts has state of rows of charges, and its input event is now refunds'
@@ -68,7 +68,7 @@ def difference(operator: str, input: str, before: Texts, after: Texts) -> str:
 
 
 def _apart(lines: Texts) -> tuple[list[str], set[str]]:
-    """The lines without the places that they name, and these places."""
+    """Return the lines without the places that they name, and these places."""
     parts = [("", "", line) if " = " in line else line.rpartition(" of ") for line in lines]
     return [column or place for column, _, place in parts], {place for column, _, place in parts if column}
 
@@ -100,7 +100,7 @@ def _meaning(text: str, lines: Texts) -> Meaning:
         known.setdefault(column, set()).add(what)
     whole = (text, frozenset(lines))
     name = plain_name(text)
-    # One name for two things on the way: which of them is meant where is not told.
+    # One name for two things on the way: it is unknown which one is meant where.
     if name is None or set(made) & set(read) or any(len(texts) > 1 for texts in made.values()):
         return whole
     at, seen = name.lower(), set[str]()

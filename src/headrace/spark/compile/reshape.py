@@ -9,10 +9,10 @@ from headrace.spark.compile.layout import widens
 
 
 def columns(old: str, new: str, renamed: Mapping[str, str]) -> tuple[int, ...] | None:
-    """For each column of the schema `new` its place in `old`, −1 for one that held rows have not; None where that cannot be told.
+    """Return the place in the schema `old` of each column of `new`, −1 for one that held rows lack; None if that is unknown.
 
-    `renamed` are columns known to be the same: new name -> old name, both in small letters. Where columns are gone *and* others are new,
-    a column may have another name only, so that is refused.
+    `renamed` are columns known to be the same: new name -> old name, both in lower case. If columns are gone *and* others are new, a column
+    may only have another name, so that is refused.
 
     >>> columns("a int, b string", "b string, a bigint, c date", {})
     (1, 0, -1)
@@ -31,7 +31,7 @@ def columns(old: str, new: str, renamed: Mapping[str, str]) -> tuple[int, ...] |
 
 
 def difference(old: str, new: str) -> str | None:
-    """How the columns of a schema differ from those of an older one, in words; None if they do not.
+    """Describe how the columns of a schema differ from those of an older one; None if they do not.
 
     >>> difference("a int, b string", "a bigint, c date"), difference("a int, b string", "b string, a int")
     ('a is bigint instead of int, b is gone, c is new', 'they are in another order')

@@ -1,4 +1,4 @@
-"""Shapes: what the operators and sinks of a plan ask to be kept for them between epochs."""
+"""Shapes: what the operators and sinks of a plan need to keep between epochs."""
 
 from __future__ import annotations
 
@@ -32,11 +32,12 @@ class InputShape:
 
 @dataclass(frozen=True)
 class Shape:
-    """What an operator keeps between epochs, as the plan asks for it. A sink or a lookup keeps nothing but its number.
+    """What an operator keeps between epochs, as the plan declares it. A sink or a lookup keeps only its number.
 
-    `content` is all that an operator of a query says: its state is of use to no other. `origin` stands for what its rows, or those of a
-    sink, went through before (`origins`), and so does `way`, which earlier versions did not store (`ways`), or as `ordered_way`. Nor did
-    they store `says`, which is `content` without the names of the inputs: a rule of the optimiser may put something in between.
+    `content` is a hash of all that an operator of a query declares: its state is of no use to another. `origin` is a hash of the steps that
+    its rows, or those of a sink, took before (`origins`), and so is `way` (`ways`), which earlier versions did not store, or stored as
+    `ordered_way`. `says` is `content` without the names of the inputs, since a rule of the optimiser may insert a node; earlier versions
+    did not store it either.
     """
 
     name: str
@@ -55,13 +56,13 @@ class Shape:
     says: str = ""
 
     def reads_like(self, old: Shape) -> bool:
-        """Whether its rows go through what they went through before, as far as the checkpoint tells."""
+        """Return whether its rows take the same steps as before, as far as the checkpoint shows."""
         if old.way and self.way:
             return old.way in (self.way, self.ordered_way)
         return not old.origin or not self.origin or old.origin == self.origin
 
     def computes_like(self, old: Shape) -> bool:
-        """Whether it says the same of its rows; `reads_like` answers for where they come from."""
+        """Return whether it declares the same computation; `reads_like` compares where its rows come from."""
         return self.says == old.says if self.says and old.says and self.way and old.way else self.content == old.content
 
     @property
@@ -72,7 +73,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class QueryShape:
-    """One query of the job: what it reads, how many levels it has and by which clock, its operators and sinks."""
+    """One query of the job: its sources, its number of levels, its clock, its operators and sinks."""
 
     name: str
     sources: tuple[str, ...]

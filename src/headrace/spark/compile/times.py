@@ -10,7 +10,7 @@ from headrace.spark.compile.feeds import Feed
 
 
 def judged(plan: Plan, node: Node, name: str, feeds: Sequence[Feed], apart: str) -> bool:
-    """Whether the rows of an input may be late; `apart`: how rows of an operator are given an input of their own."""
+    """Return whether the rows of an input may be late; `apart`: how to give the rows of an operator an input of their own."""
     found = {straight for feed in feeds for straight in _straight(plan.nodes[feed.producer])}
     if len(found) > 1:
         raise HeadraceError(
@@ -24,7 +24,7 @@ def judged(plan: Plan, node: Node, name: str, feeds: Sequence[Feed], apart: str)
 
 
 def _straight(producer: Node) -> set[bool]:
-    """Whether rows come straight from a source; those that were looked up on the way do."""
+    """Return whether rows come straight from a source; a lookup on the way makes no difference."""
     if producer.role in (Role.LOOKUP, Role.STATELESS):
         return {straight for before in producer.inputs for straight in _straight(before)}
     if producer.role is Role.OUTPUT and producer.inputs[0].role is Role.LOOKUP:

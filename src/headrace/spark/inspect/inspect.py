@@ -1,4 +1,4 @@
-"""The calls into the kernel that decode state and ask it questions."""
+"""The calls into the kernel that decode state and query it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 class Inspected:
-    """The tables of a checkpoint in a session of their own; `at` is the epoch of each query. Nothing is read before rows are asked for."""
+    """The tables of a checkpoint, in a session of their own; `at` is the epoch of each query. Reads nothing until rows are requested."""
 
     def __init__(self, folder: Path, stored: Stored, operators: Sequence[Kept], at: Mapping[str, int]) -> None:
         self._folder = folder
@@ -40,15 +40,15 @@ class Inspected:
         self.schemas: dict[str, Struct] = {name: parse_schema(ddl) for name, ddl in json.loads(self._tables.schemas()).items()}
 
     def count(self, name: str) -> int:
-        """How many rows a table has."""
+        """Return the number of rows in a table."""
         return int(self._called(lambda: self._tables.count(name)))
 
     def table(self, name: str, limit: int | None) -> tuple[Rows, Struct]:
-        """The rows of a table, in the order of its columns; the first ones up to a limit."""
+        """Return the rows of a table, in the order of its columns, up to a limit."""
         return self._rows(lambda: self._tables.table(name, -1 if limit is None else limit))
 
     def query(self, sql: str, limit: int | None) -> tuple[Rows, Struct]:
-        """The rows that a query over the tables gives."""
+        """Return the rows of a query over the tables, up to a limit."""
         fault = self._tables.fault(sql)
         if fault is not None:
             raise self._refused(json.loads(fault))
@@ -69,7 +69,7 @@ class Inspected:
             raise unreadable(self._folder, error) from None
 
     def _refused(self, found: Mapping[str, Any]) -> HeadraceError:
-        """What is wrong with a query, in the words for texts of a plan."""
+        """Return the error of a query, worded as for texts of a plan."""
         if found["class"].startswith("TABLE_OR_VIEW_NOT_FOUND"):
             return unknown_table(found["parameters"].get("relationName", "").replace("`", ""), self.schemas)
         words = {word.lower() for word in re.findall(r"\w+", found["text"])}
@@ -81,13 +81,13 @@ class Inspected:
 
 
 def unknown_table(name: str, tables: Mapping[str, Struct]) -> HeadraceError:
-    """There is no such table in the state."""
+    """Return the error for a table that the state does not have."""
     hint = suggestion(name, tables, f"it has: {', '.join(tables)}")
     return HeadraceError("UNKNOWN_TABLE", f"the state has no table {name}", hint=hint)
 
 
 def unreadable(folder: Path, error: HeadraceError) -> HeadraceError:
-    """What stopped the reading of a state, where there is no better word for it."""
+    """Return the error that stopped the reading of a state, as STATE_UNREADABLE unless it has a more precise code."""
     if error.code not in ("RUN_FAILED", "INPUT_GONE", "CHECKPOINT_UNREADABLE"):
         return error
     return HeadraceError(
@@ -99,7 +99,7 @@ def unreadable(folder: Path, error: HeadraceError) -> HeadraceError:
 
 
 def document(folder: Path, stored: Stored, operators: Sequence[Kept], at: Mapping[str, int]) -> str:
-    """What the kernel reads of a checkpoint and of the operators whose tables it is asked for."""
+    """Return the kernel's document: the checkpoint, and the operators whose tables are requested."""
     inspection = Inspection(
         settings=dict(stored.settings),
         partitions=stored.partitions,

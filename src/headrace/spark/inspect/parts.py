@@ -1,4 +1,4 @@
-"""What the kernel reads of a checkpoint whose state is shown."""
+"""The kernel's document about a checkpoint whose state is shown."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headrace.ops.parts import OperatorText
 
 @dataclass(frozen=True, kw_only=True)
 class KeptText(Part):
-    """An operator with state: as in a query document, in the folder of its query, after an epoch; its tables are `called` after it."""
+    """An operator with state: as in a query document, in the folder of its query, after an epoch. `called` begins its tables' names."""
 
     operator: OperatorText
     level: Int
@@ -22,7 +22,7 @@ class KeptText(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class Inspection(Part):
-    """The state of a checkpoint that is shown as tables."""
+    """The state of a checkpoint, to be shown as tables."""
 
     settings: Mapping[str, str]
     partitions: Int

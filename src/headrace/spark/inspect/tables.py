@@ -1,6 +1,6 @@
-"""The operators of a checkpoint's job that may keep something, what their tables are called after, and at which epochs they can be read.
+"""The operators of a checkpoint's job that may keep state, the names of their tables, and the epochs at which they can be read.
 
-Which tables there are is said by the operators in the kernel (`operator/Layout.scala`).
+The operators in the kernel decide which tables there are (`operator/Layout.scala`).
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from headrace.spark.compile.identity import Entry
 
 @dataclass(frozen=True)
 class Kept:
-    """An operator that has a place for state: the query it belongs to, its entry in the identity, its node in the plan.
+    """An operator that has a place for state: its query, its entry in the identity, its node in the plan.
 
-    Names of its tables begin with `name`; by its stored name they would begin with `stored`.
+    Names of its tables begin with `name`; with its stored name they would begin with `stored`.
     """
 
     query: str
@@ -29,7 +29,7 @@ class Kept:
 
 
 def kept(stored: Stored) -> tuple[Kept, ...]:
-    """The operators of a checkpoint's job. Those that the job no longer has are left out."""
+    """Return the operators of a checkpoint's job, without those that the job no longer has."""
     plan = Plan.from_json(stored.plan)
     found = [
         (query.name, entry, plan.nodes[name])
@@ -50,7 +50,7 @@ def _plain(name: str, shown: DisplayNames) -> str:
 
 
 class _Names:
-    """Names that SQL takes without quotes, each given once: what is no letter, digit or underscore becomes an underscore.
+    """Unique names that SQL takes without quotes: characters other than letters, digits and underscores become underscores.
 
     >>> names = _Names()
     >>> names.give("charges.Count"), names.give("charges_count"), names.give("alerts")
@@ -70,14 +70,14 @@ class _Names:
 
 
 def epochs(folder: Path, query: str) -> tuple[int, ...]:
-    """The epochs of a query whose state can be read: Spark keeps the last ones (`spark.sql.streaming.minBatchesToRetain`, 100)."""
+    """Return the epochs of a query whose state can be read: Spark keeps the last ones (`spark.sql.streaming.minBatchesToRetain`, 100)."""
     place = query_folder(folder, query)
     logged = _numbers(place / "commits") & _numbers(place / "offsets")
-    # Each epoch leaves a file of its own number plus one in every partition, which goes when Spark cleans up.
+    # Each epoch leaves a file with its number plus one in every partition, until Spark cleans up.
     states = [_numbers(partition) for partition in place.glob("state/*/0")]
     return tuple(sorted(epoch for epoch in logged if states and all(epoch + 1 in there for there in states)))
 
 
 def _numbers(folder: Path) -> set[int]:
-    """The numbers that names of files begin with: `7`, `8_<id>.changelog`."""
+    """Return the numbers that names of files begin with: `7`, `8_<id>.changelog`."""
     return {int(number) for path in folder.glob("*") if (number := path.name.partition("_")[0]).isdigit()}

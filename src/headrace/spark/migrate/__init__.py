@@ -1,1 +1,1 @@
-"""What is done to a checkpoint while nothing runs: its rewrite for a changed job, and its sinks brought back to it."""
+"""Changes to a checkpoint while nothing runs: its rewrite for a changed job, and bringing its sinks back to it."""

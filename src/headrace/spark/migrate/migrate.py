@@ -1,7 +1,7 @@
-"""The offline rewrite of a checkpoint, for a version of its job that a start cannot go on with.
+"""The offline rewrite of a checkpoint, for a version of its job that cannot start from it.
 
-The new checkpoint keeps the id, the epochs, the record and the offsets of the old one, so the job goes on where it was, exactly once. It
-is made beside its place and gets its name when all is there.
+The new checkpoint keeps the id, the epochs, the record and the offsets of the old one, so the job continues where it was, exactly once.
+It is made under another name and renamed once it is complete.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ Json = dict[str, Any]
 
 
 def migrate(job: SparkJob, old: Path, new: Path, *, dry_run: bool = False) -> Migration:
-    """Make the checkpoint `new` for this version of a job out of `old`, which stays as it is but for a mark that it was migrated.
+    """Make the checkpoint `new` for this version of a job from `old`, which stays unchanged except for a mark that it was migrated.
 
-    What cannot be followed, or needs no rewrite, is refused before anything is written.
+    Changes that cannot be followed, or that need no rewrite, are refused before anything is written.
     """
     began = time.monotonic()
     old, new = old.absolute(), new.absolute()
@@ -56,7 +56,7 @@ def migrate(job: SparkJob, old: Path, new: Path, *, dry_run: bool = False) -> Mi
     checkpoint = Checkpoint(old)
     with closing(checkpoint):
         to = checkpoint.migrated
-        # a mark without its checkpoint is of a rewrite that was killed at its very end
+        # a mark without its checkpoint is from a rewrite that was killed at its very end
         if to is not None and to.exists():
             raise migrated(old, to)
         if checkpoint.stored is None or not checkpoint.begun:
@@ -79,7 +79,7 @@ def migrate(job: SparkJob, old: Path, new: Path, *, dry_run: bool = False) -> Mi
 
 
 def _refuse_in_mid_epoch(job: SparkJob, checkpoint: Checkpoint, stored: Stored, identity: Identity, names: Mapping[str, str]) -> None:
-    """An epoch that a sink holds is ended by the version that began it: it has its rows."""
+    """Refuse a rewrite if a sink holds an interrupted epoch: the version that began it must finish it."""
     if all(checkpoint.unfinished(name) is None for name in names.values()):
         return
     provide(job)
@@ -93,7 +93,7 @@ def _nothing(what: str, cure: str) -> HeadraceError:
 
 
 class _Making:
-    """One checkpoint in the making."""
+    """A checkpoint while it is made."""
 
     def __init__(
         self, job: SparkJob, stored: Stored, identity: Identity, old: Path, term: int, new: Path, found: Mapping[str, list[Rewrite]]
@@ -105,7 +105,7 @@ class _Making:
         self.log = new.with_name(f"{new.name}.errors.log")
 
     def run(self) -> dict[str, Json]:
-        """Makes it; gives the counts of the programs by name. If it fails, nothing is left of it."""
+        """Make it. Returns the counts of the programs by name; leaves nothing behind if it fails."""
         try:
             private.folder(self.place)
             # the sinks know the terms of the old one
@@ -115,7 +115,7 @@ class _Making:
                     if not is_lock(path.name):
                         shutil.rmtree(path) if path.is_dir() else path.unlink()
                 counts = self._fill()
-                # Marked first: at no moment there are two checkpoints that could both go on.
+                # Marked first, so that there are never two checkpoints that could both continue.
                 atomic.replace(self.old / MIGRATED, f"{self.new}\n")
                 self.place.rename(self.new)
                 return counts
@@ -126,7 +126,7 @@ class _Making:
             finally:
                 lease.release()
         except OSError as problem:
-            # copying a folder gives all its troubles in one text
+            # copying a folder reports all its errors in one text
             said = problem.strerror or str(problem)
             no_room = problem.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT) or "No space left on device" in said
             raise (full(f"{self.new} cannot be written: {said}") if no_room else unusable(self.new, said)) from None
@@ -149,9 +149,9 @@ class _Making:
     def _rewritten(self, name: str, made: list[Rewrite]) -> dict[str, Json]:
         epoch = copies.last_epoch(self._query(self.old, name))
         if epoch is None:
-            # its first epoch is done again from the beginning
+            # its first epoch starts again from the beginning
             return {}
-        # Spark reads the old one where its own notes say
+        # Spark finds the old state by the paths in its own metadata
         mend(self._query(self.old, name))
         request = MigrationText(
             from_=str(self._query(self.old, name)),

@@ -1,4 +1,4 @@
-"""What the kernel reads of an offline rewrite."""
+"""The kernel's document about an offline rewrite."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headrace.ops.parts import KeptCellText
 
 @dataclass(frozen=True, kw_only=True)
 class RowChangeText(Part):
-    """The columns of a row before and after; `places` has where each column was before, -1 for one that is new."""
+    """The columns of a row before and after; `places` has the old place of each column, -1 for a new one."""
 
     before: Columns
     after: Columns
@@ -19,7 +19,7 @@ class RowChangeText(Part):
 
 
 class ChangeText(OneOf):
-    """What changes in the state of an operator.
+    """A change in the state of an operator.
 
     Only programs can be rewritten: an operator of queries that keeps something else has another name.
     """
@@ -29,7 +29,7 @@ class ChangeText(OneOf):
 
 @dataclass(frozen=True, kw_only=True)
 class CellChangeText(Part):
-    """A cell whose entries have other types."""
+    """A cell whose entries get other types."""
 
     before: KeptCellText
     after: KeptCellText
@@ -37,7 +37,7 @@ class CellChangeText(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class HeldChangeText(Part):
-    """An input whose rows may wait, and their columns."""
+    """An input whose rows may be held, and the change of their columns."""
 
     side: Int
     row: RowChangeText = field(metadata=inline())
@@ -45,7 +45,7 @@ class HeldChangeText(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class ProgramChangeText(ChangeText):
-    """What changes in the state of a program: its key, unless that stays, and entries of cells. `inputs` are all or none of its inputs."""
+    """A change in the state of a program: in its key, if that changes, and in entries of cells. `inputs` are all or none of its inputs."""
 
     kind_name = "program"
 
@@ -59,7 +59,7 @@ class ProgramChangeText(ChangeText):
 
 @dataclass(frozen=True, kw_only=True)
 class MigrationText(Part):
-    """The state of a query, in the folder `from_` after an epoch, that is written anew into the folder `to`."""
+    """The state of a query in the folder `from_` after an epoch, to be rewritten into the folder `to`."""
 
     from_: str
     to: str

@@ -1,8 +1,8 @@
-"""Sinks that are brought back to the epoch with which their checkpoint ends: `headrace rewind`.
+"""Brings sinks back to the epoch with which their checkpoint ends: `headrace rewind`.
 
-A checkpoint that was put back from a backup is behind its sinks, and no start goes on there. Where each of these sinks can take back what
-came later, this makes checkpoint and sinks one history again. Sinks are brought back one after the other, each in one step; cut off in
-between, the job is refused as before, and the next call goes on.
+A checkpoint that was restored from a backup is behind its sinks, and no start continues from it. If each of these sinks can undo later
+epochs, this makes checkpoint and sinks one history again. Sinks are brought back one after the other, each in one step. After an
+interruption the job is refused as before, and the next call continues.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from headrace.spark.run.ahead import Rewound, planned
 from headrace.spark.run.outlets import each, outlets_of, provide
 
 LOG = "rewound.jsonl"
-"""What was done, in the checkpoint."""
+"""The log of what was done, in the checkpoint."""
 
 TERMS = 1000
-"""So many starts may the copy that went on have seen, whose terms the sinks know."""
+"""How far the term is moved on: the copy that went on may have had as many starts, whose terms the sinks know."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Rewinding:
         )
 
     def _repairs(self) -> list[str]:
-        """What goes away that the sources will not bring again."""
+        """Return the rows that are removed and that the sources will not bring again."""
         names = ", ".join(self.repairable)
         fed = f"rows that `headrace letters replay` has fed to {names} since the checkpoint was copied"
         return [f"  {fed} go, too: replay their files again"] if self.repairable else []
@@ -79,8 +79,8 @@ class Rewinding:
 
 @leaving()
 def rewind(job: SparkJob, folder: Path, *, dry_run: bool) -> Rewinding:
-    """Bring the sinks of a job back to the epoch with which its checkpoint ends; with `dry_run` say how. All is refused where one of them
-    cannot come back, and nothing is touched then.
+    """Bring the sinks of a job back to the epoch with which its checkpoint ends; with `dry_run`, only describe it. If one of them cannot
+    come back, all is refused and nothing is changed.
     """
     folder = folder.absolute()
     if not folder.is_dir():
@@ -115,9 +115,9 @@ def rewind(job: SparkJob, folder: Path, *, dry_run: bool) -> Rewinding:
 
 
 def left_out(stored: Stored, places: Collection[str]) -> tuple[tuple[str, str], ...]:
-    """The sinks of the last version that ran on a checkpoint which write to none of these places: the name of each, and its place."""
+    """Return the sinks of the checkpoint's last version that write to none of these places: the name of each, and its place."""
     shown = DisplayNames({})
-    with suppress(HeadraceError):  # a plan that cannot be read has no others
+    with suppress(HeadraceError):  # a plan that cannot be read has no display names
         shown = DisplayNames.of(Plan.from_json(stored.plan))
     found: list[tuple[str, str]] = []
     for node in stored.plan["nodes"]:
@@ -134,7 +134,7 @@ def left_out(stored: Stored, places: Collection[str]) -> tuple[tuple[str, str], 
 
 
 def repairable(job: SparkJob) -> tuple[str, ...]:
-    """The sources of a job to which repaired rows can be fed, as people call them."""
+    """Return the sources of a job that accept repaired rows, by their display names."""
     return tuple(job.shown(str(source.name)) for source in job.sources if source.connect().repairs is not None)
 
 

@@ -1,4 +1,4 @@
-"""What becomes of one program's state in an offline rewrite: what is rewritten, in words and for the kernel, and what is read as it is."""
+"""The effect of an offline rewrite on one program's state: what is rewritten, in words and for the kernel, and what is read unchanged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headrace.spark.migrate.parts import CellChangeText, ChangeText, HeldChangeT
 
 @dataclass(frozen=True)
 class Rewrite:
-    """One program. `change` is what the kernel has to do; None: its bytes stay as they are, whatever names they go by now."""
+    """One program. `change` is the work for the kernel. None: the bytes stay unchanged, whatever their names are now."""
 
     op: int
     name: str
@@ -25,7 +25,7 @@ class Rewrite:
 
 
 def rewrites(stored: Identity, now: Identity, query: QueryIdentity) -> list[Rewrite]:
-    """The programs of a stored query that its new version still has."""
+    """Return the programs of a stored query that its new version still has, with their rewrites."""
     after = {entry.op: entry for entry in now.query(query.name).entries if not entry.retired}
     return [_rewrite(entry, after[entry.op]) for entry in stored.query(query.name).live().values() if _stays(entry, after)]
 
@@ -80,7 +80,7 @@ def _cells(old: tuple[Cell, ...], new: tuple[Cell, ...]) -> tuple[list[CellChang
 
 
 def _inputs(old: Shape, new: Shape) -> tuple[list[HeldChangeText], list[str]]:
-    """All inputs, if rows that it may hold have other columns now: the rows of all of them lie in one order."""
+    """Return all inputs, if rows that it may hold get other columns: the rows of all inputs are stored in one order."""
     found: list[HeldChangeText] = []
     words: list[str] = []
     keys = key_columns(old, new) or ()

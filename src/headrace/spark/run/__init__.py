@@ -1,1 +1,1 @@
-"""A job that runs: how it starts, commits its epochs, fails, ends and is summed up."""
+"""A running job: how it starts, commits its epochs, fails, ends and is summed up."""

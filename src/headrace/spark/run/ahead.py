@@ -1,4 +1,4 @@
-"""Sinks that are ahead of their checkpoint: no start goes on there, and how each comes back to it."""
+"""Sinks that are ahead of their checkpoint, from which no start continues, and how each comes back to it."""
 
 from __future__ import annotations
 
@@ -20,9 +20,7 @@ from headrace.spark.run.outlets import Outlet, at
 
 @dataclass(frozen=True)
 class Rewound:
-    """A sink that is brought back: where it writes, the epoch that it holds, that to which it comes back, -1 for none, and how; and what
-    people call it.
-    """
+    """A sink that is brought back: its place, the epoch that it holds, the epoch to return to (-1 for none), how, and its display name."""
 
     sink: str
     place: str
@@ -37,14 +35,14 @@ class Rewound:
 
 
 def refuse_other_history(job: SparkJob, checkpoint: Checkpoint, query: str, outlets: Mapping[str, Sequence[Outlet]]) -> bool:
-    """Refuse a checkpoint that was put back, is not whole, or whose sinks are not as the job left them. The answer is whether an epoch is
-    pending that no sink holds.
+    """Refuse a checkpoint that was restored from a backup, is incomplete, or whose sinks are not as the job left them. Returns whether an
+    epoch is pending that no sink holds.
     """
     for damage in needed(checkpoint.query(query)):
         raise damage.error()
 
     def rewinds() -> bool:
-        # whatever keeps a sink from coming back, the start is refused for what was found before
+        # whatever keeps a sink from coming back, the start is refused for the reason already found
         with suppress(Exception):
             return bool(planned(job, checkpoint, outlets))
         return False
@@ -60,7 +58,7 @@ def refuse_other_history(job: SparkJob, checkpoint: Checkpoint, query: str, outl
 
 
 def planned(job: SparkJob, checkpoint: Checkpoint, outlets: Mapping[str, Sequence[Outlet]]) -> tuple[Rewound, ...]:
-    """How each sink that is ahead of the checkpoint comes back. Raises CANNOT_REWIND, which names all that do not."""
+    """Plan how each sink that is ahead of the checkpoint comes back. Raises CANNOT_REWIND, which names all that cannot."""
     steps: list[Rewound] = []
     problems: list[str] = []
     silent: list[str] = []
@@ -101,8 +99,8 @@ def _step(sink: ports.Sink, context: ports.SinkContext, one: Strange, recorded: 
 
 
 def _marks(job: SparkJob, checkpoint: Checkpoint, query: str, outlets: Sequence[Outlet]) -> dict[str, tuple[str, Mark | None]]:
-    """Of each sink its place and what it holds."""
-    # dead letters are a part of the checkpoint itself
+    """Return the place and the mark of each sink."""
+    # dead letters are part of the checkpoint itself
     sinks = [one for one in outlets if one.name != DEAD_LETTERS]
     found: dict[str, tuple[str, Mark | None]] = {}
     for one in sinks:

@@ -1,4 +1,4 @@
-"""What refuses to start over, asked before a fresh start empties the checkpoint or any sink."""
+"""Reasons not to start over, checked before a fresh start empties the checkpoint or any sink."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from headrace.spark.run.trial import try_lookup, try_reader
 
 
 def refuse_clearing(job: SparkJob, checkpoint: Checkpoint, names: Mapping[str, str], outlets: Mapping[str, list[Outlet]]) -> None:
-    """Complain of sinks that may not be written, and of sources and lookups that cannot be read; nothing is changed."""
+    """Refuse sinks that may not be written, and sources and lookups that cannot be read; changes nothing."""
     for query, name in each(job, names):
         for one in outlets[name]:
-            if one.node is not None:  # dead letters go with the checkpoint
+            if one.node is not None:  # dead letters are cleared with the checkpoint
                 with at(one.node):
                     one.sink.may_open(replace(one.context(job, checkpoint, name), fresh=True, unfinished=None))
         _refuse_inputs(job, query)
 
 
 def _refuse_inputs(job: SparkJob, query: Query) -> None:
-    with TemporaryDirectory() as nothing:  # the sources begin anew, and what they note of it is for nobody
+    with TemporaryDirectory() as nothing:  # the sources start over, and nobody needs what they record here
         for source in query.sources:
             with at(source):
                 _, reader = source.connect().scan(session(), ports.SourceContext(str(source.name), Path(nothing), job.time_zone))
                 try_reader(job, source, reader)
-    # A table that is loaded as a whole may be large, so it comes last.
+    # A table that is loaded whole may be large, so lookups come last.
     for lookup in query.looked_up:
         with at(lookup):
             try_lookup(job, lookup)

@@ -1,4 +1,4 @@
-"""What the queries of a run have counted, put together as a summary tells it."""
+"""The counts of the queries of a run, combined for its summary."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from headrace.spark.run.summary import (
 
 
 def counted(queries: Iterable[RunningQuery], checkpoint: Checkpoint) -> dict[str, Any]:
-    """By the names of the fields of `Summary`, those that are of the checkpoint's whole life.
+    """Return the counts over the checkpoint's whole life, by the field of `Summary`.
 
-    A source, or an expectation of its rows, that two queries have is one.
+    A source, or an expectation of its rows, that two queries share is counted once.
     """
     sources: dict[str, SourceCounts] = {}
     expected: dict[tuple[str, str], ExpectationCounts] = {}
@@ -56,7 +56,7 @@ def counted(queries: Iterable[RunningQuery], checkpoint: Checkpoint) -> dict[str
 
 
 def _feeders(query: RunningQuery) -> dict[tuple[str, str], tuple[str, ...]]:
-    """Name and input of an operator or lookup -> the sources, operators and lookups that send it rows."""
+    """Return the sources, operators and lookups that send rows to an operator or lookup, by its name and input."""
     live = query.identity.live()
     return {
         (str(node.name), name): tuple(str(one.name) for one in nearest(stream, (Role.SOURCE, Role.LOOKUP, Role.STATEFUL)))

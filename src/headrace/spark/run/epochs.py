@@ -1,4 +1,4 @@
-"""Epochs: what happens in the driver when Spark has staged one: sinks commit, then the record adds it up."""
+"""Epochs in the driver: once Spark has staged one, sinks commit it, then the record adds it up."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from headrace.spark.checkpoint.record import Record, Written, place_of
 
 @dataclass(frozen=True)
 class OpenSink:
-    """A sink that is open for a run, and what it was opened with; `op` is its number in the query. A quiet one is not told of epochs
-    without rows for it. `form`: how its rows lie where it writes, with those that are there.
+    """A sink that is open for a run, and its context; `op` is its number in the query. A quiet sink is not called for epochs without rows
+    for it. `form`: the form of its rows at its place, including those already there.
     """
 
     op: int
@@ -35,11 +35,11 @@ class OpenSink:
 
 
 class Committer:
-    """Commits the epochs of one query: called by the JVM, once per epoch and again for one whose end Spark did not see.
+    """Commits the epochs of one query. The JVM calls it once per epoch, and again for an epoch whose end Spark did not see.
 
-    Sinks come first and the record last: an epoch that a crash cut off is done again by the sinks, which all know how, and counted once.
-    `held` raises where another process works on the checkpoint by now: a process that was asleep for a while writes nothing more.
-    `clock` tells by seconds how long a source has been silent.
+    Sinks come first and the record last: an epoch that a crash interrupted is committed again by the sinks, which all can do, and counted
+    once. `held` raises if another process works on the checkpoint by now: a process that was asleep for a while writes nothing more.
+    `clock` gives seconds, to measure for how long a source has been silent.
     """
 
     def __init__(
@@ -63,19 +63,19 @@ class Committer:
 
     @property
     def begun(self) -> int:
-        """The epoch that has begun last in this run, -1 before the first."""
+        """The epoch that began last in this run, -1 before the first."""
         return self._begun[0]
 
     def commit(self, epoch: int, staged: Any) -> str | None:
-        """The call from the JVM: None once everything is committed, else the text that ends the query."""
+        """Called by the JVM: None once everything is committed, else the text that ends the query."""
         return self._told(lambda: self._commit(int(epoch), staged))
 
     def still(self) -> str | None:
-        """The call from the JVM before an epoch is logged: None while this process may go on."""
+        """Called by the JVM before an epoch is logged: None while this process may continue."""
         return self._told(self.held)
 
     def begin(self, epoch: int) -> str:
-        """The call from the JVM before the tasks of an epoch begin: "=" and its identity while this process may go on."""
+        """Called by the JVM before the tasks of an epoch begin: "=" and its identity while this process may continue."""
         problem = self._told(lambda: self._begin(int(epoch)))
         return f"={self._begun[1]}" if problem is None else problem
 
@@ -88,7 +88,7 @@ class Committer:
             with self._lock:
                 work()
         except BaseException as problem:
-            # Anything that leaves this method would be a Java trace; the run raises what is kept here.
+            # An exception that left this method would become a Java trace; the run raises the one kept here.
             self.failed = problem
             return masked(f"{type(problem).__name__}: {problem}")
         return None
@@ -107,7 +107,7 @@ class Committer:
             self.failed_sink = one.name
             point("before sink commit", one.name)
             given = Staged(part["rows"], tuple(part["files"]), _rows(staged, one.op), tuple(part["parts"]), identity)
-            # Before the rows beside them: once those are there, the epoch may be taken for done.
+            # Rejected rows come before the others: once those are written, the epoch may count as done.
             put_aside_by_tasks(one.context, epoch, given)
             with calls(one.name):
                 one.sink.commit(epoch, given)
@@ -133,7 +133,7 @@ class Committer:
         return identity
 
     class Java:
-        # the interface by which py4j lets the JVM call this object
+        # py4j's declaration of the interface through which the JVM calls this object
         implements = ("headrace.sink.Committer",)
 
 

@@ -1,4 +1,4 @@
-"""What ended a query, as an error of ours; the Java trace goes to a file."""
+"""The failure that ended a query as an error of headrace; the Java trace goes to a file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from headrace.masking import masked
 from headrace.ports.registry import load_all
 from headrace.spark.checkpoint.examine import whole
 
-# Conditions of the kernel and what they are called here, with the cure. A connector's own say theirs beside its codes.
+# Conditions of the kernel, with headrace's code and cure. The cures of connectors' own conditions are declared with their codes.
 _KNOWN: Mapping[str, tuple[str, str | None]] = {
     "KEYS_MEET": ("KEYS_MEET", "keep the type that tells them apart; what stands under the two cannot be put together."),
     "KEY_NOT_UNIQUE": ("KEY_NOT_UNIQUE", "name columns that tell the rows apart, or make one row of them: .top(1, by=..., per=...)."),
@@ -52,7 +52,7 @@ _KNOWN: Mapping[str, tuple[str, str | None]] = {
     "STATE_OF_ANOTHER_LEVEL": ("STATE_MISMATCH", "restore the checkpoint from a copy, or start over with fresh=True."),
 }
 _FULL = re.compile(r"No space left on device|File too large|Disk quota exceeded|Not enough space|SQLITE_FULL|The table '[^']*' is full")
-# What Spark says of checkpoint files that it cannot read; a file that it cannot write is another thing.
+# Spark's messages about checkpoint files that it cannot read; a file that it cannot write is another matter.
 _DAMAGED = re.compile(
     r"CANNOT_LOAD_STATE_STORE\.(?!FAILED_TO_GET_CHANGELOG_WRITER)|CHECKPOINT_FILE_CHECKSUM_VERIFICATION_FAILED"
     r"|STDS_FAILED_TO_READ_|/_stateSchema/\S+ does not exist|\(latestId: "
@@ -64,8 +64,8 @@ _GONE = re.compile(r"FileNotFoundException|FAILED_READ_FILE\.FILE_NOT_EXIST|PATH
 def failure(
     report: str, log: Path | None, committing: BaseException | None = None, sink: str | None = None, *, again: bool = False
 ) -> HeadraceError:
-    """The error for a query that ended with `report` (the kernel's JSON), while `committing` had been raised in the sink of this name;
-    `again`: in an epoch that was cut off before.
+    """Return the error for a query that ended with `report` (the kernel's JSON). `committing`: the exception raised in the sink of this
+    name. `again`: the epoch had been interrupted before.
     """
     found = json.loads(report)
     where = _written(log, found["trace"])
@@ -85,7 +85,7 @@ def failure(
         return HeadraceError(code, f"{node}{message}", hint=found.get("hint") or hint, site=site)
     if condition in ("INTERNAL", "KERNEL_DOCUMENT"):
         return HeadraceError("INTERNAL", f"{node}{message}", hint=f"this is a fault of headrace; please report it.{where}", site=site)
-    # it may be of a connector that this process has not loaded
+    # the condition may be of a connector that this process has not loaded
     load_all()
     if condition in CODES:
         return HeadraceError(condition, f"{node}{message}", hint=found.get("hint") or CODES[condition].cure or None, site=site)
@@ -100,21 +100,21 @@ def failure(
 
 
 def onward(again: bool) -> str:
-    """What a start after a failure of an unknown cause comes to; `again`: the epoch was cut off before, too."""
+    """Describe what a start does after a failure of unknown cause; `again`: the epoch was interrupted before, too."""
     if again:
         return "the epoch was cut off before, too, and each start comes to it again: mend the cause first, or it ends like this."
     return "the next start goes on after the last epoch that ended, and ends like this if the cause is still there."
 
 
 def _damaged(log: Path | None, message: str, where: str) -> HeadraceError:
-    """State or logs that cannot be read, by the file that is damaged where that is found."""
+    """Return the error for state or logs that cannot be read, with the damaged file if it is found."""
     queries = [] if log is None else sorted((log.parent / "queries").glob("*"))
     damage = next((damage for query in queries for damage in whole(query)), None)
     return damage.error() if damage is not None else HeadraceError("CHECKPOINT_UNREADABLE", message, hint=f"{CURE}{where}")
 
 
 def full(message: str, site: Site | None = None) -> HeadraceError:
-    """A disk without room."""
+    """Return the error for a full disk."""
     return HeadraceError(
         "DISK_FULL",
         message,
@@ -124,14 +124,14 @@ def full(message: str, site: Site | None = None) -> HeadraceError:
 
 
 def gone(problem: BaseException) -> bool:
-    """Whether a call failed because the JVM has ended: py4j's own error, which has no trace of Java's."""
+    """Return whether a call failed because the JVM has ended: with py4j's own error, which has no Java trace."""
     name, text = type(problem).__name__, str(problem)
     broken = name == "Py4JError" and text.startswith("An error occurred while calling") and "Trace:" not in text
     return broken or name == "Py4JNetworkError" or isinstance(problem, ConnectionError | EOFError)
 
 
 def of_java(problem: Exception, log: Path | None) -> HeadraceError | None:
-    """The error for an exception of the JVM outside of a running query; None if it did not come from there."""
+    """Return the error for an exception of the JVM outside a running query; None if it is not from there."""
     java = getattr(problem, "java_exception", None) or getattr(problem, "_origin", None)
     if java is None:
         return None
@@ -150,7 +150,7 @@ def _of_sink(problem: BaseException, sink: str | None, where: str) -> HeadraceEr
 
 
 def _written(log: Path | None, trace: Any) -> str:
-    """Append a trace to the log, from which the oldest go at a megabyte; where it lies, for the hint."""
+    """Append a trace to the log, which loses its oldest ones at a megabyte. Returns the hint's sentence about the log's place."""
     if log is None:
         return ""
     try:

@@ -1,4 +1,4 @@
-"""Sinks that hold an epoch which was cut off: it comes again, and they keep what they have of it."""
+"""Sinks that hold an interrupted epoch: it is replayed, and they keep what they have of it."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from headrace.spark.run.outlets import Outlet, at, each
 def holders(
     job: SparkJob, checkpoint: Checkpoint, stored: Stored, names: Mapping[str, str], outlets: Mapping[str, Sequence[Outlet]]
 ) -> dict[str, int]:
-    """The sinks that hold the epoch of their query that comes again, or may have it in part, each with that epoch: those of the job, and
-    those of the version before that are gone or write elsewhere now.
+    """Return the sinks that hold the replayed epoch of their query, or may hold part of it, each with that epoch: sinks of the job, and
+    those of the previous version that are gone or now write elsewhere.
     """
     found: dict[str, int] = {}
     for query, name in each(job, names):
@@ -33,7 +33,7 @@ def holders(
         sinks = [sink for sink in here if sink != DEAD_LETTERS]
         holding = {one.name for one in _holding(job, checkpoint, stored, name, epoch, here)}
         if checkpoint.record(name).totals.epoch >= epoch or DEAD_LETTERS in holding:
-            # all sinks have it; or letters of all that the query computes are there
+            # All sinks have it, or there are letters of everything that the query computes.
             holding.update(sinks)
         holding.update(str(sink.name) for sink in query.sinks if in_parts(sink))
         found |= {sink: epoch for sink in (*sinks, *sorted(holding - here.keys())) if sink in holding}
@@ -41,7 +41,7 @@ def holders(
 
 
 def _holding(job: SparkJob, checkpoint: Checkpoint, stored: Stored, query: str, epoch: int, here: Mapping[str, Outlet]) -> Iterator[Outlet]:
-    """The sinks whose mark is of the epoch, where they write now or wrote before."""
+    """Yield the sinks whose mark is of the epoch, at their current or previous places."""
     identity = checkpoint.history(query).of(epoch)
     for one in (*here.values(), *_before(stored, query, here)):
         try:
@@ -50,13 +50,13 @@ def _holding(job: SparkJob, checkpoint: Checkpoint, stored: Stored, query: str, 
         except HeadraceError:
             if one.name in here:
                 raise
-            continue  # it is gone, and what cannot be asked any more is not written any more
+            continue  # it is gone, and a place that cannot be read any more is not written any more
         if mark is not None and mark.epoch == epoch and mark.agrees(identity):
             yield one
 
 
 def _before(stored: Stored, query: str, here: Mapping[str, Outlet]) -> Iterator[Outlet]:
-    """The sinks of the version before that are gone, or have other options now."""
+    """Yield the sinks of the previous version that are gone, or have other options now."""
     nodes = {node["name"]: node for node in stored.plan["nodes"]}
     known = next((one.live() for one in stored.identity.queries if one.name == query), {})
     for name, entry in known.items():
@@ -64,7 +64,7 @@ def _before(stored: Stored, query: str, here: Mapping[str, Outlet]) -> Iterator[
         if entry.shape.kind != SINK or node is None:
             continue
         if now is None:
-            with suppress(HeadraceError):  # its connector may not be installed any more
+            with suppress(HeadraceError):  # its connector may no longer be installed
                 yield Outlet(name, restored_sink(node["connector"], node["options"]), Struct(()), node["mode"])
         elif json.loads(json.dumps(options_of(now.sink))) != node["options"]:
             yield replace(now, sink=restored_sink(node["connector"], node["options"]))

@@ -30,7 +30,7 @@ def start_query(
     log: Path,
     loader: Loader,
 ) -> Any:
-    """Start the query of a document; gives the kernel's `Run`."""
+    """Start the query of a document. Returns the kernel's `Run`."""
     listen(spark)
     try:
         return jvm(spark).headrace.run.Kernel.start(

@@ -1,4 +1,4 @@
-"""The tables of lookups that are not asked key by key, loaded in the driver."""
+"""The tables of lookups that are not queried key by key, loaded in the driver."""
 
 from __future__ import annotations
 
@@ -16,41 +16,41 @@ from headrace.spark.compile.levels import Query
 
 
 class Loader:
-    """Loads tables by the names of their lookups: called by the JVM when an epoch begins and a table is not there, or too old."""
+    """Loads tables by the names of their lookups. The JVM calls it when an epoch begins and a table is missing, or too old."""
 
     def __init__(self, tables: Mapping[str, tuple[Lookup, LookupContext]]) -> None:
         self._tables = tables
 
     def load(self, name: str) -> Any:
-        """The call from the JVM: the frame, or a text that says why there is none."""
+        """Called by the JVM: the DataFrame, or a text with the reason why there is none."""
         try:
             connected, context = self._tables[name]
             return java_frame(connected.load(session(), context))
         except HeadraceError as problem:
             return problem.message
         except BaseException as problem:
-            # Anything that leaves this method would be a Java trace.
+            # An exception that left this method would become a Java trace.
             return masked(f"{type(problem).__name__}: {problem}")
 
     def state(self, name: str) -> str | None:
-        """What tells the table as it is now from what it was. A failure is for `load` to tell of."""
+        """Return a value that changes with the table. A failure is left for `load` to report."""
         try:
             return self._tables[name][0].state()
         except Exception:
             return None
 
     class Java:
-        # the interface by which py4j lets the JVM call this object
+        # py4j's declaration of the interface through which the JVM calls this object
         implements = ("headrace.lookup.TableLoader",)
 
 
 def context_of(job: SparkJob, node: ops.Lookup) -> LookupContext:
-    """What a lookup may know of the job."""
+    """Return the context of a lookup: what it may know about the job."""
     return LookupContext(str(node.name), tuple(theirs for _, theirs in node.keys), job.time_zone)
 
 
 def lookups_of(job: SparkJob, query: Query) -> tuple[dict[str, dict[str, Any]], Loader]:
-    """How the tables of lookups are asked, and what loads those that are not."""
+    """Return how to query the tables of lookups, and a loader for those that are loaded whole."""
     asks: dict[str, dict[str, Any]] = {}
     whole: dict[str, tuple[Lookup, LookupContext]] = {}
     for node in query.looked_up:

@@ -1,4 +1,4 @@
-"""The sinks of a job's queries, with what comes to each and what a connector needs to be asked."""
+"""The sinks of a job's queries, with the rows they get and the context that connectors need."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from headrace.spark.run.epochs import OpenSink
 
 @dataclass(frozen=True)
 class Outlet:
-    """A sink of a query with what comes to it."""
+    """A sink of a query, with the columns and the mode of its rows."""
 
     name: str
     sink: ports.Sink
     schema: Struct
     mode: str = "append"
     node: Node | None = None
-    """None: the dead letters, which the checkpoint keeps."""
+    """None for the dead letters, which the checkpoint keeps."""
 
     def context(self, job: SparkJob, checkpoint: Checkpoint, query: str) -> ports.SinkContext:
         return ports.SinkContext(
@@ -64,19 +64,19 @@ class Outlet:
 
 
 def outlets_of(job: SparkJob, query: Query, letters: Path) -> list[Outlet]:
-    """The sinks of a query, the one for dead letters last."""
+    """Return the sinks of a query, the one for dead letters last."""
     outlets = [Outlet(str(node.name), node.connect(), job.schemas.of[str(node.name)], node.mode, node) for node in query.sinks]
     folder = ports.sink_class("files").from_options({"path": str(letters), "format": "json"})
     return [*outlets, Outlet(DEAD_LETTERS, folder, parse_schema(dead_letters(query)))]
 
 
 def each(job: SparkJob, names: Mapping[str, str]) -> list[tuple[Query, str]]:
-    """Each query with the name that the checkpoint knows it by."""
+    """Return each query with its name in the checkpoint."""
     return [(query, names[query.name]) for query in job.queries]
 
 
 def provide(job: SparkJob) -> None:
-    """Put what its connectors need into the session."""
+    """Add what the job's connectors need to the session."""
     for query in job.queries:
         connected: tuple[Connected, ...] = (*query.sources, *query.looked_up, *query.sinks)
         for node in connected:
@@ -86,7 +86,7 @@ def provide(job: SparkJob) -> None:
 
 @contextmanager
 def at(node: Node | None) -> Iterator[None]:
-    """What a connector refuses is refused at the line that wrote it."""
+    """Give a connector's errors the line of its node."""
     try:
         yield
     except HeadraceError as error:

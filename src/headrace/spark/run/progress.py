@@ -1,4 +1,4 @@
-"""How a run is getting on: as a value, and as a line on a terminal."""
+"""The progress of a run: as a value, and as a line on a terminal."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from typing import Any
 from headrace.schema import shown
 from headrace.spark.run.summary import many
 
-# Watermarks at or behind this say that the bounded input has ended (year 100000); they are no times to show.
+# Watermarks from this one on (year 100000) mean that bounded input has ended; they are not shown.
 END_MILLIS = 3093527980800000
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a run stands. `rows` counts what was read in this run; `lag` is in seconds, None where it is not known.
+    """The state of a run. `rows` counts the rows read in this run; `lag` is in seconds, None if it is unknown.
 
-    `outstanding` counts the files that sources know of and have not given yet, None where no source can tell; `violated` the rows that
-    are not as expected, over the life of the checkpoint.
+    `outstanding` counts the files that sources know of and have not read yet, None if no source knows; `violated` the rows that failed an
+    expectation, over the life of the checkpoint.
     """
 
     rows: int = 0
@@ -54,7 +54,7 @@ class Progress:
 def progress_of(
     reports: Iterable[str | None], *, rows: int, epochs: int, seconds: float, state_keys: int, live: bool, violated: int = 0
 ) -> Progress:
-    """From the last report of each query of the job. `live`: the input has no end, so wall clock minus watermark is its lag."""
+    """Make the progress from the last report of each query. `live`: the input is unbounded, so its lag is wall clock minus watermark."""
     read = [json.loads(report) for report in reports if report]
     watermarks = [mark for mark in (_watermark(report) for report in read) if mark is not None]
     watermark = min(watermarks, default=None)
@@ -79,7 +79,7 @@ def _watermark(report: dict[str, Any]) -> dt.datetime | None:
     try:
         mark = dt.datetime.fromisoformat(text)
     except ValueError:
-        # none yet, or the end of time, which Python's calendar does not reach
+        # none yet, or the end of time, which is beyond Python's calendar
         return None
     return mark if mark.timestamp() > 0 else None
 
@@ -90,9 +90,9 @@ def _outstanding(source: dict[str, Any]) -> str | None:
 
 
 class Display:
-    """Shows the progress of a run once in a while, on a terminal line or to a function; or not at all.
+    """Shows the progress of a run at intervals, on a terminal line or by a function; or not at all.
 
-    `wanted`: None shows it where standard error is a terminal, True and False decide, a function gets every `Progress`.
+    `wanted`: None shows it if standard error is a terminal; True and False decide; a function gets every `Progress`.
     """
 
     def __init__(self, job: str, wanted: bool | Callable[[Progress], object] | None) -> None:
@@ -107,7 +107,7 @@ class Display:
             from rich.console import Console
             from rich.live import Live
 
-            # What is printed meanwhile stands above the line, unless it goes somewhere else.
+            # Other output appears above the line, unless it goes elsewhere.
             here = sys.stdout.isatty()
             self._live = Live(console=Console(stderr=True), refresh_per_second=4, transient=True, redirect_stdout=here)
             self._live.start()
@@ -115,7 +115,7 @@ class Display:
         return self
 
     def show(self, progress: Callable[[], Progress], what: str = "") -> None:
-        """Show where the run stands, at most four times a second (once in five seconds where lines pile up)."""
+        """Show the progress, at most four times a second (once in five seconds if each time prints a line)."""
         pause = 0.25 if self._live is not None or self._call is not None else 5.0
         if not (self._shown or self._call) or time.monotonic() - self._last < pause:
             return

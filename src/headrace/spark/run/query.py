@@ -1,4 +1,4 @@
-"""One query of a job while it runs."""
+"""One query of a running job."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from headrace.spark.compile.levels import Query
 from headrace.spark.run.epochs import Committer
 from headrace.spark.run.progress import END_MILLIS
 
-# The entry of the control map that makes it tell all entries again.
+# The entry of the control map that makes the query take all entries as new.
 AGAIN = "#again"
 
 
 @dataclass
 class RunningQuery:
-    """One query of the job while it runs; `handle` is the kernel's `Run`."""
+    """One query of a running job; `handle` is the kernel's `Run`."""
 
     query: Query
     identity: QueryIdentity
     handle: Any
     committer: Committer
     began: Totals
-    """What was counted before this run."""
+    """The counts before this run."""
     unfinished: int | None = None
-    """The epoch that was cut off before this run, and comes again."""
+    """The epoch that was interrupted before this run, and is replayed."""
 
     @property
     def again(self) -> bool:
-        """Whether it has not come beyond an epoch that was cut off before."""
+        """Whether it has not got past an epoch that was interrupted before."""
         return self.unfinished is not None and self.committer.begun <= self.unfinished and self.totals.epoch <= self.unfinished
 
     @property
@@ -46,32 +46,32 @@ class RunningQuery:
         return tuple(source for source in self.query.sources if source.watermark is not None)
 
     def read(self) -> dict[str, int]:
-        """Rows read in this run, by source."""
+        """Return the rows read in this run, by source."""
         totals, names = self.totals, [str(source.name) for source in self.query.sources]
         return {name: totals.of_source(name, "read") - self.began.of_source(name, "read") for name in names}
 
     def programs(self) -> dict[int, tuple[str, dict[int, str]]]:
-        """Number -> name and inputs by side, of each operator and lookup."""
+        """Return the name and the inputs by side of each operator and lookup, by number."""
         live = self.identity.live()
         entries = [live[str(node.name)] for node in (*self.query.operators, *self.query.looked_up)]
         return {entry.op: (entry.shape.name, dict(enumerate(entry.shape.inputs))) for entry in entries}
 
     def lookups(self) -> dict[int, str]:
-        """Number -> name, of each lookup."""
+        """Return the name of each lookup, by number."""
         live = self.identity.live()
         return {live[str(node.name)].op: str(node.name) for node in self.query.looked_up}
 
     def state_keys(self) -> int:
-        """How many keys have state."""
+        """Return the number of keys with state."""
         return self.totals.of_operators({entry.op for entry in self.identity.live().values()}, "keys")
 
     def publish(self, times: Mapping[str, int]) -> None:
-        """Move the event time of sources forward (micros)."""
+        """Advance the event time of sources (microseconds)."""
         if times:
             self.handle.publish(json.dumps(times))
 
     def restore(self) -> None:
-        """Spark forgets over a restart which source stood where; the record knows. Of a single source the watermark tells enough."""
+        """Restore the event times of sources from the record: Spark forgets them in a restart. For one source the watermark is enough."""
         if len(self.timed) < 2:
             return
         known = self.totals.times()
@@ -80,24 +80,24 @@ class RunningQuery:
             self.publish(_again(times))
 
     def end_of_time(self) -> dict[str, int]:
-        """The control times that end a bounded input: they bring every watermark of the query to the same place beyond the calendar.
+        """Return the control times that end bounded input: they bring every watermark of the query to the same point beyond the calendar.
 
-        The milliseconds above `END_MILLIS` say what the last event time was, so that timers set during the flush know where it ends.
+        The milliseconds above `END_MILLIS` are the last event time, so that timers set during the flush know where it ends.
         """
         last = max((-(-micros // 1000) for micros in self.totals.times().values()), default=0)
         end = END_MILLIS + max(last, 0)
         return {str(source.name): (end + source.watermark.delay_ms) * 1000 for source in self.timed if source.watermark is not None}
 
     def flush(self) -> None:
-        """Let the time that the query goes by come to its end."""
+        """Bring the time of the query to its end."""
         if self.query.clock == "processing":
             self.handle.flush()
         elif self.query.clock == "event":
-            # A flush that was cut short may have logged them, and Spark does by itself no epoch that a start finds due.
+            # An interrupted flush may have logged these times, and Spark then begins no epoch for them on its own.
             self.publish(_again(self.end_of_time()))
 
     def advance_idle(self, started: float) -> None:
-        """Let sources that have been silent for longer than they may hold up the others follow them."""
+        """Let sources that have been silent for longer than their limit follow the others, which they would hold up."""
         now = self.committer.clock()
         known = self.totals.times()
         silent = {
@@ -117,5 +117,5 @@ class RunningQuery:
 
 
 def _again(times: Mapping[str, int]) -> dict[str, int]:
-    """Times that the query may have logged before this start, told so that they are news to it."""
+    """Return times that the query may have logged before this start, marked so that they are new to it."""
     return {**times, AGAIN: time.time_ns() // 1000}

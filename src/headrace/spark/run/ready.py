@@ -1,4 +1,4 @@
-"""What is refused of a job before a start touches anything: by its plan, the checkpoint and what its sinks hold."""
+"""Reasons to refuse a job before a start changes anything: in its plan, in the checkpoint and in its sinks."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from headrace.spark.run.outlets import Outlet, at, each, outlets_of
 
 @dataclass(frozen=True)
 class Ready:
-    """A job that nothing refuses on its checkpoint. `anew`: of each query whether an epoch is pending that no sink holds; `notices`: what
-    begins empty beside the past of the checkpoint, and what sources and lookups do not read, a line for each.
+    """A job that nothing prevents from starting on its checkpoint. `anew`: for each query, whether an epoch is pending that no sink holds.
+    `notices`: a line for each part that begins empty on a checkpoint with a past, and for input that sources and lookups do not read.
     """
 
     job: SparkJob
@@ -47,10 +47,10 @@ class Ready:
 
 
 def ready(job: SparkJob, checkpoint: Checkpoint, partitions: int | None, *, fresh: bool = False) -> Ready:
-    """Refuse what the plan, the checkpoint and the sinks refuse; nothing is touched."""
+    """Check the plan, the checkpoint and the sinks, and raise what they refuse; changes nothing."""
     if not fresh and checkpoint.migrated is not None:
         raise migrated(checkpoint.folder, checkpoint.migrated)
-    # Nothing depends on what a start stored that never got to its queries.
+    # Nothing depends on what was stored by a start that never got to its queries.
     stored = checkpoint.stored if checkpoint.begun else None
     job = with_frozen_schemas(job, stored)
     identity, names = identified(job, stored, checkpoint.folder)
@@ -82,7 +82,7 @@ def ready(job: SparkJob, checkpoint: Checkpoint, partitions: int | None, *, fres
 
 
 def _refuse_nothing(job: SparkJob, stored: Stored | None) -> None:
-    """Refuse sources with nothing to read that the checkpoint does not know: of those it knows all may have been read, and removed."""
+    """Refuse sources with nothing to read that are new on the checkpoint. A known one may have been read to its end, and emptied."""
     known = {str(node["name"]) for node in (stored.plan["nodes"] if stored is not None else ())}
     for source in job.sources:
         if str(source.name) not in known:
@@ -91,7 +91,7 @@ def _refuse_nothing(job: SparkJob, stored: Stored | None) -> None:
 
 
 def _marks(job: SparkJob, checkpoint: Checkpoint, outlets: Mapping[str, list[Outlet]]) -> Callable[[str], Mark | None]:
-    """What the sink of a name holds where it writes now."""
+    """Return a function from the name of a sink to its mark at its current place."""
 
     def mark(name: str) -> Mark | None:
         query, one = next((query, one) for query, sinks in outlets.items() for one in sinks if one.name == name)
@@ -103,7 +103,7 @@ def _marks(job: SparkJob, checkpoint: Checkpoint, outlets: Mapping[str, list[Out
 
 @leaving()
 def suit(job: SparkJob, *, starting: bool = False) -> None:
-    """Ask for each connector whether what it needs is there or may be fetched, and each sink whether it takes what comes to it."""
+    """Check that what each connector needs is there or may be fetched, and that each sink accepts its rows."""
     with displayed(job.plan):
         _suit(job, starting)
 
@@ -117,13 +117,13 @@ def _suit(job: SparkJob, starting: bool) -> None:
                 try:
                     connector.suits(str(node.name), job.schemas.of[str(node.name)])
                 except HeadraceError as error:
-                    # A job can be made where nobody reaches its servers.
+                    # A job may be built where its servers cannot be reached.
                     if starting or error.fault != "environment":
                         raise
 
 
 def _recounted(query: Query, totals: Totals) -> Iterator[str]:
-    """What is said of expectations whose condition is another: there the counts are over less than the job has read."""
+    """Yield notices about expectations whose condition has changed: their counts cover less than the job has read."""
     for node, name in totals.changed(conditions_of(order(query.sinks))):
         if any(totals.of_source(node, f"{outcome} {name}") for outcome in ("passed", "violated")):
             said = "has another condition" if name in (totals.conditions or {}).get(node, {}) else "was left out for a while"
@@ -131,7 +131,7 @@ def _recounted(query: Query, totals: Totals) -> Iterator[str]:
 
 
 def _not_read(job: SparkJob) -> Iterator[str]:
-    """What sources and lookups say of input that they do not read."""
+    """Return notices about input that sources and lookups do not read."""
     said = [(source.name, source.connect().notice()) for source in job.sources]
     said += [(lookup.name, lookup.connect().notice()) for lookup in job.lookups]
     return (f"{name} {line}" for name, line in said if line is not None)
@@ -145,7 +145,7 @@ def _refuse_other_input(job: SparkJob, checkpoint: Checkpoint, query: Query, nam
 
 
 def _partitions(stored: Stored | None, asked: int | None) -> int:
-    """Tasks per level: those of the checkpoint, else those asked for, else one per core."""
+    """Return the tasks per level: those of the checkpoint, else those asked for, else one per core."""
     if stored is None:
         return asked or session().sparkContext.defaultParallelism
     if asked not in (None, stored.partitions):
@@ -158,7 +158,7 @@ def _partitions(stored: Stored | None, asked: int | None) -> int:
 
 
 def _refuse_endless(job: SparkJob) -> None:
-    """What is read without an end needs a watermark that goes on, and that of a sealed checkpoint stands at the end of time."""
+    """Refuse unbounded input on a sealed checkpoint: it needs a watermark that advances, and this one is at the end of time."""
     endless = [str(source.name) for source in job.sources if not source.connect().traits.bounded]
     if endless:
         has = "has" if len(endless) == 1 else "have"
@@ -166,7 +166,7 @@ def _refuse_endless(job: SparkJob) -> None:
 
 
 def _refuse_new_input(job: SparkJob, checkpoint: Checkpoint, stored: Stored, names: Mapping[str, str]) -> None:
-    """A sealed checkpoint stands at the end of time: whatever came now would be late."""
+    """Refuse new input on a sealed checkpoint, which is at the end of time: all of it would be late."""
     before = {node["name"]: node for node in stored.plan["nodes"]}
     found: list[str] = []
     for query, name in each(job, names):

@@ -1,4 +1,4 @@
-"""Run: a job while it runs."""
+"""Run: a running job."""
 
 from __future__ import annotations
 
@@ -66,16 +66,16 @@ class Run:
         self._checkpoint = checkpoint
         self._queries = queries
         self._bounded = bounded
-        # a flush that was cut short is finished, whatever was asked for
+        # an interrupted flush is finished, whatever was asked for
         self._flush = flush or checkpoint.sealing
-        # Whether this is the first run whose end brings time to an end: the job cannot go on with more input behind it.
+        # Whether this is the first run whose end brings time to an end: the job cannot continue with more input after it.
         self.first_end = bounded and flush and not checkpoint.sealing and any(query.query.final for query in queries)
         self._seals = self.first_end or checkpoint.sealing
         self._closed = closed
         self._letters_before = letters_before
         self._started = time.monotonic()
         self._seconds: float | None = None
-        # Who asks for a stop and who ends the run are two threads: what `status` is between them is settled under the lock.
+        # One thread asks for a stop, another ends the run: the lock decides what `status` is between them.
         self._lock = threading.Lock()
         self._ask = threading.Event()
         self._now = threading.Event()
@@ -158,7 +158,7 @@ class Run:
                 if until is not None and time.monotonic() > until:
                     return None
         except BaseException:
-            # Whoever is told of this knows of no run that goes on, and of no checkpoint that is locked.
+            # After an exception the caller expects that no run continues and no checkpoint is locked.
             self._request(now=True)
             self._over.wait()
             raise
@@ -207,19 +207,19 @@ class Run:
                 else:
                     query.handle.requestStop()
             except Exception as problem:
-                # Where there is no JVM there is nothing to stop, and the run's own thread will say so.
+                # Without a JVM there is nothing to stop, and the run's own thread reports that.
                 if not gone(problem):
                     raise
 
     def _becomes(self, status: str) -> bool:
-        """Take on a status, unless somebody has asked for a stop."""
+        """Set the status, unless a stop was asked for."""
         with self._lock:
             if not self._ask.is_set():
                 self.status = status
             return not self._ask.is_set()
 
     def _reports(self) -> list[str | None]:
-        """What Spark says of the last epoch of each query; nothing where the JVM has ended, which is not for a look at progress to tell."""
+        """Return Spark's report of the last epoch of each query; none if the JVM has ended, which a look at progress does not report."""
         try:
             return [query.handle.lastProgress() for query in self._queries] if self._seconds is None else []
         except Exception as problem:
@@ -228,7 +228,7 @@ class Run:
             return []
 
     def _drive(self) -> None:
-        """The run's own thread, from the start to the end of all queries."""
+        """Run all queries to their end, in the run's own thread."""
         try:
             for query in self._queries:
                 query.restore()
@@ -237,11 +237,11 @@ class Run:
             else:
                 self._on_and_on()
             for query in self._queries if self._ask.is_set() else ():
-                # An epoch takes as long as it takes, unless it is not to be waited for.
+                # Wait for the epoch however long it takes, unless the run is to end at once.
                 while not query.handle.awaitTermination(1000) and not self._now.is_set():
                     pass
         except Exception as problem:
-            # A fault in this thread would otherwise be seen by nobody.
+            # Otherwise nobody would see a fault in this thread.
             self.error = self.error or self._problem(problem)
         finally:
             self._finish()
@@ -258,7 +258,7 @@ class Run:
                 end.join(_PAUSE)
 
     def _exhaust(self, query: RunningQuery) -> None:
-        """Read all there is; then, to flush, let time come to its end."""
+        """Read everything there is; then, to flush, bring time to its end."""
         try:
             query.handle.processAllAvailable()
             if self._flush and query.query.final and query.handle.isActive() and self._becomes("flushing"):
@@ -266,7 +266,7 @@ class Run:
                 query.flush()
                 query.handle.processAllAvailable()
         except Exception as problem:
-            # A stop from another thread ends the wait with an exception that means nothing more.
+            # A stop from another thread ends the wait with an exception that has no further meaning.
             if not self._ask.is_set():
                 self.error = self.error or self._problem(problem)
 
@@ -275,7 +275,7 @@ class Run:
             self._idle()
             time.sleep(_PAUSE)
         if not self._ask.is_set():
-            # One query ended by itself, so it failed; the others go with it.
+            # One query ended on its own, so it failed; the others end with it.
             self._request(now=False)
 
     def _idle(self) -> None:
@@ -299,7 +299,7 @@ class Run:
                 self.error = failure(
                     failed.handle.exception(), self._checkpoint.errors, committer.failed, committer.failed_sink, again=failed.again
                 )
-            # where another process has taken over, whatever failed here did so because of that, and the end is not ours to mark
+            # if another process has taken over, whatever failed here failed because of that, and the end is not ours to mark
             self._checkpoint.lease.check()
             if self.error is None and not stopped and self._bounded and self._seals:
                 self._checkpoint.seal()
@@ -318,7 +318,7 @@ class Run:
             self._over.set()
 
     def _problem(self, problem: Exception) -> HeadraceError:
-        """What ended the run outside of its queries: the JVM's end, something in it, or a fault of ours."""
+        """Return the error for what ended the run outside its queries: the JVM's end, an exception in it, or a fault of headrace."""
         if isinstance(problem, HeadraceError):
             return problem
         if gone(problem):
@@ -333,7 +333,7 @@ class Run:
         )
 
     def _rows(self) -> int:
-        """Rows read in this run; a source that two queries read is one source."""
+        """Return the rows read in this run; a source that two queries read counts once."""
         read: dict[str, int] = {}
         for query in self._queries:
             for name, n in query.read().items():

@@ -11,9 +11,9 @@ from headrace.interrupts import SIGNALS, interruption
 
 
 class Signals:
-    """Counts the asks to stop while the block runs; puts the old handlers back behind it.
+    """Counts the requests to stop during the block; restores the old handlers after it.
 
-    Handlers belong to the main thread. In another thread, as in a server, this does nothing and whoever started the run stops it.
+    Handlers belong to the main thread. In another thread, as in a server, this does nothing, and the caller that started the run stops it.
     """
 
     def __init__(self) -> None:
@@ -23,14 +23,14 @@ class Signals:
 
     def _ask(self, number: int, frame: FrameType | None) -> None:
         self.asked += 1
-        # While a run watches, it stops itself for the first two; before that, or if it hangs, the next one is an interrupt as usual.
+        # A watched run handles the first two itself; the third, for a run that hangs, is an ordinary interrupt. Before that the second is.
         if self.asked > (2 if self.watched else 1):
             raise interruption(number)
 
     def __enter__(self) -> Signals:
         if threading.current_thread() is threading.main_thread():
             for number in SIGNALS:
-                # None: the handler was not set from Python and could not be put back
+                # None: the handler was not set from Python and could not be restored
                 if signal.getsignal(number) is not None:
                     self._before[number] = signal.signal(number, self._ask)
         return self

@@ -1,4 +1,4 @@
-"""Starting a job: what can be refused first is, then the checkpoint is told of the job, then sinks open, then queries start."""
+"""Starting a job: check everything that can be refused, store the job in the checkpoint, open the sinks, start the queries."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ from headrace.spark.run.trial import try_reader
 
 @dataclass
 class Started:
-    """The queries of a job, running on an open checkpoint; `close` gives sinks and checkpoint back once they have ended.
+    """The queries of a job, running on an open checkpoint; `close` releases sinks and checkpoint once they have ended.
 
-    `sealed`: the checkpoint was read to its end before and nothing new has come, so there are no queries. `notices`: what a start
+    `sealed`: the checkpoint was read to its end before and nothing new has come, so there are no queries. `notices`: the lines that a start
     prints (`Ready`).
     """
 
@@ -49,7 +49,7 @@ class Started:
     sealed: bool = False
     notices: tuple[str, ...] = ()
     letters_before: int = 0
-    """Dead letters that its queries, and its sinks, had before."""
+    """The dead letters of its queries, and its sinks, before this start."""
 
 
 def start(
@@ -63,7 +63,7 @@ def start(
     waits: Callable[[str], None] | None = None,
     silence: float = SILENCE,
 ) -> Run:
-    """Start a job on the checkpoint in `folder`, or go on from there, and drive it to its end."""
+    """Start a job on the checkpoint in `folder`, or continue from it, and drive it to its end."""
     begun = begin(job, folder, every=every, partitions=partitions, fresh=fresh, waits=waits, silence=silence)
     return Run(
         job.plan.job,
@@ -90,16 +90,16 @@ def begin(
     waits: Callable[[str], None] | None = None,
     silence: float = SILENCE,
 ) -> Started:
-    """Start the queries of a job; `clock`: seconds by a clock that is moved by hand, where processing time stands still otherwise; `waits`
-    is told whom a standby waits for, and after `silence` seconds without a sign another process may take over.
+    """Start the queries of a job. `clock`: a manual clock in seconds, for tests; without it processing time is real. `waits` is called with
+    the holder that a standby waits for. After `silence` seconds without a sign of life another process may take over.
 
-    What its plan, its sources, lookups and the checkpoint refuse is refused before anything is touched, and with `fresh` what sinks refuse
-    and what fails of options, tables and servers, too (`refuse_clearing`). They open after that and the kernel starts last: a clearing that
-    is cut off there is finished by the next start.
+    What its plan, its sources, lookups and the checkpoint refuse is refused before anything is changed; with `fresh` also what sinks
+    refuse, and options, tables and servers that fail (`refuse_clearing`). The sinks open after that and the kernel starts last: the next
+    start finishes an interrupted clearing.
     """
     _provide(job)
     checkpoint = Checkpoint(folder, fresh=fresh, waits=waits, silence=silence)
-    # what is to be given back, last things first; one that fails does not keep the others
+    # what must be released, in reverse order; a failure does not prevent the rest
     opened = ExitStack()
     opened.callback(checkpoint.close)
     running: list[RunningQuery] = []
@@ -117,7 +117,7 @@ def begin(
         checkpoint.empty()
         before = checkpoint.stored
         if before is None:
-            # Before sinks make anything here: a folder with something in it is a checkpoint by its job.json, and sinks know it by its id.
+            # Before sinks make anything here: a folder with contents is a checkpoint only with a job.json, and sinks know it by its id.
             checkpoint.store(job.plan.job, job.plan.to_json(), job.settings, state.partitions, identity)
         opening = True
         sinks = {name: _open(job, identity.query(name), checkpoint, outlets[name], opened) for _, name in each(job, names)}
@@ -136,7 +136,7 @@ def begin(
         _displayed(problem, job, checkpoint)
         for one in running:
             opened.callback(one.handle.stop)
-        with suppress(Exception):  # why the start was refused matters more
+        with suppress(Exception):  # the reason for the refusal matters more
             if before is not None and not running:
                 checkpoint.put_back(before)
             if not opening:
@@ -147,9 +147,7 @@ def begin(
 
 @leaving()
 def looked_at(job: SparkJob, folder: Path) -> tuple[HeadraceError | None, tuple[HeadraceError, ...]]:
-    """Why a start of a job on a checkpoint would be refused, None if nothing speaks against it; and then what its sinks have lost.
-    Nothing is changed.
-    """
+    """Return the error with which a start on a checkpoint would be refused, or None and what its sinks have lost. Changes nothing."""
     checkpoint: Checkpoint | None = None
     try:
         _provide(job)
@@ -166,7 +164,7 @@ def looked_at(job: SparkJob, folder: Path) -> tuple[HeadraceError | None, tuple[
 
 
 def _losses(job: SparkJob, checkpoint: Checkpoint, state: Ready) -> Iterator[HeadraceError]:
-    """What the sinks, and the dead letters, hold no longer."""
+    """Yield what the sinks, and the dead letters, have lost."""
     for query, outlets in state.outlets.items():
         for one in outlets:
             try:
@@ -178,7 +176,7 @@ def _losses(job: SparkJob, checkpoint: Checkpoint, state: Ready) -> Iterator[Hea
 
 
 def _provide(job: SparkJob) -> None:
-    """What the sources and lookups of a job, and its packages, refuse."""
+    """Raise what the packages, sources and lookups of a job refuse."""
     provide(job)
     for source in job.sources:
         _check(source)
@@ -187,15 +185,15 @@ def _provide(job: SparkJob) -> None:
 
 
 def _put_aside(checkpoint: Checkpoint) -> int:
-    """Rows that sinks could not deliver so far."""
+    """Return the number of rows that sinks could not deliver so far."""
     return sum(aside.counted(checkpoint.folder).values())
 
 
 def _displayed(problem: BaseException, job: SparkJob, checkpoint: Checkpoint) -> None:
-    """What is refused is told with display names, also of operators that only the version has that the checkpoint knows."""
+    """Use display names in an error, also for operators that only the checkpoint's version of the job has."""
     if isinstance(problem, HeadraceError):
         job.shown.error(problem)
-        with suppress(Exception):  # a plan that cannot be read is what the problem tells of
+        with suppress(Exception):  # a plan that cannot be read is what the problem reports
             if checkpoint.stored is not None:
                 DisplayNames.of(Plan.from_json(checkpoint.stored.plan)).error(problem)
 
@@ -206,7 +204,7 @@ def _check(node: Source | Lookup) -> None:
 
 
 def _open(job: SparkJob, identity: QueryIdentity, checkpoint: Checkpoint, outlets: list[Outlet], opened: ExitStack) -> dict[int, OpenSink]:
-    """Open the sinks of a query, and let each mend what a killed run left."""
+    """Open the sinks of a query, and let each repair what a killed run left."""
     found: dict[int, OpenSink] = {}
     live = identity.live()
     written = checkpoint.record(identity.name).totals.written.values()
@@ -245,7 +243,7 @@ def _started(
             scans[name], readers[name] = connected.scan(spark, context)
             try_reader(job, source, readers[name])
         lines = connected.repairs
-        # What ends by itself is not watched for repaired rows that come meanwhile: each scan has its price in every epoch.
+        # Bounded input is not watched for repaired rows that come meanwhile: each scan has its cost in every epoch.
         if lines is not None and (not connected.traits.bounded or repaired.folder(checkpoint.folder, name).is_dir()):
             key = repaired_scan(name)
             scans[key], readers[key] = repaired.scan(spark, checkpoint.folder, source, lines, pending=pending, anew=anew)

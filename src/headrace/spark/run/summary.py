@@ -1,4 +1,4 @@
-"""What a run did, with the proof that no row of a program's input went missing."""
+"""The summary of a run, with the proof that no row of a program's input was lost."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from headrace.spark.checkpoint.record import Totals
 
 @dataclass(frozen=True)
 class InputCounts:
-    """Rows of one input of a program, over the life of the checkpoint: each was handled, late, dead or is held.
+    """The rows of one input of a program, over the life of the checkpoint: each was handled, late or dead, or is held.
 
-    `filtered` rows were left out by a filter on their way to the input; they are none of its rows. `feeders` are the nodes that the rows
+    `filtered` rows were dropped by a filter on their way to the input; they are not among its rows. `feeders` are the nodes that the rows
     come from: the dead letter of a row without a key or event time is theirs.
     """
 
@@ -51,11 +51,11 @@ class InputCounts:
 
 @dataclass(frozen=True)
 class SourceCounts:
-    """What became of all that a source has read, over the life of the checkpoint.
+    """The counts of all that a source has read, over the life of the checkpoint.
 
-    `rows` went on; `malformed` could not be read; `skipped` are blank lines and comments; `tombstones` are records without a value that
-    were passed over. `broken` counts whole files that could not be read, with `broken_files="skip"`, or that changed
-    after they were read: what a file had then is among `read`, nothing of what it has now.
+    `rows` passed on; `malformed` could not be read; `skipped` are blank lines and comments; `tombstones` are skipped records without a
+    value. `broken` counts whole files that could not be read, with `broken_files="skip"`, or that changed after they were read: their
+    former content is among `read`, nothing of the current one.
     """
 
     name: str
@@ -75,9 +75,9 @@ class SourceCounts:
 
 @dataclass(frozen=True)
 class ExpectationCounts:
-    """How many rows of a stream met what was expected of them and how many did not, over the life of the checkpoint.
+    """How many rows of a stream met an expectation and how many did not, over the life of the checkpoint.
 
-    They are the rows that are there: one that was taken away again counts no more.
+    Only current rows count: a retracted row does not.
     """
 
     stream: str
@@ -92,10 +92,10 @@ class ExpectationCounts:
 
 @dataclass(frozen=True)
 class LookupCounts:
-    """What a lookup did, over the life of the checkpoint.
+    """The counts of a lookup, over the life of the checkpoint.
 
-    `hits` counts the rows whose answer was kept, `asked` the keys that were asked for, in so many `requests` (those that were made again
-    among them) that took `seconds` in all, and `missed` the rows that met nothing.
+    `hits` counts the rows whose answer was cached, `asked` the keys that were looked up, in so many `requests` (retries included) that took
+    `seconds` in all, and `missed` the rows without a match.
     """
 
     name: str
@@ -197,8 +197,8 @@ class Summary:
 def counts_of(
     totals: Totals, programs: Mapping[int, tuple[str, Mapping[int, str]]], feeders: Mapping[tuple[str, str], tuple[str, ...]] | None = None
 ) -> tuple[InputCounts, ...]:
-    """The inputs' counts; `programs` maps an op id to its name and to the names of its sides, `feeders` a program and an input to the nodes
-    that its rows come from.
+    """Return the counts of the inputs; `programs` maps an op id to its name and to the names of its sides, `feeders` a program and an input
+    to the nodes that its rows come from.
     """
     return tuple(
         InputCounts(
@@ -214,12 +214,12 @@ def counts_of(
 
 
 def source_counts(totals: Totals, name: str) -> SourceCounts:
-    """The counts of a source."""
+    """Return the counts of a source."""
     return SourceCounts(name, *(totals.of_source(name, metric) for metric in ("read", "malformed", "skipped", "tombstones", "broken")))
 
 
 def expectations_of(totals: Totals, sinks: Iterable[Node]) -> tuple[ExpectationCounts, ...]:
-    """The counts of all that is expected on the way to some sinks."""
+    """Return the counts of all expectations upstream of some sinks."""
     return tuple(
         ExpectationCounts(
             str(node.name),
@@ -233,7 +233,7 @@ def expectations_of(totals: Totals, sinks: Iterable[Node]) -> tuple[ExpectationC
 
 
 def lookups_of(totals: Totals, lookups: Mapping[int, str]) -> tuple[LookupCounts, ...]:
-    """The counts of lookups, by their numbers."""
+    """Return the counts of lookups; `lookups` maps numbers to names."""
     found = []
     for op, name in lookups.items():
         hits, asked, requests, missed, micros = (
@@ -244,7 +244,7 @@ def lookups_of(totals: Totals, lookups: Mapping[int, str]) -> tuple[LookupCounts
 
 
 def prove(inputs: tuple[InputCounts, ...]) -> None:
-    """Rows in = handled + late + dead + held, or it is our fault and is said so."""
+    """Check that rows in = handled + late + dead + held. Anything else is a fault of headrace, and is reported as one."""
     for one in inputs:
         if one.lost:
             raise HeadraceError(
@@ -289,7 +289,7 @@ def _text(summary: Summary) -> list[str]:
 
 
 def _first(summary: Summary) -> str:
-    """What this run did, in a line."""
+    """Describe in a line what this run did."""
     letters = summary.new_dead_letters
     if not summary.rows and not letters and not summary.stopped and not (summary.sealed and summary.epochs):
         sealed = ", and the job is sealed: it takes no new input" if summary.sealed else ""
@@ -305,7 +305,7 @@ def _first(summary: Summary) -> str:
 
 
 def many(count: int, what: str) -> str:
-    """A count with its noun.
+    """Return a count with its noun.
 
     >>> many(1, "epoch"), many(2000, "row")
     ('1 epoch', '2,000 rows')
@@ -318,7 +318,7 @@ def _input(one: InputCounts, shown: DisplayNames) -> str:
 
 
 def _dead(summary: Summary, shown: DisplayNames) -> Iterator[str]:
-    """Where the rows are that failed, and how they are read."""
+    """Yield lines about where the failed rows are, and how to read them."""
     for one in summary.inputs:
         if one.dead:
             feeders = " and ".join(f'{shown(name)}.output("dead_letter")' for name in one.feeders)

@@ -1,4 +1,4 @@
-"""What an epoch does with a source or a lookup, done once before anything is touched: it fails by what the user can mend."""
+"""A trial of what an epoch does with a source or lookup, before anything is changed: it fails by what the user can fix."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TEXTS = ("json", "csv")
 
 
 def try_reader(job: SparkJob, source: Source, reader: Mapping[str, Any]) -> None:
-    """Complain of options with which no line of a source can be read."""
+    """Raise BAD_OPTION for options with which no line of a source can be read."""
     if reader["kind"] not in _TEXTS:
         return
     name, beside = str(source.name), reader.get("beside", ())
@@ -35,7 +35,7 @@ def try_reader(job: SparkJob, source: Source, reader: Mapping[str, Any]) -> None
 
 
 def try_lookup(job: SparkJob, lookup: Lookup) -> None:
-    """Complain of a table that is not there, or that cannot be read. One that is loaded as a whole is read to its end."""
+    """Raise LOOKUP_FAILED for a table that is missing or cannot be read. One that is loaded whole is read to its end."""
     connected, context = lookup.connect(), context_of(job, lookup)
     if connected.traits.whole:
         try:

@@ -1,4 +1,4 @@
-"""A lookup in a query document. It keeps nothing."""
+"""A lookup in a query document. It keeps no state."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headrace.spark.compile.lower.operator import Lowering
 
 
 def looked_up(node: Lookup, op: int, ask: Mapping[str, Any], dead: str, at: Lowering) -> LookupText:
-    """The lookup with its outputs, without their routes. `ask` is what its connector says of how it is asked, nothing for a whole table."""
+    """Return the lookup with its outputs, without their routes. `ask` is its connector's way to query the table, empty for a whole one."""
     rows = at.schema(node.input).ddl
     outputs = {"main": at.schema(node).ddl, MISSED: rows, "dead_letter": dead}
     return LookupText(

@@ -1,4 +1,4 @@
-"""What an operator may ask when it is put into a query document: the plan, its checked schemas, and the ways rows take."""
+"""What operators can use for their part of a query document: the plan, its checked schemas, and the paths of rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headrace.spark.compile.times import judged
 
 @dataclass(frozen=True)
 class Lowering:
-    """A checked plan (`ops.inlet.Checked`), with the ways rows take."""
+    """A checked plan (`ops.inlet.Checked`), with the paths of its rows."""
 
     plan: Plan
     schemas: Schemas

@@ -1,4 +1,4 @@
-"""Operators with state in checkpoints and query documents: what is alike of them. The rest each says itself."""
+"""Operators with state in checkpoints and query documents: the common part. Each operator declares the rest."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ from headrace.syntax import references
 
 
 def shape(node: Stateful, level: int, at: Lowering) -> Shape:
-    """What an operator keeps between epochs."""
+    """Return the shape of an operator: what it keeps between epochs."""
     found = node.inlets(at)
-    node.late_inputs(at)  # refuses inputs of which it cannot be told
+    node.late_inputs(at)  # refuses inputs whose lateness cannot be decided
     ending = _ending(node, found[0].key_schema, {inlet.name: inlet.side for inlet in found})
     cells = tuple(
         Cell(cell.name, cell.kind, cell.type, cell.was, key=cell.key, sql=cell.sql, expires_ms=cell.expires_ms, computed=cell.computed)
@@ -64,7 +64,7 @@ def shape(node: Stateful, level: int, at: Lowering) -> Shape:
 
 
 def _input(node: Stateful, inlet: Inlet, at: Lowering) -> InputShape:
-    """An input, and where its key and its time come from: the state of an edited operator is right only where they are the same."""
+    """Return an input, and where its key and time come from: the state of an edited operator is valid only if these are the same."""
     if not node.outlives_edits:
         return InputShape(inlet.schema, (), ())
     feeds = at.feeds.before_lookups(inlet.stream)
@@ -79,7 +79,7 @@ def _input(node: Stateful, inlet: Inlet, at: Lowering) -> InputShape:
 
 
 def _content(node: Stateful, found: tuple[Inlet, ...], ending: EndingText | None, inputs: Sequence[str]) -> str:
-    """All that an operator says, as a hash: its state is of use to no other. `inputs` are the names by which it speaks of them."""
+    """Return a hash of all that an operator declares: its state is of no use to another. `inputs` are its names for its inputs."""
     if node.outlives_edits:
         return ""
     content = without_sites(encode(node, {node: str(node.name), **dict(zip(node.inputs, inputs, strict=True))}))
@@ -90,7 +90,7 @@ def _content(node: Stateful, found: tuple[Inlet, ...], ending: EndingText | None
 
 
 def lower(node: Stateful, entry: Entry, at: Lowering) -> ProgramText | RelationalText:
-    """An operator in a query document, with its outputs but without their routes."""
+    """Return an operator in a query document, with its outputs, without their routes."""
     found, late = node.inlets(at), node.late_inputs(at)
     inputs = tuple(InputText(name=one.name, side=one.side, schema=one.schema, judged=late.get(one.name)) for one in found)
     sites = tuple(None if cell.site is None else str(cell.site) for cell in node.cells)
@@ -98,9 +98,9 @@ def lower(node: Stateful, entry: Entry, at: Lowering) -> ProgramText | Relationa
 
 
 def kept(node: Stateful, entry: Entry) -> ProgramText | RelationalText:
-    """An operator of a checkpoint as in a query document, as much as a checkpoint knows of it: all that tells what it keeps."""
+    """Return an operator of a checkpoint as in a query document, as far as a checkpoint knows it: enough to decode what it keeps."""
     shape = entry.shape
-    # they are stored in the order of their sides
+    # stored in the order of their sides
     inputs = tuple(InputText(name=name, side=side, schema=one.schema) for side, (name, one) in enumerate(shape.inputs.items()))
     frame = _frame(node, entry, shape.key, inputs, None, (None,) * len(entry.layouts[-1].cells))
     return node.text(replace(frame, key=_named_key(node, shape.key)), None)
@@ -126,19 +126,19 @@ def _frame(node: Stateful, entry: Entry, key: str, inputs: tuple[InputText, ...]
 
 
 def kept_cell(cell: Cell) -> KeptCellText:
-    """A cell as it is stored."""
+    """Return a cell as it is stored."""
     return KeptCellText(**_stored(cell))
 
 
 def _stored(cell: Cell) -> dict[str, Any]:
-    """What a layout says of a cell; a former name is no part of it."""
+    """Return the fields of a cell in a layout; a former name is not among them."""
     return {name: getattr(cell, name) for name in ("id", "name", "kind", "type", "key", "sql", "expires_ms", "computed")}
 
 
 def _named_key(node: Stateful, key: str) -> str:
-    """The key's columns, `key_1` and so on, by the names of what they are: those of the columns that they are computed of alone."""
+    """Return the key's columns, `key_1` and so on, renamed to the column each of them is a copy of."""
     stored = parse_schema(key).fields if key else ()
-    # A join has one more column in its key where rows without partners are spread, and where it has no keys.
+    # The key of a join has one more column if rows without partners are spread, or if it has no keys.
     named = [replace(field, name=name or field.name) for field, name in zip(stored, node.key_names, strict=False)]
     made = Struct((*named, *stored[len(named) :]))
     clash = len({name.lower() for name in made.names}) < len(made.names)
@@ -146,10 +146,10 @@ def _named_key(node: Stateful, key: str) -> str:
 
 
 def _ending(node: Stateful, key: str, sides: Mapping[str, int]) -> EndingText | None:
-    """What ends its groups, with the output for late rows of each side; `sides` are the numbers of its inputs.
+    """Return what ends its groups, with the output for late rows of each side; `sides` are the numbers of its inputs.
 
-    That is either when they close, as text over their key, and whether it waits until then to say anything; or after how long without
-    rows they are forgotten; or when the rows of a join end one by one.
+    One of these: when groups close, as text over their key, and whether the operator waits until then to emit; after how long without rows
+    they are forgotten; or when the rows of a join end one by one.
     """
     columns = closing(node.inputs)
     group, after, near = node.group(columns), node.forgets_after, node.interval(columns)
@@ -166,17 +166,17 @@ def _ending(node: Stateful, key: str, sides: Mapping[str, int]) -> EndingText | 
     return ClosesText(
         closes=group.text(names),
         late=late,
-        # Early is not "close", by which an operator would say nothing before.
+        # Not "close", with which an operator would emit nothing early.
         emit="early" if group.early_ms else group.emit,
         early_ms=group.early_ms or None,
         ends=group.text(names, late=False) if group.early_ms else None,
-        # Left out for event time, so that documents and digests stay as they were.
+        # Left out for event time, so that documents and digests of earlier versions stay valid.
         by=None if EVENT in group.clocks else PROCESSING,
     )
 
 
 def _interval(near: Interval) -> IntervalText:
-    """Which rows of a join are near enough to meet, and how long they are kept."""
+    """Return the range in which rows of a join meet, and how long they are kept."""
     left, right = near.delays
     return IntervalText(
         times=near.times, lower_us=near.lower_us, upper_us=near.upper_us, kept_us=near.kept_us, delays_us=(left.us, right.us)
