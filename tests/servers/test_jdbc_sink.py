@@ -246,7 +246,7 @@ def test_another_checkpoint_of_the_job(place: Place, tmp_path: Path) -> None:
         """
         TABLE_OWNED: the table result holds what sink out of job same wrote from another checkpoint or query
           at test_jdbc_sink.py:*: return hr.job("same", source.write.jdbc(place.url, "result", name="out", **place.options))
-          hint: write to another table, go on from the checkpoint that wrote it, or start with fresh=True, which empties it.
+          hint: write to another table, continue from the checkpoint that wrote it, or start with fresh=True, which empties it.
           more: headrace error TABLE_OWNED
         """,
         lambda: job(3).run(checkpoint=tmp_path / "two", progress=False),

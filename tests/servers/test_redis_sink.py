@@ -191,7 +191,7 @@ def test_another_checkpoint_of_the_job(redis: Redis, tmp_path: Path) -> None:
         """
         TABLE_OWNED: redis://127.0.0.1:PORT/0, keys t:* holds what sink out of job same wrote from another checkpoint or query
           at test_redis_sink.py:*: return stream.write.redis(redis.url, **{"prefix": "t:", "key": "k", "password": hr.secret(VARIABLE), "name": "out", **options})
-          hint: write to another prefix, go on from the checkpoint that wrote it, or start with fresh=True, which empties it.
+          hint: write to another prefix, continue from the checkpoint that wrote it, or start with fresh=True, which empties it.
           more: headrace error TABLE_OWNED
         """,
         lambda: job("b").run(checkpoint=tmp_path / "two", progress=False),

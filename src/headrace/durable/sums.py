@@ -10,7 +10,7 @@ from typing import Any
 
 from headrace.errors import HeadraceError
 
-CURE = "put back the whole checkpoint from a copy made while no job worked on it, or start over with fresh=True."
+CURE = "restore the whole checkpoint from a copy made while no job was running on it, or start over with fresh=True."
 _SUM = "crc32"
 
 
@@ -25,7 +25,7 @@ def text_of(value: Mapping[str, Any], *, indent: int | None = None) -> str:
 
 
 def value_of(text: str, file: Path) -> dict[str, Any]:
-    """Parse the text of a file. Raises CHECKPOINT_UNREADABLE if it is no JSON object or its checksum is wrong. A text without a checksum,
+    """Parse the text of a file. Raises CHECKPOINT_UNREADABLE if it is not a JSON object or its checksum is wrong. A text without a checksum,
     by an earlier version, is accepted.
 
     >>> value_of('{"epoch": 3, "crc32": "e44cf0fb"}', Path("7.json")), value_of('{"epoch": 4}', Path("7.json"))
@@ -36,7 +36,7 @@ def value_of(text: str, file: Path) -> dict[str, Any]:
     except (RecursionError, ValueError) as problem:
         raise unreadable(file, str(problem)) from None
     if not isinstance(value, dict):
-        raise unreadable(file, "it is no JSON object")
+        raise unreadable(file, "it is not a JSON object")
     written = value.pop(_SUM, None)
     damaged = any(map(_is_damaged_sum, value)) if written is None else written != _sum(value)
     if damaged:

@@ -113,7 +113,7 @@ def test_the_doctor_compares_the_sinks_where_it_gets_the_file(shop: Shop, tmp_pa
         told = capsys.readouterr().out
         assert (
             "LOST     from a sink:" in told
-            and f"OUTPUT_MISSING: {gone} belongs to epochs that were written, and is gone or cut off" in told
+            and f"OUTPUT_MISSING: {gone} belongs to committed epochs, but is missing or truncated" in told
         )
         gone.write_bytes(kept)
     shop.put(1)

@@ -63,7 +63,7 @@ def test_a_checkpoint_that_is_not_there_is_looked_for_where_it_would_be(
     keep(".headrace/sums")
     assert cli.main(["letters", "show", "sums"]) == 1
     assert capsys.readouterr().err.startswith(
-        f"NOT_A_CHECKPOINT: {tmp_path / 'state'} is no checkpoint: there is no such folder; nor is sums\n"
+        f"NOT_A_CHECKPOINT: {tmp_path / 'state'} is not a checkpoint: there is no such folder; nor is sums\n"
     )
 
 

@@ -140,9 +140,9 @@ def test_an_error_ends_with_the_code_of_its_fault(capsys: pytest.CaptureFixture[
     ("hint", "said"),
     [
         ("start over with fresh=True; flush=False keeps a job open", "start over with --fresh; --no-flush keeps a job open"),
-        ("its rows count once; with --again (again=True) they count once more.", "its rows count once; with --again they count once more."),
-        ("start it with checkpoint=/state/new", "start it with --checkpoint /state/new"),
-        ("start it with checkpoint=../new", "start it with --checkpoint ../new"),
+        ("its rows count once; add --again (again=True) to count them again.", "its rows count once; add --again to count them again."),
+        ("continue with checkpoint=/state/new", "continue with --checkpoint /state/new"),
+        ("continue with checkpoint=../new", "continue with --checkpoint ../new"),
         ("give an empty folder as checkpoint=.", "give an empty folder as --checkpoint."),
         ("it lies where checkpoint= said.", "it lies where --checkpoint said."),
         ("longer epochs (every=)", "longer epochs (--every)"),

@@ -15,7 +15,7 @@ def judged(plan: Plan, node: Node, name: str, feeds: Sequence[Feed], apart: str)
     if len(found) > 1:
         raise HeadraceError(
             "SOURCE_WITH_DERIVED",
-            f"the input `{name}` of {node.name} mixes rows straight from a source with rows that an operator made",
+            f"the input `{name}` of {node.name} mixes rows of a source with rows of an operator",
             hint=f"give the operator's rows an input of their own: {apart}; "
             "only a source's rows can be late, and within one input the two cannot be told apart.",
             site=node.site,
