@@ -14,7 +14,7 @@ from headrace.engine.state import spelled
 def add(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
         "show",
-        help="say which tables there are, or show the rows of one",
+        help="list the tables of the state, or show the rows of one",
         description="Show the tables of a job's state, or one of them.",
         epilog=rows.EPILOG,
     )
@@ -39,7 +39,7 @@ def _described(found: State) -> dict[str, Any]:
 
 def _summary(found: State) -> str:
     """The epochs, then each table with its rows and columns."""
-    lines = [f"{found.job}, epoch {found.epoch} (there are {spelled(found.epochs)})"]
+    lines = [f"{found.job}, epoch {found.epoch} (of {spelled(found.epochs)})"]
     if len(found.queries) > 1:
         lines += [f"  query {name}: epoch {epoch}" for name, epoch in found.queries.items()]
     for name, columns in found.tables.items():

@@ -228,7 +228,7 @@ def test_an_expression_that_does_not_fit_touches_nothing(tmp_path: Path) -> None
         """
         BAD_WAS: sums.total: Spark has no function `missing_function`, in `small + missing_function(large)`
           at test_computed.py:*: total = hr.Value("bigint", was=hr.expr("small + missing_function(large)"))
-          hint: see the list of built-in functions of Spark SQL; one of your own is registered on the session before the job is built: spark.udf.registerJavaUDAF(name, class)
+          hint: see the list of built-in functions of Spark SQL; register your own on the session before you build the job: spark.udf.registerJavaUDAF(name, class)
           more: headrace error BAD_WAS
         """,
         lambda: job(tmp_path, Queried).run(checkpoint=tmp_path / "state"),

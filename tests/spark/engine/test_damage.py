@@ -141,8 +141,8 @@ def test_the_doctor_looks_at_a_checkpoint(healthy: Path, capsys: pytest.CaptureF
     assert capsys.readouterr().out.splitlines() == [
         f"job shop, checkpoint {folder}",
         "ok       query main: the next start begins epoch 3",
-        "         sinks: not looked at; a start is refused where one holds other epochs than the checkpoint",
-        "         headrace doctor FILE, with the file that makes the job, looks at them",
+        "         sinks: not checked; a start is refused if one holds other epochs than the checkpoint",
+        "         headrace doctor FILE, with the file that defines the job, checks them",
     ]
     log, record = newest(folder, KINDS["source log"]), newest(folder, KINDS["record"])
     kept = log.read_bytes(), record.read_bytes()

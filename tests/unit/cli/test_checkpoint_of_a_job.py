@@ -72,7 +72,7 @@ def test_a_folder_that_the_settings_do_not_mean(monkeypatch: pytest.MonkeyPatch,
     keep("state", "others")
     assert cli.main(["letters", "show", "sums"]) == 1
     assert capsys.readouterr().err.startswith(
-        "CHECKPOINT_OTHER_JOB: state, which the settings name for the job sums, is the checkpoint of others\n"
+        "CHECKPOINT_OTHER_JOB: state, which the settings give for the job sums, is the checkpoint of others\n"
     )
     keep("sums")
     assert meant(["doctor", "{}"]) == "sums"

@@ -243,9 +243,9 @@ def test_sinks_that_rows_reach_although_they_failed_are_named(branches: Path, ca
     )
     assert main(["letters", "export", str(branches), str(branches / "out.csv"), "--source", "charges"]) == 0
     assert capsys.readouterr().out.splitlines()[1:] == [
-        "2 rows that failed in halves may have reached counts, both, echoed another way: a replay feeds them there again",
-        "1 row that failed in far may have reached counts, halved, some, both, echoed another way: a replay feeds it there again",
-        "1 row that failed in charges may have reached counts, halved, some, both another way: a replay feeds it there again",
+        "2 rows that failed in halves may have reached counts, both, echoed on another path: a replay feeds them there again",
+        "1 row that failed in far may have reached counts, halved, some, both, echoed on another path: a replay feeds it there again",
+        "1 row that failed in charges may have reached counts, halved, some, both on another path: a replay feeds it there again",
     ]
 
 
@@ -384,7 +384,7 @@ def test_the_command_line(checkpoint: Path, tmp_path: Path, capsys: pytest.Captu
     Path("out.json").write_text('{"card": "a", "amount": 1}\n', encoding="utf-8")
     assert main(["letters", "replay", ".headrace/fraud", "out.json", "--source", "charges"]) == 0
     assert capsys.readouterr().out == (
-        "1 row for charges, to be read with the next epoch, or when the job next runs;\nwhere the watermark has passed their time they are late\n"
+        "1 row for charges, to be read with the next epoch, or when the job next runs;\nif the watermark has passed their time, they are late\n"
     )
     assert main(["letters", "replay", "fraud", "out.json", "--source", "charges"]) == 1
     assert capsys.readouterr().err.startswith("REPAIRED_BEFORE: out.json was already replayed to charges, as ")

@@ -141,7 +141,7 @@ def test_path_option_without_a_path(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "plan.json", "--path", "charges"]) == 1
     check_error(
         """
-        BAD_SETTING: --path charges names no source and path
+        BAD_SETTING: --path charges has no source and path
           hint: write --path charges=other/folder.
           more: headrace error BAD_SETTING
         """,

@@ -230,9 +230,9 @@ def test_harness_that_collects_nothing() -> None:
         h.source("charges", "card string, amount int")
         check_error(
             """
-            HARNESS_USE: the harness collects no stream
+            HARNESS_USE: no stream is collected
               at test_engine.py:*: lambda: h.commit({"charges": [("+", ("a", 1))]}),
-              hint: out = h.collect(stream) before the first commit
+              hint: before the first commit, call out = h.collect(stream)
               more: headrace error HARNESS_USE
             """,
             lambda: h.commit({"charges": [("+", ("a", 1))]}),
@@ -244,7 +244,7 @@ def test_harness_with_a_row_that_is_no_change() -> None:
         h.source("charges", "card string, amount int")
         check_error(
             """
-            HARNESS_USE: ('a', 1) is no change
+            HARNESS_USE: expected a change, got ('a', 1)
               at test_engine.py:*: lambda: h.commit({"charges": [("a", 1)]}),
               hint: write ("+", row) for each row
               more: headrace error HARNESS_USE
@@ -272,9 +272,9 @@ def test_a_row_is_taken_away_from_a_source_of_rows_that_are_added() -> None:
         h.source("charges", "card string, amount int")
         check_error(
             """
-            HARNESS_USE: to the source `charges` rows can only be added
+            HARNESS_USE: the source `charges` is insert-only
               at test_engine.py:*: lambda: h.commit({"charges": [("-", ("a", 1))]}),
-              hint: make it a source of changes: h.source("charges", ..., changes=True)
+              hint: make it a source with retractions: h.source("charges", ..., changes=True)
               more: headrace error HARNESS_USE
             """,
             lambda: h.commit({"charges": [("-", ("a", 1))]}),

@@ -74,7 +74,7 @@ def test_checkpoint_of_another_job(folder: Path) -> None:
     check_error(
         """
         CHECKPOINT_OTHER_JOB: <folder> is the checkpoint of job fraud, but this is job sums
-          hint: give each job a folder of its own; a renamed job keeps its old name in hr.job(...) or starts over with fresh=True.
+          hint: give each job a folder of its own; if you renamed the job, keep the old name in hr.job(...), or start over with fresh=True.
           more: headrace error CHECKPOINT_OTHER_JOB
         """,
         lambda: begin(job("sums"), folder),
@@ -124,7 +124,7 @@ def test_source_and_derived_rows_in_one_input() -> None:
         """
         SOURCE_WITH_DERIVED: the input `event` of charges.Sums mixes rows of a source with rows of an operator
           at test_run.py:*: plan = plan_of(charges.key_by("card").process(Sums, time="ts"))
-          hint: give the operator's rows an input of their own: .process(P, derived=stream.key_by(...)); only a source's rows can be late, and within one input the two cannot be told apart.
+          hint: give the operator's rows an input of their own: .process(P, derived=stream.key_by(...)). Only rows of a source can be late, so the two must be in separate inputs.
           more: headrace error SOURCE_WITH_DERIVED
         """,
         lambda: judged(
@@ -136,8 +136,8 @@ def test_source_and_derived_rows_in_one_input() -> None:
 def test_rows_that_are_missing() -> None:
     check_error(
         """
-        ROWS_UNACCOUNTED: input event of charges.Sums got 10 rows: 8 handled, 0 late, 1 dead, 0 held; 1 are missing
-          hint: this is a fault of headrace; please report it with the checkpoint's job.json and record folder.
+        ROWS_UNACCOUNTED: input event of charges.Sums got 10 rows: 8 handled, 0 late, 1 dead, 0 held; 1 missing
+          hint: this is a bug in headrace: do not rely on the results of this run. Please report it with the checkpoint's job.json and the folder record.
           more: headrace error ROWS_UNACCOUNTED
         """,
         lambda: prove((InputCounts("charges.Sums", "event", 10, 8, 0, 1, 0),)),
@@ -157,7 +157,7 @@ def test_a_file_system_that_the_session_has_not(said: str) -> None:
     check_error(
         """
         UNKNOWN_FILE_SYSTEM: out: the session has no file system for abfss://
-          hint: give the session its jar, of the Hadoop that Spark has: hr.session(conf={"spark.jars.packages": "org.apache.hadoop:hadoop-azure:<version>"})
+          hint: add its jar, for Spark's version of Hadoop, to the session: hr.session(conf={"spark.jars.packages": "org.apache.hadoop:hadoop-azure:<version>"})
           more: headrace error UNKNOWN_FILE_SYSTEM
         """,
         failure(ended("SINK_WRITE", "a task failed", node="out", trace=f"a task failed\nCaused by: org.apache.{said}"), None),
@@ -255,7 +255,7 @@ def test_file_that_is_gone() -> None:
     check_error(
         """
         INPUT_GONE: [FAILED_READ_FILE.FILE_NOT_EXIST] Encountered error while reading file charges/a.parquet. File does not exist
-          hint: keep files until they are read.
+          hint: restore the file and start again. Keep files until the job has read them.
           more: headrace error INPUT_GONE
         """,
         failure(
@@ -298,7 +298,7 @@ def test_sink_that_raised(tmp_path: Path) -> None:
     check_error(
         """
         SINK_FAILED: alerts could not be written: PermissionError: [Errno 13] Permission denied: 'out/0.json'
-          hint: the next start writes the epoch again. The Java trace is in <folder>/errors.log
+          hint: fix the cause and start again: the epoch is written again. The Java trace is in <folder>/errors.log
           more: headrace error SINK_FAILED
         """,
         error,
@@ -343,7 +343,7 @@ def test_fault_of_headrace(tmp_path: Path) -> None:
     check_error(
         """
         INTERNAL: charges.select: steps give 3 columns and their consumer takes 2
-          hint: this is a fault of headrace; please report it. The Java trace is in <folder>/errors.log
+          hint: this is a bug in headrace; please report it. The Java trace is in <folder>/errors.log
           more: headrace error INTERNAL
         """,
         failure(

@@ -51,7 +51,7 @@ def identified(job: SparkJob, stored: Stored | None, folder: Path, *, offline: b
         raise HeadraceError(
             "CHECKPOINT_OTHER_JOB",
             f"{folder} is the checkpoint of job {stored.job}, but this is job {job.plan.job}",
-            hint="give each job a folder of its own; a renamed job keeps its old name in hr.job(...) or starts over with fresh=True.",
+            hint="give each job a folder of its own; if you renamed the job, keep the old name in hr.job(...), or start over with fresh=True.",
         )
     changed = [
         f"{name} was {stored.settings.get(name)} and is {value}"

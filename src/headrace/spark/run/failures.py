@@ -36,9 +36,9 @@ _KNOWN: Mapping[str, tuple[str, str | None]] = {
     "KEY_COLLATION": ("WRONG_TYPE", "key by something that is compared byte by byte: lower(name), or the column collated as UTF8_BINARY."),
     "ORDER_TYPE": ("WRONG_TYPE", 'leave out the column, or convert it to a string: select("...", d="to_json(column)").'),
     "QUERY_FAILED": ("BAD_EXPRESSION", "use try_divide, try_cast and similar functions, which give null instead of an error."),
-    "SINK_COMMIT": ("SINK_FAILED", "the next start writes the epoch again."),
+    "SINK_COMMIT": ("SINK_FAILED", "fix the cause and start again: the epoch is written again."),
     "SINK_SCHEMA": ("WRONG_TYPE", 'give the column a type that the format supports: with_columns(d="to_json(column)").'),
-    "SINK_WRITE": ("SINK_FAILED", "the next start writes the epoch again."),
+    "SINK_WRITE": ("SINK_FAILED", "fix the cause and start again: the epoch is written again."),
     "SOURCE_SCHEMA": ("WRONG_TYPE", "declare the schema that the files have; to change a type, cast after the source."),
     "STATE_LAYOUT": ("STATE_MISMATCH", "start the newer version of the job, or start over with fresh=True."),
     "CHECKPOINT_UNREADABLE": ("CHECKPOINT_UNREADABLE", CURE),
@@ -84,7 +84,7 @@ def failure(
         code, hint = _KNOWN[condition]
         return HeadraceError(code, f"{node}{message}", hint=found.get("hint") or hint, site=site)
     if condition in ("INTERNAL", "KERNEL_DOCUMENT"):
-        return HeadraceError("INTERNAL", f"{node}{message}", hint=f"this is a fault of headrace; please report it.{where}", site=site)
+        return HeadraceError("INTERNAL", f"{node}{message}", hint=f"this is a bug in headrace; please report it.{where}", site=site)
     # the condition may be of a connector that this process has not loaded
     load_all()
     if condition in CODES:
@@ -92,7 +92,7 @@ def failure(
     if _DAMAGED.search(found["trace"]):
         return _damaged(log, f"{node}{message}", where)
     if (condition and _GONE.search(condition)) or _GONE.search(found["class"]):
-        return HeadraceError("INPUT_GONE", f"{node}{message}", hint="keep files until they are read.", site=site)
+        return HeadraceError("INPUT_GONE", f"{node}{message}", hint="restore the file and start again. Keep files until the job has read them.", site=site)
     cause = first_lines(found.get("cause") or "")
     if cause and (cause.partition(": ")[2] or cause) not in message:
         message = f"{message}; caused by {cause}"
@@ -144,7 +144,7 @@ def _of_sink(problem: BaseException, sink: str | None, where: str) -> HeadraceEr
     return HeadraceError(
         "SINK_FAILED",
         f"{sink or 'the record'} could not be written: {type(problem).__name__}: {problem}",
-        hint=f"the next start writes the epoch again.{where}",
+        hint=f"fix the cause and start again: the epoch is written again.{where}",
         cause=problem,
     )
 
