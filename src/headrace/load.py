@@ -85,7 +85,9 @@ def _of_json(place: Path) -> list[Job]:
     plan = Plan.from_json(data)
     ends = [plan.nodes[name] for name in plan.sinks]
     if not plan.job or not ends or len(sinks_of(ends)) < len(ends):
-        raise _no_plan(f"{place} is not the plan of a job: it has {'no name' if not plan.job else 'no sinks, or lists other nodes as sinks'}")
+        raise _no_plan(
+            f"{place} is not the plan of a job: it has {'no name' if not plan.job else 'no sinks, or lists other nodes as sinks'}"
+        )
     if len(order(ends)) < len(plan.nodes):
         raise _no_plan(f"{place} has nodes that lead to no sink")
     for node in connected_of(plan.nodes.values()):
@@ -204,7 +206,9 @@ def _one(found: list[Job], place: Path, wanted: str | None) -> Job:
         hint = cure if place.suffix == ".sql" else 'assign one to a variable at the top level of the file: job = hr.job("name", ...)'
         raise HeadraceError("JOB_UNKNOWN", f"{place} creates no job", hint=hint)
     if len(found) > 1:
-        raise HeadraceError("JOB_UNKNOWN", f"{place} creates several jobs: {names}", hint="choose one: --job NAME, or hr.load(path, job=NAME)")
+        raise HeadraceError(
+            "JOB_UNKNOWN", f"{place} creates several jobs: {names}", hint="choose one: --job NAME, or hr.load(path, job=NAME)"
+        )
     return found[0]
 
 

@@ -83,7 +83,10 @@ def certify(
                 alone = list(pool.map(lambda _: work.alone(), range(runs_alone)))
                 first = alone[0]
                 if any(one.found != first.found for one in alone):
-                    raise refused("two undisturbed runs gave different results", "remove what makes its rows depend on when it runs, such as the clock or the order of arrival")
+                    raise refused(
+                        "two undisturbed runs gave different results",
+                        "remove what makes its rows depend on when it runs, such as the clock or the order of arrival",
+                    )
                 passed = first.trace.points(made.plan.sinks)
                 asked = [kill for kill in passed if kill.point in wanted]
                 # a call cannot be made to fail from outside: who makes it would not know whether it was done

@@ -47,7 +47,9 @@ def add(commands: Any) -> None:
         help="also restore earlier copies of the checkpoint when the sinks are N epochs ahead of it; may be repeated",
     )
     parser.add_argument("--seed", metavar="N", type=whole(), default=0, help="the seed of the random moments (default: 0)")
-    parser.add_argument("--rows", metavar="N", type=whole(1), default=2000, help="approximate number of rows to read from each source (default: 2000)")
+    parser.add_argument(
+        "--rows", metavar="N", type=whole(1), default=2000, help="approximate number of rows to read from each source (default: 2000)"
+    )
     parser.add_argument("--epochs", metavar="N", type=whole(1, _MOST), default=7, help="approximate number of epochs (default: 7)")
     parser.add_argument(
         "--server",

@@ -16,8 +16,8 @@ from headrace.syntax.script import statements
 from headrace.syntax.statements import Run, Statement, lasting
 
 EPILOG = """\
-A script's statements run in order; its INSERTs into sinks form one job, which runs at the end. With -e, FILE does not run, but its names are
-known. Without FILE and -e this is a prompt, or reads a script from standard input. `headrace docs sql` lists the statements.
+A script's statements run in order; its INSERTs into sinks form one job, which runs at the end. With -e, FILE does not run, but its names
+are known. Without FILE and -e this is a prompt, or reads a script from standard input. `headrace docs sql` lists the statements.
 """
 
 

@@ -55,7 +55,8 @@ class Mark:
         raise HeadraceError(
             "CHECKPOINT_BEHIND",
             f"{sink} holds epoch {self.epoch} of another history, but this job was about to write its own epoch {epoch}",
-            hint="nothing was written: two copies of one checkpoint have written to this sink. Stop the other job, or give this one another sink.",
+            hint="nothing was written: two copies of one checkpoint have written to this sink. "
+            "Stop the other job, or give this one another sink.",
         )
 
     def lacks(self, written: Mark, sink: str, place: str) -> HeadraceError:

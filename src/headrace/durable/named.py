@@ -27,7 +27,9 @@ def existing(path: Named) -> Path:
     try:
         place.open("rb").close()
     except OSError as problem:
-        raise HeadraceError("FILE_MISSING", f"{path} cannot be read: {problem.strerror}", hint="give this user permission to read it.") from None
+        raise HeadraceError(
+            "FILE_MISSING", f"{path} cannot be read: {problem.strerror}", hint="give this user permission to read it."
+        ) from None
     return place
 
 

@@ -25,7 +25,7 @@ def text_of(value: Mapping[str, Any], *, indent: int | None = None) -> str:
 
 
 def value_of(text: str, file: Path) -> dict[str, Any]:
-    """Parse the text of a file. Raises CHECKPOINT_UNREADABLE if it is not a JSON object or its checksum is wrong. A text without a checksum,
+    """Parse the text of a file. Raises CHECKPOINT_UNREADABLE if it is no JSON object or its checksum is wrong. A text without a checksum,
     by an earlier version, is accepted.
 
     >>> value_of('{"epoch": 3, "crc32": "e44cf0fb"}', Path("7.json")), value_of('{"epoch": 4}', Path("7.json"))

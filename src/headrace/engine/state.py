@@ -206,7 +206,12 @@ def _where(folder: Path) -> str:
     if is_checkpoint(JOBS / folder.name):
         return f"the job {folder.name} keeps its checkpoint in {JOBS / folder.name}"
     jobs = [path.name for path in JOBS.iterdir() if is_checkpoint(path)] if JOBS.is_dir() else []
-    return suggestion(folder.name, jobs, "a job keeps its checkpoint in .headrace/NAME unless the setting `checkpoint` names another folder.", shown=f"{JOBS}/{{}}")
+    return suggestion(
+        folder.name,
+        jobs,
+        "a job keeps its checkpoint in .headrace/NAME unless the setting `checkpoint` names another folder.",
+        shown=f"{JOBS}/{{}}",
+    )
 
 
 def spelled(numbers: tuple[int, ...]) -> str:

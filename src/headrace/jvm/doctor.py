@@ -118,7 +118,9 @@ def _disk() -> Check:
 def _cache() -> Check:
     root = cache.root()
     above = next(place for place in (root, *root.parents) if place.exists())
-    wrong = f" is not a folder: {above} is a file" if not above.is_dir() else " cannot be written to" if not os.access(above, os.W_OK) else ""
+    wrong = (
+        f" is not a folder: {above} is a file" if not above.is_dir() else " cannot be written to" if not os.access(above, os.W_OK) else ""
+    )
     return Check("cache", not wrong, f"{root}{wrong}", "set HEADRACE_CACHE to a folder that you can write to.")
 
 

@@ -45,9 +45,7 @@ def find() -> Java:
     if home:
         executable = Path(home, "bin", "java")
         if not os.access(executable, os.X_OK):
-            raise ConfigError(
-                "JAVA_MISSING", f"JAVA_HOME is {home}, which has no bin/java", hint=f"unset JAVA_HOME, or {_INSTALL}."
-            )
+            raise ConfigError("JAVA_MISSING", f"JAVA_HOME is {home}, which has no bin/java", hint=f"unset JAVA_HOME, or {_INSTALL}.")
         return _checked(executable, "JAVA_HOME", Path(home))
     on_path = shutil.which("java")
     if on_path:

@@ -98,13 +98,13 @@ def cure(scheme: str) -> str:
     """Return the way to give a session a file system.
 
     >>> cure("gs").replace(hadoop_version(), "3.5.0")
-    'add its jar, for Spark's version of Hadoop, to the session: hr.session(conf={"spark.jars.packages": "org.apache.hadoop:hadoop-gcp:3.5.0"})'
+    'add its jar to the session: hr.session(conf={"spark.jars.packages": "org.apache.hadoop:hadoop-gcp:3.5.0"})'
     """
     if scheme == "s3":
         return "write s3a://, Hadoop's name for S3: headrace then adds what it needs"
     jar = _JARS.get(scheme)
     conf = '"spark.jars": "the-jar.jar"' if jar is None else f'"spark.jars.packages": "org.apache.hadoop:{jar}:{hadoop_version()}"'
-    return f"add its jar, for Spark's version of Hadoop, to the session: hr.session(conf={{{conf}}})"
+    return f"add its jar to the session: hr.session(conf={{{conf}}})"
 
 
 def said(message: str) -> str:

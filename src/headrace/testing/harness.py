@@ -164,9 +164,7 @@ class Harness:
         """
         self._must_be_open()
         if self._finished:
-            raise HeadraceError(
-                "HARNESS_USE", "the harness is finished and takes no more rows", hint="commit before finish()", site=here()
-            )
+            raise HeadraceError("HARNESS_USE", "the harness is finished and takes no more rows", hint="commit before finish()", site=here())
         # all are looked at before any is added: a commit that is refused leaves nothing behind
         given = {name: self._changed(name, changes) for name, changes in (rows or {}).items()}
         self._begin()
@@ -229,7 +227,9 @@ class Harness:
         millis = milliseconds(duration, "the duration")
         assert self._job is not None  # made by _begin
         if not self._job.at.schemas.timed and all(query.query.clock != "processing" and not _may_idle(query) for query in self._queries()):
-            raise HeadraceError("HARNESS_USE", "nothing in the harness uses processing time", hint="event time advances with the rows", site=here())
+            raise HeadraceError(
+                "HARNESS_USE", "nothing in the harness uses processing time", hint="event time advances with the rows", site=here()
+            )
         self._clock += millis / 1000
         for query in self._queries():
             query.handle.advance(millis)

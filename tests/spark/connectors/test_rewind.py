@@ -107,7 +107,9 @@ def test_a_job_is_rewound_and_goes_on(drill: Drill, capsys: pytest.CaptureFixtur
         assert line.startswith(f"  {name}, from epoch 6 to epoch 3: {text}") and ", without " in line
     aside = f"{drill.folder}/out/_headrace/withdrawn/{4:020}-"
     assert said[5].startswith(f"  files, from epoch 6 to epoch 3: 6 files and their manifests go to {aside}")
-    fed = "  rows that `headrace letters replay` has fed to rows since the checkpoint was copied are withdrawn, too: replay their files again"
+    fed = (
+        "  rows that `headrace letters replay` has fed to rows since the checkpoint was copied are withdrawn, too: replay their files again"
+    )
     assert said[6:] == [fed, "nothing was changed; dry_run=False (--yes) rewinds them"]
     assert main([*asked, "--yes"]) == 0
     done = capsys.readouterr().out.splitlines()
@@ -202,8 +204,13 @@ def test_a_sink_that_is_left_out(tmp_path: Path) -> None:
     copy.rename(checkpoint)
     stays = f"  old: this version of the job does not write to {tmp_path}/old, where later epochs stay"
     done = str(job("kept").rewind(checkpoint=checkpoint, dry_run=False)).splitlines()
-    fed = "  rows that `headrace letters replay` has fed to rows since the checkpoint was copied are withdrawn, too: replay their files again"
-    assert (done[1].startswith("  kept, from epoch 1 to epoch 0: "), done[2:]) == (True, [fed, stays, "the next start continues from there"])
+    fed = (
+        "  rows that `headrace letters replay` has fed to rows since the checkpoint was copied are withdrawn, too: replay their files again"
+    )
+    assert (done[1].startswith("  kept, from epoch 1 to epoch 0: "), done[2:]) == (
+        True,
+        [fed, stays, "the next start continues from there"],
+    )
     again = f"shop: the sinks hold what {checkpoint} has written, nothing later"
     assert str(job("kept").rewind(checkpoint=checkpoint)).splitlines() == [again, stays]
     assert job("kept", "old").rewind(checkpoint=checkpoint).left_out == ()

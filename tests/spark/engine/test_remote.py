@@ -180,7 +180,7 @@ def test_a_file_system_that_the_session_has_not(spark: SparkSession) -> None:
         """
         UNKNOWN_FILE_SYSTEM: the session has no file system for gs://, where gs://bucket/out is
           at test_remote.py:*: lambda: Store(spark, "gs://bucket/out"),
-          hint: add its jar, for Spark's version of Hadoop, to the session: hr.session(conf={"spark.jars.packages": "org.apache.hadoop:hadoop-gcp:<version>"})
+          hint: add its jar to the session: hr.session(conf={"spark.jars.packages": "org.apache.hadoop:hadoop-gcp:<version>"})
           more: headrace error UNKNOWN_FILE_SYSTEM
         """,
         lambda: Store(spark, "gs://bucket/out"),

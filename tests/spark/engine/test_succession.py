@@ -433,7 +433,8 @@ def test_duplicates_within_another_time() -> None:
         return compiled(rows.key_by("shop").process(Seen(within)).write.files("out", format="json"))
 
     assert (
-        refused(first("1 hour"), first("2 hours")) == "timed.Dedupe drops duplicates within 2 hours, and earlier rows were compared within 1 hour"
+        refused(first("1 hour"), first("2 hours"))
+        == "timed.Dedupe drops duplicates within 2 hours, and earlier rows were compared within 1 hour"
     )
     assert versions(first("1 hour"), first("60 minutes")) == ()
     assert versions(first("1 hour"), first("1 hour", 5)) == ("timed.Dedupe receives differently computed rows from epoch 4 on",)
@@ -444,7 +445,10 @@ def test_a_sink_that_is_new_or_was_left_out() -> None:
     view = spent(sales())
     both, one = compiled(table(view), log(view)), compiled(table(view))
     assert refused(one, both) == "out is new on this checkpoint, and changes of aggregate(sales) refer to rows that it never received"
-    assert refused(both, one, both) == "out was left out of the job for a while, and <here>/out lacks the changes of aggregate(sales) from that time"
+    assert (
+        refused(both, one, both)
+        == "out was left out of the job for a while, and <here>/out lacks the changes of aggregate(sales) from that time"
+    )
     raw = sales().write.files("raw", format="json")
     both, one = compiled(table(view), raw), compiled(table(view))
     assert versions(one, both) == ("raw is new on this checkpoint: it receives rows from epoch 4 on, none from before",)

@@ -157,7 +157,7 @@ def test_a_file_system_that_the_session_has_not(said: str) -> None:
     check_error(
         """
         UNKNOWN_FILE_SYSTEM: out: the session has no file system for abfss://
-          hint: add its jar, for Spark's version of Hadoop, to the session: hr.session(conf={"spark.jars.packages": "org.apache.hadoop:hadoop-azure:<version>"})
+          hint: add its jar to the session: hr.session(conf={"spark.jars.packages": "org.apache.hadoop:hadoop-azure:<version>"})
           more: headrace error UNKNOWN_FILE_SYSTEM
         """,
         failure(ended("SINK_WRITE", "a task failed", node="out", trace=f"a task failed\nCaused by: org.apache.{said}"), None),

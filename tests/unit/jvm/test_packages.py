@@ -72,7 +72,7 @@ def test_a_jar_that_the_repository_does_not_have(repository: Path, tmp_path: Pat
         """
         PACKAGE_MISSING: org.example:one:1.0 could not be fetched from file://<folder>/repository/org/example/one/1.0/one-1.0.jar: [Errno 2] No such file or directory: '<folder>/repository/org/example/one/1.0/one-1.0.jar'
           hint: set HEADRACE_MAVEN to another repository, or to a folder with the same layout; on a machine without network, copy
-                the cache of another one: <folder>/cache/jars
+                the cache of another machine: <folder>/cache/jars
           more: headrace error PACKAGE_MISSING
         """,
         lambda: provide(NEEDED),
@@ -87,7 +87,7 @@ def test_a_repository_out_of_reach_whose_password_is_not_told(repository: Path, 
         """
         PACKAGE_MISSING: org.example:one:1.0 could not be fetched from http://127.0.0.1:1/maven2/org/example/one/1.0/one-1.0.jar: [Errno 111] Connection refused
           hint: set HEADRACE_MAVEN to another repository, or to a folder with the same layout; on a machine without network, copy
-                the cache of another one: <folder>/cache/jars
+                the cache of another machine: <folder>/cache/jars
           more: headrace error PACKAGE_MISSING
         """,
         lambda: provide(NEEDED),

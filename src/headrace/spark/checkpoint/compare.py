@@ -39,7 +39,9 @@ def with_frozen_schemas(job: SparkJob, stored: Stored | None) -> SparkJob:
     except HeadraceError as error:
         # The plan was written for the columns that are inferred now, for example with `*`.
         schemas = "; ".join(f'{name} with schema="{schema}"' for name, schema in other.items())
-        hint = f"the files of {', '.join(other)} had other columns at the first start, and the job keeps using those. Declare them: {schemas}"
+        hint = (
+            f"the files of {', '.join(other)} had other columns at the first start, and the job keeps using those. Declare them: {schemas}"
+        )
         raise HeadraceError(error.code, error.message, hint=hint, site=error.site, also=error.also) from None
 
 
@@ -51,7 +53,8 @@ def identified(job: SparkJob, stored: Stored | None, folder: Path, *, offline: b
         raise HeadraceError(
             "CHECKPOINT_OTHER_JOB",
             f"{folder} is the checkpoint of job {stored.job}, but this is job {job.plan.job}",
-            hint="give each job a folder of its own; if you renamed the job, keep the old name in hr.job(...), or start over with fresh=True.",
+            hint="give each job a folder of its own; if you renamed the job, keep the old name in hr.job(...), "
+            "or start over with fresh=True.",
         )
     changed = [
         f"{name} was {stored.settings.get(name)} and is {value}"

@@ -152,7 +152,8 @@ class Lease:
         return HeadraceError(
             "LEASE_LOST",
             f"{to or 'another process'} has taken over the checkpoint {self.folder}: this one gave no sign of life for too long",
-            hint="nothing is lost or duplicated, and the other process continues; to let this one take over later, start it again as a standby.",
+            hint="nothing is lost or duplicated, and the other process continues; "
+            "to let this one take over later, start it again as a standby.",
         )
 
 

@@ -34,8 +34,8 @@ from headrace.spark.compile.levels import Query
 from headrace.spark.compile.shapes import PROGRAM, SINK
 
 _CURE = (
-    "continue with the version that wrote the checkpoint; or start over with fresh=True, which empties the sinks and reads all again; or run "
-    "this version as a job with another name and sinks of its own."
+    "continue with the version that wrote the checkpoint; or start over with fresh=True, which empties the sinks and reads all again; or "
+    "run this version as a job with another name and sinks of its own."
 )
 
 
@@ -153,7 +153,9 @@ def _mixed(
         rows = f"{sink.name} has rows of {changing[0].name} in {place}"
         return _refused(sink, f"{rows}, and changes would not match them: {other[str(sink.name)]}")
     if forerunner.entry.retired:
-        return _refused(sink, f"{sink.name} was left out of the job for a while, and {place} lacks the changes of {changing[0].name} from that time")
+        return _refused(
+            sink, f"{sink.name} was left out of the job for a while, and {place} lacks the changes of {changing[0].name} from that time"
+        )
     return None
 
 
@@ -236,7 +238,9 @@ def _mixed_programs(
         if after[name].shape.kind != PROGRAM or not changing:
             continue
         if name in new:
-            yield _refused(node, f"{name} is new on this checkpoint, and changes of {changing[0].name} refer to rows that it never received")
+            yield _refused(
+                node, f"{name} is new on this checkpoint, and changes of {changing[0].name} refer to rows that it never received"
+            )
             continue
         if not after[name].shape.reads_like(before[name].shape):
             yield _refused(node, f"{name} has state of rows of {changing[0].name} that were computed differently")
@@ -331,7 +335,8 @@ def _begun(old: QueryIdentity, now: QueryIdentity, operators: Iterable[Node], ep
         dropped = [cell.name for cell in cells if cell.id not in {one.id for one in kept}]
         empty = [cell.name for cell in kept if cell.id not in {one.id for one in cells} and cell.computed is None]
         if dropped and empty:
-            yield f'the cell {empty[0]} of {name} starts empty, and {dropped[0]} is gone: if it was renamed, keep its values with was="{dropped[0]}"'
+            renamed = f'if it was renamed, keep its values with was="{dropped[0]}"'
+            yield f"the cell {empty[0]} of {name} starts empty, and {dropped[0]} is gone: {renamed}"
 
 
 def _changing(end: Node, new: Collection[str]) -> list[Node]:

@@ -31,7 +31,10 @@ _KNOWN: Mapping[str, tuple[str, str | None]] = {
         'nothing of its epoch is written. Repair the input, or send such rows to the dead letters: on_violation="dead_letter".',
     ),
     "MALFORMED_ROW": ("MALFORMED_ROW", 'repair the input, or send such rows to the dead letters: malformed="dead_letter".'),
-    "DEAD_LETTER_FAILED": ("DEAD_LETTER_FAILED", "steps after a dead_letter output must not fail: use try_cast and similar functions there."),
+    "DEAD_LETTER_FAILED": (
+        "DEAD_LETTER_FAILED",
+        "steps after a dead_letter output must not fail: use try_cast and similar functions there.",
+    ),
     "MEMORY_SOURCE_LOST": ("ROWS_GONE", "rows in memory are lost with their process: start over with fresh=True, or write them to files."),
     "KEY_COLLATION": ("WRONG_TYPE", "key by something that is compared byte by byte: lower(name), or the column collated as UTF8_BINARY."),
     "ORDER_TYPE": ("WRONG_TYPE", 'leave out the column, or convert it to a string: select("...", d="to_json(column)").'),
@@ -92,7 +95,9 @@ def failure(
     if _DAMAGED.search(found["trace"]):
         return _damaged(log, f"{node}{message}", where)
     if (condition and _GONE.search(condition)) or _GONE.search(found["class"]):
-        return HeadraceError("INPUT_GONE", f"{node}{message}", hint="restore the file and start again. Keep files until the job has read them.", site=site)
+        return HeadraceError(
+            "INPUT_GONE", f"{node}{message}", hint="restore the file and start again. Keep files until the job has read them.", site=site
+        )
     cause = first_lines(found.get("cause") or "")
     if cause and (cause.partition(": ")[2] or cause) not in message:
         message = f"{message}; caused by {cause}"

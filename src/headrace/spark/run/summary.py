@@ -251,7 +251,8 @@ def prove(inputs: tuple[InputCounts, ...]) -> None:
                 "ROWS_UNACCOUNTED",
                 f"input {one.input} of {one.program} got {one.rows_in} rows: {one.handled} handled, {one.late} late, {one.dead} dead, "
                 f"{one.held} held; {abs(one.lost)} {'missing' if one.lost > 0 else 'too many'}",
-                hint="this is a bug in headrace: do not rely on the results of this run. Please report it with the checkpoint's job.json and the folder record.",
+                hint="this is a bug in headrace: do not rely on the results of this run. "
+                "Please report it with the checkpoint's job.json and the folder record.",
             )
 
 

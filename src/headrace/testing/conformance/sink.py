@@ -148,7 +148,9 @@ class _Checks:
         found.work()
         self._holds(sink, bench.schema, rows)
         there = bench.mark()
-        assert there is not None and there.epoch == mark.epoch and there.agrees(mark.identity), f"{there} is the mark after rewinding to {mark}"
+        assert there is not None and there.epoch == mark.epoch and there.agrees(mark.identity), (
+            f"{there} is the mark after rewinding to {mark}"
+        )
 
     def _again(self, mode: str, *, anew: bool) -> None:
         bench, sink = self._bench(mode)
