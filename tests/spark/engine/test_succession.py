@@ -444,15 +444,12 @@ def test_duplicates_within_another_time() -> None:
 def test_a_sink_that_is_new_or_was_left_out() -> None:
     view = spent(sales())
     both, one = compiled(table(view), log(view)), compiled(table(view))
-    assert refused(one, both) == "out is new on this checkpoint, and changes of aggregate(sales) refer to rows that it never received"
-    assert (
-        refused(both, one, both)
-        == "out was left out of the job for a while, and <here>/out lacks the changes of aggregate(sales) from that time"
-    )
+    assert refused(one, both) == "out is new on this checkpoint, and changes of aggregate(sales) refer to rows it never received"
+    assert refused(both, one, both) == "out was left out for a while, and <here>/out lacks the changes of aggregate(sales) from that time"
     raw = sales().write.files("raw", format="json")
     both, one = compiled(table(view), raw), compiled(table(view))
     assert versions(one, both) == ("raw is new on this checkpoint: it receives rows from epoch 4 on, none from before",)
-    assert versions(both, one, both) == (f"raw was left out of the job for a while: {Path('raw').absolute()} lacks the rows of that time",)
+    assert versions(both, one, both) == (f"raw was left out for a while: {Path('raw').absolute()} lacks the rows of that time",)
     assert versions(one, compiled(table(view), log(spent(sales(), "amount + 1")))) == (
         "out is new on this checkpoint: it receives rows from epoch 4 on, none from before",
         "aggregate(sales)#2 is new on this checkpoint: it starts empty at epoch 4",
@@ -533,9 +530,7 @@ def test_programs_and_cells_that_begin_empty() -> None:
         return compiled(counted(program, name).write.files("out", format="json", name="out"))
 
     assert versions(job(Count), job(Count)) == ()
-    assert versions(job(Count), job(Count2)) == (
-        'the cell m of counts starts empty, and n is gone: if it was renamed, keep its values with was="n"',
-    )
+    assert versions(job(Count), job(Count2)) == ('the cell m of counts starts empty, and n is gone: to keep its values, write was="n"',)
     assert versions(job(Count), job(Count, "numbers")) == (
         "out receives differently computed rows from epoch 4 on",
         'numbers is new on this checkpoint: it starts empty at epoch 4; counts is gone: if it was renamed, keep its state with .named("counts")',

@@ -128,9 +128,7 @@ def _mixed(
     if forerunner is None:
         if not changing:
             return None
-        return _refused(
-            sink, f"{sink.name} is new on this checkpoint, and changes of {changing[0].name} refer to rows that it never received"
-        )
+        return _refused(sink, f"{sink.name} is new on this checkpoint, and changes of {changing[0].name} refer to rows it never received")
     place, was = forerunner.place, forerunner.query
     if was.name != query.name:
         gone = [name for name in was.sources if name not in read]
@@ -153,9 +151,7 @@ def _mixed(
         rows = f"{sink.name} has rows of {changing[0].name} in {place}"
         return _refused(sink, f"{rows}, and changes would not match them: {other[str(sink.name)]}")
     if forerunner.entry.retired:
-        return _refused(
-            sink, f"{sink.name} was left out of the job for a while, and {place} lacks the changes of {changing[0].name} from that time"
-        )
+        return _refused(sink, f"{sink.name} was left out for a while, and {place} lacks the changes of {changing[0].name} from that time")
     return None
 
 
@@ -238,9 +234,7 @@ def _mixed_programs(
         if after[name].shape.kind != PROGRAM or not changing:
             continue
         if name in new:
-            yield _refused(
-                node, f"{name} is new on this checkpoint, and changes of {changing[0].name} refer to rows that it never received"
-            )
+            yield _refused(node, f"{name} is new on this checkpoint, and changes of {changing[0].name} refer to rows it never received")
             continue
         if not after[name].shape.reads_like(before[name].shape):
             yield _refused(node, f"{name} has state of rows of {changing[0].name} that were computed differently")
@@ -294,7 +288,7 @@ def _partial(
     elif forerunner is None:
         yield f"{sink.name} is new on this checkpoint: it receives rows from epoch {epoch + 1} on, none from before"
     elif forerunner.entry.retired:
-        yield f"{sink.name} was left out of the job for a while: {forerunner.place} lacks the rows of that time"
+        yield f"{sink.name} was left out for a while: {forerunner.place} lacks the rows of that time"
     elif forerunner.place not in ("", place):
         held = mark(str(sink.name))
         since = "before" if held is None or held.epoch < 0 else f"after {named(held.epoch)}, the last one there,"
@@ -335,8 +329,7 @@ def _begun(old: QueryIdentity, now: QueryIdentity, operators: Iterable[Node], ep
         dropped = [cell.name for cell in cells if cell.id not in {one.id for one in kept}]
         empty = [cell.name for cell in kept if cell.id not in {one.id for one in cells} and cell.computed is None]
         if dropped and empty:
-            renamed = f'if it was renamed, keep its values with was="{dropped[0]}"'
-            yield f"the cell {empty[0]} of {name} starts empty, and {dropped[0]} is gone: {renamed}"
+            yield f'the cell {empty[0]} of {name} starts empty, and {dropped[0]} is gone: to keep its values, write was="{dropped[0]}"'
 
 
 def _changing(end: Node, new: Collection[str]) -> list[Node]:
