@@ -254,7 +254,7 @@ def test_a_fresh_start_leaves_what_another_job_wrote(tmp_path: Path) -> None:
     old.open(context(tmp_path))
     old.commit(0, one_file(tmp_path / "out", 0))
     kept = hr.committed_files(tmp_path / "out")
-    with pytest.raises(hr.CheckpointError, match=r"FOLDER_OWNED: .* and this is job third"):
+    with pytest.raises(hr.CheckpointError, match=r"FOLDER_OWNED: .* but this is job third"):
         files.Sink(tmp_path / "out", format="json").open(context(tmp_path, job="third", checkpoint_id="c2", fresh=True))
     assert hr.committed_files(tmp_path / "out") == kept != []
     again = files.Sink(tmp_path / "out", format="json")
