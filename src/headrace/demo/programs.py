@@ -14,7 +14,7 @@ GONE = hr.days(30)
 class HourOfWeather(hr.Program):
     """Adds to each flight the weather of the hour it leaves in, per airport.
 
-    The reports are the main input because at equal times that one comes first: a flight that leaves at 10:00 finds the report of 10:00.
+    The reports are the main input because at equal times rows of the main input come first: a flight at 10:00 finds the report of 10:00.
     A report holds for its own hour. Where the next one is missing, flights go on without.
     """
 

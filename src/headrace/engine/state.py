@@ -24,7 +24,7 @@ class State:
 
     * `job`, `folder`: the name of the job and its checkpoint.
     * `epochs`, `epoch`: the epochs that can be read, and the one that is shown.
-    * `queries`: the epoch of each query shown; each query of a job counts its own epochs.
+    * `queries`: the epoch shown of each streaming query of the job, which counts its own epochs.
 
     Examples:
         >>> import headrace as hr
@@ -145,8 +145,8 @@ def state(checkpoint: str | os.PathLike[str], *, epoch: int | None = None) -> St
 
     Args:
         checkpoint: The folder of the job's state.
-        epoch: The epoch after which to show the state; Spark keeps the last hundred. Queries without it are omitted. Default: the last one
-            of each query.
+        epoch: The epoch after which to show the state; Spark keeps the last hundred. Streaming queries without it are omitted. Default: the
+            last one of each streaming query.
 
     Raises:
         CheckpointError: `NOT_A_CHECKPOINT`; `NO_STATE` if no operator keeps state or no epoch is committed; `UNKNOWN_EPOCH`;
