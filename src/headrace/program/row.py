@@ -72,6 +72,6 @@ class Row(Opaque):
 
 
 def columns_of_row(row: Row) -> dict[str, Column]:
-    """All columns of a row by name, in its order; a function because a method could hide a column."""
+    """Returns all columns of a row by name, in order. It is a function because a method could hide a column."""
     columns = cast("tuple[str, ...]", row._Row__columns)  # Python's spelling of Row.__columns
     return {name: row[name] for name in columns}
