@@ -70,7 +70,7 @@ def standing(place: Site, inside: Inside | None = None) -> Iterator[None]:
         yield
     except Exception as error:
         if getattr(error, "site", place) is None:
-            error.site = place  # type: ignore[attr-defined]  # errors of headrace have it
+            error.site = place  # type: ignore[attr-defined]  # errors of headrace have a site
         raise
     finally:
         _placed.reset(token)

@@ -12,7 +12,7 @@ from headrace.spelling import suggestion
 class Parser(argparse.ArgumentParser):
     """A parser whose errors suggest the nearest command, choice or option."""
 
-    def parse_known_args(  # type: ignore[override]  # one signature for the overloads of argparse
+    def parse_known_args(  # type: ignore[override]  # one signature in place of argparse's overloads
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
         found, unknown = super().parse_known_args(args, namespace)

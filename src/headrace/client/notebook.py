@@ -99,7 +99,7 @@ def _cell(shell: Any, client: Client, line: str, cell: str) -> None:
     except HeadraceError as error:
         # Show only the error's text, because the stack trace has only lines of this package.
         told = str(error).splitlines()
-        error._render_traceback_ = lambda: told  # type: ignore[attr-defined]  # IPython asks for it
+        error._render_traceback_ = lambda: told  # type: ignore[attr-defined]  # IPython calls it
         raise
     finally:
         made = {name: known[name] for name in client.catalogue.created if name in known and name.isidentifier()}

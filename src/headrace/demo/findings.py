@@ -101,4 +101,4 @@ def find(spark: SparkSession, results: Path) -> Findings:
     lists = {name: [tuple(row) for row in ask(query)] for name, query in MANY_ROWS.items()}
     for table in tables.values():
         table.unpersist()
-    return Findings(**single, **lists)  # type: ignore[arg-type]  # the fields are the names of the queries
+    return Findings(**single, **lists)  # type: ignore[arg-type]  # the fields have the names of the queries

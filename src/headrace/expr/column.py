@@ -67,7 +67,7 @@ class Column:
     _expression: Expression
     _binds: int
     _call: Call | None
-    __hash__ = None  # type: ignore[assignment]  # == builds, so a column cannot be found again in a set
+    __hash__ = None  # type: ignore[assignment]  # == builds an expression, so sets cannot find a column
 
     def __init__(self, expression: Expression, binds: int = ANY, call: Call | None = None) -> None:
         self._expression = expression
@@ -114,7 +114,7 @@ class Column:
     def __eq__(self, other: object) -> Column:  # type: ignore[override]  # == builds an expression
         return compare(self, "=", other)
 
-    def __ne__(self, other: object) -> Column:  # type: ignore[override]  # and so does !=
+    def __ne__(self, other: object) -> Column:  # type: ignore[override]  # != builds an expression
         return compare(self, "!=", other)
 
     def __lt__(self, other: Any) -> Column:

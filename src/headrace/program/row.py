@@ -41,7 +41,7 @@ class Row(Opaque):
             raise AttributeError(f"no column `{name}` in {self.__owner}")
         return self[name]
 
-    def __getitem__(self, name: str) -> Column:  # type: ignore[override]  # what Opaque refuses is how columns are named here
+    def __getitem__(self, name: str) -> Column:  # type: ignore[override]  # Opaque refuses it, and here it names a column
         if not isinstance(name, str):
             raise self._refusal("take an item of it by number")
         found = find(name, self.__columns, self.__owner)

@@ -190,7 +190,7 @@ def _innermost(handler: Any) -> tuple[Any, object | None, bool]:
             handler, given = handler.func, False
         elif hasattr(handler, "__wrapped__"):
             handler = handler.__wrapped__
-        elif not hasattr(handler, "__code__") and inspect.ismethod(getattr(handler, "__call__", None)):  # noqa: B004  # an object
+        elif not hasattr(handler, "__code__") and inspect.ismethod(getattr(handler, "__call__", None)):  # noqa: B004  # a callable object
             handler = handler.__call__
         else:
             return handler, bound, given

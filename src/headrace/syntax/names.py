@@ -230,7 +230,7 @@ def _names_collation(column: Any) -> bool:
 
 
 @lru_cache(maxsize=8192)
-def parsed(text: str):  # type: ignore[no-untyped-def]  # sqlglot's types are not ours to show
+def parsed(text: str):  # type: ignore[no-untyped-def]  # sqlglot is imported only when needed
     import logging
 
     import sqlglot

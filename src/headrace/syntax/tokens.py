@@ -19,7 +19,7 @@ def tokenizer() -> Any:
 
     class Tokenizer(Spark.Tokenizer):
         # After a word of this set sqlglot reads up to the next semicolon as one string, despite quotes.
-        COMMANDS = set()  # noqa: RUF012  # sqlglot's own way to say it
+        COMMANDS = set()  # noqa: RUF012  # as in sqlglot's own tokenizers
 
     return Tokenizer
 
