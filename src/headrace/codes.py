@@ -1,4 +1,4 @@
-"""The table of stable codes: the kind of error and whose fault it is, and what it is in a few words."""
+"""The table of stable codes: the kind of error, the side at fault, and a short description."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-# By whose fault a command failed; 2 is kept free because command line parsers use it for their own complaints.
+# By the side at fault. Command line parsers use 2 for usage errors.
 EXIT_CODES = {"user": 1, "input": 3, "environment": 4, "headrace": 5}
 
 
 class Code(NamedTuple):
-    """One row of the table."""
+    """One row of the table of codes."""
 
     kind: str
     fault: str
     title: str
     cure: str = ""
-    """The hint of an error that the kernel reports by this code."""
+    """The hint of an error that the kernel reports with this code."""
 
 
-# One row per code, by the package that raises it; a connector registers its own. A code never changes its meaning; a page
-# docs/errors/CODE.md explains it.
+# One row per code, ordered by the package that raises it; connectors register their own. A code never changes its meaning, and has a page
+# docs/errors/CODE.md.
 CODES: dict[str, Code] = {
     # schema
     "BAD_DURATION": Code("SchemaError", "user", "an invalid duration"),
@@ -132,7 +132,7 @@ CODES: dict[str, Code] = {
     "SESSION_RUNNING": Code("ConfigError", "user", "settings for a new session while another session runs"),
     "SESSION_START": Code("ConfigError", "environment", "a Spark session that did not start"),
     "SPARK_VERSION": Code("ConfigError", "environment", "an unsupported Spark version"),
-    # ports: what several connectors say; the codes of one stand beside it
+    # ports: codes of several connectors; the codes of one connector are in its package
     "FOLDER_OWNED": Code("CheckpointError", "user", "an output folder that another sink, job or checkpoint writes"),
     "FOLDER_NOT_WRITABLE": Code("ConnectorError", "environment", "a folder or file that cannot be written"),
     "MANIFEST_FORMAT": Code("CheckpointError", "user", "a manifest of a later version"),
@@ -220,7 +220,7 @@ CODES: dict[str, Code] = {
     "DEMO_FOLDER": Code("ConfigError", "user", "a demo folder that holds other files"),
 }
 
-# What the reason of a dead letter begins with, where it is no error as well, as FILE_BROKEN is. Each has a page, too.
+# The codes of dead letters that are not also codes of errors, as FILE_BROKEN is. Each has a page.
 REASONS: dict[str, str] = {
     "EXPECTATION": "a row that violates an expectation",
     "NEVER_ADDED": "a retraction without a matching insertion",
@@ -242,15 +242,14 @@ _pages: dict[str, Path] = {}
 
 
 def register(codes: Mapping[str, Code], pages: Path | None = None) -> None:
-    """Add the codes of a connector, each with a page `CODE.md` in a folder; those of headrace's own are in its documentation.
+    """Add the codes of a connector, each with a page `CODE.md` in the folder `pages`.
 
-    Called where the connector's module is imported. `headrace error CODE` shows the page, and errors are made and caught like ours.
+    The connector's module calls this at import. `headrace error CODE` shows the page, and errors are raised and caught like built-in ones.
 
         register({"DUCKDB_LOCKED": Code("ConnectorError", "environment", "a database that another process has open")}, folder)
         raise ConnectorError("DUCKDB_LOCKED", "shop.duckdb is open in process 4711", hint="close it there.")
 
-    Raises ValueError for a name that is not in capitals, a kind or fault that does not exist, a code that means something else already, and
-    a page that is missing.
+    Raises ValueError for a name that is not in capitals, an unknown kind or fault, a code with another meaning, and a missing page.
     """
     for code, row in codes.items():
         if not re.fullmatch(r"[A-Z][A-Z0-9_]*", code):
@@ -269,5 +268,5 @@ def register(codes: Mapping[str, Code], pages: Path | None = None) -> None:
 
 
 def page_of(code: str) -> str:
-    """Where the page of a code is: in our documentation, or where a connector has its pages."""
+    """Return the path of the page of a code, in the documentation or in a connector's folder."""
     return str(_pages.get(code, f"docs/errors/{code}.md"))

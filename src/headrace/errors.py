@@ -47,7 +47,7 @@ class HeadraceError(Exception):
     """
 
     total: ClassVar[int] = 0
-    """How many there were in this process."""
+    """The number of errors made in this process."""
 
     def __new__(cls, code: str, *args: Any, **keywords: Any) -> HeadraceError:
         if code not in CODES:

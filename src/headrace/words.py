@@ -1,4 +1,4 @@
-"""Names under which PySpark and pandas know what is called otherwise here, for whoever writes one of these."""
+"""Names from PySpark and pandas, and what to write in headrace instead, for hints."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 def _by_word(table: Mapping[T, str]) -> dict[str, T]:
-    """A table from what is written here to words of theirs, the other way round."""
+    """Invert a table from what to write to the words of other libraries, separated by blanks."""
     return {word: ours for ours, words in table.items() for word in words.split()}
 
 
@@ -40,7 +40,7 @@ WORDS = _by_word(
         "as_dataframe()": "todf",
     }
 )
-"""What is written here for a word of theirs, which stands without upper case."""
+"""Verbs by the lower-case names of methods in other libraries."""
 
 
 CALLS = _by_word(
@@ -52,7 +52,7 @@ CALLS = _by_word(
         'hr.job("name", stream.write...).run()': "run start execute",
     }
 )
-"""What is called with a stream here, and is a method of theirs."""
+"""Calls with a stream, by the lower-case names of methods in other libraries."""
 
 
 CONNECTORS = _by_word(
@@ -65,7 +65,7 @@ CONNECTORS = _by_word(
         ),
     }
 )
-"""The calls of connectors that stand here for a method of PySpark's readers and writers, which have no methods of formats here."""
+"""Calls of connectors that replace methods of PySpark's readers and writers."""
 
 
 FUNCTIONS = frozenset(
@@ -75,7 +75,7 @@ FUNCTIONS = frozenset(
         *("lower", "trim", "substring", "split", "size", "date_trunc", "to_date", "to_timestamp", "current_timestamp"),
     )
 )
-"""Functions of Spark that `pyspark.sql.functions` makes a habit of."""
+"""Functions of Spark that users of `pyspark.sql.functions` often write without `hr.f`."""
 
 
 _PYTHON = "no Python function is called for a row: write an expression or a program, or register a function of Java or Scala on the session"
@@ -106,7 +106,7 @@ _OF_FUNCTIONS = _by_word(
         _PYTHON: "udf udtf pandas_udf arrow_udf arrow_udtf",
     }
 )
-"""What is written for functions of `pyspark.sql.functions` that Spark SQL does not know, by their names in lower case."""
+"""Hints for functions of `pyspark.sql.functions` that Spark SQL does not have, by lower-case name."""
 
 _OF_COLUMNS = _by_word(
     {
@@ -121,16 +121,16 @@ _OF_COLUMNS = _by_word(
         "as_dataframe() gives a frame for it": "outer",
     }
 )
-"""What is written for methods of PySpark's columns, by their names in lower case."""
+"""Hints for methods of PySpark's columns, by lower-case name."""
 
 
 def function_cure(name: str) -> str | None:
-    """What to write instead of a function of PySpark's that Spark SQL does not know."""
+    """Return the hint for a function of PySpark that Spark SQL does not have."""
     return _OF_FUNCTIONS.get(name.lower())
 
 
 def method_cure(name: str, has: Collection[str]) -> str:
-    """What to write instead of a method that columns do not have."""
+    """Return the hint for a method that columns do not have."""
     cure = _OF_COLUMNS.get(name.lower()) or function_cure(name)
     spelled = {method.replace("_", ""): method for method in has}
     near = nearest(name.replace("_", ""), spelled)
@@ -151,13 +151,13 @@ _WINDOWS = {
 
 
 def windows_cure(text: str) -> str | None:
-    """What to write instead of an expression that calls Spark's `window` or `session_window`; None for another one."""
+    """Return the hint for an expression that calls Spark's `window` or `session_window`, else None."""
     called = re.search(r"(?i)(?<![\w.`])(session_window|window)\s*\(", text)
     return _WINDOWS[called[1].lower()] if called else None
 
 
 def meant(word: str, known: Iterable[str]) -> str | None:
-    """What is written here for a verb that is not one of the `known`.
+    """Return what to write for a verb that is not one of the `known`.
 
     >>> meant("withColumn", ["filter"]), meant("flter", ["filter"]), meant("x", ["filter"])
     ('with_columns(...)', 'filter', None)
@@ -166,7 +166,7 @@ def meant(word: str, known: Iterable[str]) -> str | None:
 
 
 def public(name: str, known: Iterable[str], verbs: Collection[str]) -> str | None:
-    """What is written for a name that the package has not: it may be a verb of streams, or a function of Spark.
+    """Return what to write for a name that the package does not have: another name, a verb of streams, or a function of Spark.
 
     >>> known, verbs = ["job", "letters"], ["filter"]
     >>> public("jop", known, verbs), public("flter", known, verbs), public("sum", known, verbs)
@@ -176,18 +176,18 @@ def public(name: str, known: Iterable[str], verbs: Collection[str]) -> str | Non
         return f"hr.f.{name}"
     if name in verbs or name.lower() in WORDS:
         return f"stream.{WORDS.get(name.lower(), name)}"
-    # Of a short word a letter is a third: another one may stand in its place, and none be left out.
+    # One letter is a third of a short name, so less similarity is enough there, but only between names of the same length.
     near = nearest(name, known, 0.7) or nearest(name, [one for one in known if len(one) == len(name) <= 4])
     verb = None if near else nearest(name, verbs, 0.75)
     return f"hr.{near}" if near else f"stream.{verb}" if verb else CALLS.get(name.lower())
 
 
 class Verbs:
-    """What has verbs, and says which one was meant where it has no such verb."""
+    """The base of classes with verbs. An unknown verb raises an error with a suggestion."""
 
     __slots__ = ()
 
-    if not TYPE_CHECKING:  # a checker of types is to find unknown verbs itself
+    if not TYPE_CHECKING:  # a type checker must report unknown verbs itself
 
         def __getattr__(self, name: str) -> Any:
             kind = type(self).__name__

@@ -15,7 +15,7 @@ from headrace.plan import DisplayNames
 from headrace.points import POINTS
 
 _MOST = 100_000
-"""Of epochs, and of what happens to copies: each takes seconds."""
+"""The most epochs, kills or epochs before a restore: each takes seconds."""
 EPILOG = """\
 The job is not run itself: copies of it are, which read the first rows of its sources and write to places that are thrown away. Each copy is
 killed at some points of its epochs and started again until it ends; then what its sinks hold is compared with what they hold if nobody
@@ -62,11 +62,11 @@ def add(commands: Any) -> None:
 
 
 def run(asked: argparse.Namespace) -> int:
-    # here, not above: no other command needs it
+    # imported here, since no other command needs it
     from headrace.certify import certify
 
     job = load.job(asked)
-    # before an hour of copies has run
+    # checked first, because the copies may run for an hour
     out = named.folder(asked.out) if asked.out else None
     points = None if asked.points is None else [name.strip() for name in asked.points.split(",") if name.strip() not in ("", "none")]
     found = certify(

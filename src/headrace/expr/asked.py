@@ -1,4 +1,4 @@
-"""The cure for what Python asked of a column, written with what stands at the very place in the user's file."""
+"""Hints for operations of Python that a column refuses, written with the expression at that place in the user's file."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _SHORT = 100
 
 
 class Parsed(NamedTuple):
-    """A file of the user's as Python reads it."""
+    """A file of the user's, parsed."""
 
     text: str
     tree: ast.Module
 
 
 def parsed(file: str, names: dict[str, Any]) -> Parsed | None:
-    """The source of a file, of a notebook's cell or of what a REPL keeps; None where there is none. `names` are the module's globals.
+    """Returns the source of a file, a notebook's cell or a REPL's input; None if there is none. `names` are the module's globals.
 
-    It is parsed once for as long as the text is the same.
+    A text is parsed once, until it changes.
     """
     linecache.checkcache(file)
     return _parse("".join(linecache.getlines(file, names)))
@@ -43,7 +43,7 @@ def _parse(text: str) -> Parsed | None:
 
 
 def cure() -> str:
-    """What to write instead of the expression that asks a column for a truth value right now."""
+    """Returns the hint for the expression that is asking a column for a truth value."""
     text, around = _place()
     for node in around:
         found = _cure_of(node, text)
@@ -53,7 +53,7 @@ def cure() -> str:
 
 
 def loop_cure(in_program: bool) -> str:
-    """What to write instead of the call or loop that asks a column for its items right now."""
+    """Returns the hint for the call or loop that is asking a column for its items."""
     text, around = _place()
     if around and isinstance(around[0], ast.Call) and isinstance(around[0].func, ast.Name) and len(around[0].args) == 1:
         of = _written(around[0].args[0], text)
@@ -68,7 +68,7 @@ def loop_cure(in_program: bool) -> str:
 
 
 def _place() -> tuple[str, list[ast.AST]]:
-    """The source of the file that asks, and the node that asks with the one around it; nothing where Python cannot tell."""
+    """Returns the source of the user's file, the node being evaluated there and its parent; empty if Python cannot tell."""
     frame = sys._getframe(1)
     while frame.f_back is not None and ours(frame.f_code.co_filename):
         frame = frame.f_back
@@ -120,7 +120,7 @@ def _cure_of(node: ast.AST, text: str) -> str | None:
 
 
 def _rewritten(node: ast.AST, text: str) -> str:
-    """The same with &, | and ~."""
+    """Returns a condition with &, | and ~ in place of `and`, `or` and `not`."""
     match node:
         case ast.BoolOp(op=op, values=values):
             return (" & " if isinstance(op, ast.And) else " | ").join(_rewritten(value, text) for value in values)
@@ -131,7 +131,7 @@ def _rewritten(node: ast.AST, text: str) -> str:
 
 
 def _held(node: ast.expr, text: str) -> str:
-    """An operand, in parentheses where it needs them."""
+    """Returns an operand, in parentheses if it needs them."""
     written = _written(node, text)
     return written if isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript | ast.Constant) else f"({written})"
 

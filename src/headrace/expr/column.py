@@ -19,18 +19,18 @@ from headrace.syntax import quote
 from headrace.words import method_cure
 
 _CONSTANT = re.compile(r"\s*(?:[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|true|false)\s*", re.IGNORECASE)
-# How tightly an operator binds; an operand that binds less gets parentheses.
+# The precedence of operators; an operand of a lower one gets parentheses.
 ANY, OR, AND, NOT, COMPARE, SUM, PRODUCT, SIGN, ATOM = range(9)
 
 AROUND = "in Python & and | bind tighter than comparisons: put these in parentheses, (x == 1) & (y > 5)"
 
-# True while a handler of a state program is traced: a text made of a column would then be made once, for all rows.
+# True while a handler of a state program is traced: `str` of a column would then be called once, for all rows.
 in_handler: ContextVar[bool] = ContextVar("headrace_in_handler", default=False)
 
 
 @dataclass(frozen=True)
 class Call:
-    """The parts of a function call, so that `.where`, `.distinct` and `.over` can print it anew."""
+    """The parts of a function call, from which `.where`, `.distinct` and `.over` make a new one."""
 
     name: str
     arguments: tuple[str, ...]
@@ -67,7 +67,7 @@ class Column:
     _expression: Expression
     _binds: int
     _call: Call | None
-    __hash__ = None  # type: ignore[assignment]  # == builds, so a column cannot be found again in a set
+    __hash__ = None  # type: ignore[assignment]  # == builds an expression, so sets cannot find a column
 
     def __init__(self, expression: Expression, binds: int = ANY, call: Call | None = None) -> None:
         self._expression = expression
@@ -114,7 +114,7 @@ class Column:
     def __eq__(self, other: object) -> Column:  # type: ignore[override]  # == builds an expression
         return compare(self, "=", other)
 
-    def __ne__(self, other: object) -> Column:  # type: ignore[override]  # and so does !=
+    def __ne__(self, other: object) -> Column:  # type: ignore[override]  # != builds an expression
         return compare(self, "!=", other)
 
     def __lt__(self, other: Any) -> Column:
@@ -331,13 +331,13 @@ class Column:
 
 
 def made(text: str, binds: int, *of_columns: Column) -> Column:
-    """A column of a text built from others: it refers to what they refer to."""
+    """Returns a column with a text built from other columns, and with all names in these."""
     names = dict.fromkeys(name for column in of_columns for name in column._expression.names)
     return Column(Expression(text, tuple(names), here()), binds)
 
 
 def operand(value: Any) -> Column:
-    """A column as it is, anything else as a literal."""
+    """Returns a column unchanged, and any other value as a literal."""
     if isinstance(value, Column):
         return value
     text = literal(value)
@@ -345,17 +345,17 @@ def operand(value: Any) -> Column:
 
 
 def sql(value: Any) -> Column:
-    """A column as it is, a text as Spark SQL."""
+    """Returns a column unchanged, and a text as Spark SQL."""
     if isinstance(value, Column):
         return value
     if isinstance(value, str):
         expression = of(value, site=here())
         return Column(expression, ATOM if expression.names and re.fullmatch(r"[\w.`]+", value) else ANY)
-    return operand(value)  # what is neither is a Python value, whatever the annotation promised
+    return operand(value)  # other values are literals, whatever the annotation promised
 
 
 def argument(value: Any, called: str) -> Column:
-    """What a function is given: a column, or a text that is SQL. One that reads like a constant may have been meant as a text."""
+    """Returns an argument of a function as a column: a text is SQL. Warns of one that looks like a constant, as the text may be meant."""
     if isinstance(value, str) and _CONSTANT.fullmatch(value):
         kind = "true or false" if value.strip().isalpha() else "a number"
         message = f"{called}: a text is SQL here, so {value!r} is {kind}; write hr.lit({value!r}) for the text, or the Python value"
@@ -365,7 +365,7 @@ def argument(value: Any, called: str) -> Column:
 
 
 def listed(values: Column | str | Iterable[Column | str]) -> tuple[Column, ...]:
-    """One column or several, as columns."""
+    """Returns one column or several as a tuple."""
     if isinstance(values, Column | str):
         return (sql(values),)
     refuse_pyspark(values)
@@ -373,7 +373,7 @@ def listed(values: Column | str | Iterable[Column | str]) -> tuple[Column, ...]:
 
 
 def inside(column: Column, binds: int) -> str:
-    """A column's text as part of another: in parentheses where it would bind less than what stands around it."""
+    """Returns a column's text as an operand of an operator with precedence `binds`, in parentheses if its own is lower."""
     text = column._expression.text
     return text if column._binds >= binds else f"({text})"
 
@@ -384,7 +384,7 @@ def binary(left: Any, sign: str, right: Any, binds: int) -> Column:
         for given in (left, right):
             if not isinstance(given, Column | bool | None):
                 raise PlanError("WRONG_TYPE", f"{given!r} is not true or false, as both sides of {sign} are", hint=AROUND, site=here())
-    # AND, OR, and + of sums may follow each other on the right, too, but a - (b + c) may not lose its parentheses.
+    # AND and OR are associative. The right operand of others keeps its parentheses: a - (b + c).
     right_binds = binds if sign in ("AND", "OR") else binds + 1
     return made(f"{inside(first, binds)} {sign} {inside(second, right_binds)}", binds, first, second)
 

@@ -32,7 +32,7 @@ class Functions:
     def __getattr__(self, name: str) -> Callable[..., Column]:
         if name.startswith("__"):
             raise AttributeError(name)
-        # Names that Python keeps for itself are written with a final underscore.
+        # Python's keywords are written with a final underscore.
         spark = name[:-1] if name.endswith("_") else name
 
         def function(*arguments: Column | str | Any) -> Column:

@@ -16,7 +16,7 @@ _DAY = 86_400_000_000
 
 
 def literal(value: Any) -> str:
-    """The Spark SQL text of a Python value.
+    """Returns the Spark SQL text of a Python value.
 
     >>> literal(1), literal(1.5), literal("it's"), literal(None), literal(dt.timedelta(minutes=1))
     ('1', '1.5D', "'it\\\\'s'", 'NULL', "INTERVAL '0 00:01:00' DAY TO SECOND")
@@ -49,7 +49,7 @@ def literal(value: Any) -> str:
         case dict():
             return f"map({', '.join(literal(part) for pair in value.items() for part in pair)})"
     refuse_pyspark(value)
-    if hasattr(value, "_has_no_literal"):  # a cell or row of a state program says itself what is meant instead
+    if hasattr(value, "_has_no_literal"):  # cells and rows of state programs have their own hints
         raise value._has_no_literal()
     if hasattr(value, "dtype") and hasattr(value, "item"):  # a numpy scalar: the Python value it holds
         return literal(value.item())
@@ -67,7 +67,7 @@ def literal(value: Any) -> str:
 
 
 def text_literal(text: str) -> str:
-    """A text in quotes, with what would end or change it escaped."""
+    """Returns a text in quotes, with quotes and backslashes escaped."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
@@ -92,7 +92,7 @@ def _double(value: float) -> str:
 
 
 def _timestamp(value: dt.datetime) -> str:
-    """A naive time is one of the job's time zone, as Spark reads it; an aware one names its moment in UTC."""
+    """Returns the text of a time. Spark reads a naive one in the job's time zone; an aware one is written in UTC."""
     if value.tzinfo is None:
         return value.isoformat(sep=" ")
     return value.astimezone(dt.UTC).replace(tzinfo=None).isoformat(sep=" ") + "+00:00"

@@ -17,8 +17,8 @@ from headrace.schema.duration import milliseconds
 class Cell(Opaque):
     """A declared piece of a program's state. Inside a handler its methods record what the handler does; Python never sees a value.
 
-    A cell type is one file: a class with a `kind`, the Spark type it keeps, how that is stored, and its methods. A class with a kind that
-    lacks one of these is refused at import.
+    A kind of cell is one file: a class with a `kind`, the facts of `CellKind`, and the cell's methods. A class with a `kind` that lacks a
+    fact fails at import.
 
     `expires` is the duration after which a set value is gone: rows and timers of a later time do not see it. It counts from the time of the
     row or timer that set the value (`clock="event"`) or from the start of its epoch (`clock="processing"`). In a list or a map each entry
@@ -32,8 +32,8 @@ class Cell(Opaque):
     needs: ClassVar[tuple[str, ...]]
     entries: ClassVar[bool]
     projected: ClassVar[bool]
-    fires: ClassVar[bool] = False  # has a handler of its own
-    computable: ClassVar[bool] = False  # has one value per key, which may come from others
+    fires: ClassVar[bool] = False
+    computable: ClassVar[bool] = False
     read_with = ".get()"
     write_with = ".set(...)"
 
@@ -76,7 +76,7 @@ class Cell(Opaque):
 
     @staticmethod
     def _keeps(type: str, key: str | None, sql: str | None) -> str:
-        """What a cell keeps, in words."""
+        """Describes what a cell of this type keeps, for messages."""
         raise NotImplementedError
 
     def traced(self, name: str) -> TracedCell:
@@ -94,7 +94,7 @@ class Cell(Opaque):
         return TracedCell(name, self.kind, self.type, self.key, self.sql, self.expires_ms, self.clock, self.was, self.computed, self._site)
 
     def _computed(self, was: object) -> str:
-        """The text of an expression given as `was`."""
+        """Returns the text of a `was` that is an expression."""
         kind = type(self).__name__ if self.key is None or not self.computable else f"{type(self).__name__} with keys"
         if not isinstance(was, Column):
             raise ProgramError(
@@ -128,7 +128,7 @@ class Cell(Opaque):
         return current, name
 
     def _refusal(self, done: str, cure: str | None = None) -> ProgramError:
-        """The error; `cure` is what to write where it is neither read nor written, `{}` for the cell."""
+        """The error for an operation of Python. `cure` replaces the hint to read or write the cell; `{}` in it is the cell."""
         name = self._name or "cell"
         return ProgramError(
             "CELL_OPERATOR",

@@ -98,7 +98,7 @@ def otherwise() -> Branch:
 
 
 class Branch:
-    """One branch, which only a `with` statement opens."""
+    """One branch, opened only by a `with` statement."""
 
     def __init__(self, word: str, condition: Column | str | bool | None) -> None:
         self._word = word
@@ -137,7 +137,7 @@ class Branch:
         self._chain.closed = self._word == "otherwise"
 
     def without_with(self) -> ProgramError:
-        """What is said of a branch that no `with` statement opened."""
+        """The error for a branch that no `with` statement opened."""
         argument = "" if self._word == "otherwise" else "..."
         return ProgramError(
             "WHEN_WITHOUT_WITH",
@@ -147,10 +147,10 @@ class Branch:
         )
 
     def _followed(self) -> Chain:
-        """The chain of branches that stands directly before this one."""
+        """The chain of branches that this one continues."""
         statements = self._outer.statements
         end = len(statements)
-        if self._word == "elsewhen":  # its own condition may have read cells
+        if self._word == "elsewhen":  # skips the reads of its own condition
             while end and isinstance(statements[end - 1], Read):
                 end -= 1
         chain = statements[end - 1] if end else None
@@ -168,7 +168,7 @@ class Branch:
         chain = chain.last
         if end == len(statements):
             return chain
-        # What the condition reads is read only if no branch before was taken: the chain goes on inside an `otherwise`.
+        # The condition's reads run only if no earlier branch was taken, so the chain continues inside an `otherwise`.
         rest = Block(chain.block)
         for read in statements[end:]:
             assert isinstance(read, Read)

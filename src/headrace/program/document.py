@@ -1,4 +1,4 @@
-"""Reading a traced program from JSON: every field is expected, none is passed over."""
+"""Reads a traced program from JSON, and refuses unknown fields."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from headrace.errors import PlanError, Site
 
 
 class Fields:
-    """A JSON object that is read field by field; what does not fit is refused by name."""
+    """A JSON object that is read field by field; an error names the field that is invalid."""
 
     def __init__(self, value: object, what: str) -> None:
         self.what = what
@@ -21,7 +21,7 @@ class Fields:
         return PlanError("PLAN_BROKEN", f"{self.what} of a state program cannot be read: {message}", hint=hint)
 
     def only(self, *names: str) -> None:
-        """Refuses fields beyond these."""
+        """Refuses other fields than these."""
         unknown = sorted(set(self.fields) - set(names))
         if unknown:
             raise PlanError(
@@ -76,6 +76,6 @@ class Fields:
 
 
 def place(fields: Fields) -> Site | None:
-    """The site of a statement or cell."""
+    """Returns the site of a statement or cell."""
     text = fields.optional_text("site")
     return None if text is None else Site.parse(text)

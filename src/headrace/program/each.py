@@ -51,7 +51,7 @@ def each(entries: List | Map | Range, *, reverse: bool = False) -> Loop:
 
 
 class Loop:
-    """A loop, which only a `with` statement opens."""
+    """A loop, opened only by a `with` statement."""
 
     def __init__(self, entries: List | Map | Range, reverse: bool) -> None:
         self._site = here()
@@ -151,7 +151,7 @@ class Entry(Opaque):
 
     def __change(self, value: str | None) -> None:
         current = recording("it")
-        current.text(self.value)  # refuses it behind its loop
+        current.text(self.value)  # refuses an entry whose loop has ended
         if [cell for cell, _ in current.loops].count(self.__cell) > 1:
             raise changed_in_loop(self.__cell)
         current.record(Replace(self.__it, value, site=here()))

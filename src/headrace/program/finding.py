@@ -1,4 +1,4 @@
-"""What is refused in a function's source, with the line and the cure."""
+"""Mistakes in a function's source: the message of each, with its line and hint."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def identity(of: str, kind: str, to: object, negated: bool, written: str, node: 
 
 
 def binds_outer(name: str, word: str, branch: str, by: ast.AST) -> Finding:
-    """A name of the module, or of the function around, that a branch binds."""
+    """A global or nonlocal name that a branch binds."""
     return Finding(
         _line(by),
         "NAME_FROM_WHEN",
@@ -92,7 +92,7 @@ def binds_outer(name: str, word: str, branch: str, by: ast.AST) -> Finding:
 def from_branch(
     name: str, by: ast.AST, before: str | None, branch: str, opened: ast.withitem | None, use: ast.AST, written: Written
 ) -> Finding:
-    """A name that a branch binds, used outside of it."""
+    """A name that a branch binds, used outside the branch."""
     message = (
         f"`{name}` is used outside of the `with hr.{branch}(...)` where `{_binding(by, name, written)}` binds it: Python does that once, "
         "for every row, whether the condition is met or not"
@@ -117,7 +117,7 @@ def _line(node: ast.AST) -> int:
 
 
 def _binding(by: ast.AST, name: str, written: Written) -> str:
-    """The statement that binds a name, as far as it is one line."""
+    """Returns the statement that binds a name, shortened to one line."""
     match by:
         case ast.FunctionDef() | ast.AsyncFunctionDef():
             return f"def {name}"
@@ -136,7 +136,7 @@ def _binding(by: ast.AST, name: str, written: Written) -> str:
 
 
 def _value(by: ast.AST, written: Written) -> str | None:
-    """What a name is bound to by an assignment, or the sign and value that change it."""
+    """Returns the value that an assignment binds, or the operator and value of an augmented assignment."""
     match by:
         case ast.Assign(targets=[ast.Name()], value=value) | ast.AnnAssign(value=ast.expr() as value) | ast.NamedExpr(value=value):
             return _short(written(value))
@@ -147,7 +147,7 @@ def _value(by: ast.AST, written: Written) -> str | None:
 
 
 def _condition(opened: ast.withitem | None, written: Written) -> str | None:
-    """The condition of a `when`, if a person would want to read it again."""
+    """Returns the condition of a `when` if it is short enough to repeat in a hint."""
     match opened:
         case ast.withitem(context_expr=ast.Call(func=ast.Attribute(attr="when") | ast.Name(id="when"), args=[condition])):
             text = written(condition)

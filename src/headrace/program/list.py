@@ -1,4 +1,4 @@
-"""List: a cell that keeps values in the order in which they came."""
+"""List: a cell that keeps values in the order in which they were appended."""
 
 from __future__ import annotations
 

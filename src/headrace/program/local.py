@@ -1,4 +1,4 @@
-"""let: a value under a name that lives for one call of a handler and can be given another value."""
+"""let: a local variable of one call of a handler."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class Local(Opaque):
             PlanError: `WRONG_TYPE`, raised by `hr.job`, for a value of another type; `BAD_LITERAL`, `UNKNOWN_COLUMN`.
         """
         current = recording("a local")
-        current.text(self._column())  # refuses one of another handler, or of a block that has ended
+        current.text(self._column())  # refuses a local of another handler, or of a block that has ended
         current.record(Let(self._name, current.text(value), site=here()))
 
     def _column(self) -> Column:

@@ -1,4 +1,4 @@
-"""Map: a cell that keeps values by keys of their own, in the order of these keys."""
+"""Map: a cell that keeps values by key, in the order of the keys."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ class Range(Opaque):
 
 
 def _given(key: Any) -> Any:
-    """A key; there is none under None."""
+    """Returns the key, and refuses None."""
     if key is None:
         raise ProgramError(
             "NULL_KEY", "None is given as the key of a map, which has no value under null", hint="give a value or a column", site=here()

@@ -1,4 +1,4 @@
-"""Output and emit: where a handler's rows go."""
+"""Output and emit: the outputs of a program, and the function that emits a row to one."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Row(Opaque):
             raise AttributeError(f"no column `{name}` in {self.__owner}")
         return self[name]
 
-    def __getitem__(self, name: str) -> Column:  # type: ignore[override]  # what Opaque refuses is how columns are named here
+    def __getitem__(self, name: str) -> Column:  # type: ignore[override]  # Opaque refuses it, and here it names a column
         if not isinstance(name, str):
             raise self._refusal("take an item of it by number")
         found = find(name, self.__columns, self.__owner)
@@ -72,6 +72,6 @@ class Row(Opaque):
 
 
 def columns_of_row(row: Row) -> dict[str, Column]:
-    """All columns of a row by name, in its order; a function because a method could hide a column."""
+    """Returns all columns of a row by name, in order. It is a function because a method could hide a column."""
     columns = cast("tuple[str, ...]", row._Row__columns)  # Python's spelling of Row.__columns
     return {name: row[name] for name in columns}

@@ -1,4 +1,4 @@
-"""Timer: a cell that keeps one time per key and wakes the program at it."""
+"""Timer: a cell that keeps a time per key, at which a handler of the program runs."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class Timer(Cell):
         recording.record(Clear(name, of, site=here()))
 
     def _of(self, recording: Recording, name: str, key: Any, call: str) -> str | None:
-        """The text of the key, which is given if and only if the timer has keys."""
+        """Returns the text of the key, which must be given if and only if the timer has keys."""
         if (key is None) == (self.key is None):
             return None if key is None else recording.text(key)
         has = "has no keys" if self.key is None else f"has a key of type {self.key}"

@@ -1,4 +1,4 @@
-"""trace: runs each handler of a program once and gives what it does as data."""
+"""trace: runs each handler of a program once and returns its statements as data."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def trace(
     inputs: Mapping[str, tuple[str, ...]],
     broadcast: Collection[str] = (),
 ) -> Traced:
-    """What a program does, as data. `inputs` gives the columns of each input, the main one under "event"; `name` is the operator's;
-    the rows of the inputs in `broadcast` go to all keys.
+    """Traces a program. `inputs` has the columns of each input, the main one under "event"; the rows of the inputs in `broadcast` go to all
+    keys.
 
-    Nothing but Python runs, and every complaint is made at the line it is about.
+    Only Python runs, and every error names the user's line.
     """
     instance = _instance(program)
     title = type(instance).__name__
@@ -86,12 +86,12 @@ def _instance(program: object) -> Program:
 
 
 def _declared(program: Program) -> Iterator[tuple[str, Cell | Output]]:
-    """Cells and outputs in the order of their declaration: base classes first, then what __init__ has set."""
+    """Yields cells and outputs in the order of their declaration: base classes first, then those that __init__ has set."""
     found: dict[str, object] = {}
     for kind in reversed(type(program).__mro__):
         for attribute, value in vars(kind).items():
             if attribute in found or isinstance(value, Cell | Output):
-                found[attribute] = value  # an override keeps its place, and anything else in its place takes a cell away
+                found[attribute] = value  # an override keeps the place; one that is no cell or output removes it
     for attribute, value in vars(program).items():
         if attribute in found or isinstance(value, Cell | Output):
             found[attribute] = value
@@ -138,7 +138,7 @@ def _check_names(title: str, cells: Mapping[str, Cell], outputs: Mapping[str, Ou
 
 
 def _check_shared(title: str, shared: Collection[str], broadcast: Collection[str], cells: Mapping[str, Cell]) -> None:
-    """What goes to all keys is written somewhere, and read."""
+    """Refuses a Broadcast that no input writes, and a broadcast input without a Broadcast."""
     for cell in sorted(shared) if not broadcast else ():
         raise ProgramError(
             "BROADCAST_USE",
@@ -194,7 +194,7 @@ def _reserved(title: str, kind: str, attribute: str, why: str, site: Site | None
 def _handlers(
     program: Program, title: str, inputs: Mapping[str, tuple[str, ...]], timers: Mapping[str, str]
 ) -> dict[str, Callable[..., object]]:
-    """The handlers by what they are for; each is there, fits, and has something that calls it. `timers` have their parameters."""
+    """Returns the handlers by their input or timer; refuses missing, unknown and invalid ones. `timers` has the parameters of each."""
     found = {attribute[3:]: getattr(program, attribute) for attribute in dir(program) if attribute.startswith("on_")}
     wanted = {EVENT: "the main input", **{name: f"the input `{name}`" for name in inputs if name != EVENT}}
     wanted |= {name: f"the timer `{name}`" for name in timers}
@@ -257,7 +257,7 @@ def _check_handler(title: str, on: str, handler: Any, timer: str | None, site: S
 
 
 def _run(handler: Callable[..., object], recording: Recording, timer: str | None) -> tuple[Any, ...]:
-    """The statements that a handler records."""
+    """Runs a handler and returns the statements that it records."""
     arguments: Sequence[Row | Column]
     if recording.input is None:
         arguments = [recording.value("at", "at"), recording.value(TIMER_KEY, TIMER_KEY)][: 1 if timer == "at" else 2]
@@ -286,7 +286,7 @@ def _run(handler: Callable[..., object], recording: Recording, timer: str | None
 
 
 def _failed(place: str, error: Exception) -> ProgramError:
-    """The user's own exception, shown with the line of theirs that raised it."""
+    """The error for an exception of the user's code, at the user's line that raised it."""
     lines = [frame for frame in traceback.extract_tb(error.__traceback__) if not ours(frame.filename)]
     site = Site(lines[-1].filename, lines[-1].lineno or 0, lines[-1].line or "") if lines else None
     hint = "a handler runs once, when the program is built, and not for each row: what depends on a row is written with hr.when and columns"
@@ -300,7 +300,7 @@ def _failed(place: str, error: Exception) -> ProgramError:
 
 
 def _lacking(owner: Program | Owner, name: str) -> str:
-    """The hint for an attribute that is not there."""
+    """Returns the hint for a missing attribute."""
     if not isinstance(owner, Program):
         return instead(owner, name)
     known = [one for one in dir(owner) if not one.startswith(("_", "on_"))]
@@ -324,7 +324,7 @@ def _never(title: str, what: str, call: str, site: Site | None) -> ProgramError:
 
 
 def _site_of(handler: Any) -> Site | None:
-    """The first line of a handler."""
+    """Returns the line of a handler's `def`."""
     code = getattr(inspect.unwrap(getattr(handler, "__func__", handler)), "__code__", None)
     if code is None:
         return here()
@@ -333,14 +333,14 @@ def _site_of(handler: Any) -> Site | None:
 
 
 def _def_line(file: str, line: int) -> int:
-    """Behind the decorators of a function."""
+    """Returns the first line after the decorators of a function or class."""
     while linecache.getline(file, line).lstrip().startswith("@"):
         line += 1
     return line
 
 
 def _class_site(program: Program) -> Site | None:
-    """The line of the program's class; where there is no source, the line that uses it."""
+    """Returns the line of the program's class; without source, the line that uses it."""
     try:
         line = inspect.getsourcelines(type(program))[1]
         file = inspect.getsourcefile(type(program)) or ""

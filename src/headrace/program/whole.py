@@ -1,4 +1,4 @@
-"""Values of Python that a declared type does not hold, or would cut."""
+"""Refuses Python values that a declared type cannot hold, or would truncate."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WHOLE = ("tinyint", "smallint", "int", "bigint")
 
 
 def refuse_fraction(what: str, type: str, value: Any) -> None:
-    """Refuse a number with digits behind the point where whole numbers are kept. Columns are for Spark to look at.
+    """Refuses a number with a fraction for a whole-number type. Spark checks columns.
 
     >>> refuse_fraction("the cell `n`", "int", 2.0), refuse_fraction("the cell `n`", "double", 2.5)
     (None, None)
@@ -35,7 +35,7 @@ def refuse_fraction(what: str, type: str, value: Any) -> None:
 
 
 def refuse_other_kind(what: str, type: str, value: Any) -> None:
-    """Refuse a Python value of another kind than a type holds, which would fail with each row. Columns are for Spark to look at.
+    """Refuses a Python value of another kind than a type holds, which would fail for each row. Spark checks columns.
 
     >>> refuse_other_kind("the cell", "decimal(10,2)", 0), refuse_other_kind("the cell", "array<int>", [1])
     (None, None)

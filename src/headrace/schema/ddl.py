@@ -1,4 +1,4 @@
-"""Spark's DDL read into types, without a JVM and without sqlglot (which misses some of Spark's types)."""
+"""Parses Spark's DDL into types, without a JVM and without sqlglot, which lacks some of Spark's types."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ _MEANT = {
     "list": "array",
     "dict": "map",
 }
-"""Types as Python, pandas and databases call them, and Spark does not."""
+"""Names of types in Python, pandas and databases that Spark does not have."""
 _TOKEN = re.compile(r"\s*(?:(`(?:[^`]|``)+`)|('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")|(\w+)|([<>(),:]))")
 
 
 class _Wrong(Exception):
-    """What is wrong with a text, before it is known what the text was for."""
+    """A mistake in a text, raised before the error that quotes the text."""
 
 
 def parse_schema(ddl: str) -> Struct:
-    """The schema that a DDL text describes.
+    """Returns the schema that a DDL text describes.
 
     >>> parse_schema("card STRING, amount DECIMAL(10, 2) NOT NULL, tags ARRAY<STRING>").ddl
     'card string, amount decimal(10,2) not null, tags array<string>'
@@ -63,7 +63,7 @@ def parse_schema(ddl: str) -> Struct:
 
 
 def parse_type(ddl: str) -> Type:
-    """The type that a DDL text describes.
+    """Returns the type that a DDL text describes.
 
     >>> parse_type("MAP<STRING, LONG>").text
     'map<string, bigint>'
@@ -72,7 +72,7 @@ def parse_type(ddl: str) -> Type:
 
 
 def schema_of(given: Any) -> Struct:
-    """The schema that a user gave: DDL text, a pyspark StructType, or one of ours.
+    """Returns the schema that a user gave as DDL text, as a pyspark StructType, or as a `Struct`.
 
     >>> schema_of("card VARCHAR(16), amount INT").ddl
     'card string, amount int'
@@ -94,10 +94,10 @@ def schema_of(given: Any) -> Struct:
 
 
 def as_read(schema: Struct, *, chars: bool = False) -> Struct:
-    """The columns of a schema as rows have them: a `varchar(n)` is a string of any length, since Spark checks lengths only where it writes.
+    """Returns a schema with the types of rows: a `varchar(n)` is a string of any length, since Spark checks lengths only when it writes.
 
-    With `chars` a `char(n)` is a string, too. Else it is refused: Spark pads such a column with blanks when it reads a table, and pads
-    whatever the column is compared with.
+    With `chars` a `char(n)` becomes a string too. Without it `char(n)` is refused, because Spark pads such a column with blanks when it
+    reads a table, and also pads the values it is compared with.
     """
     return Struct(tuple(replace(field, type=_as_read(field.type, field.name, chars)) for field in schema.fields))
 
@@ -123,7 +123,7 @@ def _as_read(kind: Type, column: str, chars: bool) -> Type:
 
 
 def type_text(given: Any) -> str:
-    """The text of a type that a user gave: DDL text or a pyspark type."""
+    """Returns the text of a type that a user gave as DDL text or as a pyspark type."""
     if isinstance(given, str):
         return parse_type(given).text
     if isinstance(given, Type):
@@ -157,7 +157,7 @@ def _parse(ddl: str, schema: bool) -> Type:
 
 
 class _Reader:
-    """A text as tokens, read one after the other."""
+    """A text as tokens, and the position of the next one."""
 
     def __init__(self, text: str) -> None:
         self.tokens: list[str] = []
@@ -194,7 +194,7 @@ class _Reader:
         raise _Wrong(message)
 
     def fields(self, end: str) -> tuple[Field, ...]:
-        """Named types up to `end`, which is not taken."""
+        """Reads named types up to `end`, which is not consumed."""
         found: list[Field] = []
         while self.peek != end:
             if found:
@@ -202,7 +202,7 @@ class _Reader:
             found.append(self.field())
         names: set[str] = set()
         for field in found:
-            if end != ">" and field.name.lower() in names:  # those of a struct Spark finds by their place, too
+            if end != ">" and field.name.lower() in names:  # fields of a struct may share a name
                 self.stop(f"the name `{field.name}` is there twice")
             names.add(field.name.lower())
         return tuple(found)
@@ -291,7 +291,7 @@ class _Reader:
 
 
 def _of_json(value: Any) -> Type:
-    """A type from the JSON form that pyspark's types give."""
+    """Returns the type of the JSON form of pyspark's types."""
     if isinstance(value, str):
         return parse_type(value)
     match value.get("type"):

@@ -10,13 +10,13 @@ from headrace.errors import SchemaError, here
 
 _MILLIS = {"millisecond": 1, "second": 1_000, "minute": 60_000, "hour": 3_600_000, "day": 86_400_000, "week": 604_800_000}
 _LONGEST = 100_000 * 365 * _MILLIS["day"]
-"""More would not fit into a time of Spark."""
+"""The longest duration that fits into Spark's timestamps."""
 _SHORT = {"ms": "millisecond", "s": "second", "sec": "second", "m": "minute", "min": "minute", "h": "hour", "hr": "hour", "d": "day"}
 _PART = re.compile(r"\s*(?:and\s+|,\s*)?([+-]?\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*")
 
 
 def milliseconds(value: str | dt.timedelta, what: str) -> int:
-    """A duration in milliseconds; `what` names it in an error.
+    """Returns a duration in milliseconds; `what` names it in an error.
 
     >>> milliseconds("1 hour 30 minutes", "the delay"), milliseconds(dt.timedelta(seconds=5), "the delay")
     (5400000, 5000)
@@ -54,7 +54,7 @@ def milliseconds(value: str | dt.timedelta, what: str) -> int:
 
 
 def shown(millis: int) -> str:
-    """A duration as a person writes it.
+    """Returns a duration as text.
 
     >>> shown(300000), shown(5400000), shown(1500), shown(0)
     ('5 minutes', '1 hour 30 minutes', '1 second 500 milliseconds', '0 seconds')

@@ -1,7 +1,7 @@
-"""Python values to and from the values Spark keeps inside: what memory sources send and results show.
+"""Converts Python values to and from Spark's internal values, for memory sources and results.
 
-Inside, a timestamp is microseconds since 1970 in UTC, a date is days, an interval microseconds (or months), a struct a tuple.
-A timestamp without a zone, or given as text, is one of the session's time zone.
+An internal timestamp is microseconds since 1970 in UTC, a date is days, an interval is microseconds (or months), a struct is a tuple.
+A Python timestamp or text without an offset is in the session's time zone.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 
 
 class Misfit(Exception):
-    """Why a value does not fit, and where in it."""
+    """The reason why a value does not fit its type, and the path to the part that does not."""
 
     def __init__(self, why: str, path: str = "") -> None:
         super().__init__(why)
@@ -35,7 +35,7 @@ class Misfit(Exception):
 
 
 def zone(name: str) -> dt.tzinfo:
-    """A time zone by its name: `Europe/Stockholm`, `UTC`, `+02:00`."""
+    """Returns the time zone of a name: `Europe/Stockholm`, `UTC`, `+02:00`."""
     offset = re.fullmatch(r"(?:UTC|GMT)?([+-])(\d{1,2})(?::?(\d{2}))?", name)
     if offset:
         delta = dt.timedelta(hours=int(offset[2]), minutes=int(offset[3] or 0))
@@ -51,7 +51,7 @@ def zone(name: str) -> dt.tzinfo:
 
 
 def rows_to_internal(rows: Iterable[Any], schema: Struct, time_zone: dt.tzinfo, what: str) -> list[tuple[Any, ...]]:
-    """Rows as a user gives them, tuples or dicts, as tuples of internal values; `what` names them in an error.
+    """Returns a user's rows, tuples or dicts, as tuples of internal values; `what` names them in an error.
 
     >>> from headrace.schema import parse_schema
     >>> rows_to_internal([("a", "1970-01-01 00:00:01")], parse_schema("k string, ts timestamp"), dt.UTC, "t")
@@ -72,13 +72,13 @@ def rows_to_internal(rows: Iterable[Any], schema: Struct, time_zone: dt.tzinfo, 
 
 
 def rows_from_internal(rows: Iterable[Sequence[Any]], schema: Struct, time_zone: dt.tzinfo) -> list[tuple[Any, ...]]:
-    """Rows of internal values as Python values: timestamps aware in the session's zone, a struct as a tuple."""
+    """Returns rows of internal values as Python values: timestamps aware in the session's zone, structs as tuples."""
     convert = from_internal(schema, time_zone)
     return [convert(row) for row in rows]
 
 
 def to_internal(kind: Type, time_zone: dt.tzinfo) -> Convert:
-    """The function that takes a Python value of a type to the internal one; it raises Misfit."""
+    """Returns the function that converts a Python value of a type to the internal one; it raises Misfit."""
     match kind:
         case Struct():
             return _struct(kind, time_zone)
@@ -92,7 +92,7 @@ def to_internal(kind: Type, time_zone: dt.tzinfo) -> Convert:
 
 
 def from_internal(kind: Type, time_zone: dt.tzinfo) -> Convert:
-    """The function that takes an internal value of a type to the Python one."""
+    """Returns the function that converts an internal value of a type to the Python one."""
     match kind:
         case Struct(fields):
             parts = [from_internal(field.type, time_zone) for field in fields]
@@ -244,7 +244,7 @@ def _decimal(name: str) -> Convert:
 
 
 def _quantized(number: Decimal, step: Decimal) -> Decimal:
-    """Quantize beyond the 28 digits of Python's usual context."""
+    """Quantizes a number of more digits than the 28 of Python's default context."""
     from decimal import Context
 
     return number.quantize(step, context=Context(prec=60))
@@ -315,7 +315,7 @@ def _timestamp(value: Any, time_zone: dt.tzinfo) -> int:
 
 
 def _aware(micros: int, time_zone: dt.tzinfo) -> dt.datetime:
-    """A timestamp in a time zone, or in UTC where it lies beyond the years 1 to 9999 in that zone."""
+    """Returns a timestamp in a time zone, or in UTC if it lies outside the years 1 to 9999 in that zone."""
     try:
         return (_EPOCH + micros * _MICRO).astimezone(time_zone)
     except OverflowError:
@@ -323,7 +323,7 @@ def _aware(micros: int, time_zone: dt.tzinfo) -> dt.datetime:
     try:
         return _EPOCH + micros * _MICRO
     except OverflowError:
-        # The other way round: in the zone, but not in UTC, there still is a date.
+        # The time is outside these years in UTC, but not in the zone.
         edge = dt.datetime.min if micros < 0 else dt.datetime.max
         offset = time_zone.utcoffset(edge) or dt.timedelta()
         return (_EPOCH_NTZ + (micros * _MICRO + offset)).replace(tzinfo=time_zone)

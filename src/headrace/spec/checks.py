@@ -1,4 +1,4 @@
-"""What a job requires of itself: a guarantee, bounded state, a schema."""
+"""The checks of a job: a guarantee, bounded state, a schema."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Rewrite = Callable[[Plan], Plan]
 
 
 def check(found: Document, built: Built, plan: Plan, rewritten: Rewrite) -> None:
-    """Raise the first check that does not hold. `rewritten` gives a plan as it runs, which may keep less than it says."""
+    """Raise an error for the first check that fails. `rewritten` returns a plan as it runs, which may keep less state than as written."""
     for asked in found.checks:
         with standing(asked.site):
             _check(asked, found, built, plan, rewritten)
@@ -32,7 +32,7 @@ def _check(asked: Check, found: Document, built: Built, plan: Plan, rewritten: R
 
 
 def _node(asked: Check, found: Document, built: Built) -> Node:
-    """The node of the view or sink that a check names."""
+    """Return the node of the view or sink that a check names."""
     if asked.view is not None:
         return rows_of(built.streams[find(found, asked.view).name.lower()], asked.view)._node
     assert asked.sink is not None
@@ -43,7 +43,7 @@ def _node(asked: Check, found: Document, built: Built) -> Node:
 
 
 def _sinks(asked: Check, found: Document, built: Built, plan: Plan) -> tuple[str, ...]:
-    """The sinks of a check: the one it names, those behind its view, or all."""
+    """Return the sinks of a check: the one it names, those downstream of its view, or all."""
     if asked.sink is not None:
         return (str(_node(asked, found, built).name),)
     if asked.view is None:

@@ -1,4 +1,4 @@
-"""What the files of a job say, checked as far as that goes without building it."""
+"""The contents of a job's files, checked as far as possible without building the job."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from headrace.syntax import tables
 
 @dataclass(frozen=True)
 class Source:
-    """A connector with its options, and its watermark."""
+    """A source: a connector with its options, and a watermark."""
 
     name: str
     site: Site
@@ -35,7 +35,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Lookup:
-    """A table outside: a connector with its options."""
+    """An external table: a connector with its options."""
 
     name: str
     site: Site
@@ -46,7 +46,7 @@ class Lookup:
 
 @dataclass(frozen=True)
 class Query:
-    """A view by its SQL. `reads` is None where nobody can tell what it reads before Spark does."""
+    """A view as SQL. `reads` is None if only Spark can tell what it reads."""
 
     name: str
     site: Site
@@ -56,7 +56,7 @@ class Query:
 
 @dataclass(frozen=True)
 class Chain:
-    """A view by verbs over the stream that comes first in `reads`."""
+    """A view as verbs on the first stream of `reads`."""
 
     name: str
     site: Site
@@ -66,7 +66,7 @@ class Chain:
 
 @dataclass(frozen=True)
 class Sink:
-    """A connector with its options, and what it is fed by."""
+    """A sink: a connector with its options, and the source or view that it writes."""
 
     name: str
     site: Site
@@ -77,7 +77,7 @@ class Sink:
 
 @dataclass(frozen=True)
 class Check:
-    """Something that is required of a view, a sink or the job."""
+    """A requirement on a view, a sink or the job."""
 
     site: Site
     view: Reference | None = None
@@ -91,7 +91,7 @@ Named = Source | Lookup | Query | Chain
 
 @dataclass(frozen=True)
 class Document:
-    """A job as its files say it: sources, tables outside and views by name in lower case, as Spark compares names."""
+    """A job as written in its files. `streams` has sources, external tables and views by name in lower case, as Spark compares names."""
 
     job: str
     site: Site
@@ -102,7 +102,7 @@ class Document:
 
     @contextlib.contextmanager
     def in_effect(self) -> Iterator[None]:
-        """While this lasts what is built means what the job's settings say."""
+        """Apply the job's settings to all that is built inside."""
         asked = {}
         for key, (value, site) in self.settings.items():
             with standing(site):
@@ -112,7 +112,7 @@ class Document:
 
 
 def document(file: Path, environment: Mapping[str, str] | None = None) -> Document:
-    """What a file and those it includes say. `environment` has the variables, by default those of this process."""
+    """Read a file and those it includes. `environment` has the variables, by default those of this process."""
     found = parts(file, os.environ if environment is None else environment)
     own = found[-1].found
     streams: dict[str, Named] = {}
@@ -204,7 +204,7 @@ def _view(name: str, value: Value, site: Site) -> Query | Chain:
 
 
 def _place(query: Scalar, name: str) -> Site:
-    """Where a query first has a name."""
+    """Return the place of the first use of a name in a query."""
     found = re.search(rf"(?i)(?<!\w){re.escape(name)}(?!\w)", query.text)
     before = query.text[: found.start()] if found else ""
     return query.inside(before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1)

@@ -1,4 +1,4 @@
-"""The files of a job: its own, and those that it includes."""
+"""The files of a job: its own, and those it includes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Part:
 
 
 def parts(file: Path, environment: Mapping[str, str]) -> tuple[Part, ...]:
-    """The file of a job, and before it those that it includes, each once and before the one that asked for it."""
+    """Return the files that a job includes, each once and before the one that includes it, and last the file of the job."""
     found: dict[Path, Part] = {}
     _add(file, environment, found, ())
     return tuple(found.values())

@@ -1,4 +1,4 @@
-"""Variables of the environment in the texts of a job: `${NAME}`, `${NAME:-default}`; `$${` for the letters `${` themselves."""
+"""Environment variables in the texts of a job: `${NAME}` and `${NAME:-default}`; `$${` is a literal `${`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ Complain = Callable[[str, str, str], Exception]
 
 
 def replaced(text: str, environment: Mapping[str, str], complain: Complain) -> str:
-    """A text with its variables replaced. `complain` makes the error of a sign, of a message and a hint.
+    """Return a text with its variables replaced. `complain` makes an error from the variable as written, a message and a hint.
 
-    As in a shell a default also stands for a variable that is set and empty.
+    As in a shell, the default also replaces an empty value.
 
     >>> replaced("${IN:-data}/${YEAR} $${x}", {"YEAR": "2026"}, lambda sign, message, hint: ValueError(message))
     'data/2026 ${x}'

@@ -1,4 +1,4 @@
-"""hr.sql and hr.from_dataframe: any query of Spark as a stream."""
+"""hr.sql and hr.from_dataframe: Spark queries as streams."""
 
 from __future__ import annotations
 
@@ -79,17 +79,17 @@ def of_script(
 ) -> Stream:
     """Returns the stream of a query of a script. Errors point to the lines and columns of the script.
 
-    `functions` are the texts after CREATE FUNCTION of those that it may call; `known` are all names that it could read; `expires_ms` is
-    after how long without rows its joins and aggregates forget a group, unless the query has its own.
+    `functions` are the texts after CREATE FUNCTION of the functions it may call, `known` are all names that it could read. Its joins and
+    aggregates forget a group after `expires_ms` without rows, unless the query has a hint of its own.
     """
     with standing(query.site, query.at):
         return _lifted(query.text, tables, None, functions, known, expires_ms, outside)
 
 
 def check_function(function: CreateFunction, before: Sequence[str]) -> None:
-    """Refuse a function that no query could call; its text may call those `before` it."""
+    """Refuses a function that no query could call; it may call the functions `before` it."""
     functions = (*before, function.definition.text)
-    # What the arguments are does not matter: it is the body that is read.
+    # The values of the arguments do not matter, as only the body is checked.
     call = f"{quote(function.name)}({', '.join(f'CAST(NULL AS {kind})' for kind in function.types)})"
     answer = lift_sql("SELECT 1", {}, meaning(), {}, functions)
     answer = lift_sql(f"SELECT {call} AS called", {}, meaning(), {}, functions) if "tree" in answer else answer
@@ -98,7 +98,7 @@ def check_function(function: CreateFunction, before: Sequence[str]) -> None:
     error = answer.get("error", {})
     wrong = function.body
     if error.get("class", "").startswith("PARSE"):
-        # Of the statement that Spark was given, the definition begins in the second line.
+        # The definition begins in the second line of the statement that Spark parsed.
         answer, wrong = {"error": {**error, "line": (error["line"] or 1) - 1}}, function.definition
     with standing(wrong.site, wrong.at):
         raise _refused(answer, None)
@@ -113,7 +113,7 @@ def _lifted(
     expires_ms: int | None = None,
     outside: Mapping[str, Table] | None = None,
 ) -> Stream:
-    """The stream of a query over streams and tables outside; `shown` is its text where errors quote it."""
+    """Returns the stream of a query over streams and external tables. `shown` is the text that errors quote; None for no quotes."""
     text, emit = streaming(query)
     early = 0 if emit is None or emit.early is None else between(emit.early, CLOSE)
     schemas = _schemas(tables) | {name: table.connected.schema.ddl for name, table in (outside or {}).items()}
@@ -137,7 +137,7 @@ def _schemas(tables: Mapping[str, Stream]) -> dict[str, str]:
 
 
 def _times(tables: Mapping[str, Stream]) -> dict[str, str]:
-    """The column of each table from whose time on its rows are valid, where there is one."""
+    """Returns for each table, if it has one, the column with the time from which a row is valid."""
     rows = {name: versions(stream._node) for name, stream in tables.items()}
     return {name: time for name, node in rows.items() if (time := version_time(node, event_time(node))) is not None}
 
@@ -181,7 +181,7 @@ def _read(
 
 
 def _refused(answer: Mapping[str, Any], query: str | None, tables: Collection[str] = ()) -> HeadraceError:
-    """What is wrong with a query, where, and what to write instead. Without `query` the place of the error is that in the query."""
+    """Returns the error for a query: problem, place and hint. Without `query`, the place is the error's site and not in the message."""
     found = answer.get("refused") or answer["error"]
     line = found.get("line")
     site = here(line, found.get("column"))
@@ -206,7 +206,7 @@ def _refused(answer: Mapping[str, Any], query: str | None, tables: Collection[st
 
 
 def _column_meant(found: Mapping[str, Any]) -> str | None:
-    """The column nearest to one that Spark does not find, of those that it names."""
+    """Returns a hint with the nearest of the columns that Spark proposes for an unknown one."""
     if not found["class"].startswith("UNRESOLVED_COLUMN"):
         return None
     name, proposed = (found.get("parameters", {}).get(one, "").replace("`", "") for one in ("objectName", "proposal"))
@@ -218,7 +218,7 @@ _AS_OF = "write it with the verb: orders.join_asof(rates, on='pair', time=('ts',
 
 
 def _place(found: Mapping[str, Any], query: str) -> str:
-    """The line and column of a query, with its text from there on."""
+    """Returns the line and column in a query, with its text from there on."""
     line, column = found.get("line"), found.get("column")
     if line is None or column is None:
         return ""

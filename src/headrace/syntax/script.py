@@ -1,4 +1,4 @@
-"""A script of SQL: split at its semicolons, each statement read into its parts. What Spark is to read stays as it was written."""
+"""Splits a SQL script at its semicolons and reads each statement into its parts. The texts for Spark stay as written."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ FORMS: Mapping[str, str] = {
     "SELECT": "SELECT ...",
     "RUN": "RUN",
 }
-"""How statements are written, by their first words."""
+"""The syntax of statements, by their first words."""
 
 CONSTRAINT = "CREATE VIEW name (CONSTRAINT positive EXPECT (amount >= 0) ON VIOLATION DROP ROW) AS SELECT ..."
-"""How a view is written that says what its rows are expected to meet."""
+"""The syntax of a view with an expectation."""
 
 KINDS = ("SOURCE", "LOOKUP", "VIEW", "FUNCTION", "SINK")
 SHOWN = ("SOURCES", "LOOKUPS", "VIEWS", "TABLES", "FUNCTIONS", "SINKS", "SETTINGS", "CONNECTORS")
@@ -57,7 +57,7 @@ _QUERIES = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "(")
 
 
 def statements(text: str, file: str = "<sql>") -> tuple[Statement, ...]:
-    """The statements of a script.
+    """Return the statements of a script.
 
     >>> first, second = statements("create view large as select * from charges where note <> ';'; -- no more\\nSELECT 1", "job.sql")
     >>> first.name, first.query.text
@@ -77,7 +77,7 @@ def statements(text: str, file: str = "<sql>") -> tuple[Statement, ...]:
 
 
 def finished(text: str) -> bool:
-    """Whether a text ends with its statement, so that no more lines of it are to come.
+    """Return whether a text ends with a complete statement, so that a prompt need not wait for more lines.
 
     >>> finished("SELECT 1;  -- one"), finished("SELECT 'a;"), finished("SELECT 1"), finished(" ")
     (True, False, False, True)
@@ -90,7 +90,7 @@ def finished(text: str) -> bool:
 
 
 def mentioned(query: str, names: Iterable[str]) -> tuple[str, ...]:
-    """Those of some names that a query may mean as tables: all that stand in it as words, in the order given.
+    """Return the names that a query may use as tables: all that are words in it, in the given order.
 
     >>> mentioned("SELECT * FROM charges JOIN `my cards` USING (card) WHERE note = 'limits'", ["my cards", "Charges", "limits"])
     ('my cards', 'Charges')
@@ -100,7 +100,7 @@ def mentioned(query: str, names: Iterable[str]) -> tuple[str, ...]:
 
 
 def last_order(query: str) -> tuple[tuple[str, str, str], ...]:
-    """The ORDER BY at the end of a query, as `ordering` gives each of its parts; empty where there is none.
+    """Return the ORDER BY at the end of a query, each item as from `ordering`; empty if there is none.
 
     >>> last_order("SELECT a, row_number() OVER (ORDER BY b) FROM t ORDER BY a DESC, 2 LIMIT 3")
     (('a', 'desc', 'last'), ('2', 'asc', 'first'))
@@ -136,7 +136,7 @@ def _tokens(whole: Part) -> list[Any]:
 
 
 def _unclosed(whole: Part) -> Part:
-    """From the quote or comment that has no end: the last place up to which the text can be read."""
+    """Return the part from the quote or comment that has no end. It begins at the last quote or slash before which the text is valid."""
     from sqlglot.errors import SqlglotError
 
     for at in range(len(whole.text) - 1, -1, -1):

@@ -1,4 +1,4 @@
-"""Harness: programs and plans on a local Spark, on rows from a test, epoch by epoch."""
+"""Harness: runs programs and plans on a local Spark with rows from a test, epoch by epoch."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ class Harness:
             raise HeadraceError(
                 "HARNESS_USE", "the harness was finished, so time has ended for it", hint="commit before finish()", site=here()
             )
-        # all are looked at before any is added: a commit that is refused leaves nothing behind
+        # all rows are checked before any is added, so that a refused commit leaves nothing behind
         given = {name: self._changed(name, changes) for name, changes in (rows or {}).items()}
         self._begin()
         spark = session()
@@ -274,7 +274,7 @@ class Harness:
         return self._started.queries if self._started is not None else []
 
     def _changed(self, name: str, changes: Iterable[Change]) -> tuple[list[tuple[Any, ...]], list[int]]:
-        """Rows as a source takes them, and how often each is added."""
+        """Returns rows as a source takes them, and their weights."""
         if name not in self._sources:
             has = ", ".join(self._sources) or "none"
             hint = suggestion(name, self._sources, f"it has: {has}")
@@ -318,7 +318,7 @@ class Harness:
         started.close()
 
     def _settle(self) -> None:
-        """Wait until every query has done all that it can do now."""
+        """Waits until every query has processed all that is available."""
         for query in self._queries():
             query.handle.processAllAvailable()
             if _may_idle(query) and not self._finished:
@@ -340,5 +340,5 @@ class Harness:
 
 
 def _may_idle(query: RunningQuery) -> bool:
-    """Whether a source of it lets the others go on when it is silent."""
+    """Returns whether a source of the query has an `idle` time, after which the others advance without it."""
     return any(source.watermark is not None and source.watermark.idle_ms is not None for source in query.timed)
