@@ -27,8 +27,9 @@ def shortcuts() -> dict[str, str]:
 
 
 def text(name: str) -> str:
-    """Return a page as Markdown."""
-    return next(place for folder in DOCS if (place := folder / f"{name}.md").is_file()).read_text(encoding="utf-8")
+    """Return a page as Markdown, without the settings of the site at its top."""
+    page = next(place for folder in DOCS if (place := folder / f"{name}.md").is_file()).read_text(encoding="utf-8")
+    return re.sub(r"\A---\n.*?\n---\n\s*", "", page, flags=re.S)
 
 
 def show(page: str, folder: str = "") -> None:

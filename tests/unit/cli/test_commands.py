@@ -99,6 +99,8 @@ def test_a_page_of_the_documentation(capsys: pytest.CaptureFixture[str]) -> None
     assert cli.main(["docs", "kafka"]) == cli.main(["docs", "connectors/kafka"]) == 0
     one, _, other = capsys.readouterr().out.partition("# Kafka\n")[2].partition("# Kafka\n")
     assert one == other != ""
+    assert cli.main(["docs", "compare"]) == 0
+    assert capsys.readouterr().out.startswith("# Comparisons\n")
     assert cli.main(["docs", "connectors"]) == cli.main(["docs", "connectors/"]) == 0
     one, _, other = capsys.readouterr().out.partition("# Connectors\n")[2].partition("# Connectors\n")
     assert one == other != ""
