@@ -22,8 +22,8 @@ PORTS = 1
 
 register(
     {
-        "FUNCTION_FAILED": Code("RunError", "user", "a foreach_batch function that raised an exception"),
-        "FUNCTION_GONE": Code("ConnectorError", "user", "a foreach_batch function that cannot be found again"),
+        "FUNCTION_FAILED": Code("RunError", "user", "a `foreach_batch` function that raised an exception"),
+        "FUNCTION_GONE": Code("ConnectorError", "user", "a `foreach_batch` function that cannot be imported"),
     }
 )
 

@@ -47,8 +47,8 @@ class Call:
 class Column:
     """A column, or an expression over columns, whose operators build Spark SQL text.
 
-    `c[0]` is an item of an array (counted from 0), `c["k"]` the value of a map's key, `c.name` a field of a struct. A Python value beside
-    an operator is a literal (`BAD_LITERAL` if it has none); `hr.expr` makes SQL of a text. Python cannot compute with a column: `if`,
+    `c[0]` is an item of an array (counted from 0), `c["k"]` the value of a map's key, `c.name` a field of a struct. A Python value in an
+    operation becomes a literal (`BAD_LITERAL` if it has none); `hr.expr` makes SQL of a text. Python cannot compute with a column: `if`,
     `and`, `in` and `len` raise `TRACED_BOOL` or `TRACED_VALUE`, a comparison with None `NULL_COMPARISON`.
 
     Examples:
@@ -156,7 +156,7 @@ class Column:
         return made(f"{inside(self, ATOM)}.{quote(name)}", ATOM, self)
 
     def cast(self, to: Any) -> Column:
-        """Casts to another type, as Spark's `CAST`: a value that does not fit fails.
+        """Casts to another type, as Spark's `CAST`: a value that does not fit fails, or gives null if `spark.sql.ansi.enabled` is false.
 
         Args:
             to: The type, in Spark's DDL such as `"decimal(10,2)"` or as a PySpark type.
@@ -192,7 +192,8 @@ class Column:
         return made(f"{inside(self, COMPARE + 1)} IS NOT NULL", COMPARE, self)
 
     def is_in(self, *values: Any) -> Column:
-        """True where the value equals one of several. Without values it is false.
+        """True where the value equals one of several, with nulls as in SQL's `IN`: a null equals nothing and gives null. Without values it
+        is false.
 
         Args:
             *values: Columns or Python values, or one list, tuple or set of them.

@@ -194,12 +194,12 @@ class DistinctVerb(Handle):
         A row appears with its first copy and is retracted with its last one. Over append-only input the result is append-only.
 
         Args:
-            expires: A duration such as `"7 days"` in event time: a row that has not come for that long is forgotten, and passes again when
-                it returns. Default: never.
+            expires: A duration such as `"7 days"` in event time: a row that has not come for that long is forgotten, and its next copy
+                passes again. Default: never.
 
         Raises:
-            PlanError: `BAD_EXPIRY` if `expires` is zero, or, when the job is built, if the rows close by themselves, and `NO_WATERMARK` if
-                no source has event time.
+            PlanError: `BAD_EXPIRY` if `expires` is zero, or, when the job is built, if the rows end with a window anyway, and
+                `NO_WATERMARK` if no source has event time.
             SchemaError: `BAD_DURATION` if `expires` is not a duration.
 
         Examples:

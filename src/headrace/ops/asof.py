@@ -288,8 +288,8 @@ class AsOfVerb(Handle):
         """Joins each row with the version that is valid at its time.
 
         After every epoch the result is the batch answer over all rows so far. If both times are the event time of their streams, the
-        watermark releases state; rows and versions that come after it has passed them are in the outputs `late` and `late_versions`. Of
-        several versions with one time, the last by all columns counts. A null in the time or the key matches nothing.
+        watermark releases state; rows and versions older than the watermark are in the outputs `late` and `late_versions`. Of several
+        versions with one time, the last by all columns counts. A null in the time or the key matches nothing.
 
         Args:
             versions: The stream of versions. Besides the columns of `on`, the sides need different names.
@@ -298,7 +298,7 @@ class AsOfVerb(Handle):
             how: `"left"` gives nulls to a row without a version; `"inner"` drops it.
             direction: `"backward"` takes the last version at or before the row, `"forward"` the first at or after it, `"nearest"` the
                 closer one, backward on a tie.
-            within: The greatest distance of a version, a duration such as `"1 hour"`. Default: no limit.
+            within: The maximum time difference, a duration such as `"1 hour"`. Default: no limit.
             emit: `"changes"` sends a result at once and revises it; `"close"` sends each row once, when no other version can become valid
                 for it.
 

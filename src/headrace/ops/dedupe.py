@@ -100,9 +100,9 @@ class DedupeVerb(Handle):
     ) -> Self:
         """Keeps one row for each key: the first or the last in an order.
 
-        Without `within`, a row that precedes the result in the order replaces it, so every key is kept. Ties are settled by all columns,
-        nulls first. With `within`, the first row of a key passes when the watermark reaches it and is final. Later rows of the key in that
-        time are dropped; the input must be append-only, and a row with a null key becomes a dead letter.
+        * Without `within`, the result of each key is kept and is replaced when a row that comes earlier in the order arrives. Ties are
+          settled by all columns, nulls first. * With `within`, the first row of a key passes when the watermark reaches it and is final.
+          Later rows of the key in that time are dropped. The input must be append-only, and a row with a null key becomes a dead letter.
 
         Args:
             on: The columns of the key.
@@ -110,7 +110,7 @@ class DedupeVerb(Handle):
             by: The order: columns or SQL texts such as `"version desc"`. Default: event time; without event time, all columns.
             within: A duration such as `"1 hour"` in event time: how long a key is kept after its row. Needs event time, `keep="first"` and
                 no `by`.
-            expires: A duration in event time: a key without rows for that long is forgotten, and its next row is one more. Not with
+            expires: A duration in event time: a key without rows for that long is forgotten, and its next row passes again. Not with
                 `within`. Default: never.
 
         Returns:

@@ -117,12 +117,13 @@ class ExpectVerb(Handle):
     def expect(self, *conditions: Column | str, on_violation: str = "dead_letter", name: str | None = None, **named: Column | str) -> Self:
         """Checks conditions on each row and counts the rows that pass and that violate them.
 
-        A condition that is null or fails is violated. Every condition is evaluated for every row. A retraction is judged like its row and
-        retracts its count. `Summary` and `Run.metrics` show the counts.
+        A condition that is null or fails is violated. All conditions of one `expect` are evaluated for each row; a later `expect` checks
+        only the rows that pass on. A retraction is checked like the row it retracts and lowers the counts. `Summary` and `Run.metrics` show
+        the counts.
 
         Args:
             *conditions: Conditions, named by their alias or their text.
-            on_violation: What becomes of a row that violates a condition: `"dead_letter"`; `"drop"`; `"fail"` ends the run, and nothing of
+            on_violation: What happens to a row that violates a condition: `"dead_letter"`; `"drop"`; `"fail"` ends the run, and nothing of
                 the epoch is written; `"keep"` passes the row on and only counts it.
             name: The name of the condition, if there is only one.
             **named: Conditions by name: `known="country IS NOT NULL"`.

@@ -163,9 +163,9 @@ class WatermarkVerb(Handle):
     def watermark(self, column: str, delay: str | timedelta, *, idle: str | timedelta | None = None) -> Self:
         """Declares the event time of a source and how late its rows may come.
 
-        The watermark is the newest event time so far, minus the delay; that of a streaming query is the least of its sources. It moves at
-        the end of an epoch. When the watermark passes them, windows close, and programs with `order="time"` handle the rows that they hold.
-        A row that comes after that is late.
+        The watermark is the newest event time so far, minus the delay; with several sources, the minimum over those of a [streaming
+        query](../../concepts/epochs.md#streaming-queries) counts. It moves at the end of an epoch. When the watermark passes them, windows
+        close, and programs with `order="time"` handle the rows that they hold. A row that comes after that is late.
 
         Args:
             column: The name of a column of type timestamp.

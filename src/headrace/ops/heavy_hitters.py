@@ -155,7 +155,8 @@ class HeavyHittersVerb(Handle):
         Args:
             k: The number of values to return, from 1 to 1,000,000.
             by: The columns whose values are counted.
-            error: The bound of the error as a fraction of all rows, from 0.000001 to 1. State has `1 / error` counters, at least `k`.
+            error: The bound of the error as a fraction of all rows, from 0.000001 to 1: after a million rows, counts with `error=0.001` are
+                at most 1,000 too high. State has `1 / error` counters, at least `k`.
 
         Returns:
             The columns of `by`, `count` and `overestimate`: a stream of changes.

@@ -313,18 +313,18 @@ class LookupVerb(Handle):
         """Adds to each row the columns of an external table, as they are when the row arrives.
 
         Later changes of the table do not change the result. A key with several rows in the table gives one output row for each; a null in
-        the key matches nothing. The output `missed` has the rows without a match. Options of requests apply to tables that are asked by
-        key.
+        the key matches nothing. The output `missed` has the rows without a match. `cache` to `retry` apply only to tables that are
+        requested by key, such as those of JDBC, Redis and HTTP.
 
         Args:
             table: A table of `hr.lookup`.
             on: Columns that both have, `"customer"`, or values of the row with the table's columns, `{"upper(customer)": "id"}`.
             how: `"left"` gives nulls to a row without a match; `"inner"` drops it.
-            cache: How long an executor keeps an answer, a duration. Default: that of the table, else no answer is kept.
-            cache_keys: The greatest number of keys with a kept answer. Default: that of the table, else 100,000.
-            batch: The greatest number of keys in a request. Default: that of the table, else 200.
-            in_flight: The greatest number of concurrent requests on an executor. Default: that of the table, else 4.
-            retry: How long a failing request is repeated before the epoch fails, a duration. Default: that of the table, else 1 minute.
+            cache: How long a response stays in an executor's cache, a duration. Default: the table's setting, else no cache.
+            cache_keys: The maximum number of keys in the cache. Default: the table's setting, else 100,000.
+            batch: The maximum number of keys in a request. Default: the table's setting, else 200.
+            in_flight: The maximum number of concurrent requests on an executor. Default: the table's setting, else 4.
+            retry: How long a failing request is repeated before the epoch fails, a duration. Default: the table's setting, else 1 minute.
 
         Raises:
             PlanError: `BAD_INPUT` if `table` is no table of `hr.lookup`; `BAD_LOOKUP` if `how`, `on` or an option does not fit the table;

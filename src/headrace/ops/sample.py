@@ -47,9 +47,7 @@ class SampleVerb(Handle):
         Examples:
             >>> import headrace as hr
             >>> charges = hr.read.memory([("a", 1), ("b", 900)], "card string, amount int", name="charges")
-            >>> # epoch 1: +(a, 1) +(b, 900)   ->   +(b, 900)
-            >>> # epoch 2: -(a, 1) -(b, 900)   ->   -(b, 900)
-            >>> charges.sample(0.5, seed=7)
-            <Stream charges.sample: card, amount>
+                    >>> hr.collect(charges.sample(0.5, seed=7)).rows()
+        [('b', 900)]
         """
         return self._then(sample(self._node, fraction, seed), self._alias)

@@ -233,7 +233,7 @@ def sessions(time: Any, gap: str | timedelta, *, per: Column | str | Iterable[Co
     Args:
         time: The time of a row: a name, SQL text or column of type timestamp.
         gap: The gap, a duration such as `"10 minutes"`, at least 1 millisecond.
-        per: The columns that have sessions of their own. `per=()` makes sessions of the whole stream. Required.
+        per: The key: each combination of values has its own sessions. `per=()` makes sessions of the whole stream.
 
     Returns:
         Windows for `Stream.window`.

@@ -45,8 +45,8 @@ class Tables:
     """The external tables, by connector: `hr.lookup.<connector>(…)` returns a table. `dir(hr.lookup)` lists the connectors.
 
     `name` names the table in plans and metrics. `constant=True` declares that the table never changes: a repeated epoch then finds the same
-    rows, and guarantees are not weakened. `cache`, `cache_keys`, `batch`, `in_flight` and `retry` are the defaults of `Stream.lookup` for
-    this table.
+    rows, so sinks downstream keep their guarantee. headrace does not check it. `cache`, `cache_keys`, `batch`, `in_flight` and `retry` are
+    the defaults of `Stream.lookup` for this table.
 
     Examples:
         >>> import headrace as hr

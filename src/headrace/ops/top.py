@@ -151,7 +151,7 @@ class TopVerb(Handle):
         """Keeps the first `n` rows of each group, in an order.
 
         Rows equal in the order are sorted by all columns, ascending, nulls first. When a row is retracted, the next one moves up. Over
-        append-only input only the rows that count are kept.
+        append-only input only the rows of the result are stored.
 
         Args:
             n: The number of rows to keep in each group, at least 1.
@@ -168,7 +168,7 @@ class TopVerb(Handle):
         Raises:
             PlanError: `BAD_ORDER` if `n` is not a whole number of at least 1 or `ties` is unknown; `UNKNOWN_COLUMN` if a column does not
                 exist; `BAD_COLUMN` if an argument is no column; `BAD_EXPIRY` if `expires` is zero. When the job is built, `BAD_EXPIRY` if
-                there is no `per` or the groups close by themselves, and `NO_WATERMARK` if no source has event time.
+                there is no `per` or the groups end with a window anyway, and `NO_WATERMARK` if no source has event time.
             SchemaError: `BAD_DURATION` if `expires` is not a duration.
 
         Examples:

@@ -183,7 +183,7 @@ class UpsertsVerbs(Handle):
     def changes(self) -> Self:
         """Returns each change as an added row, with the word `insert` or `delete` in the column `_change`.
 
-        Of an epoch only the net changes appear. After `upserts`, a row that replaces another is an update: two rows, with `update_before`
+        Only the net changes of each epoch appear. After `upserts`, a row that replaces another is an update: two rows, with `update_before`
         and `update_after`.
 
         Returns:

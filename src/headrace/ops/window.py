@@ -145,6 +145,9 @@ def no_time(node: Node, what: str, time: str) -> PlanError:
 def tumble(time: Any, size: str | timedelta, *, offset: str | timedelta = "0 seconds") -> Window:
     """Makes consecutive windows of one length, aligned to 1970-01-01 00:00 UTC.
 
+    For the calendar days of a time zone, group by `"date(ts) AS day"` instead, in a session with that zone. Only `expires` releases the
+    state of such groups.
+
     Args:
         time: The time of a row: a name, SQL text or column of type timestamp.
         size: The length, a duration such as `"10 seconds"`, at least 1 millisecond.
@@ -171,7 +174,7 @@ def hop(time: Any, size: str | timedelta, step: str | timedelta, *, offset: str 
     Args:
         time: The time of a row: a name, SQL text or column of type timestamp.
         size: The length, a duration such as `"10 minutes"`, at least 1 millisecond.
-        step: The distance of two beginnings, a duration of at most `size`.
+        step: The interval between window starts, a duration of at most `size`.
         offset: Shifts all windows, which are aligned to 1970-01-01 00:00 UTC.
 
     Returns:
@@ -199,7 +202,7 @@ def cumulate(time: Any, size: str | timedelta, step: str | timedelta, *, offset:
     Args:
         time: The time of a row: a name, SQL text or column of type timestamp.
         size: The length of the longest window, a duration such as `"1 day"`: a multiple of `step`.
-        step: The distance of two ends, a duration of at least 1 millisecond.
+        step: The interval between window ends, a duration of at least 1 millisecond.
         offset: Shifts all windows, which are aligned to 1970-01-01 00:00 UTC.
 
     Returns:
@@ -281,16 +284,20 @@ class WindowVerb(Handle):
         last millisecond). A row with a null time becomes a dead letter (`NULL_TIME`). An operator downstream with a window column among its
         keys releases the state of a window when the watermark closes it; rows that come later are in its output `late`.
 
+        Sessions return the rows with the bounds of their session. With `emit="changes"` a change of the bounds retracts and re-emits the
+        rows; with `emit="close"` they are emitted once, when the session closes.
+
         Args:
             window_: Windows of `hr.tumble`, `hr.hop`, `hr.cumulate` or `hr.sessions`.
-            emit: `"changes"` sends the results of a window as they change; `"close"` sends them once, when the window closes. For sessions
-                it sends the rows themselves, again when the bounds of their session change, or once, when it closes.
-            early: With `emit="close"`, changed results are also sent when the watermark passes a multiple of this duration, when it passes
-                the end of the window, and in each epoch after that. Not for sessions.
-            lateness: How long after its end, by the watermark, a window stays open: a duration.
+            emit: `"changes"` sends the results of a window as they change; `"close"` sends them once, when the window closes.
+            early: With `emit="close"`, changed results are also sent when the watermark passes a multiple of this duration, such as each
+                full minute with `"1 minute"`, when it passes the end of the window, and then in each epoch until `lateness` is over. Not
+                for sessions.
+            lateness: How long a window stays open after the watermark passes its end: a duration. As Flink's allowed lateness: it revises
+                results that were sent, while the watermark's `delay` holds all results back.
 
         Raises:
-            PlanError: `BAD_INPUT` if `window_` is no window, `emit` is unknown or `early` does not fit; `UNKNOWN_COLUMN` if the time is no
+            PlanError: `BAD_INPUT` if `window` is no window, `emit` is unknown or `early` does not fit; `UNKNOWN_COLUMN` if the time is no
                 column; `DUPLICATE_COLUMN` if the stream has window columns already. When the job is built, with `emit="close"`,
                 `NO_WATERMARK` if the time is not event time and `NEVER_CLOSES` if no operator downstream has a window column among its
                 keys.

@@ -121,7 +121,8 @@ class Plan:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of what the plan means. It does not depend on where the plan was written."""
+        """A hash of the plan without source locations. Plans with the same meaning have the same one ([stored
+        plans](../../concepts/plans.md#stored-plans))."""
         text = json.dumps(without_sites(self.to_json()), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(text.encode()).hexdigest()
 

@@ -19,12 +19,14 @@ def when(condition: Column | str | bool) -> Branch:
     """Opens a branch: the block under `with` runs for rows that meet the condition.
 
     Args:
-        condition: A column of the handler, a Spark SQL text such as `"e.amount > 500"`, or a Python bool. Null counts as false.
+        condition: A column of the handler, a Python bool, or a Spark SQL text such as `"e.amount > 500"`, in which `e` is the row, whatever
+            the handler's parameter is called, and `key` the key; cells have no name in it. Null counts as false.
 
     Raises:
         ProgramError: `OUTSIDE_HANDLER` outside a handler; `WHEN_WITHOUT_WITH` without `with`; `CELL_OPERATOR` or `ROW_OPERATOR` for a cell
-            or a row as condition; `STALE_VALUE` or `OUT_OF_SCOPE` for a column that has ended. `process` raises `LEAVES_WHEN`,
-            `NAME_FROM_WHEN` and `TRY_IN_HANDLER` for Python in the block that does not depend on the condition.
+            or a row as condition; `STALE_VALUE` or `OUT_OF_SCOPE` for a column used outside the handler or block in which it was created.
+            `process` raises `LEAVES_WHEN` for `return` or `break` in the block, `NAME_FROM_WHEN` for a name bound in it and used after it,
+            and `TRY_IN_HANDLER` for `try`: they would apply to every row.
         PlanError: `WRONG_TYPE`, raised by `hr.job`, for a condition that is not boolean; `UNKNOWN_COLUMN`.
 
     Examples:
@@ -66,9 +68,9 @@ def elsewhen(condition: Column | str | bool) -> Branch:
         ...             self.wins.set(self.wins.get() + 1)
         ...         with hr.elsewhen(self.wins.get() > 0):
         ...             hr.emit(player=self.key.player, wins=self.wins.get())
-        >>> games = hr.read.memory([], "player string, won boolean", name="games")
-        >>> games.key_by("player").process(Wins)
-        <Stream games.Wins: player, wins>
+        >>> games = hr.read.memory([("ann", 1, True), ("ann", 2, False)], "player string, round int, won boolean", name="games")
+        >>> hr.collect(games.key_by("player").process(Wins)).rows()
+        [('ann', 1)]
     """
     return Branch("elsewhen", condition)
 
@@ -90,9 +92,9 @@ def otherwise() -> Branch:
         ...             hr.emit(e)
         ...         with hr.otherwise():
         ...             self.small.emit(e)
-        >>> charges = hr.read.memory([], "card string, amount int", name="charges")
-        >>> charges.key_by("card").process(Split).output("small")
-        <Stream charges.Split.small: card, amount>
+        >>> charges = hr.read.memory([("a", 7), ("b", 900)], "card string, amount int", name="charges")
+        >>> hr.collect(charges.key_by("card").process(Split).output("small")).rows()
+        [('a', 7)]
     """
     return Branch("otherwise", None)
 

@@ -30,7 +30,7 @@ def each(entries: List | Map | Range, *, reverse: bool = False) -> Loop:
     Raises:
         ProgramError: `EACH_OVER` for anything else, or for `it.key` of a list; `WHEN_WITHOUT_WITH` without `with`; `LOOP_CHANGES` for
             another change of the cell inside the loop; `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a handler of another program. `process` raises
-            `LEAVES_WHEN`, `NAME_FROM_WHEN` and `TRY_IN_HANDLER` for Python in the block that does not depend on the entry.
+            `LEAVES_WHEN`, `NAME_FROM_WHEN` and `TRY_IN_HANDLER` as for `hr.when`.
 
     Examples:
         >>> import headrace as hr
@@ -43,9 +43,10 @@ def each(entries: List | Map | Range, *, reverse: bool = False) -> Loop:
         ...                 hr.emit(shop=self.key.shop, order=it.key, since=it.value)
         ...                 it.remove()
         ...         self.orders.set(e.order, e.ts)
-        >>> orders = hr.read.memory([], "shop string, order bigint, ts timestamp", name="orders").watermark("ts", "1 minute")
-        >>> orders.key_by("shop").process(Open)
-        <Stream orders.Open: shop, order, since>
+        >>> rows = [("a", 1, "2026-01-01 10:00:00"), ("a", 2, "2026-01-01 12:00:00")]
+        >>> orders = hr.read.memory(rows, "shop string, order bigint, ts timestamp", name="orders").watermark("ts", "1 minute")
+        >>> hr.collect(orders.key_by("shop").process(Open).select("shop", "order")).rows()
+        [('a', 1)]
     """
     return Loop(entries, reverse)
 

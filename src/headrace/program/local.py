@@ -26,7 +26,7 @@ def let(value: Any, type: Any = None) -> Local:
 
     Raises:
         ProgramError: `LET_TYPE` if `value` is None and there is no `type`; `OUTSIDE_HANDLER` outside a handler; `STALE_VALUE` or
-            `OUT_OF_SCOPE` for a column that has ended.
+            `OUT_OF_SCOPE` for a column used outside the handler or block in which it was created.
         SchemaError: `BAD_TYPE` for an invalid type.
         PlanError: `WRONG_TYPE` for a number with a fraction in a whole-number type, and, raised by `hr.job`, for a value of another type;
             `BAD_LITERAL`, `UNKNOWN_COLUMN`.
@@ -39,9 +39,9 @@ def let(value: Any, type: Any = None) -> Local:
         ...         with hr.when(e.amount > 500):
         ...             fee.set(5)
         ...         hr.emit(card=self.key.card, fee=fee.get())
-        >>> charges = hr.read.memory([], "card string, amount int", name="charges")
-        >>> charges.key_by("card").process(Graded)
-        <Stream charges.Graded: card, fee>
+        >>> charges = hr.read.memory([("a", 7), ("b", 900)], "card string, amount int", name="charges")
+        >>> sorted(hr.collect(charges.key_by("card").process(Graded)).rows())
+        [('a', Decimal('0.07')), ('b', Decimal('5.00'))]
     """
     current = recording("hr.let")
     if value is None and type is None:
@@ -68,9 +68,9 @@ class Local(Opaque):
         ...         with hr.when(hr.f.length(e.last) > hr.f.length(e.first)):
         ...             name.set(e.last)
         ...         hr.emit(id=self.key.id, longest=name.get())
-        >>> people = hr.read.memory([], "id int, first string, last string", name="people")
-        >>> people.key_by("id").process(Longest)
-        <Stream people.Longest: id, longest>
+        >>> people = hr.read.memory([(1, "Ada", "Lovelace"), (2, "Grace", "Hop")], "id int, first string, last string", name="people")
+        >>> sorted(hr.collect(people.key_by("id").process(Longest)).rows())
+        [(1, 'Lovelace'), (2, 'Grace')]
     """
 
     __slots__ = ("_name", "_recording")
@@ -101,7 +101,7 @@ class Local(Opaque):
             value: A column of the handler, or a Python value, which is a literal. Types as for `Value.set`.
 
         Raises:
-            ProgramError: As for `get`; `STALE_VALUE` or `OUT_OF_SCOPE` also if `value` has ended.
+            ProgramError: As for `get`; `STALE_VALUE` or `OUT_OF_SCOPE` also for such a `value`.
             PlanError: `WRONG_TYPE`, raised by `hr.job`, for a value of another type; `BAD_LITERAL`, `UNKNOWN_COLUMN`.
         """
         current = recording("a local")

@@ -26,9 +26,9 @@ class Output:
         ...             self.large.emit(e)
         ...         with hr.otherwise():
         ...             hr.emit(card=self.key.card)
-        >>> charges = hr.read.memory([], "card string, amount int", name="charges")
-        >>> charges.key_by("card").process(Split).output("large")
-        <Stream charges.Split.large: card, amount>
+        >>> charges = hr.read.memory([("a", 7), ("b", 900)], "card string, amount int", name="charges")
+        >>> hr.collect(charges.key_by("card").process(Split).output("large")).rows()
+        [('b', 900)]
     """
 
     def __init__(self) -> None:
@@ -46,10 +46,10 @@ class Output:
 
         Args:
             row: A row of the handler, with all its columns, or a mapping from names to values.
-            columns: Further columns by name. A Python value is a literal.
+            **columns: Further columns by name. A Python value is a literal; wrap SQL in `hr.expr`.
 
         Raises:
-            ProgramError: As for `hr.emit`; `FOREIGN_CELL` in a handler of another program.
+            ProgramError: As for `hr.emit`.
             PlanError: As for `hr.emit`.
         """
         what = f"the Output `{self._name}`" if self._name else "an Output"
@@ -72,12 +72,12 @@ def emit(row: Row | Mapping[str, Any] | None = None, /, **columns: Any) -> None:
 
     Args:
         row: A row of the handler, with all its columns, or a mapping from names to values.
-        columns: Further columns by name. A Python value is a literal; `hr.expr` makes SQL of a text.
+        **columns: Further columns by name. A Python value is a literal, also a text; wrap SQL in `hr.expr`.
 
     Raises:
         ProgramError: `EMIT_COLUMNS` without columns, or if a name is given twice; `EMIT_DIFFERS` if another `emit` of this output has other
             columns; `BROADCAST_USE` in the handler of a broadcast input; `OUTSIDE_HANDLER` outside a handler; `STALE_VALUE` or
-            `OUT_OF_SCOPE` for a column that has ended.
+            `OUT_OF_SCOPE` for a column used outside the handler or block in which it was created.
         PlanError: `BAD_LITERAL` for a Python value without a SQL literal, `UNKNOWN_COLUMN`; `WRONG_TYPE`, raised by `hr.job`, for types
             without a common type.
 
@@ -87,9 +87,9 @@ def emit(row: Row | Mapping[str, Any] | None = None, /, **columns: Any) -> None:
         ...     def on_event(self, e):
         ...         with hr.when(e.amount > 500):
         ...             hr.emit(e, fee=e.amount * 0.01)
-        >>> charges = hr.read.memory([], "card string, amount int", name="charges")
-        >>> charges.key_by("card").process(Large)
-        <Stream charges.Large: card, amount, fee>
+        >>> charges = hr.read.memory([("a", 7), ("b", 900)], "card string, amount int", name="charges")
+        >>> hr.collect(charges.key_by("card").process(Large)).rows()
+        [('b', 900, Decimal('9.00'))]
     """
     _emit(recording("hr.emit"), MAIN, row, columns)
 

@@ -14,8 +14,8 @@ from headrace.syntax import quote
 class Row(Opaque):
     """The row that a handler receives, or the key `self.key`. Its attributes are its columns.
 
-    `e.amount` is a column. `e["two words"]` is one whose name is no Python name. Names are compared as Spark does, without case. A row has
-    no public methods, so it hides no column. An unknown column raises `UNKNOWN_COLUMN`; any other use of a row as a value raises
+    `e.amount` is a column. `e["two words"]` is one whose name is no Python name. Names are case-insensitive, as in Spark. A row has no
+    public methods, so it hides no column. An unknown column raises `UNKNOWN_COLUMN`; any other use of a row as a value raises
     `ROW_OPERATOR`.
 
     Examples:
@@ -23,9 +23,9 @@ class Row(Opaque):
         >>> class Renamed(hr.Program):
         ...     def on_event(self, e):
         ...         hr.emit(card=self.key.card, amount=e.amount, country=e["home country"])
-        >>> charges = hr.read.memory([], "card string, amount int, `home country` string", name="charges")
-        >>> charges.key_by("card").process(Renamed)
-        <Stream charges.Renamed: card, amount, country>
+        >>> charges = hr.read.memory([("a", 7, "SE")], "card string, amount int, `home country` string", name="charges")
+        >>> hr.collect(charges.key_by("card").process(Renamed)).rows()
+        [('a', 7, 'SE')]
     """
 
     __slots__ = ("__columns", "__owner", "__recording", "__text")

@@ -81,9 +81,7 @@ class Timer(Cell):
 
         Raises:
             ProgramError: `TIMER_TIME` if `at` is a duration or a number; `TIMER_KEY` if the timer has keys and `key` is missing, or the
-                reverse; `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a handler of another program, `BROADCAST_USE` in that of a broadcast input;
-                `STALE_VALUE` or `OUT_OF_SCOPE` for a column that has ended.
-            PlanError: `WRONG_TYPE`, raised by `hr.job`, for a column that is not a time; `BAD_LITERAL`, `UNKNOWN_COLUMN`.
+                reverse.
         """
         recording, name = self._recording()
         if isinstance(at, dt.timedelta | int | float):
@@ -103,8 +101,7 @@ class Timer(Cell):
             key: The key of the timer, if it has keys: a column or a Python value.
 
         Raises:
-            ProgramError: `TIMER_KEY` if the timer has keys and `key` is missing, or the reverse; `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a
-                handler of another program, `BROADCAST_USE` in that of a broadcast input.
+            ProgramError: `TIMER_KEY` if the timer has keys and `key` is missing, or the reverse.
         """
         recording, name = self._recording()
         self._of(recording, name, key, "at(key)" if self.key else "at()")
@@ -117,8 +114,7 @@ class Timer(Cell):
             key: The key of the timer, if it has keys. Without it, the times of all keys are deleted.
 
         Raises:
-            ProgramError: `TIMER_KEY` if a key is given and the timer has none; `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a handler of another
-                program, `BROADCAST_USE` in that of a broadcast input.
+            ProgramError: `TIMER_KEY` if a key is given and the timer has none.
         """
         recording, name = self._recording()
         of = None if key is None else self._of(recording, name, key, "clear()")

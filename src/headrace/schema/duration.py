@@ -68,7 +68,7 @@ def shown(millis: int) -> str:
 
 
 def seconds(count: float) -> dt.timedelta:
-    """Returns a duration of some seconds, for SQL expressions and wherever a duration is taken.
+    """Returns a duration of `count` seconds, for SQL expressions and wherever a duration is taken.
 
     Args:
         count: The number, which may be a fraction. Durations of options are whole milliseconds.
@@ -84,7 +84,7 @@ def seconds(count: float) -> dt.timedelta:
 
 
 def minutes(count: float) -> dt.timedelta:
-    """Returns a duration of some minutes.
+    """Returns a duration of `count` minutes.
 
     Args:
         count: The number, which may be a fraction.
@@ -98,7 +98,7 @@ def minutes(count: float) -> dt.timedelta:
 
 
 def hours(count: float) -> dt.timedelta:
-    """Returns a duration of some hours.
+    """Returns a duration of `count` hours.
 
     Args:
         count: The number, which may be a fraction.
@@ -112,7 +112,7 @@ def hours(count: float) -> dt.timedelta:
 
 
 def days(count: float) -> dt.timedelta:
-    """Returns a duration of some days of 24 hours.
+    """Returns a duration of `count` days of 24 hours.
 
     Args:
         count: The number, which may be a fraction.

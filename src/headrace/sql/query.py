@@ -31,15 +31,17 @@ if TYPE_CHECKING:
 
 
 def sql(query: str, /, **tables: Stream | Table) -> Stream:
-    """Returns the result of a Spark SQL query over streams, kept up to date. Starts the session, because Spark reads the query.
+    """Returns the result of a Spark SQL query over streams, kept up to date. Starts the session, because Spark parses the query.
 
     After every epoch the result is the answer of Spark's batch engine over all rows so far; rows that are no longer in it are retracted.
     Beyond Spark SQL the query may have:
 
-    * `TUMBLE`, `HOP`, `CUMULATE` and `SESSION` in `FROM`. Spark's `window` and `session_window` are supported too.
-    * `EMIT ON WINDOW CLOSE` at the end: results of windows are sent once, when the window closes. With `EMIT WITH DELAY INTERVAL '1' MINUTE
-      BEFORE WATERMARK` changed results are also sent at each full minute before that.
-    * `JOIN rates FOR SYSTEM_TIME AS OF o.ts AS r ON …`: an as-of join. With `current_timestamp()` instead, a lookup in an external table.
+    * `TUMBLE`, `HOP`, `CUMULATE` and `SESSION` in `FROM` ([syntax](../../guides/windows.md#in-sql)). Spark's `window` and `session_window`
+      are supported too.
+    * `EMIT ON WINDOW CLOSE` at the end: results of windows are emitted once, when the window closes. With `EMIT WITH DELAY INTERVAL '1'
+      MINUTE BEFORE WATERMARK` changed results are also emitted at each full minute of event time before that.
+    * `JOIN rates FOR SYSTEM_TIME AS OF o.ts AS r ON …`: an [as-of join](../../guides/joins.md#in-sql). With `current_timestamp()` instead,
+      a [lookup](../../guides/lookups.md) in an external table.
     * `SELECT /*+ EXPIRES('7 days') */`: joins and aggregates of this `SELECT` forget groups without new rows for that long in event time.
 
     Args:

@@ -67,8 +67,8 @@ class Harness:
         ...     h.advance("5 minutes 1 second")
         ...     print(out.rows(), h.metrics()["sources"]["t"]["read"])
         ...     _ = h.finish()
+        ...     h.close()                                  # the end of the block does that too
         [('a', 'quiet'), ('a', 'row')] 1
-        >>> h.close()
     """
 
     def __init__(self, *, partitions: int = 2, timezone: str = "UTC") -> None:
@@ -111,8 +111,8 @@ class Harness:
             name: The name of the source.
             schema: The columns, as DDL such as `"k string, v int"` or a pyspark StructType.
             watermark: The event time column and the delay of the watermark: `("ts", "5 seconds")`. Default: no event time.
-            changes: Accepts retractions too. A ledger checks that a retracted row is present.
-            trusted: Omits the ledger.
+            changes: Accepts retractions too. The retraction of a row that is not present becomes a dead letter.
+            trusted: Omits this check, as `trusted=True` of a connector does.
 
         Returns:
             The stream of its rows.
@@ -151,8 +151,8 @@ class Harness:
         """Runs one epoch over all sources, and the empty epochs that it makes due.
 
         Args:
-            rows: The changes by source: `("+", row)` inserts a row, `("-", row)` retracts one from a source of changes. A row is a tuple or
-                a dict; timestamps and decimals may be texts. A source that is left out has no rows.
+            rows: The changes by source: `("+", row)` inserts a row, `("-", row)` retracts one from a `source(…, changes=True)`. A row is a
+                tuple or a dict; timestamps and decimals may be texts. A source that is left out has no rows.
 
         Returns:
             The number of the commit, from 1.
@@ -244,7 +244,7 @@ class Harness:
             `epochs`.
 
         Raises:
-            RunError: `ROWS_UNACCOUNTED` if input rows of a program are missing, which is a bug of headrace.
+            RunError: `ROWS_UNACCOUNTED` if input rows of a program are missing, which is a bug in headrace.
             ConfigError: `HARNESS_USE` after `close`.
         """
         self._must_be_open()

@@ -76,7 +76,7 @@ class Sink(ports.Options, TableSink):
         'the properties of a new table: `{"delta.enableChangeDataFeed": "true"}`', takes=Mapping[str, str], default=None
     )
     storage_options: Options = option.option(
-        'how deltalake accesses a store; secrets by name: `{"AWS_SECRET_ACCESS_KEY": hr.secret("AWS_SECRET_ACCESS_KEY")}`',
+        'how deltalake accesses an object store; secrets by name: `{"AWS_SECRET_ACCESS_KEY": hr.secret("AWS_SECRET_ACCESS_KEY")}`',
         storage_of,
         takes=Mapping[str, Any],
         default=None,

@@ -7,7 +7,7 @@ register(
         "FILE_BROKEN": Code(
             "RunError",
             "input",
-            "an input file that is truncated, damaged or missing",
+            "an input file that is truncated, damaged, or deleted before its epoch was read",
             'put a whole copy of it in its place; with broken_files="skip" read.files goes on without such files, a dead letter for each.',
         ),
         "FILE_CHANGED": Code(

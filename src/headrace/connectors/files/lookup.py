@@ -46,7 +46,7 @@ class Lookup(ports.Options, ports.Lookup):
         default=None,
     )
     reader_options: dict[str, str] = option.texts(
-        "options of Spark's reader for the format", alias="options", default=None, stored="always"
+        "options of [Spark's reader](#formats) for the format", alias="options", default=None, stored="always"
     )
 
     @property

@@ -53,7 +53,11 @@ class Sink(ports.Options, ports.Sink):
     path: str = option.path("a folder that only this sink writes", example="charges/", kw_only=False)
     format: str = option.choice('`"json"` (one object per line), `"csv"`, `"parquet"`, `"orc"` or `"avro"`', FORMATS)
     partition_by: tuple[str, ...] = option.columns("columns whose values name the folders: `day=2026-01-01/`", default=())
-    writer_options: dict[str, str] = option.texts("options of Spark's writer for the format", alias="options", default=None)
+    writer_options: dict[str, str] = option.texts(
+        "options of [Spark's writer](https://spark.apache.org/docs/latest/sql-data-sources.html) for the format",
+        alias="options",
+        default=None,
+    )
 
     def __post_init__(self) -> None:
         verb = self.verb

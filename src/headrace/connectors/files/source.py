@@ -65,9 +65,9 @@ class Source(ports.Options, ports.Source):
     read again.
 
     The rows can be changes. `change_column` names a column with `insert` or `delete`. With `change_format="debezium"` each row is an
-    envelope, and `schema` has the columns of the rows in it. With `change_format="upsert"` a row replaces the one with the same `key`. A
-    ledger makes a dead letter of a retraction whose row is not present (`NEVER_ADDED`); `trusted=True`, the default for Debezium, leaves
-    the ledger out. Upserts have none.
+    envelope, and `schema` has the columns of the rows in it. With `change_format="upsert"` a row replaces the one with the same `key`. By
+    default headrace counts the rows that are present (a ledger), and a retraction of an absent row becomes a dead letter (`NEVER_ADDED`).
+    `trusted=True`, the default for Debezium, turns this off; upserts need no ledger.
 
     Examples:
         >>> import headrace as hr
@@ -97,7 +97,7 @@ class Source(ports.Options, ports.Source):
         default="fail",
         stored="given",
     )
-    reader_options: dict[str, str] = option.texts("options of Spark's reader for the format", alias="options", default=None)
+    reader_options: dict[str, str] = option.texts("options of [Spark's reader](#formats) for the format", alias="options", default=None)
 
     def __post_init__(self) -> None:
         self.reader_options = reader_options(self.format, self.reader_options)

@@ -57,7 +57,11 @@ class Sink(ports.Options, TableSink):
         "[dead letter](../guides/outputs.md#rows-that-a-sink-cannot-write)",
         default=(),
     )
-    schema: str = option.choice("`add` adds columns that the table lacks; with `keep` they are an error", ("keep", "add"), default="keep")
+    schema: str = option.choice(
+        "`add` adds columns that the table lacks; with `keep` they are an error ([TABLE_SCHEMA](../errors/TABLE_SCHEMA.md))",
+        ("keep", "add"),
+        default="keep",
+    )
     properties: dict[str, str] = option.texts("the properties of a new table", takes=Mapping[str, str], default=None)
 
     def __post_init__(self) -> None:

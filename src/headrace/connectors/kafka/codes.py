@@ -7,7 +7,7 @@ register(
         "DESCRIPTOR_UNREADABLE": Code("ConnectorError", "user", "an unusable Protobuf or Avro schema file"),
         "KAFKA_DENIED": Code("ConnectorError", "environment", "a Kafka cluster that denies the user access"),
         "KAFKA_FAILED": Code("ConnectorError", "environment", "a request that the Kafka brokers failed"),
-        "KAFKA_FENCED": Code("RunError", "environment", "a Kafka transaction that was ended from outside"),
+        "KAFKA_FENCED": Code("RunError", "environment", "a Kafka transaction that another producer or the broker aborted"),
         "KAFKA_MARKERS_GONE": Code("ConnectorError", "environment", "an interrupted epoch whose markers Kafka has deleted"),
         "KAFKA_RECORD": Code("RunError", "input", "a row that cannot be written as a Kafka record"),
         "KAFKA_TLS": Code("ConnectorError", "environment", "a TLS connection to Kafka that failed"),

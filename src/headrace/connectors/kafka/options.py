@@ -126,7 +126,7 @@ class SourceOptions(ports.Options):
         default="dead_letter",
     )
     group: str | None = option.text(
-        "a consumer group to which each epoch commits its offsets, for tools that show lag",
+        "a consumer group in which offsets are committed after each epoch, so that monitoring tools can show lag",
         example="fraud",
         default=None,
     )
@@ -156,8 +156,8 @@ class SourceOptions(ports.Options):
         stored="never",
     )
     malformed: str = option.choice(
-        'for a record that cannot be read: `"dead_letter"`, with `topic-partition` as its file, the offset as its position, and its '
-        'text; `"fail"` ends the run; `"skip"` only counts it',
+        'for a record that cannot be read: `"dead_letter"`, with its text (its `file` is `topic-partition`, its `position` the '
+        'offset); `"fail"` ends the run; `"skip"` only counts it',
         ports.MALFORMED,
         default="dead_letter",
     )
@@ -274,7 +274,7 @@ class SinkOptions(ports.Options):
         stored="given",
     )
     transaction_timeout: str = option.span(
-        "how long an epoch may take; the default is the maximum that brokers allow by default",
+        "Kafka's `transaction.timeout.ms`: how long a task's transaction may stay open; the default is the brokers' default maximum",
         called=f"{WRITE}: transaction_timeout",
         default="15 minutes",
     )

@@ -107,7 +107,7 @@ class Run:
 
     @property
     def metrics(self) -> dict[str, Any]:
-        """The counts so far, as data: `Summary.to_json` of this moment."""
+        """The current counts, in the form of `Summary.to_json`."""
         return self._summary().to_json()
 
     def wait(self, timeout: float | None = None) -> Summary | None:
@@ -186,7 +186,7 @@ class Run:
         """Returns what the run did so far, and checks that every input row of every program is accounted for.
 
         Raises:
-            RunError: `ROWS_UNACCOUNTED` if rows are missing, which is a bug of headrace.
+            RunError: `ROWS_UNACCOUNTED` if rows are missing, which is a bug in headrace.
         """
         found = self._summary()
         prove(found.inputs)
