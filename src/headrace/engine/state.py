@@ -24,7 +24,7 @@ class State:
 
     * `job`, `folder`: the name of the job and its checkpoint.
     * `epochs`, `epoch`: the epochs that can be read, and the one that is shown.
-    * `queries`: the epoch shown of each streaming query of the job, which counts its own epochs.
+    * `queries`: the epoch shown of each [streaming query](../../guides/state.md#epochs) of the job, which counts its own epochs.
 
     Examples:
         >>> import headrace as hr

@@ -47,7 +47,7 @@ class SampleVerb(Handle):
         Examples:
             >>> import headrace as hr
             >>> charges = hr.read.memory([("a", 1), ("b", 900)], "card string, amount int", name="charges")
-                    >>> hr.collect(charges.sample(0.5, seed=7)).rows()
-        [('b', 900)]
+            >>> hr.collect(charges.sample(0.5, seed=7)).rows()
+            [('b', 900)]
         """
         return self._then(sample(self._node, fraction, seed), self._alias)

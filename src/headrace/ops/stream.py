@@ -129,7 +129,7 @@ class Stream(
             verbose: Also shows the steps, the kind of rows and the kept state of each operator.
 
         Returns:
-            A text that prints itself; `facts` has the same as values.
+            A text that prints itself; `to_json()` has the same as data, with `nodes`, `sinks` and `notes`.
 
         Raises:
             PlanError: `BAD_SYNTAX`, `UNKNOWN_FUNCTION` or `WRONG_TYPE` if Spark rejects a SQL text of the stream.

@@ -47,7 +47,7 @@ class Broadcast(Map):
         ...             self.limits.set(r.country, r.limit)
         ...
         ...     def on_event(self, e):
-        ...         with hr.when(self.limits.has(e.country) & (e.amount > self.limits.get(e.country))):
+        ...         with hr.when(self.limits.exists() & (e.amount > self.limits.get(e.country))):
         ...             hr.emit(e, rules=self.limits.size())
         >>> charges = hr.read.memory([("a", "SE", 70), ("a", "DE", 70)], "card string, country string, amount int", name="charges")
         >>> rules = hr.read.memory([("SE", 50), ("DE", 90)], "country string, limit int", name="rules")

@@ -34,7 +34,7 @@ def sql(query: str, /, **tables: Stream | Table) -> Stream:
     """Returns the result of a Spark SQL query over streams, kept up to date. Starts the session, because Spark parses the query.
 
     After every epoch the result is the answer of Spark's batch engine over all rows so far; rows that are no longer in it are retracted.
-    Beyond Spark SQL the query may have:
+    [Supported queries](../../guides/queries.md#supported-queries) lists what it may have; beyond Spark SQL:
 
     * `TUMBLE`, `HOP`, `CUMULATE` and `SESSION` in `FROM` ([syntax](../../guides/windows.md#in-sql)). Spark's `window` and `session_window`
       are supported too.

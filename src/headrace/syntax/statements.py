@@ -166,7 +166,7 @@ class Drop(Statement):
 
 @dataclass(frozen=True)
 class Run(Statement):
-    """RUN: runs the job of the INSERTs so far, as the end of a script does."""
+    """`RUN` runs the job of the INSERTs so far, as the end of a script does."""
 
 
 def lasting(statement: Statement) -> bool:

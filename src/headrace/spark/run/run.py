@@ -94,7 +94,8 @@ class Run:
 
     @property
     def progress(self) -> Progress:
-        """The current `Progress`: rows, rows per second, outstanding files, lag, watermark, keys with state, epochs."""
+        """The current `Progress`, with the fields `rows`, `rows_per_second`, `outstanding` (files), `lag` (seconds), `watermark`,
+        `state_keys`, `epochs`, `epoch_ms` (of the last), `seconds` and `violated` (rows against an expectation)."""
         return progress_of(
             self._reports(),
             rows=self._rows(),
