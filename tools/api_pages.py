@@ -33,7 +33,11 @@ NOTE = "<!-- Written by tools/api_pages.py from docstrings. -->\n\n"
 
 # Page -> its title, a line about it, and the names on it in order.
 PAGES = {
-    "streams": ("Streams", "`hr.read`, `hr.sql` and `hr.from_dataframe` return streams; their methods build the plan of a job.", "Stream Grouped Keyed"),
+    "streams": (
+        "Streams",
+        "`hr.read`, `hr.sql` and `hr.from_dataframe` return streams; their methods build the plan of a job.",
+        "Stream Grouped Keyed",
+    ),
     "windows": ("Time windows", "The windows that `Stream.window` takes.", "tumble hop cumulate sessions"),
     "queries": ("Queries", "Spark SQL and PySpark DataFrames over streams.", "sql from_dataframe"),
     "expressions": ("Expressions", "Columns and the functions of Spark SQL.", "Column col lit expr case struct f"),
@@ -110,7 +114,7 @@ class Entry:
     def meaning(self) -> str:
         """The first sentence of its docstring."""
         first = _line(self.docstring.partition("\n\n")[0])
-        return re.split(r"(?<=[^.][.:]) (?=[A-Z`])", first)[0].rstrip(":")
+        return re.split(r"(?<=[^.][.:]) (?=[A-Z`])", first)[0].removesuffix(":").removesuffix(".") + "."
 
 
 def anchor(name: str) -> str:
@@ -213,7 +217,7 @@ def _called(name: str, of_class: bool) -> str:
 
 def _shown(parameter: inspect.Parameter) -> str:
     """A parameter as a caller knows it: one whose name ends with an underscore to be free for others is given by its place."""
-    star = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+    star = "*" if parameter.kind is parameter.VAR_POSITIONAL else "**" if parameter.kind is parameter.VAR_KEYWORD else ""
     return star + (parameter.name.rstrip("_") if _by_place(parameter) else parameter.name)
 
 

@@ -190,7 +190,8 @@ class Lookup(ports.Lookup):
     """Looks up rows of this Python process, given as tuples or dicts, which each executor keeps in memory.
 
     `rows` is a list of them, `schema` the columns in Spark's DDL. Timestamps without a zone, also those given as text, are in the job's
-    time zone. The rows do not change, so guarantees are not weakened. A stored plan that runs in another process has no rows (`ROWS_GONE`).
+    time zone. The rows do not change, so sinks downstream keep their guarantee. A stored plan that runs in
+    another process has no rows (`ROWS_GONE`).
 
     Examples:
         >>> import headrace as hr

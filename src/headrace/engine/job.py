@@ -84,7 +84,7 @@ class Job:
         return self.plan.job
 
     def explain(self, *, verbose: bool = False) -> Explanation:
-        """Explains the job: text when printed, `.to_json()` as data with the nodes, sinks and notes, a drawing in a notebook. It shows the optimized plan that runs.
+        """Explains the optimized plan that runs: text when printed, a drawing in a notebook, data by `.to_json()`.
 
         Args:
             verbose: Every node with its columns and all facts about it, instead of a summary.

@@ -156,7 +156,7 @@ class Column:
         return made(f"{inside(self, ATOM)}.{quote(name)}", ATOM, self)
 
     def cast(self, to: Any) -> Column:
-        """Casts to another type, as Spark's `CAST`: a value that does not fit fails, or gives null if `spark.sql.ansi.enabled` is false.
+        """Casts to another type: a value that does not fit fails, or is null if `spark.sql.ansi.enabled` is false.
 
         Args:
             to: The type, in Spark's DDL such as `"decimal(10,2)"` or as a PySpark type.
@@ -192,8 +192,7 @@ class Column:
         return made(f"{inside(self, COMPARE + 1)} IS NOT NULL", COMPARE, self)
 
     def is_in(self, *values: Any) -> Column:
-        """True where the value equals one of several, with nulls as in SQL's `IN`: a null equals nothing and gives null. Without values it
-        is false.
+        """True where the value equals one of several; null for a null, as SQL's `IN`. Without values it is false.
 
         Args:
             *values: Columns or Python values, or one list, tuple or set of them.

@@ -17,7 +17,7 @@ class Functions:
     * `hr.f.count()` is `count(*)`.
     * A name that is a Python keyword has an underscore at its end: `hr.f.if_`.
     * Functions registered on the session can be called too.
-    * `.over(…)`, `.where(…)` and `.distinct()` of the result make a window function, a filtered and a distinct aggregate ([Column](#Column)).
+    * `.over(…)`, `.where(…)` and `.distinct()` make it a window function, a filtered or a distinct aggregate ([Column](#Column)).
 
     Spark reports unknown functions and wrong arguments when the plan is checked (`UNKNOWN_FUNCTION`, `WRONG_TYPE`).
 

@@ -1,4 +1,4 @@
-"""Windows of time: the windows of a row, and when their results are sent."""
+"""Time windows: the windows of a row, and when their results are sent."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ class Broadcast(Map):
     """A map that all keys of the program share, such as rules, limits or exchange rates: one input writes it, every key reads it.
 
     The rows of an input passed as `hr.broadcast(stream)` go to every partition, which handles them in the same order: by time, or with
-    `order="arrival"` by their columns within an epoch. Only their handler changes the map; the other handlers read it. It has the methods
-    of `hr.Map`.
+    `order="arrival"` by their columns within an epoch if a sink is exactly once. Only their handler changes the map; the other handlers
+    read it. It has the methods of `hr.Map`.
 
     With `order="time"` a row reads the map as of the row's own time, whatever epochs the two arrive in. A late row reads the current map.
     With `order="arrival"` the rules of an epoch are handled before its other rows.

@@ -39,7 +39,8 @@ def watermark() -> Column:
         >>> class Ahead(hr.Program):
         ...     def on_event(self, e):
         ...         hr.emit(card=self.key.card, ts=e.ts, watermark=hr.watermark())
-        >>> charges = hr.read.memory([("a", "2026-01-01 10:00:00")], "card string, ts timestamp", name="charges").watermark("ts", "1 minute")
+        >>> charges = hr.read.memory([("a", "2026-01-01 10:00:00")], "card string, ts timestamp", name="charges")
+        >>> charges = charges.watermark("ts", "1 minute")
         >>> hr.collect(charges.key_by("card").process(Ahead, order="arrival").select("card", none="watermark IS NULL")).rows()
         [('a', True)]
     """

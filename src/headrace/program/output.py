@@ -89,7 +89,7 @@ def emit(row: Row | Mapping[str, Any] | None = None, /, **columns: Any) -> None:
         ...             hr.emit(e, fee=e.amount * 0.01)
         >>> charges = hr.read.memory([("a", 7), ("b", 900)], "card string, amount int", name="charges")
         >>> hr.collect(charges.key_by("card").process(Large)).rows()
-        [('b', 900, Decimal('9.00'))]
+        [('b', 900, 9.0)]
     """
     _emit(recording("hr.emit"), MAIN, row, columns)
 
