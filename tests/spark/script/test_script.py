@@ -203,7 +203,7 @@ def test_errors_inside_a_query() -> None:
         """
         BAD_QUERY: rand(), which gives another value each time, cannot be kept up to date
           at job.sql:12:39: SELECT c.card, c.amount, d.country, rand() r FROM charges c JOIN cards d ON c.card = d.card;
-          hint: take the value from a column of the rows: it must be the same when a row is taken away again
+          hint: take the value from a column: a retraction must have the value of its insertion
           more: headrace error BAD_QUERY
         """,
         lambda: loaded(SCRIPT.replace("d.country FROM", "d.country, rand() r FROM")),
@@ -231,7 +231,7 @@ def test_errors_of_functions() -> None:
         """
         BAD_QUERY: rand(), which gives another value each time, cannot be kept up to date
           at job.sql:1:57: CREATE FUNCTION chance(x INT) RETURNS DOUBLE RETURN x * rand();
-          hint: take the value from a column of the rows: it must be the same when a row is taken away again
+          hint: take the value from a column: a retraction must have the value of its insertion
           more: headrace error BAD_QUERY
         """,
         lambda: loaded("CREATE FUNCTION chance(x INT) RETURNS DOUBLE RETURN x * rand();"),
@@ -250,7 +250,7 @@ def test_errors_of_connectors_and_types_name_the_statement() -> None:
     )
     check_error(
         """
-        SINK_KIND: rows are also taken away from aggregate(known), and rows can only be added to files
+        SINK_KIND: aggregate(known) also retracts rows, and files only inserts them
           at job.sql:15:1: INSERT INTO spent
           hint: write its changes, each with the word insert or delete in the column _change: mode="changes"
           more: headrace error SINK_KIND
