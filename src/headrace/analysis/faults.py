@@ -147,7 +147,7 @@ def _cell_type(fault: Fault) -> Words:
     literal = "; a string is a literal here, use hr.expr(...) for SQL" if fault.text.startswith("'") else ""
     cure = "cast it, or give the cell this type"
     if holds in _WHOLE and re.match("DECIMAL|DOUBLE|FLOAT", found):
-        cure = f'.cast("{holds.lower()}") drops the fraction; or give the cell this type'
+        cure = f'truncate it with .cast("{holds.lower()}"), or give the cell this type'
     return "WRONG_TYPE", f"{fault.node}: {sentence(fault.message)}{_in(fault)}", cure + literal
 
 
@@ -200,7 +200,7 @@ def _constant_text(hint: str) -> Callable[[Fault], Words]:
 def _joined_keys(fault: Fault) -> Words:
     left, _, right = fault.parameters["types"].partition(", ")
     message = f"{fault.node}: `{fault.parameters['left']}` is {left} on the left, `{fault.parameters['right']}` is {right} on the right"
-    return "KEYS_DIFFER", message, 'cast one of them: .with_columns(card="CAST(card AS string)")'
+    return "KEYS_DIFFER", message, "join columns of one type: cast one of them, such as CAST(card AS bigint), or explode an array first"
 
 
 _PER_ROW = "an expression returns one value per row; use explode for the rows of an array, a program to accumulate over rows"

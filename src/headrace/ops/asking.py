@@ -48,11 +48,11 @@ def asking(
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
             raise PlanError("BAD_LOOKUP", f"{option} of lookup cannot be {value!r}", hint="use a whole number of at least 1", site=here())
     return Asking(
-        None if cache is None else milliseconds(cache, "cache"),
+        None if cache is None else milliseconds(cache, "cache of lookup"),
         cache_keys,
         batch,
         in_flight,
-        None if retry is None else milliseconds(retry, "retry"),
+        None if retry is None else milliseconds(retry, "retry of lookup"),
     )
 
 
@@ -60,7 +60,7 @@ def checked(name: str, table: Lookup, said: Asking) -> Asking:
     """The options, if the table supports them."""
     if said.cache_ms is not None and table.traits.whole:
         hint = 'set how often to reload it: hr.lookup.files(..., refresh="5 minutes")'
-        raise PlanError("BAD_LOOKUP", f"{name} is loaded whole, so it has no answers to cache", hint=hint, site=here())
+        raise PlanError("BAD_LOOKUP", f"`cache` does not apply to {name}, which is loaded as a whole", hint=hint, site=here())
     most = table.keys_at_once
     if most is not None and said.batch is not None and said.batch > most:
         keys = "one key" if most == 1 else f"{most} keys"

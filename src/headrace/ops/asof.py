@@ -223,7 +223,7 @@ def join_asof(
             'the output of a query operator has no event time; or send each change: emit="changes"',
             site=here(),
         )
-    reach = None if within is None else milliseconds(within, "within") * 1000
+    reach = None if within is None else milliseconds(within, "within of join_asof") * 1000
     return AsOf(left, right, how, keys, texts, direction, reach, shared, emit, "event" if timed else "none", site=here())
 
 

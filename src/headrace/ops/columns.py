@@ -140,12 +140,12 @@ def checked(value: Any, name: str | None = None) -> Any:
     refuse_pyspark(value)
     what = f"`{name}`: " if name else ""
     shown, hint = _meant(value, one=name is not None)
-    raise PlanError("BAD_COLUMN", f"{what}expected a column or SQL text, got {shown}", hint=hint, site=here())
+    raise PlanError("BAD_COLUMN", f"{what}expected a column or a SQL string, got {shown}", hint=hint, site=here())
 
 
 def _meant(value: Any, *, one: bool) -> tuple[str, str]:
     """Return how errors show a value that is no column, and the hint for it."""
-    expression = 'write a column or SQL text: hr.col("amount") > 100, or "amount > 100"'
+    expression = 'write a column or a SQL string: hr.col("amount") > 100, or "amount > 100"'
     if callable(value):
         return "a Python function", expression
     if isinstance(value, list | tuple | set) and not one:
@@ -176,14 +176,14 @@ def _loose(text: str) -> PlanError | None:
     word = loose_alias(text)
     if word is None:
         return None
-    hint = f'write one Spark SQL expression per text, with its name after AS: "... AS {quote(word)}"'
+    hint = f'for two columns, pass two strings; to name an expression, use AS: "... AS {quote(word)}"'
     return PlanError("BAD_SYNTAX", f"Spark cannot read `{text}` at '{word}'", hint=hint, site=here())
 
 
 def _unnamed(text: str, keywords: bool) -> PlanError:
     named = around_as(text)
     bare, name = named or (text, "name")
-    said = "cannot be read as an expression and its name" if named else "has no name"
+    said = "cannot be split into an expression and its name" if named else "has no name"
     aliased = f'hr.expr("{bare}").alias("{name}")' if named and not keywords else f'hr.expr(...).alias("{name}")'
     written = f'{name}="{bare}" as a keyword, or ' if keywords else "" if named else f'"{bare} AS {name}", or '
     hint = windows_cure(text) or f"name it: {written}{aliased}"

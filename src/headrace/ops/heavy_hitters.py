@@ -131,7 +131,7 @@ def heavy_hitters(input: Node, k: Any, by: Any, error: Any, alias: str | None) -
 
 def _only_added(input: Node, site: Site | None) -> None:
     if kind_of(input) != APPEND:
-        message = f"heavy_hitters takes only insertions, and {label(input)} also retracts rows"
+        message = f"heavy_hitters takes only insertions, and {label(input)} has retractions"
         hint = 'count all values: .group_by(...).agg(count="count(*)").top(...); or count each change as a row: .changes()'
         raise PlanError("CHANGES_NOT_YET", message, hint=hint, site=site)
 

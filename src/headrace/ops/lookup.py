@@ -226,8 +226,8 @@ def over_changes(lookup: Lookup) -> PlanError:
     """Return the error for a row that could be retracted with another value than it was inserted with."""
     return PlanError(
         "LOOKUP_CHANGES",
-        f"{label(lookup.input)} also retracts rows, and {lookup.table} may by then have other values than for the insertion",
-        hint="look up before the operator that retracts rows; or join a stream of the table's changes; "
+        f"{label(lookup.input)} has retractions, and {lookup.table} may have changed between a row and its retraction",
+        hint="look up upstream, where rows are only added; or join a stream of the table's changes; "
         f"if the table never changes, declare it: hr.lookup.{lookup.connector}(..., constant=True)",
         site=lookup.site,
     )
@@ -277,7 +277,7 @@ def _columns_once(input: Node, table: Table, shared: tuple[str, ...]) -> None:
         if name not in shared and name.lower() in taken:
             found = duplicate(name, taken[name.lower()], "lookup")
             mine = taken[name.lower()]
-            hint = f'rename the stream column: {label(input)}.rename({{"{mine}": "..."}}), or leave it out of the schema of {table.name}'
+            hint = f'rename the stream column: {label(input)}.rename({{"{mine}": "..."}}); if it is the key, write on="{mine}"'
             raise PlanError("DUPLICATE_COLUMN", found.message, hint=hint, site=here())
 
 

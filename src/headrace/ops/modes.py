@@ -43,7 +43,7 @@ def refused(input: Node, connected: ports.Sink, kind: str, mode: str | None) -> 
     keyed = bool(connected.key)
     hint = ", or ".join(_cures(input, connected, kind, mode, keyed)) or f"it accepts: {', '.join(connected.traits.accepts)}"
     if kind == "changes" and mode == "append" and (not keyed or mode in connected.traits.keyed):
-        message = f"{label(input)} also retracts rows, and mode='append' only inserts them"
+        message = f"{label(input)} has retractions, and mode='append' can only append"
     elif keyed:
         return wrong(f"write.{connected.connector}: key and mode={mode!r} cannot be combined", hint)
     elif mode == "upsert" and _takes_key(connected):
@@ -51,8 +51,8 @@ def refused(input: Node, connected: ports.Sink, kind: str, mode: str | None) -> 
     elif mode is not None:
         message = f"{connected.connector} cannot be written with mode={mode!r}"
     elif kind == "changes":
-        unkeyed = "without a key " if _takes_key(connected) else ""
-        message = f"{label(input)} also retracts rows, and {unkeyed}{connected.connector} only inserts them"
+        unkeyed = " without a key" if _takes_key(connected) else ""
+        message = f"{label(input)} has retractions, and {connected.connector}{unkeyed} can only append"
     else:
         message = f"{connected.connector} does not accept an append-only stream"
     return PlanError("SINK_KIND", message, hint=hint, site=here())

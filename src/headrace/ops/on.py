@@ -51,7 +51,7 @@ def _unknown(left: Node, right: Node, path: tuple[str, ...]) -> PlanError:
         (node for node in (left, right) if len(path) > 1 and node.name is not None and node.name.lower() == path[0].lower()), None
     )
     if qualifier is not None:
-        hint = f'give the stream this name: {label(qualifier)}.alias("{path[0]}")'
+        hint = f'to use the qualifier `{path[0]}`, write {label(qualifier)}.alias("{path[0]}")'
     else:
         hint = f"there are: {', '.join(dict.fromkeys((*left.columns, *right.columns)))}"
     return PlanError("UNKNOWN_COLUMN", f"no column `{'.'.join(path)}` in {label(left)} or {label(right)}", hint=hint, site=here())

@@ -78,7 +78,7 @@ def process(
         raise PlanError(
             "NO_WATERMARK",
             f"{title(program)} has {_timed(traced)} event time, and none of its inputs has event time",
-            hint=_cure(timeless[0]) + '; or use the wall clock: clock="processing"',
+            hint=_cure(timeless[0]) + '; or use processing time: clock="processing"',
             site=here(),
         )
     clock = "event" if chosen == "time" else traced.clock
@@ -109,8 +109,8 @@ def processed(keys: Keys, program: Any, order: str | None, time: str | None, inp
     streams = [keys.node, *(one._keys.node for one in inputs.values() if isinstance(getattr(one, "_keys", None), Keys))]
     for stream in streams:
         if kind_of(stream) != APPEND:
-            message = f"{title(program)} takes only insertions, and {label(stream)} also retracts rows"
-            hint = "handle each change as a row, with insert or delete in the column _change: .changes()"
+            message = f"{title(program)} takes only insertions, and {label(stream)} has retractions"
+            hint = "pass the changes as rows: .changes() adds the column _change with insert or delete"
             raise PlanError("CHANGES_NOT_YET", message, hint=hint, site=here())
     return process(keys, program, order=order, time=time, inputs=inputs, times={stream: event_time(stream) for stream in streams})
 

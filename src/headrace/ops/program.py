@@ -222,7 +222,7 @@ class Program(Stateful, Ungrouped):
         senders = tuple(dict.fromkeys(str(one.name) for one in nodes))
         keyless = ", ".join(f'{name}.output("dead_letter")' for name in senders)
         read = f"headrace letters show {job}" if job else "headrace letters show"
-        text = f'without a key or time in {keyless}, failed ones in {self.name}.output("dead_letter"); unread: {read}'
+        text = f'rows without a key or time in {keyless}, failed rows in {self.name}.output("dead_letter"); unread: {read}'
         return Fact({"without key or time": list(senders), "failed": str(self.name)}, text)
 
     @property

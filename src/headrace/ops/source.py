@@ -140,8 +140,8 @@ def watermark(node: Node, column: str, delay: str | timedelta, idle: str | timed
     if not isinstance(node, Source):
         raise PlanError(
             "WATERMARK_PLACE",
-            f"a watermark belongs to a source, and {label(node)} is not a source",
-            hint='set it first: hr.read.<connector>(...).watermark("ts", "5 minutes"), then filter, select and so on',
+            f"a watermark must be set on a source, and {label(node)} is not one",
+            hint='call it first: hr.read.<connector>(...).watermark("ts", "5 minutes"), then filter, select and so on',
             site=here(),
         )
     if node.watermark is not None:
@@ -151,7 +151,7 @@ def watermark(node: Node, column: str, delay: str | timedelta, idle: str | timed
     if kind is not None and kind.text not in ("timestamp", "timestamp_ltz"):
         raise PlanError(
             "WATERMARK_TYPE",
-            f"the column of a watermark must be a timestamp, but `{name}` of {label(node)} is {kind.text}",
+            f"a watermark needs a timestamp column, and `{name}` of {label(node)} is {kind.text}",
             hint=f"give it the type timestamp in the schema: {name} timestamp",
             site=here(),
         )

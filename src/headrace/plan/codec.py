@@ -86,7 +86,7 @@ def _check_range(name: str, item: Field[Any], value: Any) -> None:
 def broken(what: str) -> PlanError:
     """Return the error for JSON that is no plan."""
     hint = "plans are written by `headrace plan FILE` and Job.plan.to_json()"
-    return PlanError("PLAN_BROKEN", f"not a headrace plan: {what}", hint=hint)
+    return PlanError("PLAN_BROKEN", f"the plan is invalid: {what}", hint=hint)
 
 
 def typed(data: Any, kind: Any) -> Any:

@@ -41,7 +41,7 @@ def spelled(name: Any) -> str:
         raise PlanError(
             "BAD_NAME",
             f"{text if len(text) <= 60 else text[:57] + '...'} cannot be a name",
-            hint="names begin with a letter or digit and have letters, digits, spaces, `_`, `-` and `.`",
+            hint="names begin with a letter or digit and have only letters, digits, spaces, `_`, `-` and `.`",
             site=here(),
         )
     return name

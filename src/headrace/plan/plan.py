@@ -93,8 +93,8 @@ class Plan:
         if data["format"] != FORMAT:
             raise PlanError(
                 "PLAN_VERSION",
-                f"the plan has format {short(data['format'])}, and this headrace reads format {FORMAT}",
-                hint="install the headrace that wrote it, or write the plan again: headrace plan FILE",
+                f"the plan has format {short(data['format'])}, but this version of headrace reads format {FORMAT}",
+                hint="install the version that wrote the plan, or create it again: headrace plan FILE",
             )
         refuse_unwritten(data)
         unknown = sorted(set(map(str, data)) - {"format", "job", "settings", "nodes", "sinks"})

@@ -108,7 +108,7 @@ def test_the_whole_texts(spark: SparkSession) -> None:
         """
         BAD_SYNTAX: Spark cannot read `card amount` at 'amount'
           at test_aliases.py:*: lambda: charges.group_by("card amount"),
-          hint: write one Spark SQL expression per text, with its name after AS: "... AS amount"
+          hint: for two columns, pass two strings; to name an expression, use AS: "... AS amount"
           more: headrace error BAD_SYNTAX
         """,
         lambda: charges.group_by("card amount"),

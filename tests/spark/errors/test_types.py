@@ -181,7 +181,7 @@ def test_keys_of_a_join() -> None:
         """
         KEYS_DIFFER: join(charges, numbers): `card` is STRING on the left, `number` is ARRAY<INT> on the right
           at test_types.py:*: lambda: job(charges.join(numbers, on="card = number")),
-          hint: cast one of them: .with_columns(card="CAST(card AS string)")
+          hint: join columns of one type: cast one of them, such as CAST(card AS bigint), or explode an array first
           more: headrace error KEYS_DIFFER
         """,
         lambda: job(charges.join(numbers, on="card = number")),
@@ -275,7 +275,7 @@ def test_digits_that_a_cell_would_cut() -> None:
         """
         WRONG_TYPE: charges.Halved: n holds INT, this is DOUBLE, in `e.amount / 2`
           at test_types.py:*: self.n.set(e.amount / 2)
-          hint: .cast("int") drops the fraction; or give the cell this type
+          hint: truncate it with .cast("int"), or give the cell this type
           more: headrace error WRONG_TYPE
         """,
         lambda: job(charges.key_by("card").process(Halved)),

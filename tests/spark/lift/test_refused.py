@@ -79,7 +79,7 @@ def test_the_error_as_it_is_printed(tables: dict[str, Stream | Table]) -> None:
         """
         BAD_QUERY: rand(), which gives another value each time, cannot be kept up to date at line 2, column 10: `rand() AS chance`
           at test_refused.py:*: lambda: hr.sql("SELECT i,\\n         rand() AS chance\\nFROM t", **tables),
-          hint: take the value from a column: a retraction must have the value of its insertion
+          hint: take the value from a column of the rows: it must be the same when a row is taken away again
           more: headrace error BAD_QUERY
         """,
         lambda: hr.sql("SELECT i,\n         rand() AS chance\nFROM t", **tables),

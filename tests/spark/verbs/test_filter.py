@@ -49,7 +49,7 @@ def test_an_unknown_column(spark: SparkSession) -> None:
 def test_a_constant_of_python() -> None:
     check_error(
         """
-        BAD_COLUMN: expected a column or SQL text, got True
+        BAD_COLUMN: expected a column or a SQL string, got True
           at test_filter.py:*: lambda: streams().sales.filter(True),  # type: ignore[arg-type]
           hint: write a constant as hr.lit(True)
           more: headrace error BAD_COLUMN

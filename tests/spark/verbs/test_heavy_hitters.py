@@ -135,7 +135,7 @@ def test_rows_that_are_taken_away_are_refused() -> None:
     sums = added().group_by("shop").agg(n="sum(amount)")
     check_error(
         """
-        CHANGES_NOT_YET: heavy_hitters takes only insertions, and aggregate(sales) also retracts rows
+        CHANGES_NOT_YET: heavy_hitters takes only insertions, and aggregate(sales) has retractions
           at test_heavy_hitters.py:*: lambda: sums.heavy_hitters(3, by="n", error=0.01),
           hint: count all values: .group_by(...).agg(count="count(*)").top(...); or count each change as a row: .changes()
           more: headrace error CHANGES_NOT_YET

@@ -53,7 +53,7 @@ def test_a_column_of_both() -> None:
         """
         DUPLICATE_COLUMN: lookup would have two columns `customer`
           at test_lookup.py:*: lambda: orders.lookup(customers, on={"customer": "customer"}),
-          hint: rename the stream column: orders.rename({"customer": "..."}), or leave it out of the schema of customers
+          hint: rename the stream column: orders.rename({"customer": "..."}); if it is the key, write on="customer"
           more: headrace error DUPLICATE_COLUMN
         """,
         lambda: orders.lookup(customers, on={"customer": "customer"}),
@@ -75,7 +75,7 @@ def test_numbers() -> None:
 def test_a_cache_of_a_table_that_is_in_memory() -> None:
     check_error(
         """
-        BAD_LOOKUP: customers is loaded whole, so it has no answers to cache
+        BAD_LOOKUP: `cache` does not apply to customers, which is loaded as a whole
           at test_lookup.py:*: lambda: orders.lookup(customers, on="customer", cache="1 minute"),
           hint: set how often to reload it: hr.lookup.files(..., refresh="5 minutes")
           more: headrace error BAD_LOOKUP
@@ -88,9 +88,9 @@ def test_something_that_is_no_table() -> None:
     stream: Any = orders
     check_error(
         """
-        BAD_INPUT: lookup expects an external table, got <Stream orders: customer, amount>
+        BAD_INPUT: lookup expects a table of hr.lookup, got <Stream orders: customer, amount>
           at test_lookup.py:*: lambda: orders.lookup(stream, on="customer"),
-          hint: orders.lookup(hr.lookup.redis("redis://localhost", ...), on="customer"); for a stream use join or join_asof
+          hint: orders.lookup(hr.lookup.redis("redis://localhost", ...), on="customer"); to combine two streams use join or join_asof
           more: headrace error BAD_INPUT
         """,
         lambda: orders.lookup(stream, on="customer"),
@@ -102,9 +102,9 @@ def test_rows_that_are_taken_away() -> None:
     spent = orders.group_by("customer").agg(spent="sum(amount)").named("spent")
     check_error(
         """
-        LOOKUP_CHANGES: spent also retracts rows, and customers may by then have other values than for the insertion
+        LOOKUP_CHANGES: spent has retractions, and customers may have changed between a row and its retraction
           at test_lookup.py:*: lambda: spent.lookup(table, on="customer"),
-          hint: look up before the operator that retracts rows; or join a stream of the table's changes; if the table never changes, declare it: hr.lookup.files(..., constant=True)
+          hint: look up upstream, where rows are only added; or join a stream of the table's changes; if the table never changes, declare it: hr.lookup.files(..., constant=True)
           more: headrace error LOOKUP_CHANGES
         """,
         lambda: spent.lookup(table, on="customer"),

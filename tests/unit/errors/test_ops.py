@@ -112,7 +112,7 @@ def test_unknown_time() -> None:
 def test_bad_column() -> None:
     check_error(
         """
-        BAD_COLUMN: `rate`: expected a column or SQL text, got 3
+        BAD_COLUMN: `rate`: expected a column or a SQL string, got 3
           at test_ops.py:*: lambda: charges.with_columns(rate=3),  # type: ignore[arg-type]
           hint: write a constant as hr.lit(3)
           more: headrace error BAD_COLUMN
@@ -121,21 +121,25 @@ def test_bad_column() -> None:
     )
 
 
-EXPRESSION = 'write a column or SQL text: hr.col("amount") > 100, or "amount > 100"'
+EXPRESSION = 'write a column or a SQL string: hr.col("amount") > 100, or "amount > 100"'
 
 
 @pytest.mark.parametrize(
     ("wrong", "message", "hint"),
     [
-        (lambda: charges.filter(lambda row: row), "expected a column or SQL text, got a Python function", EXPRESSION),
-        (lambda: charges.with_columns(big=lambda row: row), "`big`: expected a column or SQL text, got a Python function", EXPRESSION),
-        (lambda: charges.with_columns(big=object()), "`big`: expected a column or SQL text, got a Python object", EXPRESSION),
+        (lambda: charges.filter(lambda row: row), "expected a column or a SQL string, got a Python function", EXPRESSION),
+        (lambda: charges.with_columns(big=lambda row: row), "`big`: expected a column or a SQL string, got a Python function", EXPRESSION),
+        (lambda: charges.with_columns(big=object()), "`big`: expected a column or a SQL string, got a Python object", EXPRESSION),
         (
             lambda: charges.select(["card", "amount"]),
-            "expected a column or SQL text, got ['card', 'amount']",
+            "expected a column or a SQL string, got ['card', 'amount']",
             "give columns as separate arguments; unpack a list: select(*names)",
         ),
-        (lambda: charges.with_columns(tags=["a"]), "`tags`: expected a column or SQL text, got ['a']", "write a constant as hr.lit(['a'])"),
+        (
+            lambda: charges.with_columns(tags=["a"]),
+            "`tags`: expected a column or a SQL string, got ['a']",
+            "write a constant as hr.lit(['a'])",
+        ),
     ],
 )
 def test_what_to_write_for_what_is_no_column(wrong: Callable[[], object], message: str, hint: str) -> None:
@@ -168,7 +172,7 @@ def test_unnamed_column() -> None:
     )
     check_error(
         """
-        UNNAMED_COLUMN: `upper(card, 1) AS d` cannot be read as an expression and its name
+        UNNAMED_COLUMN: `upper(card, 1) AS d` cannot be split into an expression and its name
           at test_ops.py:*: lambda: charges.select("upper(card, 1) AS d"),
           hint: name it: d="upper(card, 1)" as a keyword, or hr.expr(...).alias("d")
           more: headrace error UNNAMED_COLUMN
@@ -186,7 +190,7 @@ def test_unnamed_column() -> None:
     )
     check_error(
         """
-        UNNAMED_COLUMN: `upper(card, 1) AS d` cannot be read as an expression and its name
+        UNNAMED_COLUMN: `upper(card, 1) AS d` cannot be split into an expression and its name
           at test_ops.py:*: lambda: charges.group_by("upper(card, 1) AS d"),
           hint: name it: hr.expr("upper(card, 1)").alias("d")
           more: headrace error UNNAMED_COLUMN
@@ -255,7 +259,7 @@ def test_bad_name() -> None:
         """
         BAD_NAME: '#1' cannot be a name
           at test_ops.py:*: lambda: charges.named("#1"),
-          hint: names begin with a letter or digit and have letters, digits, spaces, `_`, `-` and `.`
+          hint: names begin with a letter or digit and have only letters, digits, spaces, `_`, `-` and `.`
           more: headrace error BAD_NAME
         """,
         lambda: charges.named("#1"),
@@ -265,9 +269,9 @@ def test_bad_name() -> None:
 def test_watermark_place() -> None:
     check_error(
         """
-        WATERMARK_PLACE: a watermark belongs to a source, and charges.filter is not a source
+        WATERMARK_PLACE: a watermark must be set on a source, and charges.filter is not one
           at test_ops.py:*: lambda: charges.filter("amount > 3").watermark("ts", "5 minutes"),
-          hint: set it first: hr.read.<connector>(...).watermark("ts", "5 minutes"), then filter, select and so on
+          hint: call it first: hr.read.<connector>(...).watermark("ts", "5 minutes"), then filter, select and so on
           more: headrace error WATERMARK_PLACE
         """,
         lambda: charges.filter("amount > 3").watermark("ts", "5 minutes"),
@@ -289,7 +293,7 @@ def test_watermark_twice() -> None:
 def test_watermark_type() -> None:
     check_error(
         """
-        WATERMARK_TYPE: the column of a watermark must be a timestamp, but `card` of charges is string
+        WATERMARK_TYPE: a watermark needs a timestamp column, and `card` of charges is string
           at test_ops.py:*: lambda: charges.watermark("card", "5 minutes"),
           hint: give it the type timestamp in the schema: card timestamp
           more: headrace error WATERMARK_TYPE
@@ -387,7 +391,7 @@ def test_timers_without_time() -> None:
         """
         NO_WATERMARK: Silent has timers in event time, and none of its inputs has event time
           at test_ops.py:*: lambda: charges.key_by("card").process(Silent),
-          hint: give it a watermark where it is read: charges.watermark("ts", "5 minutes"); or use the wall clock: clock="processing"
+          hint: give it a watermark where it is read: charges.watermark("ts", "5 minutes"); or use processing time: clock="processing"
           more: headrace error NO_WATERMARK
         """,
         lambda: charges.key_by("card").process(Silent),
@@ -456,7 +460,7 @@ def test_sink_kind() -> None:
     spent = charges.group_by("card").agg(spent="sum(amount)").named("spent")
     check_error(
         """
-        SINK_KIND: spent also retracts rows, and files only inserts them
+        SINK_KIND: spent has retractions, and files can only append
           at test_ops.py:*: lambda: spent.write.files("out", format="json"),
           hint: write its changes, each with the word insert or delete in the column _change: mode="changes"
           more: headrace error SINK_KIND
@@ -465,7 +469,7 @@ def test_sink_kind() -> None:
     )
     check_error(
         """
-        SINK_KIND: spent also retracts rows, and without a key jdbc only inserts them
+        SINK_KIND: spent has retractions, and jdbc without a key can only append
           at test_ops.py:*: lambda: spent.write.jdbc("postgresql://db/shop", "spent"),
           hint: replace rows by a key: key="card", or write its changes, each with the word insert or delete in the column _change: mode="changes"
           more: headrace error SINK_KIND
@@ -474,7 +478,7 @@ def test_sink_kind() -> None:
     )
     check_error(
         """
-        SINK_KIND: spent also retracts rows, and mode='append' only inserts them
+        SINK_KIND: spent has retractions, and mode='append' can only append
           at test_ops.py:*: lambda: spent.write.memory(mode="append"),
           hint: leave mode out, or replace rows by a key, without mode: key="card", or write its changes: mode="changes"
           more: headrace error SINK_KIND
@@ -535,7 +539,7 @@ def test_join() -> None:
         """
         UNKNOWN_COLUMN: no column `charges.card` in charges or cards.rename
           at test_ops.py:*: lambda: charges.join(numbers, on="charges.card = number"),
-          hint: give the stream this name: charges.alias("charges")
+          hint: to use the qualifier `charges`, write charges.alias("charges")
           more: headrace error UNKNOWN_COLUMN
         """,
         lambda: charges.join(numbers, on="charges.card = number"),
@@ -564,9 +568,9 @@ def test_a_program_takes_rows_that_are_added() -> None:
     spent = charges.group_by("card").agg(spent="sum(amount)").named("spent")
     check_error(
         """
-        CHANGES_NOT_YET: Count takes only insertions, and spent also retracts rows
+        CHANGES_NOT_YET: Count takes only insertions, and spent has retractions
           at test_ops.py:*: lambda: spent.key_by("card").process(Count, order="arrival"),
-          hint: handle each change as a row, with insert or delete in the column _change: .changes()
+          hint: pass the changes as rows: .changes() adds the column _change with insert or delete
           more: headrace error CHANGES_NOT_YET
         """,
         lambda: spent.key_by("card").process(Count, order="arrival"),
@@ -684,7 +688,7 @@ def test_join_asof() -> None:
     )
     check_error(
         """
-        BAD_DURATION: within cannot be 'soon': it is not numbers with units
+        BAD_DURATION: within of join_asof cannot be 'soon': it is not numbers with units
           at test_ops.py:*: lambda: charges.join_asof(rates, on="card", time=("ts", "at"), within="soon"),
           hint: write "5 minutes", "1 hour 30 minutes" or datetime.timedelta(minutes=5); units are milliseconds, seconds, minutes, hours, days and weeks
           more: headrace error BAD_DURATION
@@ -698,7 +702,7 @@ def test_a_column_where_an_aggregate_is_expected() -> None:
         """
         NOT_AN_AGGREGATE: `amount` is a column of charges, not an aggregate
           at test_ops.py:*: lambda: charges.group_by("card").agg(n="amount"),
-          hint: aggregate it: n="sum(amount)", or max, min, avg, count, first
+          hint: choose one value per group: n="max(amount)", or min, sum, avg, count, first
           more: headrace error NOT_AN_AGGREGATE
         """,
         lambda: charges.group_by("card").agg(n="amount"),
@@ -707,7 +711,7 @@ def test_a_column_where_an_aggregate_is_expected() -> None:
         """
         NOT_AN_AGGREGATE: `place.city` is a column of charges, not an aggregate
           at test_ops.py:*: lambda: charges.group_by().agg("place.city"),
-          hint: aggregate it: city="sum(place.city)", or max, min, avg, count, first
+          hint: choose one value per group: city="max(place.city)", or min, sum, avg, count, first
           more: headrace error NOT_AN_AGGREGATE
         """,
         lambda: charges.group_by().agg("place.city"),

@@ -56,7 +56,7 @@ def test_two_sinks_of_one_name() -> None:
 def test_broken() -> None:
     check_error(
         """
-        PLAN_BROKEN: not a headrace plan: it has no format, nodes and sinks
+        PLAN_BROKEN: the plan is invalid: it has no format, nodes and sinks
           hint: plans are written by `headrace plan FILE` and Job.plan.to_json()
           more: headrace error PLAN_BROKEN
         """,
@@ -67,7 +67,7 @@ def test_broken() -> None:
 def test_field_of_another_type() -> None:
     check_error(
         """
-        PLAN_BROKEN: not a headrace plan: `where` of node `charges.filter` is 'amount > 0', not a tuple[str, ...]
+        PLAN_BROKEN: the plan is invalid: `where` of node `charges.filter` is 'amount > 0', not a tuple[str, ...]
           hint: plans are written by `headrace plan FILE` and Job.plan.to_json()
           more: headrace error PLAN_BROKEN
         """,
@@ -78,7 +78,7 @@ def test_field_of_another_type() -> None:
 def test_missing_input() -> None:
     check_error(
         """
-        PLAN_BROKEN: not a headrace plan: `input` of node `charges.filter` is 'sales', not a Node
+        PLAN_BROKEN: the plan is invalid: `input` of node `charges.filter` is 'sales', not a Node
           hint: plans are written by `headrace plan FILE` and Job.plan.to_json()
           more: headrace error PLAN_BROKEN
         """,
@@ -122,8 +122,8 @@ def test_unknown_operator() -> None:
 def test_version() -> None:
     check_error(
         """
-        PLAN_VERSION: the plan has format 2, and this headrace reads format 1
-          hint: install the headrace that wrote it, or write the plan again: headrace plan FILE
+        PLAN_VERSION: the plan has format 2, but this version of headrace reads format 1
+          hint: install the version that wrote the plan, or create it again: headrace plan FILE
           more: headrace error PLAN_VERSION
         """,
         lambda: hr.Plan.from_json({**plan(), "format": 2}),

@@ -63,7 +63,7 @@ def test_the_text_for_a_name(tmp_path: Path) -> None:
         """
         BAD_NAME: '../../evil1' cannot be a name
           at test_hostile.py:*: return hr.load(file)
-          hint: names begin with a letter or digit and have letters, digits, spaces, `_`, `-` and `.`
+          hint: names begin with a letter or digit and have only letters, digits, spaces, `_`, `-` and `.`
           more: headrace error BAD_NAME
         """,
         lambda: load(tmp_path, json.dumps(changed("job", "../../evil1"))),

@@ -555,9 +555,9 @@ def test_a_stream_that_does_not_exist(job: Made) -> None:
 def test_a_watermark_behind_a_filter(job: Made) -> None:
     check_error(
         """
-        WATERMARK_PLACE: a watermark belongs to a source, and charges.filter is not a source
+        WATERMARK_PLACE: a watermark must be set on a source, and charges.filter is not one
           at job.yaml:9:20: - watermark: {column: ts, delay: 5 minutes}
-          hint: set it first: hr.read.<connector>(...).watermark("ts", "5 minutes"), then filter, select and so on
+          hint: call it first: hr.read.<connector>(...).watermark("ts", "5 minutes"), then filter, select and so on
           more: headrace error WATERMARK_PLACE
         """,
         job(step("filter: amount > 3", "watermark: {column: ts, delay: 5 minutes}")),
@@ -641,7 +641,7 @@ def test_a_name_that_cannot_be_one(job: Made) -> None:
         """
         BAD_NAME: '_c' cannot be a name
           at job.yaml:3:3: _c: {connector: memory, rows: [], schema: "card string, amount int, ts timestamp"}
-          hint: names begin with a letter or digit and have letters, digits, spaces, `_`, `-` and `.`
+          hint: names begin with a letter or digit and have only letters, digits, spaces, `_`, `-` and `.`
           more: headrace error BAD_NAME
         """,
         job(CHARGES.replace("charges", "_c") + "sinks: {out: {from: _c, connector: console}}\n"),
