@@ -97,7 +97,7 @@ def test_what_is_kept(stream: hr.Stream, said: str) -> None:
 
 
 def test_when_groups_are_given_back() -> None:
-    rest = "till then: grows with the number of groups: a row of numbers for a group of card, window_end"
+    rest = "until then: grows with the number of groups: a row of numbers for a group of card, window_end"
     assert kept(windows.spent) == f"released when the watermark passes window_end; later rows are late; {rest}"
     assert kept(windows.once) == f"released when the watermark passes window_end and 1 minute more; later rows are late; {rest}"
     assert kept(windows.spent.top(1, by="spent", per="window_end")).startswith(

@@ -85,7 +85,7 @@ REFUSED: dict[str, tuple[Callable[[Cells, hr.Row], object], str]] = {
     "decimal": (lambda self, e: self.n.set(hr.expr("e.amount * 1.5BD")), CUTS),
     "constant fraction": (lambda self, e: self.n.set(hr.expr("5 / 2")), CUTS),
     "in an array": (lambda self, e: self.numbers.set(hr.f.array(e.price)), "cast it, or give the cell this type"),
-    "as a key": (lambda self, e: self.by_number.set(e.price, e.card), '.cast("bigint") cuts off'),
+    "as a key": (lambda self, e: self.by_number.set(e.price, e.card), 'truncate it with .cast("bigint")'),
 }
 """The handler, and how the hint begins."""
 
