@@ -65,7 +65,7 @@ class Feeding:
             rows, op = place.get("after"), place.get("op")
             if isinstance(rows, Struct) and op is not None and plain_type(op) == "string":
                 return rows
-        message = f"{self.verb}: found no envelopes with `op`, and the columns of rows in `after`"
+        message = f"{self.verb}: found no envelopes with `op` and the columns of rows in `after`"
         raise ConnectorError("SCHEMA_NEEDED", message, hint='give the columns of the rows: schema="id bigint, name string"', site=here())
 
     def stream(self, source: Source) -> Node:

@@ -167,7 +167,7 @@ def test_debezium_with_the_columns_that_are_found(spark: SparkSession, tmp_path:
     lines(tmp_path / "none.json", [{"k": "a", "op": "c"}])
     check_error(
         """
-        SCHEMA_NEEDED: read.files: found no envelopes with `op`, and the columns of rows in `after`
+        SCHEMA_NEEDED: read.files: found no envelopes with `op` and the columns of rows in `after`
           at test_changes_in_and_out.py:*: lambda: hr.read.files(tmp_path / "none.json", format="json", change_format="debezium"),
           hint: give the columns of the rows: schema="id bigint, name string"
           more: headrace error SCHEMA_NEEDED

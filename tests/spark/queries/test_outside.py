@@ -159,12 +159,12 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "SELECT card, chance(n) AS c FROM charges GROUP BY card": (
         "chance(), which gives another value each time, cannot be kept up to date at line 1, column 14: ",
         "`chance(n) AS c FROM charges GROUP BY card`",
-        "take the value from a column: a retraction must have the value of its insertion",
+        "take the value from a column of the rows: it must be the same when a row is taken away again",
     ),
     "SELECT card, dice() AS d FROM charges": (
         "dice(), which gives another value each time, cannot be kept up to date at line 1, column 14: ",
         "`dice() AS d FROM charges`",
-        "take the value from a column: a retraction must have the value of its insertion",
+        "take the value from a column of the rows: it must be the same when a row is taken away again",
     ),
     "SELECT card, session.sum(n) AS s FROM charges GROUP BY card": (
         "the user-defined function sum cannot be kept up to date at line 1, column 14: ",
