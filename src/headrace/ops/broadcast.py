@@ -37,6 +37,6 @@ def broadcast(stream: Any) -> Broadcasted:
         [('a', 'SE', 70)]
     """
     if not isinstance(stream, Stream):
-        hint = ".process(P, rules=hr.broadcast(rules)); it has no keys, so key_by is not needed"
-        raise PlanError("BAD_INPUT", f"hr.broadcast was given {stream!r}, which is no stream", hint=hint, site=here())
+        hint = "write .process(P, rules=hr.broadcast(rules)), without key_by"
+        raise PlanError("BAD_INPUT", f"hr.broadcast expects a stream, got {stream!r}", hint=hint, site=here())
     return Broadcasted(Keys(stream._node, (), broadcast=True))

@@ -73,10 +73,12 @@ def expect(
     found: list[tuple[str | None, Column]] = [(None, of_text(checked(value))) for value in given]
     found += [(key, of_text(checked(value, key))) for key, value in named.items()]
     if not found:
-        raise _wrong("expect was given no condition", 'stream.expect("amount >= 0"), or with a name: stream.expect(positive="amount >= 0")')
+        raise _wrong(
+            "expect needs at least one condition", 'stream.expect("amount >= 0"), or with a name: stream.expect(positive="amount >= 0")'
+        )
     if name is not None:
         if len(found) != 1 or named:
-            raise _wrong("expect was given one name for several conditions", 'name each: stream.expect(positive="amount >= 0", ...)')
+            raise _wrong("expect has one name for several conditions", 'name each: stream.expect(positive="amount >= 0", ...)')
         found = [(_name(name), found[0][1])]
     expectations: dict[str, str] = {}
     for key, column in found:
@@ -84,12 +86,12 @@ def expect(
         known(input, [expression])
         called = key or expression.alias or " ".join(expression.text.split())
         if called in expectations:
-            raise _wrong(f"expect was given two conditions called `{called}`", "give each a name of its own")
+            raise _wrong(f"expect has two conditions named `{called}`", "give each its own name")
         expectations[called] = expression.text
     if policy == DEAD_LETTER and _of_letters(input):
         raise _wrong(
-            f"what {label(input)} reads are dead letters, and one that is not as expected cannot become one",
-            'let it be dropped, kept or end the run: on_violation="drop"',
+            f"{label(input)} reads dead letters, and a dead letter cannot become another one",
+            'drop it, keep it or fail the run: on_violation="drop"',
         )
     return Expect(input, tuple(expectations.items()), policy, site=here())
 
@@ -102,7 +104,7 @@ def _of_letters(node: Node) -> bool:
 
 def _name(name: Any) -> str:
     if not isinstance(name, str) or not name.strip() or "\n" in name:
-        raise PlanError("BAD_NAME", f"{name!r} cannot be the name of an expectation", hint="a name is a text of one line", site=here())
+        raise PlanError("BAD_NAME", f"{name!r} cannot be the name of an expectation", hint="use a string of one line", site=here())
     return name
 
 

@@ -94,5 +94,5 @@ def table_of(given: Any) -> Table:
     """The argument of a verb, if it is a table."""
     if isinstance(given, Table):
         return given
-    hint = 'orders.lookup(hr.lookup.redis("redis://localhost", ...), on="customer"); of a stream use join or join_asof'
-    raise PlanError("BAD_INPUT", f"lookup was given {given!r}, which is no table outside", hint=hint, site=here())
+    hint = 'orders.lookup(hr.lookup.redis("redis://localhost", ...), on="customer"); to combine two streams use join or join_asof'
+    raise PlanError("BAD_INPUT", f"lookup expects a table of hr.lookup, got {given!r}", hint=hint, site=here())

@@ -97,6 +97,6 @@ def _warn(stream: str, connector: str, site: Site | None, errors: int) -> None:
 
     if HeadraceError.total != errors or getattr(sys, "last_value", None) is not None:
         return
-    message = f"{stream}.write.{connector}(...) was never given to hr.job(...), so it writes nothing"
+    message = f"{stream}.write.{connector}(...) was never passed to hr.job(...), so it writes nothing"
     # At the user's line: the place where the sink is collected means nothing.
     warnings.warn_explicit(message, UserWarning, site.file if site else "headrace", site.line if site else 0)

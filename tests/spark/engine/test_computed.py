@@ -219,7 +219,7 @@ def test_an_expression_that_does_not_fit_touches_nothing(tmp_path: Path) -> None
         """
         BAD_WAS: sums.total: an aggregate function in a row expression, in `sum(small)`
           at test_computed.py:*: total = hr.Value("bigint", was=hr.f.sum("small"))
-          hint: an aggregate is of many rows: .group_by("card").agg(total="sum(amount)"), beside each row hr.f.sum("amount").over(per="card"); a program keeps one in an hr.Aggregate
+          hint: aggregate with .group_by("card").agg(total="sum(amount)"), or for each row with hr.f.sum("amount").over(per="card"); in a program use an hr.Aggregate
           more: headrace error BAD_WAS
         """,
         lambda: job(tmp_path, Summed).run(checkpoint=tmp_path / "state"),
@@ -247,7 +247,7 @@ def test_a_text_that_is_none_is_refused_without_a_checkpoint(tmp_path: Path) -> 
         """
         BAD_SYNTAX: sums: Spark cannot read `small +` at end of input
           at test_computed.py:*: total = hr.Value("bigint", was=hr.expr("small +"))
-          hint: a text is one Spark SQL expression; hr.lit(...) is the text itself
+          hint: write one Spark SQL expression; for a string constant use hr.lit(...)
           more: headrace error BAD_SYNTAX
         """,
         lambda: job(tmp_path, NoText),

@@ -250,7 +250,7 @@ def test_errors_of_connectors_and_types_name_the_statement() -> None:
     )
     check_error(
         """
-        SINK_KIND: rows are also taken away from aggregate(known), and rows can only be added to files
+        SINK_KIND: aggregate(known) has retractions, and files can only append
           at job.sql:15:1: INSERT INTO spent
           hint: write its changes, each with the word insert or delete in the column _change: mode="changes"
           more: headrace error SINK_KIND

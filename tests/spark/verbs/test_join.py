@@ -97,7 +97,7 @@ def test_keys_that_nothing_tells_apart(spark: SparkSession) -> None:
         """
         WRONG_TYPE: join(v, w): a key cannot be of type VARIANT
           at test_join.py:*: lambda: left.join(right, on="v = w").schema,
-          hint: key by a part of it that can be put in order
+          hint: key by an orderable part of it
           more: headrace error WRONG_TYPE
         """,
         lambda: left.join(right, on="v = w").schema,

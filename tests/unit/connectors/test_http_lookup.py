@@ -86,9 +86,9 @@ def test_how_it_is_asked_is_said_of_the_table_or_of_the_lookup() -> None:
 def test_many_keys_of_a_service_that_is_asked_for_one() -> None:
     check_error(
         """
-        BAD_LOOKUP: x is asked for one key in a request, not for 10
+        BAD_LOOKUP: x takes at most one key in a request, got 10
           at test_http_lookup.py:*: lambda: hr.lookup.http("https://h/x/{id}", "id bigint, name string", batch=10),
-          hint: leave out batch=; in_flight= says how many requests are under way at once
+          hint: leave out batch=; in_flight= sets the number of concurrent requests
           more: headrace error BAD_LOOKUP
         """,
         lambda: hr.lookup.http("https://h/x/{id}", "id bigint, name string", batch=10),

@@ -115,7 +115,7 @@ def test_constraints_that_cannot_be_read(script: str, message: str) -> None:
 def test_no_condition() -> None:
     check_error(
         """
-        BAD_EXPECTATION: expect was given no condition
+        BAD_EXPECTATION: expect needs at least one condition
           at test_expect.py:*: lambda: charges.expect(),
           hint: stream.expect("amount >= 0"), or with a name: stream.expect(positive="amount >= 0")
           more: headrace error BAD_EXPECTATION
@@ -127,7 +127,7 @@ def test_no_condition() -> None:
 def test_one_name_for_two() -> None:
     check_error(
         """
-        BAD_EXPECTATION: expect was given one name for several conditions
+        BAD_EXPECTATION: expect has one name for several conditions
           at test_expect.py:*: lambda: charges.expect("amount > 0", "card <> ''", name="sound"),
           hint: name each: stream.expect(positive="amount >= 0", ...)
           more: headrace error BAD_EXPECTATION
@@ -139,9 +139,9 @@ def test_one_name_for_two() -> None:
 def test_one_name_twice() -> None:
     check_error(
         """
-        BAD_EXPECTATION: expect was given two conditions called `amount > 0`
+        BAD_EXPECTATION: expect has two conditions named `amount > 0`
           at test_expect.py:*: lambda: charges.expect("amount > 0", "amount > 0"),
-          hint: give each a name of its own
+          hint: give each its own name
           more: headrace error BAD_EXPECTATION
         """,
         lambda: charges.expect("amount > 0", "amount > 0"),
@@ -151,9 +151,9 @@ def test_one_name_twice() -> None:
 def test_dead_letters_of_dead_letters() -> None:
     check_error(
         """
-        BAD_EXPECTATION: what charges.dead_letter.filter reads are dead letters, and one that is not as expected cannot become one
+        BAD_EXPECTATION: charges.dead_letter.filter reads dead letters, and a dead letter cannot become another one
           at test_expect.py:*: lambda: charges.output("dead_letter").filter("file <> ''").expect("raw <> ''"),
-          hint: let it be dropped, kept or end the run: on_violation="drop"
+          hint: drop it, keep it or fail the run: on_violation="drop"
           more: headrace error BAD_EXPECTATION
         """,
         lambda: charges.output("dead_letter").filter("file <> ''").expect("raw <> ''"),

@@ -147,9 +147,9 @@ def test_nothing_keeps_it() -> None:
 def test_no_stream() -> None:
     check_error(
         """
-        BAD_INPUT: hr.broadcast was given 'rules', which is no stream
+        BAD_INPUT: hr.broadcast expects a stream, got 'rules'
           at test_broadcast.py:*: lambda: hr.broadcast("rules"),
-          hint: .process(P, rules=hr.broadcast(rules)); it has no keys, so key_by is not needed
+          hint: write .process(P, rules=hr.broadcast(rules)), without key_by
           more: headrace error BAD_INPUT
         """,
         lambda: hr.broadcast("rules"),

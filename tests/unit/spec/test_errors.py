@@ -418,7 +418,7 @@ def test_a_verb_that_does_not_exist(job: Made) -> None:
 def test_windows_that_do_not_exist(job: Made) -> None:
     check_error(
         """
-        YAML_TYPE: there are no windows of the kind `tumbling`
+        YAML_TYPE: unknown kind of window `tumbling`
           at job.yaml:8:17: - window: {kind: tumbling, time: ts, size: 1 hour}
           hint: the kinds are tumble, hop, cumulate and sessions: `window: {kind: tumble, time: ts, size: 10 seconds}`
           more: headrace error YAML_TYPE
@@ -429,7 +429,7 @@ def test_windows_that_do_not_exist(job: Made) -> None:
         """
         YAML_KEY: `window` of the kind hop needs `step`
           at job.yaml:8:17: - window: {kind: hop, time: ts, size: 1 hour}
-          hint: beside kind and time it has: size, step, offset, emit, lateness
+          hint: besides kind and time it has: size, step, offset, emit, lateness
           more: headrace error YAML_KEY
         """,
         job(step("window: {kind: hop, time: ts, size: 1 hour}")),
@@ -438,7 +438,7 @@ def test_windows_that_do_not_exist(job: Made) -> None:
         """
         YAML_KEY: `window` of the kind sessions has no `size`
           at job.yaml:8:17: - window: {kind: sessions, time: ts, gap: 1 hour, per: card, size: 1 hour}
-          hint: beside kind and time it has: gap, per, emit, lateness
+          hint: besides kind and time it has: gap, per, emit, lateness
           more: headrace error YAML_KEY
         """,
         job(step("window: {kind: sessions, time: ts, gap: 1 hour, per: card, size: 1 hour}")),
@@ -555,9 +555,9 @@ def test_a_stream_that_does_not_exist(job: Made) -> None:
 def test_a_watermark_behind_a_filter(job: Made) -> None:
     check_error(
         """
-        WATERMARK_PLACE: a watermark stands at a source, and charges.filter is no source
+        WATERMARK_PLACE: a watermark must be set on a source, and charges.filter is not one
           at job.yaml:9:20: - watermark: {column: ts, delay: 5 minutes}
-          hint: write it first: hr.read.<connector>(...).watermark("ts", "5 minutes"), then filter, select and so on
+          hint: call it first: hr.read.<connector>(...).watermark("ts", "5 minutes"), then filter, select and so on
           more: headrace error WATERMARK_PLACE
         """,
         job(step("filter: amount > 3", "watermark: {column: ts, delay: 5 minutes}")),
@@ -641,7 +641,7 @@ def test_a_name_that_cannot_be_one(job: Made) -> None:
         """
         BAD_NAME: '_c' cannot be a name
           at job.yaml:3:3: _c: {connector: memory, rows: [], schema: "card string, amount int, ts timestamp"}
-          hint: names begin with a letter or digit and have letters, digits, blanks, `_`, `-` and `.`
+          hint: names begin with a letter or digit and have only letters, digits, spaces, `_`, `-` and `.`
           more: headrace error BAD_NAME
         """,
         job(CHARGES.replace("charges", "_c") + "sinks: {out: {from: _c, connector: console}}\n"),

@@ -48,5 +48,5 @@ def test_what_does_not_do() -> None:
         hr.lookup.delta("t", schema="k string", version=3, refresh="1 minute")
     with pytest.raises(ConnectorError, match=r"lookup\.delta: version cannot be -1"):
         hr.lookup.delta("t", schema="k string", version=-1)
-    with pytest.raises(hr.HeadraceError, match="t is loaded as a whole, so there are no answers to be kept"):
+    with pytest.raises(hr.HeadraceError, match="`cache` does not apply to t, which is loaded as a whole"):
         hr.lookup.delta("t", schema="k string", cache="1 minute")
