@@ -13,7 +13,7 @@ class Fields:
     def __init__(self, value: object, what: str) -> None:
         self.what = what
         if not isinstance(value, dict):
-            raise self.wrong(f"an object is expected, not {value!r}")
+            raise self.wrong(f"expected an object, got {value!r}")
         self.fields: dict[str, Any] = value
 
     def wrong(self, message: str) -> PlanError:
@@ -26,7 +26,7 @@ class Fields:
         if unknown:
             raise PlanError(
                 "PLAN_UNKNOWN_FIELD",
-                f"this version of headrace knows no field `{unknown[0]}` of {self.what} of a state program",
+                f"this version of headrace does not know the field `{unknown[0]}` of {self.what} of a state program",
                 hint="the plan was written by a newer headrace: install that one",
             )
 
