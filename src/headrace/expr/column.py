@@ -22,7 +22,7 @@ _CONSTANT = re.compile(r"\s*(?:[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|true|false
 # How tightly an operator binds; an operand that binds less gets parentheses.
 ANY, OR, AND, NOT, COMPARE, SUM, PRODUCT, SIGN, ATOM = range(9)
 
-AROUND = "in Python & and | bind tighter than comparisons: put these in parentheses, (x == 1) & (y > 5)"
+AROUND = "in Python & and | bind tighter than comparisons: put comparisons in parentheses, (x == 1) & (y > 5)"
 
 # True while a handler of a state program is traced: a text made of a column would then be made once, for all rows.
 in_handler: ContextVar[bool] = ContextVar("headrace_in_handler", default=False)
@@ -280,15 +280,15 @@ class Column:
     def _not_a_call(self, method: str) -> PlanError:
         return PlanError(
             "NOT_AN_AGGREGATE",
-            f".{method}() follows a function, and this is `{self._expression.text}`",
-            hint=f'write it at the function: hr.f.sum("amount").{method}(...)',
+            f".{method}() must follow a function call, but this is `{self._expression.text}`",
+            hint=f'call it on the function: hr.f.sum("amount").{method}(...)',
             site=here(),
         )
 
     def __bool__(self) -> NoReturn:
         raise PlanError(
             "TRACED_BOOL",
-            f"`{self._expression.text}` is not known yet: it has a value only when rows flow, so Python cannot decide on it",
+            f"`{self._expression.text}` has a value only when rows flow, so Python cannot use it as a condition",
             hint=cure(),
             site=here(),
         )
@@ -301,13 +301,13 @@ class Column:
         raise self._no_value("take its length", "use hr.f.size(...) for arrays and maps, hr.f.length(...) for text")
 
     def __contains__(self, item: object) -> bool:
-        raise self._no_value("look into it with `in`", "use hr.f.array_contains(...) for arrays, .like(...) for text")
+        raise self._no_value("search it with `in`", "use hr.f.array_contains(...) for arrays, .like(...) for text")
 
     def __int__(self) -> int:
-        raise self._no_value("make an int of it", 'use .cast("int")')
+        raise self._no_value("convert it to an int", 'use .cast("int")')
 
     def __float__(self) -> float:
-        raise self._no_value("make a float of it", 'use .cast("double")')
+        raise self._no_value("convert it to a float", 'use .cast("double")')
 
     def __index__(self) -> int:
         raise self._no_value("use it as an index", "index a column instead: col(...)[col(...)]")
@@ -315,8 +315,8 @@ class Column:
     def __str__(self) -> str:
         if in_handler.get():
             raise self._no_value(
-                "make a text of it",
-                'use hr.f.concat(...) or hr.f.format_string(...), for one value .cast("string"); repr(...) shows the expression',
+                "convert it to a string",
+                'use hr.f.concat(...) or hr.f.format_string(...), or .cast("string") for one value; repr(...) shows the expression',
             )
         return repr(self)
 
@@ -358,7 +358,7 @@ def argument(value: Any, called: str) -> Column:
     """What a function is given: a column, or a text that is SQL. One that reads like a constant may have been meant as a text."""
     if isinstance(value, str) and _CONSTANT.fullmatch(value):
         kind = "true or false" if value.strip().isalpha() else "a number"
-        message = f"{called}: a text is SQL here, so {value!r} is {kind}; write hr.lit({value!r}) for the text, or the Python value"
+        message = f"{called}: a string is SQL, so {value!r} is {kind}; write hr.lit({value!r}) for the string, or the Python value"
         site = here()
         warnings.warn_explicit(message, UserWarning, site.file if site else "headrace", site.line if site else 0)
     return sql(value)
@@ -383,7 +383,7 @@ def binary(left: Any, sign: str, right: Any, binds: int) -> Column:
     if sign in ("AND", "OR"):
         for given in (left, right):
             if not isinstance(given, Column | bool | None):
-                raise PlanError("WRONG_TYPE", f"{given!r} is not true or false, as both sides of {sign} are", hint=AROUND, site=here())
+                raise PlanError("WRONG_TYPE", f"{given!r} is not a boolean, as both sides of {sign} must be", hint=AROUND, site=here())
     # AND, OR, and + of sums may follow each other on the right, too, but a - (b + c) may not lose its parentheses.
     right_binds = binds if sign in ("AND", "OR") else binds + 1
     return made(f"{inside(first, binds)} {sign} {inside(second, right_binds)}", binds, first, second)

@@ -56,7 +56,7 @@ VALUE = "give a value of that type, such as 5, "
 LENGTH = "a length of time is hr.seconds(60), hr.minutes(5), hr.hours(1) or hr.days(1), in SQL INTERVAL '60' SECOND"
 TIME = "a time is datetime(2026, 1, 1), in SQL TIMESTAMP'2026-01-01 00:00:00', or timestamp_seconds(...) of seconds since 1970"
 DATE = "a date is date(2026, 1, 1), in SQL DATE'2026-01-01', or date_from_unix_date(...) of days since 1970"
-AROUND = "in Python & and | bind tighter than comparisons: put these in parentheses, (x == 1) & (y > 5)"
+AROUND = "in Python & and | bind tighter than comparisons: put comparisons in parentheses, (x == 1) & (y > 5)"
 CUTS = '.cast("int") cuts off the digits behind the point; or give the cell this type'
 JOINED = "texts are put together by hr.f.concat(...), in SQL concat(a, b)"
 

@@ -162,7 +162,7 @@ def test_a_setting_that_cannot_be() -> None:
         """
         UNKNOWN_TIME_ZONE: there is no time zone `Mars/Olympus`
           at job.yaml:2:12: settings: {spark.sql.session.timeZone: Mars/Olympus}
-          hint: use a name like Europe/Stockholm or UTC; on a machine without time zones `pip install tzdata` brings them
+          hint: use a name like Europe/Stockholm or UTC; on a machine without time zone data, `pip install tzdata`
           more: headrace error UNKNOWN_TIME_ZONE
         """,
         lambda: load(JOB.replace("sources:", "settings: {spark.sql.session.timeZone: Mars/Olympus}\nsources:")),

@@ -575,7 +575,7 @@ def test_match_on_a_column() -> None:
 # what columns refuse themselves, with the cure for what stands there
 
 
-TEXT = 'use hr.f.concat(...) or hr.f.format_string(...), for one value .cast("string"); repr(...) shows the expression'
+TEXT = 'use hr.f.concat(...) or hr.f.format_string(...), or .cast("string") for one value; repr(...) shows the expression'
 ASKED = {
     'f"{e.card}!"': ("TRACED_VALUE", TEXT),
     "str(e.card)": ("TRACED_VALUE", TEXT),
@@ -595,12 +595,12 @@ ASKED = {
     "sum(e.card)": ("TRACED_VALUE", 'use hr.expr("aggregate(e.card, 0, (total, x) -> total + x)"), or keep a total in a cell'),
     "list(e.card)": (
         "TRACED_VALUE",
-        "the entries of a list or map: with hr.each(self.xs) as it: ...; of an array take items by [0], "
-        'or make rows of it in front of the program: .explode("xs").key_by(...)',
+        "loop over a list or map with `with hr.each(self.xs) as it:`; take items of an array with [0], "
+        'or turn it into rows before the program: .explode("xs").key_by(...)',
     ),
     "sorted([e.card, e.amount])": (
         "TRACED_BOOL",
-        "instead of `sorted` use hr.f.array_sort(hr.f.array(...)), whose items are taken by [0], [1]",
+        "instead of `sorted` use hr.f.array_sort(hr.f.array(...)), and take its items with [0], [1]",
     ),
     "any([e.amount > 1])": ("TRACED_BOOL", "instead of `any` join the conditions with |: (x > 1) | (y == 2)"),
     "all([e.amount > 1])": ("TRACED_BOOL", "instead of `all` join the conditions with &: (x > 1) & (y == 2)"),
@@ -616,10 +616,10 @@ ASKED = {
         "HANDLER_FAILED",
         "a column has a value only when rows flow: use Spark functions, hr.f.round(...), and .is_in(...) instead of `in`",
     ),
-    "0 < e.amount < 5": ("TRACED_BOOL", "a chain of comparisons asks for a truth value: use (0 < e.amount) & (e.amount < 5)"),
+    "0 < e.amount < 5": ("TRACED_BOOL", "a chained comparison needs a truth value: use (0 < e.amount) & (e.amount < 5)"),
     "0 <= e.amount <= 5": (
         "TRACED_BOOL",
-        "a chain of comparisons asks for a truth value: use e.amount.between(0, 5), or (0 <= e.amount) & (e.amount <= 5)",
+        "a chained comparison needs a truth value: use e.amount.between(0, 5), or (0 <= e.amount) & (e.amount <= 5)",
     ),
     "e.a and e.b > 2 or e.c": (
         "TRACED_BOOL",
@@ -673,9 +673,9 @@ def test_a_text_made_of_a_column() -> None:
 
     check_error(
         """
-        TRACED_VALUE: `e.card` has a value only when rows flow, so Python cannot make a text of it
+        TRACED_VALUE: `e.card` has a value only when rows flow, so Python cannot convert it to a string
           at test_source.py:*: hr.emit(n=f"{e.card} was charged")
-          hint: use hr.f.concat(...) or hr.f.format_string(...), for one value .cast("string"); repr(...) shows the expression
+          hint: use hr.f.concat(...) or hr.f.format_string(...), or .cast("string") for one value; repr(...) shows the expression
           more: headrace error TRACED_VALUE
         """,
         tracing(on_event),

@@ -293,7 +293,7 @@ def test_a_path_that_is_left_empty(job: Made) -> None:
 def test_a_schema_that_cannot_be_read(job: Made) -> None:
     check_error(
         """
-        BAD_TYPE: the schema `card strng` cannot be read: there is no type `strng`, did you mean `string`?
+        BAD_TYPE: the schema `card strng` cannot be read: no type `strng`, did you mean `string`?
           at job.yaml:3:3: charges: {connector: memory, rows: [], schema: card strng}
           hint: a schema looks like "card string, amount decimal(10,2), ts timestamp"
           more: headrace error BAD_TYPE
