@@ -193,7 +193,7 @@ class Verbs:
             found = meant(name, has) if kind == "Stream" else nearest(name, has)
             call = CALLS.get(name.lower()) if kind == "Stream" else None
             if kind == "Stream" and name in self.columns:
-                call = f'hr.col("{name}") for the column, or its name in SQL text'
+                call = f'hr.col("{name}") for the column, or its name in a SQL string'
             hint = f"write {call}" if call else f"did you mean `.{found}`?" if found else f"it has: {', '.join(has)}"
             what = "a stream" if kind == "Stream" else f"a {kind.lower()} stream"
             raise AttributeError(f"{what} has no `{name}`; {hint}")

@@ -10,10 +10,13 @@ from typing import Any, NamedTuple
 
 from headrace.errors import ours
 
-_DECIDES = "in a program use `with hr.when(...)` instead of `if` and `while`; for a value use hr.case((condition, value), otherwise=value)"
+_DECIDES = (
+    "in a program use `with hr.when(...)` instead of `if` and `while`; "
+    "for a conditional value use hr.case((condition, value), otherwise=value)"
+)
 _ENTRIES = (
-    "loop over a list or map with `with hr.each(self.xs) as it:`; take items of an array with [0], "
-    'or turn it into rows before the program: .explode("xs").key_by(...)'
+    "loop over a list or map with `with hr.each(self.xs) as it:`; for one item of an array use [0]; "
+    'for a row per item, .explode("xs").key_by(...) before the program'
 )
 _SHORT = 100
 
@@ -64,7 +67,7 @@ def loop_cure(in_program: bool) -> str:
                 return f"use hr.f.array_{name}({of})"
             case "sorted":
                 return f"use hr.f.array_sort({of})"
-    return _ENTRIES if in_program else 'take items with col("xs")[0], or turn an array into rows with .explode("xs")'
+    return _ENTRIES if in_program else 'for one item use hr.col("xs")[0]; for a row per item, .explode("xs")'
 
 
 def _place() -> tuple[str, list[ast.AST]]:

@@ -288,7 +288,7 @@ class Column:
     def __bool__(self) -> NoReturn:
         raise PlanError(
             "TRACED_BOOL",
-            f"`{self._expression.text}` has a value only when rows flow, so Python cannot use it as a condition",
+            f"`{self._expression.text}` has a value only when the job runs, so Python cannot use it as a condition",
             hint=cure(),
             site=here(),
         )
@@ -326,7 +326,7 @@ class Column:
         raise PlanError("UNKNOWN_METHOD", f"columns have no method `{name}`", hint=method_cure(name, public), site=here())
 
     def _no_value(self, action: str, hint: str) -> PlanError:
-        message = f"`{self._expression.text}` has a value only when rows flow, so Python cannot {action}"
+        message = f"`{self._expression.text}` has a value only when the job runs, so Python cannot {action}"
         return PlanError("TRACED_VALUE", message, hint=hint, site=here())
 
 

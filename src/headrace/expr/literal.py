@@ -64,7 +64,7 @@ def literal(value: Any) -> str:
             site=here(),
         )
     if isinstance(value, tuple):
-        hint = "use a list for an array, hr.struct(name=value, ...) for a struct"
+        hint = "for an array use a list; for a struct, hr.struct(name=value, ...)"
     raise PlanError("BAD_LITERAL", f"a Python {type(value).__name__} cannot be a SQL literal", hint=hint, site=here())
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from headrace.errors import PlanError, here
 
-_CURE = 'write hr.col("amount"), or SQL text, "amount > 3"; call a Spark function as hr.f.sum("amount")'
+_CURE = 'write hr.col("amount"), or a SQL string such as "amount > 3"; call a Spark function as hr.f.sum("amount")'
 
 
 def is_of_pyspark(value: Any) -> bool:

@@ -55,7 +55,7 @@ def matches(subject: str, node: ast.AST) -> Finding:
     return Finding(
         _line(node),
         "TRACED_BOOL",
-        f"`match {subject}` is evaluated once, when the program is traced, but `{subject}` has a value only when rows flow",
+        f"`match {subject}` is evaluated once, when the program is traced, but `{subject}` has a value only when the job runs",
         f"write the cases as branches: `with hr.when({subject} == 1):`, `with hr.elsewhen(...):`, `with hr.otherwise():`; "
         "for a value use hr.case",
     )

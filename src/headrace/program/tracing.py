@@ -295,7 +295,7 @@ def _failed(place: str, error: Exception) -> ProgramError:
     elif isinstance(error, TypeError) and (called := otherwise_called(error)):
         hint = called
     elif isinstance(error, TypeError) and "Column" in str(error):
-        hint = "a column has a value only when rows flow: use Spark functions, hr.f.round(...), and .is_in(...) instead of `in`"
+        hint = "a column has a value only when the job runs: use Spark functions, hr.f.round(...), and .is_in(...) instead of `in`"
     return ProgramError("HANDLER_FAILED", f"{place} raised {type(error).__name__}: {error}", hint=hint, site=site, cause=error)
 
 

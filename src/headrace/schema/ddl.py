@@ -88,7 +88,7 @@ def schema_of(given: Any) -> Struct:
     raise SchemaError(
         "BAD_TYPE",
         f"a schema cannot be a {type(given).__name__}",
-        hint='pass text, "card string, amount decimal(10,2)", or a pyspark StructType',
+        hint='pass a string, "card string, amount decimal(10,2)", or a pyspark StructType',
         site=here(),
     )
 
@@ -115,8 +115,8 @@ def _as_read(kind: Type, column: str, chars: bool) -> Type:
         case Atomic(name) if name.startswith("char("):
             raise SchemaError(
                 "BAD_TYPE",
-                f"the column `{column}` cannot be {name}: strings are not padded with blanks",
-                hint=f"declare it as string, and pad where blanks are needed: rpad({column}, {name[5:-1]}, ' ')",
+                f"the column `{column}` cannot be {name}: headrace does not pad strings",
+                hint=f"declare it as string, and pad where needed: rpad({column}, {name[5:-1]}, ' ')",
                 site=here(),
             )
     return kind
@@ -131,7 +131,7 @@ def type_text(given: Any) -> str:
     if hasattr(given, "jsonValue"):
         return _of_json(given.jsonValue()).text
     raise SchemaError(
-        "BAD_TYPE", f"a type cannot be a {type(given).__name__}", hint='pass text, "decimal(10,2)", or a pyspark type', site=here()
+        "BAD_TYPE", f"a type cannot be a {type(given).__name__}", hint='pass a string, "decimal(10,2)", or a pyspark type', site=here()
     )
 
 
@@ -303,4 +303,4 @@ def _of_json(value: Any) -> Type:
             return Map(_of_json(value["keyType"]), _of_json(value["valueType"]))
         case "udt":
             return _of_json(value["sqlType"])
-    raise SchemaError("BAD_TYPE", f"the type {value} cannot be used", hint="pass the schema as text", site=here())
+    raise SchemaError("BAD_TYPE", f"the type {value} cannot be used", hint="pass the schema as a string", site=here())

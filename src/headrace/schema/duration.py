@@ -29,13 +29,13 @@ def milliseconds(value: str | dt.timedelta, what: str) -> int:
             raise _wrong(value, what, "it is negative")
         return millis if millis <= _LONGEST else _too_long(value, what)
     if not isinstance(value, str):
-        raise _wrong(value, what, "it is neither text with units nor a timedelta")
+        raise _wrong(value, what, "it is neither a string with units nor a timedelta")
     text = re.sub(r"(?i)^\s*interval\s", "", value)
     total, at = 0.0, 0
     while at < len(text):
         part = _PART.match(text, at)
         if part is None:
-            raise _wrong(value, what, "it needs numbers with units")
+            raise _wrong(value, what, "a duration needs numbers with units")
         unit = part[2].lower()
         unit = _SHORT.get(unit, unit.removesuffix("s"))
         if unit in ("month", "year", "quarter"):

@@ -66,7 +66,7 @@ def rows_to_internal(rows: Iterable[Any], schema: Struct, time_zone: dt.tzinfo, 
             found.append(convert(row))
         except Misfit as misfit:
             place = f"row {number} of {what}" + (f", `{misfit.path}`" if misfit.path else "")
-            error = SchemaError("BAD_VALUE", f"{place}: {misfit.why}", hint=f"the schema is {schema.ddl}", site=here())
+            error = SchemaError("BAD_VALUE", f"{place}: {misfit.why}", hint=f"correct the value or the schema: {schema.ddl}", site=here())
             raise error from None
     return found
 

@@ -59,7 +59,7 @@ Value = Scalar | Items | Table
 
 def wanted(what: str, kind: str, value: Value, hint: str | None = None) -> PlanError:
     """The error for a value of another type."""
-    return PlanError("YAML_TYPE", f"{what} is {kind}, and here it is {value}", hint=hint, site=value.site)
+    return PlanError("YAML_TYPE", f"{what} must be {kind}, not {value}", hint=hint, site=value.site)
 
 
 def table(value: Value, what: str) -> Table:
@@ -83,7 +83,7 @@ def items(value: Value, what: str) -> tuple[Value, ...]:
 def text(value: Value, what: str) -> str:
     """The value as a text, however it is written."""
     if not isinstance(value, Scalar) or value.empty:
-        raise wanted(what, "a text", value)
+        raise wanted(what, "a string", value)
     return value.text
 
 

@@ -24,7 +24,7 @@ def test_a_column_of_pyspark() -> None:
         """
         BAD_COLUMN: Column<'>(amount, 3)'> is a PySpark column, not a headrace column
           at test_from_pyspark.py:*: lambda: charges.filter(F.col("amount") > 3),
-          hint: write hr.col("amount"), or SQL text, "amount > 3"; call a Spark function as hr.f.sum("amount")
+          hint: write hr.col("amount"), or a SQL string such as "amount > 3"; call a Spark function as hr.f.sum("amount")
           more: headrace error BAD_COLUMN
         """,
         lambda: charges.filter(F.col("amount") > 3),
@@ -36,7 +36,7 @@ def test_an_operator_of_pyspark_beside_a_column_of_ours() -> None:
         """
         BAD_COLUMN: `x` is a headrace column, but the other operand is a PySpark column
           at test_from_pyspark.py:*: lambda: charges.filter(F.col("amount") > x),
-          hint: write hr.col("amount"), or SQL text, "amount > 3"; call a Spark function as hr.f.sum("amount")
+          hint: write hr.col("amount"), or a SQL string such as "amount > 3"; call a Spark function as hr.f.sum("amount")
           more: headrace error BAD_COLUMN
         """,
         lambda: charges.filter(F.col("amount") > x),

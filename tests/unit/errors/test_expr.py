@@ -26,7 +26,7 @@ def test_literal_tuple() -> None:
         """
         BAD_LITERAL: a Python tuple cannot be a SQL literal
           at test_expr.py:*: lambda: literal((1, 2)),
-          hint: use a list for an array, hr.struct(name=value, ...) for a struct
+          hint: for an array use a list; for a struct, hr.struct(name=value, ...)
           more: headrace error BAD_LITERAL
         """,
         lambda: literal((1, 2)),
@@ -72,9 +72,9 @@ def test_null_comparison() -> None:
 def test_if() -> None:
     check_error(
         """
-        TRACED_BOOL: `x > 500` has a value only when rows flow, so Python cannot use it as a condition
+        TRACED_BOOL: `x > 500` has a value only when the job runs, so Python cannot use it as a condition
           at test_expr.py:*: lambda: 1 if x > 500 else 2,
-          hint: in a program use `with hr.when(...)` instead of `if` and `while`; for a value use hr.case((condition, value), otherwise=value)
+          hint: in a program use `with hr.when(...)` instead of `if` and `while`; for a conditional value use hr.case((condition, value), otherwise=value)
           more: headrace error TRACED_BOOL
         """,
         lambda: 1 if x > 500 else 2,
@@ -84,7 +84,7 @@ def test_if() -> None:
 def test_and() -> None:
     check_error(
         """
-        TRACED_BOOL: `x > 1` has a value only when rows flow, so Python cannot use it as a condition
+        TRACED_BOOL: `x > 1` has a value only when the job runs, so Python cannot use it as a condition
           at test_expr.py:*: lambda: x > 1 and x < 5,
           hint: instead of `and`, `or`, `not` use &, |, ~ with parentheses around comparisons: (x > 1) & (x < 5)
           more: headrace error TRACED_BOOL
@@ -96,7 +96,7 @@ def test_and() -> None:
 def test_in() -> None:
     check_error(
         """
-        TRACED_BOOL: `x = 1` has a value only when rows flow, so Python cannot use it as a condition
+        TRACED_BOOL: `x = 1` has a value only when the job runs, so Python cannot use it as a condition
           at test_expr.py:*: lambda: x in [1, 2],
           hint: instead of `in` use x.is_in(1, 2)
           more: headrace error TRACED_BOOL
@@ -108,7 +108,7 @@ def test_in() -> None:
 def test_chain() -> None:
     check_error(
         """
-        TRACED_BOOL: `x > 1` has a value only when rows flow, so Python cannot use it as a condition
+        TRACED_BOOL: `x > 1` has a value only when the job runs, so Python cannot use it as a condition
           at test_expr.py:*: lambda: 1 < x < 5,
           hint: a chained comparison needs a truth value: use (1 < x) & (x < 5)
           more: headrace error TRACED_BOOL
@@ -120,9 +120,9 @@ def test_chain() -> None:
 def test_loop() -> None:
     check_error(
         """
-        TRACED_VALUE: `x` has a value only when rows flow, so Python cannot loop over it
+        TRACED_VALUE: `x` has a value only when the job runs, so Python cannot loop over it
           at test_expr.py:*: lambda: list(x),
-          hint: take items with col("xs")[0], or turn an array into rows with .explode("xs")
+          hint: for one item use hr.col("xs")[0]; for a row per item, .explode("xs")
           more: headrace error TRACED_VALUE
         """,
         lambda: list(x),
@@ -132,7 +132,7 @@ def test_loop() -> None:
 def test_length() -> None:
     check_error(
         """
-        TRACED_VALUE: `x` has a value only when rows flow, so Python cannot take its length
+        TRACED_VALUE: `x` has a value only when the job runs, so Python cannot take its length
           at test_expr.py:*: lambda: len(x),
           hint: use hr.f.size(...) for arrays and maps, hr.f.length(...) for text
           more: headrace error TRACED_VALUE
@@ -144,7 +144,7 @@ def test_length() -> None:
 def test_number() -> None:
     check_error(
         """
-        TRACED_VALUE: `x` has a value only when rows flow, so Python cannot convert it to an int
+        TRACED_VALUE: `x` has a value only when the job runs, so Python cannot convert it to an int
           at test_expr.py:*: lambda: int(x),
           hint: use .cast("int")
           more: headrace error TRACED_VALUE

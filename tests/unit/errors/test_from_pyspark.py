@@ -19,7 +19,7 @@ shops: Any = hr.read.memory([], "card string, shop string", name="shops")
 table = hr.lookup.memory([("a", "SE")], "card string, country string")
 x: Any = hr.col("x")
 
-CURE = 'write hr.col("amount"), or SQL text, "amount > 3"; call a Spark function as hr.f.sum("amount")'
+CURE = 'write hr.col("amount"), or a SQL string such as "amount > 3"; call a Spark function as hr.f.sum("amount")'
 
 
 class Column:
@@ -172,7 +172,7 @@ def test_the_cures_work() -> None:
 def test_a_column_as_an_attribute() -> None:
     with pytest.raises(AttributeError) as raised:
         charges.amount  # noqa: B018
-    assert str(raised.value) == 'a stream has no `amount`; write hr.col("amount") for the column, or its name in SQL text'
+    assert str(raised.value) == 'a stream has no `amount`; write hr.col("amount") for the column, or its name in a SQL string'
 
 
 def test_calls_without_a_connector() -> None:

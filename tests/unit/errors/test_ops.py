@@ -597,7 +597,7 @@ def test_top() -> None:
 def test_sql() -> None:
     check_error(
         """
-        BAD_QUERY: hr.sql was given '', which is no query
+        BAD_QUERY: hr.sql expects a query, got ''
           at test_ops.py:*: lambda: hr.sql(""),
           hint: hr.sql("SELECT ... FROM t", t=stream)
           more: headrace error BAD_QUERY
@@ -606,9 +606,9 @@ def test_sql() -> None:
     )
     check_error(
         """
-        BAD_INPUT: the table `t` of hr.sql is 1, which is no stream
+        BAD_INPUT: the table `t` of hr.sql must be a stream, not 1
           at test_ops.py:*: lambda: hr.sql("SELECT * FROM t", t=1),
-          hint: keywords of hr.sql are tables: hr.sql(..., t=stream)
+          hint: pass tables as keywords: hr.sql(..., t=stream)
           more: headrace error BAD_INPUT
         """,
         lambda: hr.sql("SELECT * FROM t", t=1),
@@ -684,7 +684,7 @@ def test_join_asof() -> None:
     )
     check_error(
         """
-        BAD_DURATION: how far away a version may be cannot be 'soon': it needs numbers with units
+        BAD_DURATION: how far away a version may be cannot be 'soon': a duration needs numbers with units
           at test_ops.py:*: lambda: charges.join_asof(rates, on="card", time=("ts", "at"), within="soon"),
           hint: write "5 minutes", "1 hour 30 minutes" or datetime.timedelta(minutes=5); units are milliseconds, seconds, minutes, hours, days and weeks
           more: headrace error BAD_DURATION

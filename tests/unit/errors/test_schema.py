@@ -26,8 +26,8 @@ def test_duration() -> None:
     ("given", "why"),
     [
         ("1 month", "a month has no fixed length"),
-        (5, "it is neither text with units nor a timedelta"),
-        ("five", "it needs numbers with units"),
+        (5, "it is neither a string with units nor a timedelta"),
+        ("five", "a duration needs numbers with units"),
         ("-1 second", "it is negative"),
         ("0.1 ms", "durations are whole milliseconds"),
         ("", "it is empty"),
@@ -96,9 +96,9 @@ def test_schemas_that_are_none(ddl: str, why: str) -> None:
 def test_texts_that_would_be_padded(ddl: str, column: str) -> None:
     check_error(
         f"""
-        BAD_TYPE: the column `{column}` cannot be char(3): strings are not padded with blanks
+        BAD_TYPE: the column `{column}` cannot be char(3): headrace does not pad strings
           at test_schema.py:*: lambda: hr.read.memory([], ddl),
-          hint: declare it as string, and pad where blanks are needed: rpad({column}, 3, ' ')
+          hint: declare it as string, and pad where needed: rpad({column}, 3, ' ')
           more: headrace error BAD_TYPE
         """,
         lambda: hr.read.memory([], ddl),
@@ -122,7 +122,7 @@ def test_schema_of_another_kind() -> None:
         """
         BAD_TYPE: a schema cannot be a list
           at test_schema.py:*: lambda: schema_of(["card", "amount"]),
-          hint: pass text, "card string, amount decimal(10,2)", or a pyspark StructType
+          hint: pass a string, "card string, amount decimal(10,2)", or a pyspark StructType
           more: headrace error BAD_TYPE
         """,
         lambda: schema_of(["card", "amount"]),
@@ -134,7 +134,7 @@ def test_value() -> None:
         """
         BAD_VALUE: row 1 of the rows, `amount`: 'many' is of type str, but the column is int
           at test_schema.py:*: lambda: hr.read.memory([("a", 1), ("b", "many")], "card string, amount int", name="charges"),
-          hint: the schema is card string, amount int
+          hint: correct the value or the schema: card string, amount int
           more: headrace error BAD_VALUE
         """,
         lambda: hr.read.memory([("a", 1), ("b", "many")], "card string, amount int", name="charges"),

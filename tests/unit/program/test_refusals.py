@@ -51,9 +51,9 @@ def test_if_on_a_value() -> None:
 
     check_error(
         """
-        TRACED_BOOL: `self.n.get() > 3` has a value only when rows flow, so Python cannot use it as a condition
+        TRACED_BOOL: `self.n.get() > 3` has a value only when the job runs, so Python cannot use it as a condition
           at test_refusals.py:*: if self.n.get() > 3:
-          hint: in a program use `with hr.when(...)` instead of `if` and `while`; for a value use hr.case((condition, value), otherwise=value)
+          hint: in a program use `with hr.when(...)` instead of `if` and `while`; for a conditional value use hr.case((condition, value), otherwise=value)
           more: headrace error TRACED_BOOL
         """,
         tracing(on_event),
@@ -67,7 +67,7 @@ def test_and_on_values() -> None:
 
     check_error(
         """
-        TRACED_BOOL: `e.amount > 1` has a value only when rows flow, so Python cannot use it as a condition
+        TRACED_BOOL: `e.amount > 1` has a value only when the job runs, so Python cannot use it as a condition
           at test_refusals.py:*: with hr.when(e.amount > 1 and e.amount < 5):
           hint: instead of `and`, `or`, `not` use &, |, ~ with parentheses around comparisons: (e.amount > 1) & (e.amount < 5)
           more: headrace error TRACED_BOOL
@@ -83,7 +83,7 @@ def test_in_on_values() -> None:
 
     check_error(
         """
-        TRACED_BOOL: `e.card = 'a'` has a value only when rows flow, so Python cannot use it as a condition
+        TRACED_BOOL: `e.card = 'a'` has a value only when the job runs, so Python cannot use it as a condition
           at test_refusals.py:*: with hr.when(e.card in ("a", "b")):
           hint: instead of `in` use e.card.is_in("a", "b")
           more: headrace error TRACED_BOOL
@@ -99,9 +99,9 @@ def test_a_loop_over_a_value() -> None:
 
     check_error(
         """
-        TRACED_VALUE: `e.card` has a value only when rows flow, so Python cannot loop over it
+        TRACED_VALUE: `e.card` has a value only when the job runs, so Python cannot loop over it
           at test_refusals.py:*: for _ in e.card:
-          hint: loop over a list or map with `with hr.each(self.xs) as it:`; take items of an array with [0], or turn it into rows before the program: .explode("xs").key_by(...)
+          hint: loop over a list or map with `with hr.each(self.xs) as it:`; for one item of an array use [0]; for a row per item, .explode("xs").key_by(...) before the program
           more: headrace error TRACED_VALUE
         """,
         tracing(on_event),

@@ -563,7 +563,7 @@ def test_match_on_a_column() -> None:
 
     check_error(
         """
-        TRACED_BOOL: `match e.card` is evaluated once, when the program is traced, but `e.card` has a value only when rows flow
+        TRACED_BOOL: `match e.card` is evaluated once, when the program is traced, but `e.card` has a value only when the job runs
           at test_source.py:*: match e.card:
           hint: write the cases as branches: `with hr.when(e.card == 1):`, `with hr.elsewhen(...):`, `with hr.otherwise():`; for a value use hr.case
           more: headrace error TRACED_BOOL
@@ -595,8 +595,8 @@ ASKED = {
     "sum(e.card)": ("TRACED_VALUE", 'use hr.expr("aggregate(e.card, 0, (total, x) -> total + x)"), or keep a total in a cell'),
     "list(e.card)": (
         "TRACED_VALUE",
-        "loop over a list or map with `with hr.each(self.xs) as it:`; take items of an array with [0], "
-        'or turn it into rows before the program: .explode("xs").key_by(...)',
+        "loop over a list or map with `with hr.each(self.xs) as it:`; for one item of an array use [0]; "
+        'for a row per item, .explode("xs").key_by(...) before the program',
     ),
     "sorted([e.card, e.amount])": (
         "TRACED_BOOL",
@@ -610,11 +610,11 @@ ASKED = {
     "e.amount in range(3)": ("TRACED_BOOL", "instead of `in` use e.amount.is_in(range(3))"),
     'e.card in {"a"}': (
         "HANDLER_FAILED",
-        "a column has a value only when rows flow: use Spark functions, hr.f.round(...), and .is_in(...) instead of `in`",
+        "a column has a value only when the job runs: use Spark functions, hr.f.round(...), and .is_in(...) instead of `in`",
     ),
     "round(e.amount)": (
         "HANDLER_FAILED",
-        "a column has a value only when rows flow: use Spark functions, hr.f.round(...), and .is_in(...) instead of `in`",
+        "a column has a value only when the job runs: use Spark functions, hr.f.round(...), and .is_in(...) instead of `in`",
     ),
     "0 < e.amount < 5": ("TRACED_BOOL", "a chained comparison needs a truth value: use (0 < e.amount) & (e.amount < 5)"),
     "0 <= e.amount <= 5": (
@@ -634,7 +634,7 @@ ASKED = {
         "instead of `and`, `or`, `not` use &, |, ~ with parentheses around comparisons: ~e.amount",
     ),
 }
-DECIDES = "in a program use `with hr.when(...)` instead of `if` and `while`; for a value use hr.case((condition, value), otherwise=value)"
+DECIDES = "in a program use `with hr.when(...)` instead of `if` and `while`; for a conditional value use hr.case((condition, value), otherwise=value)"
 ASKED |= dict.fromkeys(("1 if e.amount > 1 else 2", "[1 for _ in (1,) if e.amount > 1]", "bool(e.amount)"), ("TRACED_BOOL", DECIDES))
 
 
@@ -673,7 +673,7 @@ def test_a_text_made_of_a_column() -> None:
 
     check_error(
         """
-        TRACED_VALUE: `e.card` has a value only when rows flow, so Python cannot convert it to a string
+        TRACED_VALUE: `e.card` has a value only when the job runs, so Python cannot convert it to a string
           at test_source.py:*: hr.emit(n=f"{e.card} was charged")
           hint: use hr.f.concat(...) or hr.f.format_string(...), or .cast("string") for one value; repr(...) shows the expression
           more: headrace error TRACED_VALUE
