@@ -130,4 +130,4 @@ def test_windows(spark: SparkSession) -> None:
         assert caught.value.hint == made
     with pytest.raises(hr.PlanError) as caught:
         hr.collect(charges.select(w="session_window(ts, '1 minute')"))
-    assert caught.value.hint is not None and caught.value.hint.startswith("sessions are made in front of it")
+    assert caught.value.hint is not None and caught.value.hint.startswith("assign sessions before it")

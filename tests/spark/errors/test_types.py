@@ -238,7 +238,7 @@ def test_value_that_a_cell_does_not_hold() -> None:
 def test_default_that_a_cell_does_not_hold() -> None:
     check_error(
         """
-        WRONG_TYPE: the cell holds int, but 'none' is a text
+        WRONG_TYPE: the cell holds int, but 'none' is a string
           at test_types.py:*: lambda: hr.Value("int", default="none"),
           hint: pass a value of type int, or change the cell's type; hr.expr(...) reads a string as SQL
           more: headrace error WRONG_TYPE
