@@ -134,7 +134,7 @@ def rows_of(found: Stream | Table, named: Reference) -> Stream:
     if isinstance(found, Stream):
         return found
     hint = f"look its rows up: steps: [{{lookup: {{table: {named.name}, on: ...}}}}]"
-    raise PlanError("YAML_NAME", f"{named.name} is a lookup table, whose rows cannot be listed", hint=hint, site=named.site)
+    raise PlanError("YAML_NAME", f"{named.name} is an external table, whose rows cannot be listed", hint=hint, site=named.site)
 
 
 def _done(step: Step, stream: Stream, made: Callable[[Reference], Stream | Table]) -> Stream:

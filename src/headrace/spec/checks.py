@@ -62,7 +62,7 @@ def _guarantee(sinks: tuple[str, ...], plan: Plan) -> None:
     if weak:
         more = f" (nor are {len(weak) - 1} more sinks)" if len(weak) > 1 else ""
         message = f"{weak[0]} is not written exactly once, but {known[weak[0]].text}{more}"
-        raise HeadraceError("GUARANTEE", message, hint="explain shows the reasons for each sink; files sinks are exactly once.")
+        raise HeadraceError("GUARANTEE", message, hint="use an exactly-once sink such as files; explain shows the reasons for each sink")
 
 
 def _bounded(plan: Plan) -> None:

@@ -191,7 +191,7 @@ def _lookup(given: Reader, replace: bool) -> Statement:
     name = given.name("the name of the table")
     columns, watermark = given.columns() if given.next == "(" else (None, None)
     if watermark is not None:
-        raise given.wrong("a lookup table cannot have a watermark", given.form)
+        raise given.wrong("an external table cannot have a watermark", given.form)
     given.needs("WITH")
     return CreateLookup(given.part, name, columns, given.options(), replace)
 

@@ -183,7 +183,7 @@ def test_a_guarantee_that_is_not_there() -> None:
         """
         GUARANTEE: out is not written exactly once, but at least once: an epoch that is run again is printed again
           at job.yaml:12:5: - {view: spend, require: exactly once}
-          hint: explain shows the reasons for each sink; files sinks are exactly once.
+          hint: use an exactly-once sink such as files; explain shows the reasons for each sink
           more: headrace error GUARANTEE
         """,
         lambda: load(GOOD + "checks:\n  - {view: spend, require: exactly once}\n"),
