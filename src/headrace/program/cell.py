@@ -71,7 +71,7 @@ class Cell(Opaque):
         unsaid = [name for name in ("needs", "entries", "projected") if not hasattr(cls, name)]
         unsaid += ["_keeps"] if cls._keeps is Cell._keeps else []
         if unsaid:
-            raise TypeError(f"{cls.__name__} does not say: {', '.join(unsaid)}")
+            raise TypeError(f"{cls.__name__} does not define: {', '.join(unsaid)}")
         KINDS[cls.kind] = CellKind(cls.needs, cls._keeps, cls.entries, cls.projected, cls.computable, cls.fires)
 
     @staticmethod
