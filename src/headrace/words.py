@@ -78,7 +78,7 @@ FUNCTIONS = frozenset(
 """Functions of Spark that users of `pyspark.sql.functions` often write without `hr.f`."""
 
 
-_PYTHON = "no Python function is called for a row: write an expression or a program, or register a function of Java or Scala on the session"
+_PYTHON = "Python functions cannot run on rows: write an expression or a program, or register a Java or Scala function on the session"
 
 _OF_FUNCTIONS = _by_word(
     {
@@ -89,20 +89,20 @@ _OF_FUNCTIONS = _by_word(
         'write hr.f.count("card").distinct(), in SQL count(DISTINCT card)': "count_distinct countdistinct",
         'write hr.f.sum("amount").distinct(), in SQL sum(DISTINCT amount)': "sum_distinct sumdistinct",
         'write hr.f.listagg("card").distinct(), in SQL listagg(DISTINCT card)': "listagg_distinct string_agg_distinct",
-        'write hr.col("amount").asc(), where an order is asked for by="amount asc"': "asc asc_nulls_first",
-        'where an order is asked for write by="amount asc nulls last"': "asc_nulls_last",
-        'write hr.col("amount").desc(), where an order is asked for by="amount desc"': "desc desc_nulls_last",
-        'where an order is asked for write by="amount desc nulls first"': "desc_nulls_first",
+        'write hr.col("amount").asc(), or by="amount asc" where a verb takes an order': "asc asc_nulls_first",
+        'where a verb takes an order, write by="amount asc nulls last"': "asc_nulls_last",
+        'write hr.col("amount").desc(), or by="amount desc" where a verb takes an order': "desc desc_nulls_last",
+        'where a verb takes an order, write by="amount desc nulls first"': "desc_nulls_first",
         'write hr.expr("~flags")': "bitwise_not bitwisenot",
         'write hr.f.map(hr.lit("key"), "value")': "create_map",
         "write hr.f.negative(...)": "negate",
-        'of positive numbers write hr.expr("exp(sum(ln(amount)))")': "product",
+        'for positive numbers, write hr.expr("exp(sum(ln(amount)))")': "product",
         "write hr.f and the name of the function, as in hr.f.upper(...)": "call_function call_udf",
         'write hr.expr("timestampadd(HOUR, 1, ts)")': "timestamp_add",
         'write hr.expr("timestampdiff(HOUR, since, until)")': "timestamp_diff",
-        "leave it out: a join of streams has no such hint": "broadcast",
-        "a length of time is written hr.hours(1) or hr.days(1)": "days hours",
-        "a length of time is written hr.expr(\"INTERVAL '1' MONTH\"), a part of a time hr.f.month(...), hr.f.year(...)": "months years",
+        "leave it out: joins of streams have no such hint": "broadcast",
+        "for a duration, write hr.hours(1) or hr.days(1)": "days hours",
+        "for a duration, write hr.expr(\"INTERVAL '1' MONTH\"); for a part of a time, hr.f.month(...) or hr.f.year(...)": "months years",
         _PYTHON: "udf udtf pandas_udf arrow_udf arrow_udtf",
     }
 )
@@ -114,11 +114,11 @@ _OF_COLUMNS = _by_word(
         'write hr.expr("try_cast(amount AS int)")': "try_cast",
         "write .alias(...)": "name",
         "write hr.f.equal_null(one, other)": "eqnullsafe",
-        'an item is written xs[0], the value of a key xs["key"]': "getitem",
-        'a field is written hr.col("place").city': "getfield",
-        'a struct is written anew: hr.struct(city="place.city", zip="upper(place.zip)")': "withfield dropfields",
+        'for an item, write xs[0]; for the value of a key, xs["key"]': "getitem",
+        'for a field, write hr.col("place").city': "getfield",
+        'build a new struct: hr.struct(city="place.city", zip="upper(place.zip)")': "withfield dropfields",
         'write it in SQL: hr.expr("flags & 4")': "bitwiseand bitwiseor bitwisexor",
-        "as_dataframe() gives a frame for it": "outer",
+        "use it on the frame of as_dataframe()": "outer",
     }
 )
 """Hints for methods of PySpark's columns, by lower-case name."""
@@ -136,16 +136,12 @@ def method_cure(name: str, has: Collection[str]) -> str:
     near = nearest(name.replace("_", ""), spelled)
     if cure is not None or near is not None:
         return cure or f"did you mean `.{spelled[str(near)]}()`?"
-    return (
-        f"a function of Spark is called as hr.f.{name}(...)"
-        if name in FUNCTIONS
-        else f"if it is a function of Spark, write hr.f.{name}(...)"
-    )
+    return f"call a Spark function as hr.f.{name}(...)" if name in FUNCTIONS else f"if it is a Spark function, write hr.f.{name}(...)"
 
 
 _WINDOWS = {
-    "window": 'windows are made in front of it: .window(hr.tumble("ts", "1 minute")), which adds window_start and window_end',
-    "session_window": 'sessions are made in front of it: .window(hr.sessions("ts", "1 minute", per="card")), '
+    "window": 'assign windows before it: .window(hr.tumble("ts", "1 minute")), which adds window_start and window_end',
+    "session_window": 'assign sessions before it: .window(hr.sessions("ts", "1 minute", per="card")), '
     "which adds window_start and window_end",
 }
 
@@ -197,7 +193,7 @@ class Verbs:
             found = meant(name, has) if kind == "Stream" else nearest(name, has)
             call = CALLS.get(name.lower()) if kind == "Stream" else None
             if kind == "Stream" and name in self.columns:
-                call = f'hr.col("{name}") for the column, or its name in a text of SQL'
+                call = f'hr.col("{name}") for the column, or its name in a SQL string'
             hint = f"write {call}" if call else f"did you mean `.{found}`?" if found else f"it has: {', '.join(has)}"
             what = "a stream" if kind == "Stream" else f"a {kind.lower()} stream"
             raise AttributeError(f"{what} has no `{name}`; {hint}")

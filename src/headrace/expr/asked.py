@@ -10,10 +10,13 @@ from typing import Any, NamedTuple
 
 from headrace.errors import ours
 
-_DECIDES = "in a program use `with hr.when(...)` instead of `if` and `while`; for a value use hr.case((condition, value), otherwise=value)"
+_DECIDES = (
+    "in a program use `with hr.when(...)` instead of `if` and `while`; "
+    "for a conditional value use hr.case((condition, value), otherwise=value)"
+)
 _ENTRIES = (
-    "the entries of a list or map: with hr.each(self.xs) as it: ...; of an array take items by [0], "
-    'or make rows of it in front of the program: .explode("xs").key_by(...)'
+    "loop over a list or map with `with hr.each(self.xs) as it:`; for one item of an array use [0]; "
+    'for a row per item, .explode("xs").key_by(...) before the program'
 )
 _SHORT = 100
 
@@ -64,7 +67,7 @@ def loop_cure(in_program: bool) -> str:
                 return f"use hr.f.array_{name}({of})"
             case "sorted":
                 return f"use hr.f.array_sort({of})"
-    return _ENTRIES if in_program else 'take items by col("xs")[0], or make rows of an array with .explode("xs")'
+    return _ENTRIES if in_program else 'for one item use hr.col("xs")[0]; for a row per item, .explode("xs")'
 
 
 def _place() -> tuple[str, list[ast.AST]]:
@@ -105,14 +108,14 @@ def _cure_of(node: ast.AST, text: str) -> str | None:
             terms = [_written(term, text) for term in (left, middle, last)]
             pairs = f"({terms[0]} {_sign(ops[0])} {terms[1]}) & ({terms[1]} {_sign(ops[1])} {terms[2]})"
             between = f"{_held(middle, text)}.between({terms[0]}, {terms[2]}), or " if all(isinstance(op, ast.LtE) for op in ops) else ""
-            return f"a chain of comparisons asks for a truth value: use {_short(between + pairs, '(1 < x) & (x < 5), or x.between(1, 5)')}"
+            return f"a chained comparison needs a truth value: use {_short(between + pairs, '(1 < x) & (x < 5), or x.between(1, 5)')}"
         case ast.Call(func=ast.Name(id="min" | "max" as name), args=given):
             function = "least" if name == "min" else "greatest"
             several = given[0].elts if len(given) == 1 and isinstance(given[0], ast.Tuple | ast.List) else given
             call = f"hr.f.{function}({', '.join(_written(item, text) for item in several)})"
             return f"instead of `{name}` use {_short(call, f'hr.f.{function}(...)')}"
         case ast.Call(func=ast.Name(id="sorted")):
-            return "instead of `sorted` use hr.f.array_sort(hr.f.array(...)), whose items are taken by [0], [1]"
+            return "instead of `sorted` use hr.f.array_sort(hr.f.array(...)), and take its items with [0], [1]"
         case ast.Call(func=ast.Name(id="any" | "all" as name)):
             sign = "|" if name == "any" else "&"
             return f"instead of `{name}` join the conditions with {sign}: (x > 1) {sign} (y == 2)"

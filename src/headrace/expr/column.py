@@ -22,7 +22,7 @@ _CONSTANT = re.compile(r"\s*(?:[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|true|false
 # The precedence of operators; an operand of a lower one gets parentheses.
 ANY, OR, AND, NOT, COMPARE, SUM, PRODUCT, SIGN, ATOM = range(9)
 
-AROUND = "in Python & and | bind tighter than comparisons: put these in parentheses, (x == 1) & (y > 5)"
+AROUND = "in Python & and | bind tighter than comparisons: put comparisons in parentheses, (x == 1) & (y > 5)"
 
 # True while a handler of a state program is traced: `str` of a column would then be called once, for all rows.
 in_handler: ContextVar[bool] = ContextVar("headrace_in_handler", default=False)
@@ -280,15 +280,15 @@ class Column:
     def _not_a_call(self, method: str) -> PlanError:
         return PlanError(
             "NOT_AN_AGGREGATE",
-            f".{method}() follows a function, and this is `{self._expression.text}`",
-            hint=f'write it at the function: hr.f.sum("amount").{method}(...)',
+            f".{method}() must follow a function call, but this is `{self._expression.text}`",
+            hint=f'call it on the function: hr.f.sum("amount").{method}(...)',
             site=here(),
         )
 
     def __bool__(self) -> NoReturn:
         raise PlanError(
             "TRACED_BOOL",
-            f"`{self._expression.text}` is not known yet: it has a value only when rows flow, so Python cannot decide on it",
+            f"`{self._expression.text}` has a value only when the job runs, so Python cannot use it as a condition",
             hint=cure(),
             site=here(),
         )
@@ -301,13 +301,13 @@ class Column:
         raise self._no_value("take its length", "use hr.f.size(...) for arrays and maps, hr.f.length(...) for text")
 
     def __contains__(self, item: object) -> bool:
-        raise self._no_value("look into it with `in`", "use hr.f.array_contains(...) for arrays, .like(...) for text")
+        raise self._no_value("search it with `in`", "use hr.f.array_contains(...) for arrays, .like(...) for text")
 
     def __int__(self) -> int:
-        raise self._no_value("make an int of it", 'use .cast("int")')
+        raise self._no_value("convert it to an int", 'use .cast("int")')
 
     def __float__(self) -> float:
-        raise self._no_value("make a float of it", 'use .cast("double")')
+        raise self._no_value("convert it to a float", 'use .cast("double")')
 
     def __index__(self) -> int:
         raise self._no_value("use it as an index", "index a column instead: col(...)[col(...)]")
@@ -315,8 +315,8 @@ class Column:
     def __str__(self) -> str:
         if in_handler.get():
             raise self._no_value(
-                "make a text of it",
-                'use hr.f.concat(...) or hr.f.format_string(...), for one value .cast("string"); repr(...) shows the expression',
+                "convert it to a string",
+                'use hr.f.concat(...) or hr.f.format_string(...), or .cast("string") for one value; repr(...) shows the expression',
             )
         return repr(self)
 
@@ -326,7 +326,7 @@ class Column:
         raise PlanError("UNKNOWN_METHOD", f"columns have no method `{name}`", hint=method_cure(name, public), site=here())
 
     def _no_value(self, action: str, hint: str) -> PlanError:
-        message = f"`{self._expression.text}` has a value only when rows flow, so Python cannot {action}"
+        message = f"`{self._expression.text}` has a value only when the job runs, so Python cannot {action}"
         return PlanError("TRACED_VALUE", message, hint=hint, site=here())
 
 
@@ -358,7 +358,7 @@ def argument(value: Any, called: str) -> Column:
     """Returns an argument of a function as a column: a text is SQL. Warns of one that looks like a constant, as the text may be meant."""
     if isinstance(value, str) and _CONSTANT.fullmatch(value):
         kind = "true or false" if value.strip().isalpha() else "a number"
-        message = f"{called}: a text is SQL here, so {value!r} is {kind}; write hr.lit({value!r}) for the text, or the Python value"
+        message = f"{called}: a string is SQL, so {value!r} is {kind}; write hr.lit({value!r}) for the string, or the Python value"
         site = here()
         warnings.warn_explicit(message, UserWarning, site.file if site else "headrace", site.line if site else 0)
     return sql(value)

@@ -32,7 +32,9 @@ def literal(value: Any) -> str:
             return _double(value)
         case Decimal():
             if not value.is_finite():
-                raise PlanError("BAD_LITERAL", f"{value!r} has no literal", hint="a decimal column holds finite numbers only", site=here())
+                raise PlanError(
+                    "BAD_LITERAL", f"{value!r} cannot be a SQL literal", hint="a decimal column holds finite numbers only", site=here()
+                )
             return f"{value:f}BD"
         case str():
             return text_literal(value)
@@ -53,17 +55,17 @@ def literal(value: Any) -> str:
         raise value._has_no_literal()
     if hasattr(value, "dtype") and hasattr(value, "item"):  # a numpy scalar: the Python value it holds
         return literal(value.item())
-    hint = "int, float, Decimal, str, bool, bytes, date, datetime, timedelta, list, dict and None have literals"
+    hint = "use int, float, Decimal, str, bool, bytes, date, datetime, timedelta, list, dict or None"
     if callable(value):
         raise PlanError(
             "BAD_LITERAL",
-            "a Python function has no literal in SQL",
-            hint='an expression is a column or SQL text: hr.col("amount") * 2, or hr.expr("amount * 2")',
+            "a Python function cannot be a SQL literal",
+            hint='pass a column or SQL text: hr.col("amount") * 2, or hr.expr("amount * 2")',
             site=here(),
         )
     if isinstance(value, tuple):
-        hint = "a list is an array; for a struct use hr.struct(name=value, ...)"
-    raise PlanError("BAD_LITERAL", f"a Python {type(value).__name__} has no literal in SQL", hint=hint, site=here())
+        hint = "for an array use a list; for a struct, hr.struct(name=value, ...)"
+    raise PlanError("BAD_LITERAL", f"a Python {type(value).__name__} cannot be a SQL literal", hint=hint, site=here())
 
 
 def text_literal(text: str) -> str:
@@ -78,7 +80,7 @@ def _integer(value: int) -> str:
         return f"{value}L"
     if len(str(abs(value))) > 38:
         raise PlanError(
-            "BAD_LITERAL", "an integer of more than 38 digits has no literal", hint="Spark's decimals end at 38 digits", site=here()
+            "BAD_LITERAL", "an integer literal cannot have more than 38 digits", hint="Spark's decimals have at most 38 digits", site=here()
         )
     return f"{value}BD"
 

@@ -86,8 +86,8 @@ class Aggregate(Cell):
         if missing or unknown:
             raise ProgramError(
                 "AGGREGATE_COLUMNS",
-                f"`{name}` takes the columns {', '.join(self._columns)}, and "
-                + (f"`{missing[0]}` is missing" if missing else f"`{unknown[0]}` is none of them"),
+                f"`{name}` takes the columns {', '.join(self._columns)}; "
+                + (f"`{missing[0]}` is missing" if missing else f"`{unknown[0]}` is not one of them"),
                 hint=f"self.{name}.add({', '.join(f'{column}=...' for column in self._columns)})",
                 site=here(),
             )

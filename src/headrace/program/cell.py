@@ -71,7 +71,7 @@ class Cell(Opaque):
         unsaid = [name for name in ("needs", "entries", "projected") if not hasattr(cls, name)]
         unsaid += ["_keeps"] if cls._keeps is Cell._keeps else []
         if unsaid:
-            raise TypeError(f"{cls.__name__} does not say: {', '.join(unsaid)}")
+            raise TypeError(f"{cls.__name__} does not define: {', '.join(unsaid)}")
         KINDS[cls.kind] = CellKind(cls.needs, cls._keeps, cls.entries, cls.projected, cls.computable, cls.fires)
 
     @staticmethod
@@ -100,14 +100,14 @@ class Cell(Opaque):
             raise ProgramError(
                 "BAD_WAS",
                 f"the `was` of a {kind} cannot be {was!r}",
-                hint='it is the name the cell had, was="n", or an expression over the cells of the version before, was=hr.col("n") * 2',
+                hint='give the old name, was="n", or an expression over the cells of the previous version, was=hr.col("n") * 2',
                 site=here(),
             )
         if not self.computable or self.key is not None:
             raise ProgramError(
                 "BAD_WAS",
-                f"the `was` of a {kind} is a name, and `{was._expression.text}` is an expression",
-                hint='values and timers without keys can be computed from other cells; another cell keeps its state by was="old_name"',
+                f"the `was` of a {kind} must be a name, not the expression `{was._expression.text}`",
+                hint='only values and timers without keys can be computed from other cells; write was="old_name" to keep the state',
                 site=here(),
             )
         return was._expression.text
@@ -122,8 +122,8 @@ class Cell(Opaque):
         current, name = cell_name(self, f"the {type(self).__name__} `{self._name}`" if self._name else f"a {type(self).__name__}")
         if current.broadcast and self.kind != "broadcast":
             raise broadcast_use(
-                f"`{name}` is kept for each key, and {current.handler} is called for no key",
-                f"keep what all keys see in a map for all: {name} = hr.Broadcast(key, value)",
+                f"`{name}` is kept per key, but {current.handler} runs without a key",
+                f"to share state between keys, declare {name} = hr.Broadcast(key, value)",
             )
         return current, name
 

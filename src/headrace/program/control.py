@@ -143,8 +143,8 @@ class Branch:
         argument = "" if self._word == "otherwise" else "..."
         return ProgramError(
             "WHEN_WITHOUT_WITH",
-            f"hr.{self._word} is written without `with`, or used twice, so it would do nothing",
-            hint=f"with hr.{self._word}({argument}): and what it governs indented below",
+            f"hr.{self._word} is used without `with`, or twice, so it has no effect",
+            hint=f"write `with hr.{self._word}({argument}):` and indent its statements",
             site=self._site,
         )
 
@@ -160,9 +160,9 @@ class Branch:
             last = "an `otherwise`" if isinstance(chain, Chain) else f"`{chain.do}`" if chain else "nothing"
             raise ProgramError(
                 "WHEN_EXPECTED",
-                f"hr.{self._word} follows a `with hr.when(...)` or `with hr.elsewhen(...)` of the same block directly, and here "
-                f"{last} stands before it",
-                hint=f"move {'the read' if isinstance(chain, Read) else 'what stands between'} before the `when`"
+                f"hr.{self._word} must directly follow a `with hr.when(...)` or `with hr.elsewhen(...)` of the same block, but "
+                f"{last} precedes it",
+                hint=f"move {'the read' if isinstance(chain, Read) else 'the intervening statements'} before the `when`"
                 if any(isinstance(statement, Chain) and not statement.last.closed for statement in statements)
                 else "begin with `with hr.when(...)`",
                 site=self._site,

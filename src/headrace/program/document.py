@@ -13,7 +13,7 @@ class Fields:
     def __init__(self, value: object, what: str) -> None:
         self.what = what
         if not isinstance(value, dict):
-            raise self.wrong(f"an object is expected, not {value!r}")
+            raise self.wrong(f"expected an object, got {value!r}")
         self.fields: dict[str, Any] = value
 
     def wrong(self, message: str) -> PlanError:
@@ -26,8 +26,8 @@ class Fields:
         if unknown:
             raise PlanError(
                 "PLAN_UNKNOWN_FIELD",
-                f"this version of headrace knows no field `{unknown[0]}` of {self.what} of a state program",
-                hint="the plan was written by a newer headrace: install that one",
+                f"this version of headrace does not know the field `{unknown[0]}` of {self.what} of a state program",
+                hint="install the newer headrace that wrote the plan",
             )
 
     def _get(self, name: str) -> Any:
@@ -65,13 +65,13 @@ class Fields:
     def texts(self, name: str) -> tuple[str, ...]:
         values = self.list(name)
         if not all(isinstance(value, str) for value in values):
-            raise self.wrong(f"{name!r} must be a list of texts, not {values!r}")
+            raise self.wrong(f"{name!r} must be a list of strings, not {values!r}")
         return tuple(values)
 
     def optional_texts(self, name: str) -> tuple[str | None, ...]:
         values = self.list(name)
         if not all(value is None or isinstance(value, str) for value in values):
-            raise self.wrong(f"{name!r} must be a list of texts and nulls, not {values!r}")
+            raise self.wrong(f"{name!r} must be a list of strings and nulls, not {values!r}")
         return tuple(values)
 
 

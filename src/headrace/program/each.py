@@ -61,8 +61,8 @@ class Loop:
         if not isinstance(cell, List | Map):
             raise ProgramError(
                 "EACH_OVER",
-                f"hr.each goes over the entries of a hr.List or a hr.Map, not over {_said(cell)}",
-                hint="with hr.each(self.orders) as it: ...; an array column: stream.explode(...) before the program, or hr.f.transform",
+                f"hr.each loops over a hr.List or hr.Map, not over {_said(cell)}",
+                hint="with hr.each(self.orders) as it: ...; for an array column use stream.explode(...) before it, or hr.f.transform",
                 site=self._site,
             )
         _, self._cell = cell._recording()
@@ -87,8 +87,8 @@ class Loop:
         self._outer = current.block
         current.block = Block(self._outer)
         current.loops.append((self._cell, self._it))
-        said = "`it` stands for the entries of a `with hr.each(...)`, and is used outside of it"
-        hint = "keep what is needed later in a local: found = hr.let(None, type) before the loop, found.set(it.value) inside"
+        said = "`it` is used outside its `with hr.each(...)`"
+        hint = "to keep a value, use a local: found = hr.let(None, type) before the loop, found.set(it.value) inside"
         for part in ("key", "value", "index") if self._keyed else ("value", "index"):
             current.locals[f"{self._it}.{part}"] = Origin(current.block, said, hint)
         return Entry(current, self._cell, self._it, self._keyed)
@@ -104,8 +104,8 @@ class Loop:
     def without_with(self) -> ProgramError:
         return ProgramError(
             "WHEN_WITHOUT_WITH",
-            "hr.each is written without `with`, or used twice, so it would do nothing",
-            hint="with hr.each(...) as it: and what it does indented below",
+            "hr.each is used without `with`, or twice, so it has no effect",
+            hint="write `with hr.each(...) as it:` and indent its statements",
             site=self._site,
         )
 
@@ -130,7 +130,9 @@ class Entry(Opaque):
     def key(self) -> Column:
         """The entry's key, in a map."""
         if not self.__keyed:
-            raise ProgramError("EACH_OVER", f"`{self.__cell}` is a list, whose entries have no key", hint="it.index, it.value", site=here())
+            raise ProgramError(
+                "EACH_OVER", f"`{self.__cell}` is a list, and its entries have no key", hint="use it.index or it.value", site=here()
+            )
         return self.__part("key")
 
     @property

@@ -63,7 +63,7 @@ class List(Entries):
         super().__init__(type_text(type), expires=expires, clock=clock, was=was)
 
     def __contains__(self, value: object) -> bool:
-        raise self._refusal("look into it with `in`", "write hr.f.array_contains({}.get(), value)")
+        raise self._refusal("search it with `in`", "write hr.f.array_contains({}.get(), value)")
 
     def get(self) -> Column:
         """Returns all values as one array, empty for an empty list. The whole list is read."""

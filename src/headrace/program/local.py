@@ -45,14 +45,14 @@ def let(value: Any, type: Any = None) -> Local:
     """
     current = recording("hr.let")
     if value is None and type is None:
-        hint = 'give it one: hr.let(None, "timestamp")'
-        raise ProgramError("LET_TYPE", "hr.let(None) makes a local without a type", hint=hint, site=here())
+        hint = 'write hr.let(None, "timestamp")'
+        raise ProgramError("LET_TYPE", "hr.let(None) needs a type", hint=hint, site=here())
     if type is not None:
         refuse_fraction("the local", type_text(type), value)
     text = current.text(value)
     name = current.numbered("let")
-    said = "a local was made with hr.let inside a `with hr.when(...)` or `with hr.each(...)`, and is used outside of it"
-    current.locals[name] = Origin(current.block, said, "make it before the `with`, and give it its value inside: total.set(...)")
+    said = "a local created inside a `with hr.when(...)` or `with hr.each(...)` is used outside it"
+    current.locals[name] = Origin(current.block, said, "create it before the `with`, and set it inside: total.set(...)")
     current.record(Let(name, text, None if type is None else type_text(type), site=here()))
     return Local(current, name)
 
@@ -88,7 +88,7 @@ class Local(Opaque):
         """
         current = recording("a local")
         local = current.numbered("let")
-        said = "the value of a local was read inside a `with hr.when(...)` or `with hr.each(...)`, and is used outside of it"
+        said = "a local's value read inside a `with hr.when(...)` or `with hr.each(...)` is used outside it"
         text = current.text(self._column())
         current.locals[local] = Origin(current.block, said, "read it where it is used")
         current.record(Let(local, text, site=here()))
@@ -117,7 +117,7 @@ class Local(Opaque):
     def _refusal(self, done: str) -> ProgramError:
         return ProgramError(
             "CELL_OPERATOR",
-            f"what hr.let made is a local, not its value, so Python cannot {done}",
+            f"hr.let returns a local, not its value, so Python cannot {done}",
             hint="read it: total.get(); write it: total.set(...)",
             site=here(),
         )

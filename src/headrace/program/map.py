@@ -89,7 +89,7 @@ class Map(Entries):
         super().__init__(type_text(value), key=type_text(key), expires=expires, clock=clock, was=was)
 
     def __contains__(self, key: object) -> bool:
-        raise self._refusal("look into it with `in`", "write {}.has(key)")
+        raise self._refusal("search it with `in`", "write {}.has(key)")
 
     def get(self, key: Any) -> Column:
         """Returns the value of a key, null if there is none.
@@ -180,7 +180,5 @@ class Range(Opaque):
 def _given(key: Any) -> Any:
     """Returns the key, and refuses None."""
     if key is None:
-        raise ProgramError(
-            "NULL_KEY", "None is given as the key of a map, which has no value under null", hint="give a value or a column", site=here()
-        )
+        raise ProgramError("NULL_KEY", "a map key cannot be None", hint="pass a value or a column", site=here())
     return key

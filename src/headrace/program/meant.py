@@ -104,8 +104,8 @@ def otherwise_called(error: TypeError) -> str | None:
         return None
     parameters = list(inspect.signature(getattr(kind, named[2])).parameters.values())[1:]
     shown = ", ".join("..." if one.kind is one.VAR_KEYWORD else one.name for one in parameters if one.kind is not one.POSITIONAL_ONLY)
-    of_key = "; whether a map has a key: has(key)" if (kind, named[2]) == (Entries, "exists") else ""
-    return f"it is called as {named[2]}({shown}){of_key}"
+    of_key = "; to test for a key of a map use has(key)" if (kind, named[2]) == (Entries, "exists") else ""
+    return f"call it as {named[2]}({shown}){of_key}"
 
 
 def _of(table: Mapping[type, Mapping[str, str]], kind: type) -> Mapping[str, str]:

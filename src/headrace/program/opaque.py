@@ -27,7 +27,7 @@ class Opaque:
         raise self._refusal("compute with it")
 
     def __bool__(self) -> NoReturn:
-        raise self._refusal("decide on it")
+        raise self._refusal("use it as a condition")
 
     def __iter__(self) -> Iterator[Any]:
         raise self._refusal("loop over it")
@@ -36,11 +36,11 @@ class Opaque:
         raise self._refusal("take its length")
 
     def __contains__(self, item: object) -> bool:
-        raise self._refusal("look into it with `in`")
+        raise self._refusal("search it with `in`")
 
     def __str__(self) -> str:
         if in_handler.get():
-            raise self._refusal("make a text of it")
+            raise self._refusal("convert it to a string")
         return repr(self)
 
     def __call__(self, *_: Any, **__: Any) -> NoReturn:

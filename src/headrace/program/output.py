@@ -58,8 +58,8 @@ class Output:
         if name is None:
             raise ProgramError(
                 "FOREIGN_CELL",
-                f"{what} is used in {current.program}, which does not have it as an attribute",
-                hint="an output is an attribute of its own program: large = hr.Output() in the class, or set in __init__",
+                f"{what} is used in {current.program}, but is not an attribute of it",
+                hint="declare it in the program: large = hr.Output() in the class or in __init__",
                 site=here(),
             )
         _emit(current, name, row, columns)
@@ -97,8 +97,8 @@ def emit(row: Row | Mapping[str, Any] | None = None, /, **columns: Any) -> None:
 def _emit(current: Recording, output: str, row: Any, named: dict[str, Any]) -> None:
     if current.broadcast:
         raise broadcast_use(
-            f"{current.handler} is called in every partition for rows that go to all keys, so what it emits would come as often",
-            "emit where a key's rows are handled; the stream that is broadcast can have a sink of its own",
+            f"{current.handler} runs in every partition for broadcast rows, so its rows would be emitted once per partition",
+            "emit in the handler of a keyed input; the broadcast stream can have its own sink",
         )
     given: list[tuple[str, Any]] = []
     if isinstance(row, Row):
@@ -114,16 +114,16 @@ def _emit(current: Recording, output: str, row: Any, named: dict[str, Any]) -> N
         )
     given += named.items()
     if not given:
-        raise ProgramError("EMIT_COLUMNS", "a row without columns is emitted", hint="hr.emit(card=self.key.card)", site=here())
+        raise ProgramError("EMIT_COLUMNS", "the emitted row has no columns", hint="hr.emit(card=self.key.card)", site=here())
     seen: dict[str, str] = {}
     for name, _ in given:
         if not isinstance(name, str):
-            raise ProgramError("EMIT_COLUMNS", f"a column's name must be text, not {name!r}", hint='{"card": ...}', site=here())
+            raise ProgramError("EMIT_COLUMNS", f"a column's name must be a string, not {name!r}", hint='{"card": ...}', site=here())
         if name.lower() in seen:
             raise ProgramError(
                 "EMIT_COLUMNS",
                 f"the column `{name}` is emitted twice" + ("" if name == seen[name.lower()] else f", also as `{seen[name.lower()]}`"),
-                hint="give one of the two another name, or name the columns one by one instead of the whole row",
+                hint="rename one of the two, or list the columns instead of passing the whole row",
                 site=here(),
             )
         seen[name.lower()] = name
@@ -138,8 +138,8 @@ def _emit(current: Recording, output: str, row: Any, named: dict[str, Any]) -> N
         target = "the main output" if output == MAIN else f"the output `{output}`"
         raise ProgramError(
             "EMIT_DIFFERS",
-            f"all rows of {target} have the same columns, and here {', '.join(missing + added)}",
-            hint=f"the first emit, at {first.site}, has: {', '.join(first.columns)}; emit None where there is no value, "
+            f"all rows of {target} must have the same columns, but {', '.join(missing + added)}",
+            hint=f"the first emit, at {first.site}, has: {', '.join(first.columns)}; emit None for a missing value, "
             "or use a second hr.Output()",
             site=here(),
         )

@@ -65,7 +65,7 @@ class Program:
         if current.broadcast:
             raise broadcast_use(
                 f"{current.handler} is called once for all keys, so there is no self.key",
-                "keep what all keys see in a hr.Broadcast; the handlers of other inputs read it for their key",
+                "keep shared state in a hr.Broadcast; the handlers of keyed inputs can read it",
             )
         return Row(current, "key", current.frame.key, f"the key of {current.program}")
 
@@ -76,9 +76,7 @@ class Program:
                 message = f"`self.{name} = ...` would replace the {type(held).__name__} `{name}`, not what it holds"
                 hint = f"self.{name}{held.write_with if isinstance(held, Cell) else '.emit(...)'}"
             else:
-                message = f"`self.{name} = ...` in a handler would be done once, when the program is traced, and not for each row"
-                hint = (
-                    f"declare a cell, {name} = hr.Value(...), and set it with self.{name}.set(...); for this call only use a local variable"
-                )
+                message = f"`self.{name} = ...` in a handler would run once, when the program is traced, not for each row"
+                hint = f"declare a cell, {name} = hr.Value(...), and set it with self.{name}.set(...); within one call use a local variable"
             raise ProgramError("HANDLER_ASSIGNS", message, hint=hint, site=here())
         super().__setattr__(name, value)

@@ -152,8 +152,8 @@ class Recording:
         cell = of.get(statement.it) if isinstance(statement, Replace) else getattr(statement, "cell", None)
         if cell in self.frame.shared and not self.broadcast and not isinstance(statement, Read | Each):
             raise broadcast_use(
-                f"`{cell}` is the same for all keys, and {self.handler} is called for one of them",
-                "it is written in the handler of an input that goes to all keys: .process(P, rules=hr.broadcast(stream)), on_rules",
+                f"`{cell}` is shared by all keys, but {self.handler} runs for one key",
+                "write it in the handler of a broadcast input: .process(P, rules=hr.broadcast(stream)), on_rules",
             )
         if isinstance(statement, Set | Clear | Append) and any(cell == statement.cell for cell, _ in self.loops):
             raise changed_in_loop(statement.cell)
@@ -172,8 +172,8 @@ class Recording:
         """Records a read of a cell. The returned column lives as long as the current block."""
         text = None if key is None else self.text(key)
         local = self.numbered(cell)
-        said = f"`{cell}` was read inside a `with hr.when(...)`, and its value is used outside of it"
-        self.locals[local] = Origin(self.block, said, f"read it where it is always done, before the `with`: value = self.{cell}.get()")
+        said = f"`{cell}` was read inside a `with hr.when(...)`, but its value is used outside it"
+        self.locals[local] = Origin(self.block, said, f"read it before the `with`: value = self.{cell}.get()")
         self.record(Read(local, cell, what, text, site=here()))
         return self.value(quote(local), local)
 
@@ -202,8 +202,8 @@ class Recording:
         if int(number) != self.number:
             raise ProgramError(
                 "STALE_VALUE",
-                f"`{column._expression.text}` was made in {handler}, which has ended, and is used in {self.handler}",
-                hint="each handler sees its own row and key only; keep what must last in a cell: seen = hr.Value(...)",
+                f"`{column._expression.text}` belongs to {handler}, but is used in {self.handler}",
+                hint="a handler can use only its own row and key; keep values across calls in a cell: seen = hr.Value(...)",
                 site=here(),
             )
         found = self.locals.get(origin)
@@ -222,11 +222,11 @@ class Recording:
                 row = [f"e.{column}" for column in self.columns] if self.input is not None else ["at"]
                 known = [*row, *(f"key.{column}" for column in self.frame.key)]
                 meant = f"e.{path[0]}" if f"e.{path[0]}" in known else ".".join(path)
-                text = f'; for the text itself write hr.lit("{path[0]}")' if len(path) == 1 and nearest(meant, known, 0.5) is None else ""
+                text = f'; for a literal string write hr.lit("{path[0]}")' if len(path) == 1 and nearest(meant, known, 0.5) is None else ""
                 raise PlanError(
                     "UNKNOWN_COLUMN",
                     f"no column `{path[0]}` in {self.handler} of {self.program}",
-                    hint=suggestion(meant, known, f"SQL text in this handler knows {', '.join(known)}", least=0.5) + text,
+                    hint=suggestion(meant, known, f"SQL in this handler can use {', '.join(known)}", least=0.5) + text,
                     site=here(),
                 )
 
@@ -242,7 +242,7 @@ def find(name: str, columns: tuple[str, ...], owner: str) -> str:
 def warn_of_text(text: str, column: str) -> None:
     """Warns that a text, which is a literal in a handler, looks like a column."""
     site = here()
-    message = f'"{text}" is a text here, not a column; write hr.expr("{column}") for the column, hr.lit("{text}") if the text is meant'
+    message = f'"{text}" is a string here, not a column; write hr.expr("{column}") for the column, hr.lit("{text}") for the string'
     warnings.warn_explicit(message, UserWarning, site.file if site else "headrace", site.line if site else 0)
 
 
@@ -250,8 +250,8 @@ def changed_in_loop(cell: str) -> ProgramError:
     """The error for a change to a cell inside a loop over it."""
     return ProgramError(
         "LOOP_CHANGES",
-        f"`{cell}` is changed while a `with hr.each(...)` goes over its entries",
-        hint="change the entry the loop stands at, it.set(...) or it.remove(), in one loop over this cell; or change the cell after it",
+        f"`{cell}` is changed inside a `with hr.each(...)` over its entries",
+        hint="in one loop, change the current entry with it.set(...) or it.remove(), or change the cell after the loop",
         site=here(),
     )
 
@@ -267,8 +267,8 @@ def recording(what: str) -> Recording:
     if current is None:
         raise ProgramError(
             "OUTSIDE_HANDLER",
-            f"{what} has a meaning only while a handler of its program runs",
-            hint="use it in on_event, on_<input>, on_<timer> or on_late, or in a method that these call",
+            f"{what} can be used only in a handler of its program",
+            hint="use it in on_event, on_<input>, on_<timer> or on_late, or in a method they call",
             site=here(),
         )
     return current
@@ -285,8 +285,8 @@ def cell_name(cell: Cell, what: str) -> tuple[Recording, str]:
     if name is None:
         raise ProgramError(
             "FOREIGN_CELL",
-            f"{what} is used in {current.program}, which does not have it as an attribute",
-            hint=f"a cell is an attribute of its own program: seen = hr.{type(cell).__name__}(...) in the class, or set in __init__",
+            f"{what} is used in {current.program}, but is not an attribute of it",
+            hint=f"declare it in the program: seen = hr.{type(cell).__name__}(...) in the class or in __init__",
             site=here(),
         )
     return current, name

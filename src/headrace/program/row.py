@@ -43,7 +43,7 @@ class Row(Opaque):
 
     def __getitem__(self, name: str) -> Column:  # type: ignore[override]  # Opaque refuses it, and here it names a column
         if not isinstance(name, str):
-            raise self._refusal("take an item of it by number")
+            raise self._refusal("index it by number")
         found = find(name, self.__columns, self.__owner)
         return self.__recording.value(f"{self.__text}.{quote(found)}", self.__text)
 

@@ -115,8 +115,8 @@ def _no_source(message: str, code: CodeType | None) -> ProgramError:
     return ProgramError(
         "NO_SOURCE",
         message,
-        hint="a program is written in a file or a notebook, and loaded again when the file changes; as JSON (`headrace plan FILE`) "
-        "a plan is loaded without any source",
+        hint="define the program in a file or notebook, and reload it when the file changes; a plan as JSON (`headrace plan FILE`) "
+        "needs no source",
         site=None if code is None else Site(code.co_filename, code.co_firstlineno),
     )
 

@@ -194,7 +194,7 @@ def _branches(told: Fields, name: str) -> Branches:
             case [str() | None as condition, list(body)]:
                 found.append((condition, _body(told, body)))
             case _:
-                raise told.wrong("a branch is [condition or null, [statements]]")
+                raise told.wrong("a branch must be [condition or null, [statements]]")
     return tuple(found)
 
 
@@ -209,7 +209,7 @@ def _texts(told: Fields, name: str) -> Texts:
             case [str(column), str(text)]:
                 found.append((column, text))
             case _:
-                raise told.wrong("a row is [[column, text], ...]")
+                raise told.wrong("a row must be [[column, text], ...]")
     return tuple(found)
 
 

@@ -88,7 +88,7 @@ class Timer(Cell):
             raise ProgramError(
                 "TIMER_TIME",
                 f"`{name}` is set to {at!r}, which is not a time",
-                hint=f"count from a time: self.{name}.set(e.ts + hr.minutes(5))",
+                hint=f"add to a time: self.{name}.set(e.ts + hr.minutes(5))",
                 site=here(),
             )
         of = self._of(recording, name, key, "set(at, key)" if self.key else "set(at)")
@@ -124,6 +124,6 @@ class Timer(Cell):
         """Returns the text of the key, which must be given if and only if the timer has keys."""
         if (key is None) == (self.key is None):
             return None if key is None else recording.text(key)
-        has = "has no keys" if self.key is None else f"has a key of type {self.key}"
-        given = "is given none" if key is None else "is given one"
-        raise ProgramError("TIMER_KEY", f"`{name}` {has} and {given}", hint=f"self.{name}.{call}", site=here())
+        has = "takes no key" if self.key is None else f"takes a key of type {self.key}"
+        given = "none is given" if key is None else "one is given"
+        raise ProgramError("TIMER_KEY", f"`{name}` {has}, but {given}", hint=f"self.{name}.{call}", site=here())

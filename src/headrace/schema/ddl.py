@@ -88,7 +88,7 @@ def schema_of(given: Any) -> Struct:
     raise SchemaError(
         "BAD_TYPE",
         f"a schema cannot be a {type(given).__name__}",
-        hint='give it as text, "card string, amount decimal(10,2)", or as a pyspark StructType',
+        hint='pass a string, "card string, amount decimal(10,2)", or a pyspark StructType',
         site=here(),
     )
 
@@ -115,8 +115,8 @@ def _as_read(kind: Type, column: str, chars: bool) -> Type:
         case Atomic(name) if name.startswith("char("):
             raise SchemaError(
                 "BAD_TYPE",
-                f"the column `{column}` cannot be {name}: texts are not padded with blanks",
-                hint=f"make it a string, and pad where the blanks are needed: rpad({column}, {name[5:-1]}, ' ')",
+                f"the column `{column}` cannot be {name}: headrace does not pad strings",
+                hint=f"declare it as string, and pad where needed: rpad({column}, {name[5:-1]}, ' ')",
                 site=here(),
             )
     return kind
@@ -131,7 +131,7 @@ def type_text(given: Any) -> str:
     if hasattr(given, "jsonValue"):
         return _of_json(given.jsonValue()).text
     raise SchemaError(
-        "BAD_TYPE", f"a type cannot be a {type(given).__name__}", hint='give it as text, "decimal(10,2)", or as a pyspark type', site=here()
+        "BAD_TYPE", f"a type cannot be a {type(given).__name__}", hint='pass a string, "decimal(10,2)", or a pyspark type', site=here()
     )
 
 
@@ -150,7 +150,7 @@ def _parse(ddl: str, schema: bool) -> Type:
     reader = _Reader(ddl)
     found: Type = Struct(reader.fields(end="")) if schema else reader.type()
     if reader.peek:
-        reader.stop(f"`{reader.peek}` is too much")
+        reader.stop(f"unexpected `{reader.peek}`")
     if isinstance(found, Struct) and schema and not found.fields:
         raise _Wrong("it has no columns")
     return found
@@ -166,7 +166,7 @@ class _Reader:
         while at < len(text):
             token = _TOKEN.match(text, at)
             if token is None:
-                raise _Wrong(f"`{text[at:].strip()[:1]}` is not expected")
+                raise _Wrong(f"unexpected `{text[at:].strip()[:1]}`")
             self.tokens.append(token[0].strip())
             at = token.end()
         self.at = 0
@@ -252,7 +252,7 @@ class _Reader:
             return Atomic(self.sized(name))
         if name not in _PLAIN:
             near = _MEANT.get(name) or nearest(name, _KNOWN)
-            self.stop(f"there is no type `{word}`" + (f", did you mean `{near}`?" if near else ""))
+            self.stop(f"no type `{word}`" + (f", did you mean `{near}`?" if near else ""))
         if name == "string" and self.take("collate"):
             return Atomic(f"string collate {self.next()}")
         return Atomic(name)
@@ -269,24 +269,24 @@ class _Reader:
         if name == "decimal":
             precision, scale = int(sizes[0]) if sizes else 10, int(sizes[1]) if len(sizes) > 1 else 0
             if not (1 <= precision <= 38 and scale <= precision and len(sizes) <= 2):
-                self.stop("decimal(precision, scale) has 1 to 38 digits, and not more of them behind the point")
+                self.stop("decimal(precision, scale) needs a precision from 1 to 38, and a scale up to the precision")
             return f"decimal({precision},{scale})"
         if name == "time":
             return f"time({sizes[0] if sizes else 6})"
         if len(sizes) != 1:
             one = "one length" if sizes else "a length"
-            self.stop(f"{name} needs {one}, as {name}(10); did you mean `string`?")
+            self.stop(f"{name} needs {one}, such as {name}(10); did you mean `string`?")
         return f"{name}({sizes[0]})"
 
     def interval(self) -> Type:
         first = self.next().lower()
         if first not in _UNITS:
-            self.stop("an interval is `interval day to second` or `interval year to month`")
+            self.stop("write `interval day to second` or `interval year to month`")
         if not self.take("to"):
             return Atomic(f"interval {first}")
         last = self.next().lower()
         if last not in _UNITS or (first in ("year", "month")) != (last in ("year", "month")) or _UNITS.index(last) <= _UNITS.index(first):
-            self.stop("an interval is `interval day to second` or `interval year to month`")
+            self.stop("write `interval day to second` or `interval year to month`")
         return Atomic(f"interval {first} to {last}")
 
 
@@ -303,4 +303,4 @@ def _of_json(value: Any) -> Type:
             return Map(_of_json(value["keyType"]), _of_json(value["valueType"]))
         case "udt":
             return _of_json(value["sqlType"])
-    raise SchemaError("BAD_TYPE", f"the type {value} cannot be used", hint="give the schema as text", site=here())
+    raise SchemaError("BAD_TYPE", f"the type {value} cannot be used", hint="pass the schema as a string", site=here())

@@ -24,24 +24,24 @@ def milliseconds(value: str | dt.timedelta, what: str) -> int:
     if isinstance(value, dt.timedelta):
         millis, rest = divmod(value, dt.timedelta(milliseconds=1))
         if rest:
-            raise _wrong(value, what, "it has microseconds, and durations are whole milliseconds")
+            raise _wrong(value, what, "it has microseconds, but durations are whole milliseconds")
         if millis < 0:
             raise _wrong(value, what, "it is negative")
         return millis if millis <= _LONGEST else _too_long(value, what)
     if not isinstance(value, str):
-        raise _wrong(value, what, "it is no text with units and no timedelta")
+        raise _wrong(value, what, "it is neither a string with units nor a timedelta")
     text = re.sub(r"(?i)^\s*interval\s", "", value)
     total, at = 0.0, 0
     while at < len(text):
         part = _PART.match(text, at)
         if part is None:
-            raise _wrong(value, what, "it is not numbers with units")
+            raise _wrong(value, what, "a duration needs numbers with units")
         unit = part[2].lower()
         unit = _SHORT.get(unit, unit.removesuffix("s"))
         if unit in ("month", "year", "quarter"):
             raise _wrong(value, what, f"a {unit} has no fixed length")
         if unit not in _MILLIS:
-            raise _wrong(value, what, f"`{part[2]}` is no unit")
+            raise _wrong(value, what, f"`{part[2]}` is not a unit")
         if part[1].startswith("-"):
             raise _wrong(value, what, "it is negative")
         total += float(part[1]) * _MILLIS[unit]

@@ -45,7 +45,7 @@ def zone(name: str) -> dt.tzinfo:
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError):
-        hint = "use a name like Europe/Stockholm or UTC; on a machine without time zones `pip install tzdata` brings them"
+        hint = "use a name like Europe/Stockholm or UTC; on a machine without time zone data, `pip install tzdata`"
         error = SchemaError("UNKNOWN_TIME_ZONE", f"there is no time zone `{name}`", hint=hint, site=here())
     raise error
 
@@ -66,7 +66,7 @@ def rows_to_internal(rows: Iterable[Any], schema: Struct, time_zone: dt.tzinfo, 
             found.append(convert(row))
         except Misfit as misfit:
             place = f"row {number} of {what}" + (f", `{misfit.path}`" if misfit.path else "")
-            error = SchemaError("BAD_VALUE", f"{place}: {misfit.why}", hint=f"the schema is {schema.ddl}", site=here())
+            error = SchemaError("BAD_VALUE", f"{place}: {misfit.why}", hint=f"correct the value or the schema: {schema.ddl}", site=here())
             raise error from None
     return found
 
@@ -88,7 +88,7 @@ def to_internal(kind: Type, time_zone: dt.tzinfo) -> Convert:
             return _nullable(_map(to_internal(key, time_zone), to_internal(value, time_zone)))
         case Atomic(name):
             return _nullable(_atomic(name, time_zone))
-    raise Misfit(f"values of {kind} cannot be given in Python")
+    raise Misfit(f"Python values of type {kind} are not supported")
 
 
 def from_internal(kind: Type, time_zone: dt.tzinfo) -> Convert:
@@ -144,7 +144,7 @@ def _struct(kind: Struct, time_zone: dt.tzinfo) -> Convert:
         for (name, nullable, part), value in zip(parts, values, strict=True):
             try:
                 if value is None and not nullable:
-                    raise Misfit("None is not allowed: it is `not null`")
+                    raise Misfit("None is not allowed in a `not null` column")
                 found.append(part(value))
             except Misfit as misfit:
                 raise Misfit(misfit.why, f"{name}.{misfit.path}" if misfit.path else name) from None
@@ -167,7 +167,7 @@ def _map(key: Convert, value: Convert) -> Convert:
         if not isinstance(values, Mapping):
             raise Misfit(f"{values!r} is of type {type(values).__name__}, expected a dict")
         if None in values:
-            raise Misfit("a key of a map cannot be None")
+            raise Misfit("a map key cannot be None")
         return {key(name): value(item) for name, item in values.items()}
 
     return convert
@@ -193,7 +193,7 @@ def _atomic(name: str, time_zone: dt.tzinfo) -> Convert:
         return _timestamp_ntz
 
     def refuse(value: Any) -> Any:
-        raise Misfit(f"values of type {name} cannot be given in Python")
+        raise Misfit(f"Python values of type {name} are not supported")
 
     return refuse
 
@@ -203,7 +203,7 @@ def _is_months(name: str) -> bool:
 
 
 def _wrong(value: Any, name: str) -> Misfit:
-    return Misfit(f"{value!r} is of type {type(value).__name__}, and the column is {name}")
+    return Misfit(f"{value!r} is of type {type(value).__name__}, but the column is {name}")
 
 
 def _integer(name: str) -> Convert:
@@ -214,7 +214,7 @@ def _integer(name: str) -> Convert:
             raise _wrong(value, name)
         number = int(value)
         if not -limit <= number < limit:
-            raise Misfit(f"{number} is out of the range of {name}")
+            raise Misfit(f"{number} is out of range for {name}")
         return number
 
     return convert
@@ -226,18 +226,18 @@ def _decimal(name: str) -> Convert:
 
     def convert(value: Any) -> Decimal:
         if isinstance(value, bool) or not isinstance(value, int | str | Decimal):
-            raise _wrong(value, name + " (give a Decimal, an int or a text)" if isinstance(value, float) else name)
+            raise _wrong(value, name + " (pass a Decimal, an int or a string)" if isinstance(value, float) else name)
         try:
             number = Decimal(value)
         except InvalidOperation:
-            raise Misfit(f"{value!r} is no number") from None
+            raise Misfit(f"{value!r} is not a number") from None
         if not number.is_finite():
-            raise Misfit(f"{value!r} is no number that {name} holds")
+            raise Misfit(f"{value!r} is not a number that {name} can hold")
         if number.adjusted() >= precision - scale and number != 0:
-            raise Misfit(f"{value} has more digits than {name} holds")
+            raise Misfit(f"{value} has too many digits for {name}")
         exact = number.quantize(step) if number.adjusted() + scale < 28 else _quantized(number, step)
         if exact != number:
-            raise Misfit(f"{value} has more digits behind the point than {name} holds")
+            raise Misfit(f"{value} has too many decimal places for {name}")
         return exact
 
     return convert
@@ -257,7 +257,7 @@ def _text(name: str) -> Convert:
         if not isinstance(value, str):
             raise _wrong(value, name)
         if limit is not None and len(value) > limit:
-            raise Misfit(f"{value!r} is longer than {name} holds")
+            raise Misfit(f"{value!r} is too long for {name}")
         return value.ljust(limit) if limit is not None and name.startswith("char(") else value
 
     return convert
@@ -290,7 +290,7 @@ def _date(value: Any) -> int:
         try:
             value = dt.date.fromisoformat(value)
         except ValueError:
-            raise Misfit(f"{value!r} is no date: write 2026-01-31") from None
+            raise Misfit(f"{value!r} is not a date: write 2026-01-31") from None
     if not isinstance(value, dt.date) or isinstance(value, dt.datetime):
         raise _wrong(value, "date")
     return value.toordinal() - _EPOCH_DAY
@@ -301,7 +301,7 @@ def _moment(value: Any, name: str) -> dt.datetime:
         try:
             return dt.datetime.fromisoformat(value.strip())
         except ValueError:
-            raise Misfit(f"{value!r} is no timestamp: write 2026-01-31 12:00:00") from None
+            raise Misfit(f"{value!r} is not a timestamp: write 2026-01-31 12:00:00") from None
     if not isinstance(value, dt.datetime):
         raise _wrong(value, name)
     return value
@@ -332,7 +332,7 @@ def _aware(micros: int, time_zone: dt.tzinfo) -> dt.datetime:
 def _timestamp_ntz(value: Any) -> int:
     moment = _moment(value, "timestamp_ntz")
     if moment.tzinfo is not None:
-        raise Misfit(f"{value!r} has a time zone, and the column is timestamp_ntz")
+        raise Misfit(f"{value!r} has a time zone, but the column is timestamp_ntz")
     return (moment - _EPOCH_NTZ) // _MICRO
 
 
@@ -344,7 +344,7 @@ def _interval(value: Any) -> int:
 
 def _months(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise Misfit(f"{value!r} is of type {type(value).__name__}: give an interval of months as their number")
+        raise Misfit(f"{value!r} is of type {type(value).__name__}: pass an interval of months as an int")
     return value
 
 

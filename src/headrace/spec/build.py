@@ -82,8 +82,8 @@ def _visit(named: Named, found: Document, done: dict[str, Named], failed: set[st
         return
     if named in above:
         circle = [one.name for one in (*above[above.index(named) :], named)]
-        hint = "what a view reads is made before it: take one of them out of the circle"
-        raise PlanError("YAML_CYCLE", f"the views read each other in a circle: {' -> '.join(circle)}", hint=hint, site=named.site)
+        hint = "a view cannot read its own result: remove one of them from the cycle"
+        raise PlanError("YAML_CYCLE", f"the views read each other in a cycle: {' -> '.join(circle)}", hint=hint, site=named.site)
     try:
         for reference in reads(named, found):
             _visit(find(found, reference), found, done, failed, (*above, named))
@@ -134,7 +134,7 @@ def rows_of(found: Stream | Table, named: Reference) -> Stream:
     if isinstance(found, Stream):
         return found
     hint = f"look its rows up: steps: [{{lookup: {{table: {named.name}, on: ...}}}}]"
-    raise PlanError("YAML_NAME", f"{named.name} is a table outside, of which nobody gives all rows", hint=hint, site=named.site)
+    raise PlanError("YAML_NAME", f"{named.name} is an external table, whose rows cannot be listed", hint=hint, site=named.site)
 
 
 def _done(step: Step, stream: Stream, made: Callable[[Reference], Stream | Table]) -> Stream:

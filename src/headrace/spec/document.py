@@ -147,15 +147,15 @@ def _entries(part: Table, section: str) -> Iterator[tuple[str, Value, Site]]:
 
 
 def _twice(name: str, before: Site, site: Site) -> PlanError:
-    hint = "sources, lookups, views and sinks have names of their own, compared without case"
-    return PlanError("YAML_NAME", f"`{name}` is there twice, first at {before}", hint=hint, site=site)
+    hint = "give sources, lookups, views and sinks distinct names; case is ignored"
+    return PlanError("YAML_NAME", f"`{name}` is defined twice, first at {before}", hint=hint, site=site)
 
 
 def _settings(own: Table) -> dict[str, tuple[str, Site]]:
     found = table(own.values["settings"], "`settings`") if "settings" in own.values else None
     for key, site in found.keys.items() if found else ():
         if key not in MEANING:
-            raise unknown(f"`{key}` is no setting of a job", key, MEANING, site, has="those that change what a job means are")
+            raise unknown(f"`{key}` is not a setting of a job", key, MEANING, site, has="the settings that change a job's results are")
     return {key: (text(value, f"`{key}`"), found.keys[key]) for key, value in found.values.items()} if found else {}
 
 
@@ -182,7 +182,7 @@ def _connector(
     found: Table, what: str, site: Site, takes: Callable[[str], Mapping[str, kinds.Parameter]]
 ) -> tuple[str, Mapping[str, kinds.Parameter]]:
     if "connector" not in found.values:
-        raise PlanError("YAML_KEY", f"{what} needs `connector`", hint="it says which one: `connector: files`", site=site)
+        raise PlanError("YAML_KEY", f"{what} needs `connector`", hint="name one, for example `connector: files`", site=site)
     value = found.values["connector"]
     connector = text(value, f"`connector` of {what}")
     with standing(value.site):
@@ -196,7 +196,7 @@ def _view(name: str, value: Value, site: Site) -> Query | Chain:
         places = None if read is None else tuple(Reference(one, _place(value, one)) for one in read)
         return Query(name, site, value, places)
     if not isinstance(value, Table):
-        raise wanted(what, "a query in SQL, or a mapping of `from` and `steps`", value)
+        raise wanted(what, "a SQL query, or a mapping of `from` and `steps`", value)
     fields(value, what, {"from": True, "steps": True}, site)
     start = Reference(text(value.values["from"], f"`from` of {what}"), value.values["from"].site)
     steps = tuple(step(one) for one in items(value.values["steps"], f"`steps` of {what}"))
@@ -224,20 +224,20 @@ def _check(value: Value) -> Check:
     fields(found, "a check", {"view": False, "sink": False, "require": False, "schema": False})
     given = {name: one for name, one in found.values.items() if not (isinstance(one, Scalar) and one.empty)}
     if "view" in given and "sink" in given:
-        raise PlanError("YAML_KEY", "a check has a view or a sink, and not both", hint="make two checks of it", site=found.site)
+        raise PlanError("YAML_KEY", "a check takes a view or a sink, not both", hint="split it into two checks", site=found.site)
     if ("require" in given) == ("schema" in given):
         raise PlanError(
-            "YAML_KEY", "a check has one of `require` and `schema`", hint="- {view: spend, require: exactly once}", site=found.site
+            "YAML_KEY", "a check needs either `require` or `schema`", hint="- {view: spend, require: exactly once}", site=found.site
         )
     if "schema" in given and "view" not in given:
-        raise PlanError("YAML_KEY", "a schema is checked of a view", hint='- {view: spend, schema: "card string"}', site=found.site)
+        raise PlanError("YAML_KEY", "a schema check needs a view", hint='- {view: spend, schema: "card string"}', site=found.site)
     places = {name: Reference(text(given[name], f"`{name}` of a check"), given[name].site) for name in ("view", "sink") if name in given}
     asked = text(given["require"], "`require` of a check") if "require" in given else None
     if asked is not None and asked not in REQUIRED:
         raise unknown(f"`{asked}` cannot be required", asked, REQUIRED, given["require"].site, "YAML_TYPE", "it is one of")
     schema = given.get("schema")
     if isinstance(schema, Table | Items):
-        raise wanted("`schema` of a check", "a text", schema)
+        raise wanted("`schema` of a check", "a string", schema)
     return Check(found.site, places.get("view"), places.get("sink"), asked, schema)
 
 

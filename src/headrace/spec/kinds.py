@@ -90,7 +90,7 @@ def arguments(found: Table, what: str, known: Mapping[str, Parameter]) -> dict[s
         if value is None or (isinstance(value, Scalar) and value.empty and not parameter.needed):
             continue
         if parameter.kind is None:
-            raise wanted(f"`{name}` of {what}", "a function of Python", value, "write the job in Python")
+            raise wanted(f"`{name}` of {what}", "a Python function", value, "write the job in Python")
         given[parameter.python] = parameter.kind.read(value, f"`{name}` of {what}")
     return given
 
@@ -140,7 +140,7 @@ def _number(value: Value, what: str) -> float:
 
 
 def _list_of_texts(value: Value, what: str) -> list[str]:
-    return [text(item, f"each of {what}") for item in items(value, what)]
+    return [text(item, f"each item of {what}") for item in items(value, what)]
 
 
 def _texts(value: Value, what: str) -> str | list[str]:
@@ -158,7 +158,7 @@ def _stream(value: Value, what: str) -> Reference:
 
 
 def _streams(value: Value, what: str) -> list[Reference]:
-    return [_stream(item, f"each of {what}") for item in (value.items if isinstance(value, Items) else (value,))]
+    return [_stream(item, f"each item of {what}") for item in (value.items if isinstance(value, Items) else (value,))]
 
 
 def _columns(value: Value, what: str) -> list[Column | str]:

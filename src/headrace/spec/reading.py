@@ -23,7 +23,7 @@ def read(file: Path, environment: Mapping[str, str]) -> Value:
         text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as problem:
         why = problem.reason if isinstance(problem, UnicodeDecodeError) else problem.strerror
-        raise PlanError("YAML_SYNTAX", f"{file} cannot be read: {why}", hint="it is a text in UTF-8", site=Site(path, 1)) from None
+        raise PlanError("YAML_SYNTAX", f"{file} cannot be read: {why}", hint="save it as UTF-8 text", site=Site(path, 1)) from None
     reader = _Reader(path, text, environment)
     try:
         # The base loader reads every scalar as text; others read words and numbers by the rules of YAML 1.1.
@@ -65,7 +65,7 @@ class _Reader:
     def value(self, node: Any) -> Value:
         """Return the value of a node; all aliases of a node share its value."""
         if id(node) in self.open:
-            raise _syntax("a value that has itself in it", self.place(node.start_mark))
+            raise _syntax("a value contains itself", self.place(node.start_mark))
         if id(node) not in self.known:
             self.open.add(id(node))
             self.known[id(node)] = self._made(node)
@@ -75,7 +75,7 @@ class _Reader:
     def _made(self, node: Any) -> Value:
         site = self.place(node.start_mark)
         if node.tag not in _PLAIN:
-            raise _syntax(f"the tag {node.tag} says nothing here", site)
+            raise _syntax(f"the tag {node.tag} is not supported", site)
         if node.id == "scalar":
             text = replaced(node.value, self.environment, self._complain(node))
             return Scalar(text, node.style is not None, site, self._inside(node))
@@ -86,9 +86,9 @@ class _Reader:
         for key, item in node.value:
             where = self.place(key.start_mark)
             if key.id != "scalar":
-                raise _syntax("a key is a text", where)
+                raise _syntax("a key must be text", where)
             if key.value in keys:
-                raise _syntax(f"`{key.value}` is there twice, first in line {keys[key.value].line}", where)
+                raise _syntax(f"`{key.value}` appears twice, first in line {keys[key.value].line}", where)
             values[key.value], keys[key.value] = self.value(item), where
         return Table(values, keys, site)
 
@@ -122,11 +122,11 @@ class _Reader:
         return place
 
 
-_QUOTES = "a text with `: `, ` #` or, inside {...}, `${` in it needs quotes, or `|` and lines of its own"
+_QUOTES = "text that contains `: `, ` #` or, inside {...}, `${` needs quotes, or `|` and lines of its own"
 
 
-_TABS = "YAML takes no tabs in front of keys, values and the signs of lists: write spaces in place of the tab"
+_TABS = "YAML allows no tabs before keys, values and list markers: replace the tab with spaces"
 
 
-def _syntax(what: str, site: Site, hint: str = "`headrace docs yaml` says how a job is written") -> PlanError:
+def _syntax(what: str, site: Site, hint: str = "`headrace docs yaml` describes the format of a job") -> PlanError:
     return PlanError("YAML_SYNTAX", f"this cannot be read: {what}", hint=hint, site=site)

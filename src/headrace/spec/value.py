@@ -83,7 +83,7 @@ def items(value: Value, what: str) -> tuple[Value, ...]:
 def text(value: Value, what: str) -> str:
     """Return a scalar as text, quoted or not."""
     if not isinstance(value, Scalar) or value.empty:
-        raise wanted(what, "a text", value)
+        raise wanted(what, "a string", value)
     return value.text
 
 

@@ -25,17 +25,17 @@ def replaced(text: str, environment: Mapping[str, str], complain: Complain) -> s
         if inner is None:
             return "${"
         if not end:
-            raise complain(sign, f"`{sign}` has no end", "a variable is written ${NAME}; the letters themselves are written $${")
+            raise complain(sign, f"`{sign}` is not closed", "write a variable as ${NAME}, and the characters themselves as $${")
         known = _VARIABLE.fullmatch(inner)
         if known is None:
-            hint = "it is ${NAME} or ${NAME:-default}; the letters themselves are written $${"
-            raise complain(sign, f"`{sign}` is no variable of the environment", hint)
+            hint = "write ${NAME} or ${NAME:-default}, and the characters themselves as $${"
+            raise complain(sign, f"`{sign}` is not an environment variable", hint)
         name, defaults, default = known.groups()
         given = environment.get(name)
         if defaults:
             return given or default
         if given is None:
-            raise complain(sign, f"the environment has no variable {name}", f"set it, or give a default: ${{{name}:-...}}")
+            raise complain(sign, f"the environment variable {name} is not set", f"set it, or give a default: ${{{name}:-...}}")
         return given
 
     return SIGN.sub(value, text)

@@ -110,7 +110,7 @@ def step(value: Value) -> Step:
         [(name, given)] = value.values.items()
         site = value.keys[name]
     else:
-        raise PlanError("YAML_TYPE", f"a step is one verb with its arguments, and here it is {value}", hint=_EXAMPLE, site=value.site)
+        raise PlanError("YAML_TYPE", f"a step must be one verb with its arguments, not {value}", hint=_EXAMPLE, site=value.site)
     return called(name, given, site)
 
 
@@ -139,12 +139,12 @@ def _step(verb: Verb, given: Value | None, site: Site) -> Step:
         takes = ", ".join(verb.parameters)
         raise PlanError(
             "YAML_TYPE",
-            f"`{verb.name}` is followed by a mapping of its arguments, and here it is {given}" if takes else f"`{verb.name}` takes nothing",
+            f"the arguments of `{verb.name}` must be a mapping, not {given}" if takes else f"`{verb.name}` takes no arguments",
             hint=f"it takes: {takes}" if takes else f"write it alone: `- {verb.name}`",
             site=given.site,
         )
     if verb.only:
-        raise PlanError("YAML_TYPE", f"`{verb.name}` was given nothing", hint=_EXAMPLE, site=site)
+        raise PlanError("YAML_TYPE", f"`{verb.name}` needs an argument", hint=_EXAMPLE, site=site)
     fields(given, f"`{verb.name}`", {name: one.needed for name, one in verb.parameters.items()}, site)
     keywords = kinds.arguments(given, f"`{verb.name}`", verb.parameters)
     return Step(verb, given.site, tuple(keywords.pop(verb.spread, ())) if verb.spread else (), keywords)

@@ -96,7 +96,7 @@ class Catalogue:
                 case Set():
                     self._set(statement)
                 case _:
-                    raise TypeError(f"{type(statement).__name__} makes no name")
+                    raise TypeError(f"{type(statement).__name__} defines no name")
 
     def query(self, query: Part) -> Stream:
         """Return the stream of a SELECT over the script's objects."""
@@ -143,10 +143,10 @@ class Catalogue:
             return
         before = self.created[known]
         if not statement.replace:
-            message = f"`{known}` is there already, made at {before.site}"
+            message = f"`{known}` already exists, created at {before.site}"
             raise _bad(message, "choose another name, or write CREATE OR REPLACE", statement.part)
         if type(before) is not type(statement):
-            raise _bad(f"`{known}` is no {kind_of_name(statement)} but a {kind_of_name(before)}", "choose another name", statement.part)
+            raise _bad(f"`{known}` is a {kind_of_name(before)}, not a {kind_of_name(statement)}", "choose another name", statement.part)
 
     def _define(self, statement: Creates, stream: Stream | None = None) -> None:
         """Keep a new object, in place of one it replaces."""
@@ -177,11 +177,13 @@ class Catalogue:
     def _insert(self, statement: Insert) -> None:
         made = self.find(statement.sink, statement.part)
         if not isinstance(made, CreateSink):
-            raise _bad(f"`{statement.sink}` is no sink but a {kind_of_name(made)}", "rows go to what CREATE SINK made", statement.part)
+            raise _bad(
+                f"`{statement.sink}` is a {kind_of_name(made)}, not a sink", "insert into a sink that CREATE SINK defines", statement.part
+            )
         before = self.inserts.get(made.name)
         if before is not None:
-            message = f"what goes into the sink {made.name} is said already at {before.site}"
-            raise _bad(message, "one query feeds a sink: put the two together with UNION ALL", statement.part)
+            message = f"the sink {made.name} already has a query, at {before.site}"
+            raise _bad(message, "only one query can feed a sink: combine the two with UNION ALL", statement.part)
         self._write(made, statement, self._fed(made, statement.query))
 
     def _fed(self, made: CreateSink, query: Part) -> Sink:
@@ -202,7 +204,7 @@ class Catalogue:
                 raise _unknown(statement.name, self.created, statement.part)
         elif kind_of_name(self.created[known]) != statement.kind.lower():
             kind = kind_of_name(self.created[known])
-            raise _bad(f"`{known}` is no {statement.kind.lower()} but a {kind}", f"DROP {kind.upper()} {known}", statement.part)
+            raise _bad(f"`{known}` is a {kind}, not a {statement.kind.lower()}", f"DROP {kind.upper()} {known}", statement.part)
         else:
             self._forget(known)
 
@@ -211,7 +213,7 @@ class Catalogue:
         known_as = (*SETTINGS, EXPIRES, *MEANING)
         key = next((known for known in known_as if known.lower() == name.lower()), None)
         if key is None:
-            others = "others of Spark are given to hr.session or in spark-defaults.conf"
+            others = "set other Spark settings with hr.session or in spark-defaults.conf"
             hint = suggestion(name, known_as, f"there are: {', '.join(known_as)}; {others}", shown="{}")
             raise HeadraceError("BAD_SETTING", f"a script cannot set {name}", hint=hint, site=statement.site)
         if key in SETTINGS:
@@ -225,7 +227,7 @@ class Catalogue:
         if self.meaning.get(key) != value and any(
             isinstance(made, CreateView | CreateFunction | CreateSink) for made in self.created.values()
         ):
-            hint = "put it in front of the first view, function and sink: it says what their texts mean"
+            hint = "set it before the first view, function and sink: it changes the meaning of their SQL"
             raise HeadraceError("BAD_SETTING", f"{key} is set too late", hint=hint, site=statement.site)
         self.meaning[key] = judged(key, value)
 
@@ -234,7 +236,7 @@ def _source(statement: CreateSource) -> Stream:
     connector, options = _connector(statement, "Source")
     idle = options.pop("idle", None)
     if idle is not None and statement.watermark is None:
-        raise _bad("idle is of a watermark, and there is none", "add WATERMARK FOR ts AS ts - INTERVAL '5' SECONDS", statement.part)
+        raise _bad("idle needs a watermark", "add WATERMARK FOR ts AS ts - INTERVAL '5' SECONDS", statement.part)
     if statement.columns is not None:
         options["schema"] = statement.columns
     stream: Stream = getattr(read, connector)(name=statement.name, **options)
@@ -257,9 +259,9 @@ def _connector(statement: CreateSource | CreateLookup | CreateSink, kind: str) -
     options = dict(statement.options)
     connector = options.pop("connector", None)
     if not isinstance(connector, str):
-        what = "it is not said which connector" if connector is None else f"connector cannot be {connector!r}"
+        what = "needs a connector" if connector is None else f"cannot have the connector {connector!r}"
         has = ", ".join(names_with(kind))
-        raise _bad(f"{what} {statement.name} has", f"WITH (connector = 'files', ...); there are: {has}", statement.part)
+        raise _bad(f"{statement.name} {what}", f"WITH (connector = 'files', ...); there are: {has}", statement.part)
     cls = _CLASSES[kind](connector)
     listed = several(cls) | (set(FEEDING) & {"key"} if getattr(cls, "feeds", False) else set())
     return connector, {name: _listed(value) if name in listed else value for name, value in options.items()}

@@ -62,11 +62,11 @@ def sql(query: str, /, **tables: Stream | Table) -> Stream:
     """
     if not isinstance(query, str) or not query.strip():
         hint = 'hr.sql("SELECT ... FROM t", t=stream)'
-        raise PlanError("BAD_QUERY", f"hr.sql was given {query!r}, which is no query", hint=hint, site=here())
+        raise PlanError("BAD_QUERY", f"hr.sql expects a query, got {query!r}", hint=hint, site=here())
     wrong = next((name for name, stream in tables.items() if not isinstance(stream, Stream | Table)), None)
     if wrong is not None:
-        hint = f"keywords of hr.sql are tables: hr.sql(..., {wrong}=stream)"
-        raise PlanError("BAD_INPUT", f"the table `{wrong}` of hr.sql is {tables[wrong]!r}, which is no stream", hint=hint, site=here())
+        hint = f"pass tables as keywords: hr.sql(..., {wrong}=stream)"
+        raise PlanError("BAD_INPUT", f"the table `{wrong}` of hr.sql must be a stream, not {tables[wrong]!r}", hint=hint, site=here())
     outside = {name: table for name, table in tables.items() if isinstance(table, Table)}
     return _lifted(query, {name: stream for name, stream in tables.items() if isinstance(stream, Stream)}, query, outside=outside)
 
@@ -119,14 +119,16 @@ def _lifted(
     text, emit = streaming(query)
     early = 0 if emit is None or emit.early is None else between(emit.early, CLOSE)
     schemas = _schemas(tables) | {name: table.connected.schema.ddl for name, table in (outside or {}).items()}
-    missing = None if known is None else "name a source or view of the script" + (f": there are {', '.join(known)}" if known else " first")
+    missing = (
+        None if known is None else (f"use a source or view of the script: {', '.join(known)}" if known else "create a source or view first")
+    )
     answer = lift_sql(text, schemas, meaning(), _times(tables), functions, missing, [*(outside or {})])
     if "tree" not in answer:
         raise _refused(answer, shown, tables if known is None else known)
     found = _read(answer, tables, shown, CHANGES if emit is None else CLOSE, early, expires_ms, outside)
     if emit is not None and not any(node.sent_at_close for node in map(operator, order([found._node]))):
-        hint = 'make windows in this query, or say it where they are made: .window(..., emit="close")'
-        raise PlanError("NEVER_CLOSES", f"{_said(emit)} stands in a query without windows", hint=hint, site=here())
+        hint = 'add windows to this query, or set it where they are defined: .window(..., emit="close")'
+        raise PlanError("NEVER_CLOSES", f"{_said(emit)} needs a query with windows", hint=hint, site=here())
     return found
 
 
@@ -194,7 +196,7 @@ def _refused(answer: Mapping[str, Any], query: str | None, tables: Collection[st
         cure = found.get("cure")
         unknown = _UNKNOWN.fullmatch(found["what"])
         if unknown and unknown[1].lower() in (name.lower() for name in tables):
-            cure = "leave STREAM out: each table is a stream here"
+            cure = "leave out STREAM: every table is a stream here"
             return PlanError("BAD_QUERY", f"STREAM before a table cannot be kept up to date{place}", hint=cure, site=site)
         if unknown and cure:
             message = f"there is no table `{unknown[1]}`{place}"

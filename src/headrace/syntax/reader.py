@@ -120,7 +120,9 @@ class Reader:
     def ends(self) -> None:
         """Refuse tokens after the end of the statement."""
         if self._token() is not None:
-            raise self.wrong(f"the statement is at its end before `{self.word}`", self.form or "put a semicolon between two statements")
+            raise self.wrong(
+                f"unexpected `{self.word}` after the end of the statement", self.form or "put a semicolon between two statements"
+            )
 
     def refuse_second(self) -> None:
         """Refuse a statement that begins inside this one because a semicolon is missing."""
@@ -136,7 +138,7 @@ class Reader:
         end = self._tokens[at - 1].end
         return PlanError(
             "BAD_STATEMENT",
-            f"there is no semicolon behind this statement, and `{self._word(self._tokens[at]).split()[0]}` begins another",
+            f"no semicolon after this statement, and `{self._word(self._tokens[at]).split()[0]}` begins another",
             hint="put a semicolon between two statements",
             site=Part(self._whole.script, self._whole.file, end, end + 1).site,
         )
@@ -147,7 +149,7 @@ class Reader:
             raise self._expected(what)
         self._at += 1
         if self.next == ".":
-            raise self.wrong(f"a name has one part, and behind `{token.text}` stands a dot", f"write it in back quotes: `{token.text}...`")
+            raise self.wrong(f"a name has only one part, but a dot follows `{token.text}`", f"write it in back quotes: `{token.text}...`")
         return str(token.text)
 
     def rest(self) -> Part:
@@ -211,7 +213,7 @@ class Reader:
         into, key = (found.setdefault(first, {}), more[0]) if more else (found, first)
         if not isinstance(into, dict) or key in into:
             self._at = at
-            raise self.wrong(f"the option {'.'.join((first, *more))} is given twice", "say it once")
+            raise self.wrong(f"the option {'.'.join((first, *more))} is given twice", "give it once")
         into[key] = self._value()
 
     def _value(self) -> Any:
@@ -238,7 +240,7 @@ class Reader:
                 continue
             self._at += 1
             return number
-        raise self._expected("a value: a text in quotes, a number, TRUE or FALSE")
+        raise self._expected("a value (text in quotes, a number, TRUE or FALSE)")
 
     def columns(self) -> tuple[str | None, tuple[str, str] | None]:
         """Read the columns of a source as DDL, and its watermark."""
@@ -248,7 +250,7 @@ class Reader:
             if [self._word(token) for token in self._tokens[first : first + 2]] == ["WATERMARK", "FOR"]:
                 if watermark is not None:
                     self._at = first
-                    raise self.wrong("a source has one watermark", _WATERMARK)
+                    raise self.wrong("a source can have only one watermark", _WATERMARK)
                 watermark = self._watermark(first, last)
             else:
                 kept.append(self._between(first, last).text)
@@ -262,7 +264,7 @@ class Reader:
             end = next(ends, last)
             if end <= first + 1:
                 self._at = end
-                raise self.wrong("a parameter has a name and a type", self.form)
+                raise self.wrong("a parameter needs a name and a type", self.form)
             found.append(self._between(first + 1, end).text)
         return tuple(found)
 
@@ -279,7 +281,7 @@ class Reader:
             start = self._at
             if len(self._items("(", ")")) != 1:
                 self._at = start
-                raise self.wrong(f"the constraint {name} has one condition", self.form)
+                raise self.wrong(f"the constraint {name} needs exactly one condition", self.form)
             condition = self._between(start + 1, self._at - 1)
             policy = "dead_letter"
             if self._at < last:
@@ -324,12 +326,12 @@ class Reader:
         place = self._at
         if self.name("the column of the watermark").lower() != column.lower():
             self._at = place
-            raise self.wrong(f"the watermark for {column} is told by another column", _WATERMARK)
+            raise self.wrong(f"the watermark for {column} uses another column", _WATERMARK)
         if self._at == last:
             self._at = behind
             return column, "0 seconds"
         if not self.takes("-", "INTERVAL") or self._at >= last:
-            raise self.wrong(f"the watermark for {column} is not the column less an interval", _WATERMARK)
+            raise self.wrong(f"the watermark for {column} must be the column minus an interval", _WATERMARK)
         delay = " ".join(str(token.text) for token in self._tokens[self._at : last])
         self._at = behind
         return column, delay
@@ -337,8 +339,8 @@ class Reader:
     def _expected(self, what: str) -> PlanError:
         shown = what if " " in what or what == "more" else f"`{what}`"
         if self._token() is None:
-            return self.wrong(f"the statement ends where {shown} is expected", self.form)
-        return self.wrong(f"`{self.word}` stands where {shown} is expected", self.form)
+            return self.wrong(f"expected {shown}, but the statement ends", self.form)
+        return self.wrong(f"expected {shown}, got `{self.word}`", self.form)
 
     def wrong(self, message: str, hint: str) -> PlanError:
         """Return an error of this statement, at the next token."""

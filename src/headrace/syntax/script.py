@@ -129,8 +129,8 @@ def _tokens(whole: Part) -> list[Any]:
     except SqlglotError:
         raise PlanError(
             "BAD_STATEMENT",
-            "a quote or comment that begins here has no end",
-            hint="close it; a quote inside a string is written \\' and inside a name ``",
+            "a quote or comment that begins here is not closed",
+            hint="close it; for a quote write \\' inside a string, `` inside a name",
             site=_unclosed(whole).site,
         ) from None
 
@@ -175,7 +175,7 @@ def _create(given: Reader) -> Statement:
     if kind is None:
         made = ", ".join(f"CREATE {kind}" for kind in KINDS)
         hint = suggestion(given.next, KINDS, f"there are: {made}", shown="{}")
-        raise given.wrong(f"`{given.word}` is nothing that can be created", hint)
+        raise given.wrong(f"`{given.word}` cannot be created", hint)
     given.form = FORMS[f"CREATE {kind}"]
     return _CREATED[kind](given, replace)
 
@@ -191,7 +191,7 @@ def _lookup(given: Reader, replace: bool) -> Statement:
     name = given.name("the name of the table")
     columns, watermark = given.columns() if given.next == "(" else (None, None)
     if watermark is not None:
-        raise given.wrong("a table outside has no watermark", given.form)
+        raise given.wrong("an external table cannot have a watermark", given.form)
     given.needs("WITH")
     return CreateLookup(given.part, name, columns, given.options(), replace)
 
@@ -217,8 +217,8 @@ def _function(given: Reader, replace: bool) -> Statement:
     while given.more() and not given.takes("RETURN"):
         if given.next in ("LANGUAGE", "USING", "AS"):
             raise given.wrong(
-                f"the function {name} is not an expression of SQL, and a query that is kept up to date stays in the JVM",
-                "write it with functions of Spark SQL: " + FORMS["CREATE FUNCTION"],
+                f"the function {name} is not a SQL expression, and queries run only in the JVM",
+                "write it with Spark SQL functions: " + FORMS["CREATE FUNCTION"],
             )
         if given.takes("RETURNS", "TABLE"):
             raise given.wrong(f"the function {name} returns a table", "make it a view: CREATE VIEW name AS SELECT ...")
@@ -253,7 +253,7 @@ def _set(given: Reader) -> Statement:
 def _show(given: Reader) -> Statement:
     what = next((what for what in SHOWN if given.takes(what)), None)
     if what is None:
-        raise given.wrong(f"`{given.word}` cannot be shown" if given.more() else "it is not said what to show", given.form)
+        raise given.wrong(f"`{given.word}` cannot be shown" if given.more() else "SHOW needs an argument", given.form)
     return Show(given.part, what)
 
 
@@ -271,7 +271,7 @@ def _explain(given: Reader) -> Statement:
 def _drop(given: Reader) -> Statement:
     kind = next((kind for kind in KINDS if given.takes(kind)), None)
     if kind is None:
-        raise given.wrong(f"`{given.word}` is nothing that can be dropped", given.form)
+        raise given.wrong(f"`{given.word}` cannot be dropped", given.form)
     missing_ok = given.takes("IF", "EXISTS")
     return Drop(given.part, kind, given.name(f"the name of the {kind.lower()}"), missing_ok)
 

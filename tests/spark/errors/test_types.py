@@ -238,9 +238,9 @@ def test_value_that_a_cell_does_not_hold() -> None:
 def test_default_that_a_cell_does_not_hold() -> None:
     check_error(
         """
-        WRONG_TYPE: the cell holds int, and 'none' is a text
+        WRONG_TYPE: the cell holds int, but 'none' is a string
           at test_types.py:*: lambda: hr.Value("int", default="none"),
-          hint: give a value of the type int, or the cell another type; hr.expr(...) makes SQL of a text
+          hint: pass a value of type int, or change the cell's type; hr.expr(...) reads a string as SQL
           more: headrace error WRONG_TYPE
         """,
         lambda: hr.Value("int", default="none"),
@@ -251,7 +251,7 @@ def test_default_that_a_cell_does_not_hold() -> None:
     ("kind", "value"), [("TIMESTAMP", 0), ("string", 1), ("decimal(10,2)", "1"), ("int", True), ("double", date(2026, 1, 1))]
 )
 def test_defaults_of_another_kind(kind: str, value: Any) -> None:
-    with pytest.raises(HeadraceError, match=r"^WRONG_TYPE: the cell holds \S+, and .+ is a "):
+    with pytest.raises(HeadraceError, match=r"^WRONG_TYPE: the cell holds \S+, but .+ is a "):
         hr.Value(kind, default=value)
 
 

@@ -153,7 +153,7 @@ def test_variable_that_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_duration_that_cannot_be_read() -> None:
     check_error(
         """
-        BAD_SETTING: `every` cannot be 'soon': it is not numbers with units
+        BAD_SETTING: `every` cannot be 'soon': a duration needs numbers with units
           at test_engine.py:*: lambda: settings("fraud", every="soon"),
           hint: write "10 seconds", or 10 for so many seconds, at most 365 days; 0 begins an epoch as soon as the last has ended. All settings: headrace docs settings
           more: headrace error BAD_SETTING

@@ -19,7 +19,7 @@ shops: Any = hr.read.memory([], "card string, shop string", name="shops")
 table = hr.lookup.memory([("a", "SE")], "card string, country string")
 x: Any = hr.col("x")
 
-CURE = 'write hr.col("amount"), or SQL as a text, "amount > 3"; a function of Spark is called as hr.f.sum("amount")'
+CURE = 'write hr.col("amount"), or a SQL string such as "amount > 3"; call a Spark function as hr.f.sum("amount")'
 
 
 class Column:
@@ -69,7 +69,7 @@ def traced(handle: Callable[[Any, Any], object]) -> Callable[[], object]:
 def test_a_column_of_pyspark() -> None:
     check_error(
         f"""
-        BAD_COLUMN: Column<'amount'> is a column of PySpark, and headrace has columns of its own
+        BAD_COLUMN: Column<'amount'> is a PySpark column, not a headrace column
           at test_from_pyspark.py:*: lambda: charges.filter(theirs),
           hint: {CURE}
           more: headrace error BAD_COLUMN
@@ -132,7 +132,7 @@ def test_a_column_of_pyspark_anywhere(use: Callable[[], object]) -> None:
     with pytest.raises(hr.HeadraceError) as raised:
         use()
     assert (raised.value.code, raised.value.hint) == ("BAD_COLUMN", CURE)
-    assert raised.value.message == "Column<'amount'> is a column of PySpark, and headrace has columns of its own"
+    assert raised.value.message == "Column<'amount'> is a PySpark column, not a headrace column"
     assert raised.value.site is not None and raised.value.site.file == __file__
 
 
@@ -172,7 +172,7 @@ def test_the_cures_work() -> None:
 def test_a_column_as_an_attribute() -> None:
     with pytest.raises(AttributeError) as raised:
         charges.amount  # noqa: B018
-    assert str(raised.value) == 'a stream has no `amount`; write hr.col("amount") for the column, or its name in a text of SQL'
+    assert str(raised.value) == 'a stream has no `amount`; write hr.col("amount") for the column, or its name in a SQL string'
 
 
 def test_calls_without_a_connector() -> None:

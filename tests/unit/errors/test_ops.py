@@ -601,7 +601,7 @@ def test_top() -> None:
 def test_sql() -> None:
     check_error(
         """
-        BAD_QUERY: hr.sql was given '', which is no query
+        BAD_QUERY: hr.sql expects a query, got ''
           at test_ops.py:*: lambda: hr.sql(""),
           hint: hr.sql("SELECT ... FROM t", t=stream)
           more: headrace error BAD_QUERY
@@ -610,9 +610,9 @@ def test_sql() -> None:
     )
     check_error(
         """
-        BAD_INPUT: the table `t` of hr.sql is 1, which is no stream
+        BAD_INPUT: the table `t` of hr.sql must be a stream, not 1
           at test_ops.py:*: lambda: hr.sql("SELECT * FROM t", t=1),
-          hint: keywords of hr.sql are tables: hr.sql(..., t=stream)
+          hint: pass tables as keywords: hr.sql(..., t=stream)
           more: headrace error BAD_INPUT
         """,
         lambda: hr.sql("SELECT * FROM t", t=1),

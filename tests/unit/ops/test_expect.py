@@ -95,14 +95,14 @@ def test_constraints_of_a_script() -> None:
 @pytest.mark.parametrize(
     ("script", "message"),
     [
-        ("CREATE VIEW v (positive EXPECT (a > 0)) AS SELECT 1", "`positive` stands where `CONSTRAINT` is expected"),
-        ("CREATE VIEW v (CONSTRAINT p EXPECT ()) AS SELECT 1", "the constraint p has one condition"),
-        ("CREATE VIEW v (CONSTRAINT p EXPECT (a, b)) AS SELECT 1", "the constraint p has one condition"),
+        ("CREATE VIEW v (positive EXPECT (a > 0)) AS SELECT 1", "expected `CONSTRAINT`, got `positive`"),
+        ("CREATE VIEW v (CONSTRAINT p EXPECT ()) AS SELECT 1", "the constraint p needs exactly one condition"),
+        ("CREATE VIEW v (CONSTRAINT p EXPECT (a, b)) AS SELECT 1", "the constraint p needs exactly one condition"),
         (
             "CREATE VIEW v (CONSTRAINT p EXPECT (a) ON VIOLATION IGNORE) AS SELECT 1",
-            "`IGNORE` stands where DEAD LETTER, DROP ROW, FAIL or KEEP ROW is expected",
+            "expected DEAD LETTER, DROP ROW, FAIL or KEEP ROW, got `IGNORE`",
         ),
-        ("CREATE VIEW v (CONSTRAINT p EXPECT (a) ON VIOLATION FAIL NOW) AS SELECT 1", "`NOW` stands where `,` or `)` is expected"),
+        ("CREATE VIEW v (CONSTRAINT p EXPECT (a) ON VIOLATION FAIL NOW) AS SELECT 1", "expected `,` or `)`, got `NOW`"),
     ],
 )
 def test_constraints_that_cannot_be_read(script: str, message: str) -> None:
