@@ -89,7 +89,7 @@ class Sink(ports.Options, ports.Sink):
     def suits(self, name: str, schema: Struct) -> None:
         for field in schema.fields:
             if _type(field.type) is None:
-                hint = f'make a text of it: with_columns({field.name}="CAST({field.name} AS string)")'
+                hint = f'convert it to a string: with_columns({field.name}="CAST({field.name} AS string)")'
                 raise ConnectorError("TABLE_SCHEMA", f"{name}: DuckDB has no type for {field.name}, which is {field.type}", hint=hint)
 
     def mark(self, context: ports.SinkContext) -> ports.Mark:

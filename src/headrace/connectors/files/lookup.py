@@ -51,7 +51,7 @@ class Lookup(ports.Options, ports.Lookup):
 
     @property
     def traits(self) -> ports.LookupTraits:
-        return ports.LookupTraits(repeatable=False, why="files may be others when they are read again", whole=True)
+        return ports.LookupTraits(repeatable=False, why="files may change before they are read again", whole=True)
 
     @property
     def default_name(self) -> str:
@@ -67,9 +67,9 @@ class Lookup(ports.Options, ports.Lookup):
             return
         below = in_subfolders(self.path, self.reader_options)
         if below is not None:
-            raise nothing_there(self.path, f"its files lie in subfolders, {below}", READS_SUBFOLDERS)
+            raise nothing_there(self.path, f"its files are in subfolders ({below})", READS_SUBFOLDERS)
         place = paths.local(self.path)
-        raise ConnectorError("PATH_MISSING", f"there is no file {self.path}", hint=f"it was looked for at {place}", site=here())
+        raise ConnectorError("PATH_MISSING", f"there is no file {self.path}", hint=f"the full path is {place}", site=here())
 
     def notice(self) -> str | None:
         return subfolders_notice(self.path, self.reader_options)

@@ -86,7 +86,7 @@ class Sink(ports.Options, ports.Sink):
             "the table and the number of the epoch change in one transaction",
             ("append", "upsert"),
             replaces=True,
-            cleans=f"tables {STAGE}* hold the rows of an epoch until it is committed; a start removes those of earlier ones",
+            cleans=f"tables {STAGE}* hold the rows of an epoch until it is committed; a start drops those of earlier epochs",
             marks=True,
         )
 
@@ -116,7 +116,7 @@ class Sink(ports.Options, ports.Sink):
     def check(self, columns: tuple[str, ...]) -> None:
         for name in columns:
             if name.lower() in (TASK, WEIGHT):
-                raise wrong(f"write.jdbc: a column cannot be called {name}", "the staging table has one of that name; rename it")
+                raise wrong(f"write.jdbc: a column cannot be called {name}", "the staging table has a column of that name; rename it")
 
     def mark(self, context: ports.SinkContext) -> ports.Mark:
         if self.address.removed:
@@ -361,11 +361,13 @@ class Sink(ports.Options, ports.Sink):
         """The error for a refusal by the database."""
         name, said = self._context.name, problem.message.removeprefix("ERROR: ")
         if problem.of_row:
-            return HeadraceError("ROW_REFUSED", f"{name}: {self.address} refuses a row: {said}", hint=CURE)
+            return HeadraceError("ROW_REFUSED", f"{name}: {self.address} rejected a row: {said}", hint=CURE)
         if self.dialect.missing(problem) and STAGE not in said:
-            return HeadraceError("TABLE_MISSING", f"{name}: {self.address} says: {said}", hint=GONE)
+            return HeadraceError("TABLE_MISSING", f"{name}: a table of {self.address} is missing: {said}", hint=GONE)
         return self.dialect.why(problem, self.address) or HeadraceError(
-            "SINK_FAILED", f"{name}: {self.address} says: {problem.message}", hint="mend that and start again: no row is lost or doubled."
+            "SINK_FAILED",
+            f"{name}: {self.address} reported: {problem.message}",
+            hint="fix the cause and start again: no row is lost or duplicated",
         )
 
 
