@@ -131,7 +131,7 @@ def test_how_a_sink_of_files_comes_back(tmp_path: Path) -> None:
     assert committed(tmp_path) == names(range(5))
     assert sink.rewind(given, Mark(3, identity(3))).how.startswith("2 files and their manifest are moved to ")
     for mark in (Mark(2, identity(1)), Mark(7, identity(7))):
-        with pytest.raises(HeadraceError, match=f"CANNOT_REWIND: sink: {tmp_path} does not hold epoch {mark.epoch} of this checkpoint"):
+        with pytest.raises(HeadraceError, match=f"CANNOT_REWIND: sink: {tmp_path} does not have epoch {mark.epoch} of this checkpoint"):
             sink.rewind(given, mark)
     found.work()
     assert sink.mark(given) == Mark(2, identity(2)) and committed(tmp_path) == names(range(3))
