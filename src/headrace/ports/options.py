@@ -106,7 +106,7 @@ def texts(verb: str, option: str, value: Any) -> dict[str, str]:
 def text(verb: str, option: str, value: Any, example: str) -> str:
     """A text that is not empty."""
     if not isinstance(value, str) or not value:
-        raise wrong(f"{verb}: {option} cannot be {value!r}", f'it is a text: {option}="{example}"')
+        raise wrong(f"{verb}: {option} cannot be {value!r}", f'it is a string: {option}="{example}"')
     return value
 
 

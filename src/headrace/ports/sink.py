@@ -249,7 +249,7 @@ class Sink(ABC):
 
     def contents(self, session: SparkSession, schema: Struct) -> Iterable[Sequence[Any]]:
         """The current rows, in any order, as readers see them that ignore this sink's epochs. The sink need not be open."""
-        raise NotImplementedError(f"a {self.connector} sink does not tell what it holds")
+        raise NotImplementedError(f"a {self.connector} sink cannot return its rows")
 
     def discard(self) -> None:  # noqa: B027  # the place's folder is removed anyway
         """Remove what was written to a temporary place outside its folder."""

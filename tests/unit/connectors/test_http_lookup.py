@@ -45,7 +45,7 @@ EXAMPLE = 'it is "https://example.org/customers/{id}", where {id} is a column of
         ),
         ({"url": "https://h/{places}"}, "the key `places` is array<string>, which is not a single value", "convert it to a string"),
         ({"at": "a..b"}, "at cannot be 'a..b'", 'it is a field of the response, or a nested one: "result.items"'),
-        ({"timeout": "0 seconds"}, "timeout cannot be '0 seconds'", "it is how long an answer may take"),
+        ({"timeout": "0 seconds"}, "timeout cannot be '0 seconds'", "it is the timeout of a response"),
         (
             {"headers": {"X-Token": "t0k3n"}},
             "the header X-Token must be a secret, given by its name",

@@ -76,7 +76,7 @@ def test_a_plan_gives_the_sink_back() -> None:
         ({"headers": "h"}, "write.kafka: headers cannot be 'h'"),
         ({"value": "jsn"}, "write.kafka: value cannot be 'jsn'"),
         ({"value": "raw"}, 'write.kafka: value="raw" writes one column, but there are id, card, body'),
-        ({"key": ["id", "card"], "key_format": "raw"}, 'write.kafka: key_format="raw" takes one column as the key'),
+        ({"key": ["id", "card"], "key_format": "raw"}, 'write.kafka: key_format="raw" needs exactly one key column'),
         ({"key": "id", "partition_by": "card"}, "write.kafka: partition_by names card, but the key is id"),
         ({"create": {"partition": 1}}, "write.kafka: create cannot be {'partition': 1}"),
         ({"create": {"partitions": 0}}, "write.kafka: create.partitions cannot be 0"),

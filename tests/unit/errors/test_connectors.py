@@ -260,7 +260,7 @@ def test_path_with_files_in_subfolders_alone(tmp_path: Path) -> None:
     said = """
         PATH_EMPTY: there is nothing to read in <folder>: its files are in subfolders (2 files in <folder>/2026/11 and 1 in others)
           at test_connectors.py:*: {call},
-          hint: options={{"recursiveFileLookup": "true"}} reads subfolders, too
+          hint: to read subfolders too, set options={{"recursiveFileLookup": "true"}}
           more: headrace error PATH_EMPTY
         """
     check_error(
@@ -373,9 +373,9 @@ def test_schema_needed() -> None:
 
     check_error(
         """
-        SCHEMA_NEEDED: wire needs a schema
+        SCHEMA_NEEDED: wire cannot infer its columns
           at test_connectors.py:*: return ports.Source.infer(self, session)
-          hint: schema="card string, amount double"
+          hint: give them, for example schema="card string, amount double"
           more: headrace error SCHEMA_NEEDED
         """,
         lambda: Wire([], SCHEMA).infer(None),

@@ -60,8 +60,8 @@ def test_texts_of_kafka(given: Any) -> None:
     with pytest.raises(ConnectorError) as prefix:
         rows.write.kafka("t", servers="a:9092", prefix=given)
     assert [(one.value.message, one.value.hint) for one in (group, prefix)] == [
-        (f"read.kafka: group cannot be {given!r}", 'it is a text: group="fraud"'),
-        (f"write.kafka: prefix cannot be {given!r}", 'it is a text: prefix="headrace"'),
+        (f"read.kafka: group cannot be {given!r}", 'it is a string: group="fraud"'),
+        (f"write.kafka: prefix cannot be {given!r}", 'it is a string: prefix="headrace"'),
     ]
 
 

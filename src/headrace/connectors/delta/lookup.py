@@ -51,7 +51,7 @@ class Lookup(ports.Options, ports.Lookup):
     )
     refresh_ms: int | None = option.duration(
         "the maximum age of the table; without it, it is read once",
-        called="how old the table may get",
+        called="`refresh` of the lookup",
         alias="refresh",
         key="refresh_ms",
         default=None,

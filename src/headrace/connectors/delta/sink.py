@@ -66,7 +66,7 @@ class Sink(ports.Options, TableSink):
     compact_every: int | None = option.number("compact small files after this many epochs", default=None)
     vacuum: int | None = option.duration(
         'delete files that no version of the last `"7 days"` needs (at least 1 hour), at the start and after each compaction',
-        called="vacuum of a Delta sink",
+        called="`vacuum` of the sink",
         least=_HOUR,
         why="it is at least an hour, because readers may still use the files",
         key="vacuum",

@@ -40,7 +40,7 @@ class Lookup(ports.Options, ports.Lookup):
     schema: Struct = option.schema("the columns of a row")
     refresh_ms: int | None = option.duration(
         "the maximum age of the table before an epoch reads it again; without it, it is read once",
-        called="how old the table may get",
+        called="`refresh` of the lookup",
         alias="refresh",
         key="refresh_ms",
         default=None,

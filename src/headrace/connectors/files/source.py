@@ -263,7 +263,9 @@ class Source(ports.Options, ports.Source):
 
     def _schema(self) -> Struct:
         if self.schema is None:
-            raise ConnectorError("SCHEMA_NEEDED", f"{self.path} has no schema", hint='schema="card string, amount double"', site=here())
+            raise ConnectorError(
+                "SCHEMA_NEEDED", f"{self.path} has no schema", hint='give it: schema="card string, amount double"', site=here()
+            )
         return self.schema
 
     def _listed(self, session: SparkSession) -> list[str] | None:

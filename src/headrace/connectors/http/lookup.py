@@ -62,7 +62,7 @@ class Lookup(ports.Options, ports.Lookup):
     timeout_ms: int = option.duration(
         "the timeout of a whole response",
         least=1,
-        why="it is how long an answer may take",
+        why="it is the timeout of a response",
         alias="timeout",
         default="10 seconds",
         stored="always",

@@ -64,7 +64,9 @@ class Sink(ports.Options, ports.Sink):
     user: str | None = option.plain("the user name, unless the address contains it", default=None)
     password: Secret | None = option.secret('a secret, given by name: `hr.secret("DB_PASSWORD")`', default=None)
     create: bool = option.flag("create a missing table; `False` refuses to start without it", default=True, stored="always")
-    retry: str = option.span("how long to wait for a server that is unavailable", called="the retry", default="30 seconds", stored="always")
+    retry: str = option.span(
+        "how long to wait for a server that is unavailable", called="`retry` of the sink", default="30 seconds", stored="always"
+    )
     driver_options: dict[str, str] = option.option(
         "options of the JDBC driver", connect.driver_options, takes=Mapping[str, Any], alias="options", default=None, empty=dict
     )
@@ -73,7 +75,7 @@ class Sink(ports.Options, ports.Sink):
         self.address = address_of(self.verb, self.url)
         self.place = table_of(self.verb, self.table)
         self.user = self.user or self.address.user
-        self.patience = milliseconds(self.retry, "the retry") / 1000
+        self.patience = milliseconds(self.retry, "`retry` of the sink") / 1000
 
     @property
     def dialect(self) -> Dialect:

@@ -54,7 +54,7 @@ class Source(ports.Options, ports.Source):
     updated: bool = option.flag("rows are also updated in place, and each update increases `by`", default=False, stored="always")
     settle: str = option.span(
         "how long a value of `by` must have been visible before rows are read up to it",
-        called="the time to settle",
+        called="`settle` of the source",
         default="1 second",
         stored="always",
     )
@@ -69,7 +69,7 @@ class Source(ports.Options, ports.Source):
         self.address = address_of(self.verb, self.url)
         self.query = connect.is_query(self.table)
         self.place = () if self.query else table_of(self.verb, self.table)
-        self.settle_ms = milliseconds(self.settle, "the time to settle")
+        self.settle_ms = milliseconds(self.settle, "`settle` of the source")
         if self.by is None and (self.follow or self.updated):
             raise wrong(f"{self.verb}: with follow= or updated=, by= is required", 'name a column that grows with each row: by="id"')
         self.user = self.user or self.address.user

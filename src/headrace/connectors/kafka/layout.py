@@ -76,7 +76,7 @@ class Layout:
             raise wrong(f"{VERB}: key_format={self.key_format!r} needs a key", 'name its columns: key="id"')
         if self.key_format == "raw" and len(self.key) != 1:
             raise wrong(
-                f'{VERB}: key_format="raw" takes one column as the key', 'name one column, or write the key as JSON: key_format="json"'
+                f'{VERB}: key_format="raw" needs exactly one key column', 'name one column, or write the key as JSON: key_format="json"'
             )
 
     def parts(self, schema: Struct) -> dict[str, tuple[str, Struct]]:

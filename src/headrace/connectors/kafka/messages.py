@@ -25,7 +25,7 @@ def described(verb: str, value: str, descriptor: Any, message: Any, *, registry:
             example = 'value="avro": descriptor="order.avsc"' if alone else f'value="protobuf": {_EXAMPLE}'
             raise wrong(f"{verb}: {option} cannot be {given!r}", f"it is a string, with {example}")
     if descriptor is not None and registry:
-        raise wrong(f"{verb}: registry= and descriptor= cannot both be set", "leave one of them out")
+        raise wrong(f"{verb}: registry= and descriptor= cannot both be set", "remove one of them")
     if value == "protobuf" and not registry and (descriptor is None or message is None):
         raise wrong(
             f"{verb}: value='protobuf' needs a registry, or a descriptor and a message", f'registry="http://localhost:8081" or {_EXAMPLE}'

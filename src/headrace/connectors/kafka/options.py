@@ -188,7 +188,7 @@ class SourceOptions(ports.Options):
     def _columns(self, schema: Any) -> Struct | None:
         fixed = VALUES[self.value]
         if fixed is not None and schema is not None:
-            raise wrong(f"{READ}: value={self.value!r} has one column, `value`, and allows no schema", "leave it out")
+            raise wrong(f"{READ}: value={self.value!r} has one column, `value`, and allows no schema", "remove it")
         given = fixed if fixed is not None or schema is None else schema_of(schema)
         return None if given is None else columns(READ, given, self.metadata)
 
@@ -328,7 +328,7 @@ class SinkOptions(ports.Options):
         if self.record is not None and (self.registry is None or not RECORD.fullmatch(str(self.record))):
             raise wrong(f"{WRITE}: record cannot be {self.record!r}", 'it is the name of a record in a registry: record="shop.Order"')
         if not self.register and self.registry is None:
-            raise wrong(f"{WRITE}: register=False needs a registry", "leave it out")
+            raise wrong(f"{WRITE}: register=False needs a registry", "remove it")
         for name in self.cluster.clients:
             if name in _OURS:
                 raise wrong(f"{WRITE}: options cannot set {name}", "headrace sets it, so that each row counts once")

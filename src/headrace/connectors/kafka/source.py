@@ -121,7 +121,7 @@ class Source(SourceOptions, ports.Source):
         return made
 
     def describe(self) -> str:
-        return f"kafka {self.topics} ({self.value}{', to the end of now' if self.end else ''})"
+        return f"kafka {self.topics} ({self.value}{', bounded' if self.end else ''})"
 
     def feed(self, format: str | None, key: tuple[str, ...]) -> None:
         # Debezium follows a deletion with a record without a value, so that Kafka can drop the key.
@@ -225,7 +225,7 @@ class Source(SourceOptions, ports.Source):
 
     def _known(self) -> Struct:
         if self.schema is None:
-            hint = 'schema="id bigint, amount double"'
+            hint = 'give it: schema="id bigint, amount double"'
             raise ConnectorError("SCHEMA_NEEDED", f"the topic {self.topics} has no schema", hint=hint, site=here())
         return self.schema
 

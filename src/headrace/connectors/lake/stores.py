@@ -58,5 +58,5 @@ def _option(verb: str, option: str, name: str, value: Any) -> str | Secret:
     if isinstance(value, bool):
         return str(value).lower()
     if not isinstance(value, str | int):
-        raise wrong(f"{verb}: {name} in {option} cannot be of type {type(value).__name__}", "it is a text")
+        raise wrong(f"{verb}: {name} in {option} cannot be of type {type(value).__name__}", "it is a string")
     return str(value)

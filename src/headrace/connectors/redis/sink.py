@@ -82,11 +82,13 @@ class Sink(ports.Options, ports.Sink):
         "with `rediss://`: a PEM file with the certificate authority of the server, trusted in addition to those of the machine",
         default=None,
     )
-    retry: str = option.span("how long to wait for a server that is unavailable", called="the retry", default="30 seconds", stored="always")
+    retry: str = option.span(
+        "how long to wait for a server that is unavailable", called="`retry` of the sink", default="30 seconds", stored="always"
+    )
 
     def __post_init__(self) -> None:
         self._spelled = server_of(self.url)
-        self.patience = milliseconds(self.retry, "the retry") / 1000
+        self.patience = milliseconds(self.retry, "`retry` of the sink") / 1000
         if self.ca is not None:
             check_authority(VERB, self.url)
 

@@ -68,7 +68,7 @@ final class TableStage(name: String, given: StructType, timeZone: String, option
   private[jdbc] def removed(cause: Throwable): Nothing =
     throw new HeadraceKernelException(
       "TABLE_MISSING",
-      s"$name: the file ${server.file.get} was deleted",
+      s"$name: the file ${server.file.get} is gone",
       name,
       cause = cause,
       hint = "restore it, or start over with fresh=True, which writes all rows again")
