@@ -78,6 +78,7 @@ def test_a_wrong_password(pg: Served, says: str, monkeypatch: pytest.MonkeyPatch
     "a wrong password (MariaDB)",
     """
     DATABASE_REFUSED: <url> rejected the request: (conn=N) Access denied for user 'app'@'127.0.0.1' (using password: YES)
+      at test_bad_servers_databases.py:*: job = hr.job("bad", read.write.jdbc(url or place.url, "t", name="out", **{**place.options, **options}))
       hint: check user= and password=hr.secret("DB_PASSWORD")
       more: headrace error DATABASE_REFUSED
     """,
@@ -173,6 +174,7 @@ def test_a_certificate_of_another_authority(pg: Served, says: str, tmp_path: Pat
     "a server certificate for another host",
     """
     DATABASE_UNREACHABLE: postgresql://localhost:PORT/DB cannot be reached: The hostname localhost could not be verified by hostnameverifier PgjdbcHostnameVerifier.
+      at test_bad_servers_databases.py:*: job = hr.job("bad", read.write.jdbc(url or place.url, "t", name="out", **{**place.options, **options}))
       hint: check that the certificate is for this host, and signed by the authority in options={"sslmode": "verify-full", "sslrootcert": "root.crt"}
       more: headrace error DATABASE_UNREACHABLE
     """,
@@ -193,6 +195,7 @@ def test_a_certificate_of_another_host(pg: Served, says: str) -> None:
     "a server certificate of an untrusted authority (MariaDB)",
     """
     DATABASE_UNREACHABLE: <url> cannot be reached: <what its driver says>
+      at test_bad_servers_databases.py:*: job = hr.job("bad", read.write.jdbc(url or place.url, "t", name="out", **{**place.options, **options}))
       hint: check that the certificate is for this host, and signed by the authority in options={"sslMode": "verify-full", "serverSslCert": "root.crt"}
       more: headrace error DATABASE_UNREACHABLE
     """,

@@ -250,7 +250,7 @@ def test_a_wrong_password(broker: Broker, tmp_path: Path, says: str, monkeypatch
     "a wrong password",
     """
     KAFKA_DENIED: Kafka at <server> denies access to the user reader: Authentication failed: Invalid username or password
-      at test_bad_servers_kafka.py:*: writing(servers, topic, place, **options).run(checkpoint=place / "ck", progress=False, flush=False, fresh=fresh)
+      at test_bad_servers_kafka.py:*: return hr.job("bad", rows.write.kafka(topic, servers=servers, name="out", **options))
       hint: check the user and the password; each start reads the password again
       more: headrace error KAFKA_DENIED
     """,
@@ -387,7 +387,7 @@ def test_a_certificate_of_another_host(broker: Broker, tmp_path: Path, says: str
     "a server certificate of an untrusted authority",
     """
     KAFKA_TLS: no connection by TLS to <server>: Path does not chain with any of the trust anchors
-      at test_bad_servers_kafka.py:*: writing(servers, topic, place, **options).run(checkpoint=place / "ck", progress=False, flush=False, fresh=fresh)
+      at test_bad_servers_kafka.py:*: return hr.job("bad", rows.write.kafka(topic, servers=servers, name="out", **options))
       hint: check that this port uses TLS, and that the certificate is for this host and signed by the authority in security={"ca": "ca.pem"}
       more: headrace error KAFKA_TLS
     """,

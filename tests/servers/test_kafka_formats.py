@@ -319,9 +319,9 @@ def test_a_null_where_the_schema_has_none(broker: Broker, registry: Registry, tm
     at: dict[str, Any] = {"servers": broker.servers, "value": format, "registry": registry.url, "register": False}
     if format == "protobuf":
         at["record"] = "Order"
-    why = "the field of its message is required" if format == "protobuf" else "the schema has no null there"
+    why = "its field is required" if format == "protobuf" else "the schema does not allow null"
     written([(None, "S"), (1, "S")], "id bigint, size string", topic, tmp_path, **at)
-    assert letters(tmp_path) == [(f"id is null, and {why}", {"id": None, "size": "S"})]
+    assert letters(tmp_path) == [(f"id is null, but {why}", {"id": None, "size": "S"})]
     assert len(broker.consume(topic)) == 1
 
 
@@ -483,7 +483,7 @@ def test_a_schema_of_avro_in_a_file(broker: Broker, tmp_path: Path) -> None:
     with pytest.raises(hr.HeadraceError) as raised:
         hr.collect(hr.read.kafka(topic, schema="id boolean", **told))
     assert (raised.value.code, raised.value.message.partition(":")[0]) == (
-        "DESCRIPTOR_UNREADABLE", f"the schema in {file} cannot be read as the columns that were given",
+        "DESCRIPTOR_UNREADABLE", f"the schema in {file} cannot be read as the given columns",
     )  # fmt: skip
     for text, why in {'"int"': "it is not a record with fields", "{": "*"}.items():
         file.write_text(text, encoding="utf-8")

@@ -526,7 +526,7 @@ def test_no_other_address_is_told_the_password(registry: Registry, monkeypatch: 
     try:
         registry.answers, registry.status, registry.headers = b"", 307, {"Location": f"{elsewhere.url}/subjects"}
         opened = {"url": registry.url, "user": "me", "password": hr.secret("REGISTRY_PASSWORD")}
-        with pytest.raises(hr.HeadraceError, match="it sends on to"):
+        with pytest.raises(hr.HeadraceError, match="it redirects to"):
             hr.read.kafka("orders", servers="localhost:9092", value="avro", registry=opened)
     finally:
         elsewhere.close()

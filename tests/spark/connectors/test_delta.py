@@ -240,7 +240,7 @@ def test_what_is_refused_when_built(tmp_path: Path) -> None:
         ({"schema": "ad"}, "schema cannot be 'ad'", "did you mean 'add'? It is one of: keep, add"),
         (
             {"storage_options": {"AWS_SECRET_ACCESS_KEY": "s3cr3t"}},
-            "AWS_SECRET_ACCESS_KEY is not given by its name",
+            "AWS_SECRET_ACCESS_KEY must be a secret, given by its name",
             'plans are stored and shown, so pass a secret by its name: AWS_SECRET_ACCESS_KEY=hr.secret("DB_PASSWORD"), '
             "in YAML AWS_SECRET_ACCESS_KEY: {env: DB_PASSWORD}",
         ),

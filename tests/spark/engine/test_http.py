@@ -60,7 +60,7 @@ def test_what_explain_says(tmp_path: Path) -> None:
     put(tmp_path, 1, range(3))
     url = "http://127.0.0.1:9/"
     plain, promised = (str(job(tmp_path, url, idempotent=one).explain(verbose=True)) for one in (False, True))
-    assert "at least once: a batch whose answer was lost is sent again; idempotent=True promises that" in plain
+    assert "at least once: a batch whose response was lost is sent again; idempotent=True declares that" in plain
     assert "exactly once: each batch has its own key, and idempotent=True declares that the server accepts a key once" in promised
 
 

@@ -68,7 +68,7 @@ class Sink(ports.Options, ports.Sink):
     @property
     def traits(self) -> ports.SinkTraits:
         why = "the rows of an epoch and its mark change in one transaction"
-        cleans = "staged files lie beside the checkpoint until their epoch is committed; a start removes those of earlier ones"
+        cleans = "staged files are next to the checkpoint until their epoch is committed; a start deletes older ones"
         return ports.SinkTraits("transactional", why, ("append", "upsert"), marks=True, cleans=cleans)
 
     @property
