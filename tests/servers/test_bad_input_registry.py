@@ -139,7 +139,7 @@ def test_a_proxy_in_its_place(broker: Broker, registry: Registry, tmp_path: Path
     WHERE,
     "the registry's password is changed while a job runs",
     """
-    REGISTRY_UNREACHABLE: the registry <registry> cannot be used: it rejected the login: 401
+    REGISTRY_UNREACHABLE: the registry <registry> cannot be used: it denied access: 401
       hint: check the registry, its address, user and password; the next start continues after the last committed epoch
       more: headrace error REGISTRY_UNREACHABLE
     """,
@@ -161,7 +161,7 @@ def test_a_password_that_is_changed(broker: Broker, registry: Registry, tmp_path
     WHERE,
     "a wrong password",
     """
-    REGISTRY_UNREACHABLE: the registry <registry> cannot be used: it rejected the login: 401 Unauthorized
+    REGISTRY_UNREACHABLE: the registry <registry> cannot be used: it denied access: 401 Unauthorized
       at test_bad_input_registry.py:*: read = hr.read.kafka(topic, servers=broker.servers, value="avro", registry=registry, end=end, name="orders")
       hint: check that it runs, its address, and its user and password
       more: headrace error REGISTRY_UNREACHABLE

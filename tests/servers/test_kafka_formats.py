@@ -255,7 +255,7 @@ def test_a_registry_that_does_not_take_a_schema(registry: Registry, monkeypatch:
     with pytest.raises(hr.HeadraceError) as raised:
         client.register("orders-value", "avro", "{}")
     assert (raised.value.code, raised.value.message) == (
-        "REGISTRY_UNREACHABLE", f"the registry {registry.url} cannot be used: it rejected the login: 401 Unauthorized",
+        "REGISTRY_UNREACHABLE", f"the registry {registry.url} cannot be used: it denied access: 401 Unauthorized",
     )  # fmt: skip
     monkeypatch.setenv("REGISTRY_PASSWORD", "geheim")
     opened = Client.of("write.kafka", {"url": registry.url, "user": "me", "password": hr.secret("REGISTRY_PASSWORD")})

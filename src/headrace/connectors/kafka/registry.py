@@ -292,7 +292,7 @@ class _Refused(Exception):
 
 
 def _status(refused: _Refused) -> str:
-    return f"it rejected the login: {refused}" if refused.status in (401, 403) else f"it answered {refused}"
+    return f"it denied access: {refused}" if refused.status in (401, 403) else f"it answered {refused}"
 
 
 def _why(cause: Any) -> str:

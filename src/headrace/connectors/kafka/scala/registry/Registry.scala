@@ -75,7 +75,7 @@ final class Registry private (url: String, authorization: Option[String], ca: Op
     }
   }
 
-  private def status(code: Int): String = if (code == 401 || code == 403) s"it rejected the login: $code" else s"it answered $code"
+  private def status(code: Int): String = if (code == 401 || code == 403) s"it denied access: $code" else s"it answered $code"
 
   private def failed(why: String) = new HeadraceKernelException("REGISTRY_UNREACHABLE", s"the registry $url cannot be used: $why")
 }
