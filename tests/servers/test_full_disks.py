@@ -179,8 +179,8 @@ def test_sqlite(tmp_path: Path, says: str) -> None:
     WHERE,
     "the memory of Redis (`maxmemory`)",
     """
-    DISK_FULL: out: <url> says: command not allowed when used memory > 'maxmemory'.
-      hint: give the server more memory (maxmemory) and start again: no row is lost or doubled.
+    DISK_FULL: out: <url> reported: command not allowed when used memory > 'maxmemory'.
+      hint: give the server more memory (maxmemory) and start again: no row is lost or duplicated
       more: headrace error DISK_FULL
     """,
     "the next start writes the epoch, each key once",

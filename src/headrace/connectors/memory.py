@@ -141,7 +141,7 @@ class Sink(ports.Options, ports.Sink):
 
     @property
     def traits(self) -> ports.SinkTraits:
-        why = "an epoch that is written again takes the place of its rows, as long as the process lives"
+        why = "an epoch that is written again replaces its rows, as long as the process runs"
         return ports.SinkTraits("idempotent", why, ("append", "changes", "upsert"), lasting=bool(self._epochs))
 
     def open(self, context: ports.SinkContext) -> None:
@@ -249,6 +249,6 @@ class Lookup(ports.Lookup):
 def _gone(what: str) -> ConnectorError:
     return ConnectorError(
         "ROWS_GONE",
-        f"the rows of {what} are in the process that made the job, and a stored plan has only their number",
-        hint="run the Python file that makes them, or put the rows into files",
+        f"the rows of {what} exist only in the process that built the job; a stored plan has only their number",
+        hint="run the Python file that builds the job, or put the rows into files",
     )

@@ -38,7 +38,7 @@ ROWS = """
 """
 NOT_UTF8 = {1: "x has a text that is not UTF-8", 2: "a has a text that is not UTF-8", 3: "m has a text that is not UTF-8"}
 NO_FOLDER = {
-    4: "p has a text with the character 0, which no folder's name can have",
+    4: "p has a string with a NUL character, which no folder's name can have",
     5: "p makes a folder's name of 256 bytes, and one has 255 at most",
     7: "p makes a folder's name of 257 bytes, and one has 255 at most",
 }

@@ -181,7 +181,7 @@ def test_a_setting_that_cannot_be() -> None:
 def test_a_guarantee_that_is_not_there() -> None:
     check_error(
         """
-        GUARANTEE: out is not written exactly once, but at least once: an epoch that is run again is printed again
+        GUARANTEE: out is not written exactly once, but at least once: a repeated epoch is printed again
           at job.yaml:12:5: - {view: spend, require: exactly once}
           hint: use an exactly-once sink such as files; explain shows the reasons for each sink
           more: headrace error GUARANTEE

@@ -68,7 +68,7 @@ def test_sink_with_a_weaker_guarantee() -> None:
     job = made(charges.write.console(name="screen"))
     check_error(
         """
-        GUARANTEE: screen is not written exactly once, but at least once: an epoch that is run again is printed again
+        GUARANTEE: screen is not written exactly once, but at least once: a repeated epoch is printed again
           at test_engine.py:*: job = made(charges.write.console(name="screen"))
           hint: explain() gives the reasons for each sink; files sinks are exactly once.
           more: headrace error GUARANTEE

@@ -210,7 +210,7 @@ def test_explain() -> None:
         "    order: in the order of event time, held for 5 minutes of event time",
         "sink 0 = charges.Count > console (20 rows)",
         "    columns: card, n, at",
-        "    guarantee: at least once: an epoch that is run again is printed again",
+        "    guarantee: at least once: a repeated epoch is printed again",
     ]
     data = json.loads(json.dumps(explanation.to_json()))
     assert [node["name"] for node in data["nodes"]] == ["charges", "charges.filter", "charges.Count", "sink 0"]
@@ -228,7 +228,7 @@ def test_what_cannot_be_read_again_counts_once_at_most_and_only_where_an_epoch_i
     why = "orders cannot be replayed: the table is read from its beginning, and may have changed"
     assert found["files"] == f"at most once: {why}"
     assert found["topic"].startswith(f"no guarantee: {why}; ")
-    assert found["screen"] == f"no guarantee: {why}; an epoch that is run again is printed again"
+    assert found["screen"] == f"no guarantee: {why}; a repeated epoch is printed again"
 
 
 def test_drawing() -> None:

@@ -37,7 +37,7 @@ class Source(ports.Options, TableSource):
 
     connector: ClassVar[str] = "delta"
     version: ClassVar[str] = "version"
-    why: ClassVar[str] = "the table's log names the files of each version"
+    why: ClassVar[str] = "the table's log lists the files of each version"
 
     stored: ClassVar[str] = "always"
 

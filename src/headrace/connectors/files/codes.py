@@ -14,7 +14,7 @@ register(
             "CheckpointError",
             "input",
             "an input file that changed after it was read",
-            "put the file back as it was, and start again; new rows go into files of other names. fresh=True starts over.",
+            "restore the file and start again; put new rows into new files. fresh=True starts over",
         ),
         "NOT_A_FOLDER": Code("ConnectorError", "user", "a file where a folder is required"),
         "PARTITION_FOLDERS": Code("ConnectorError", "user", "partition columns in folder names of JSON or CSV files"),

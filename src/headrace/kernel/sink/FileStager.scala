@@ -57,7 +57,7 @@ private[headrace] final class FileStage(
     val size = s"$root/${names.map(_._2).mkString("/")}/$rest".getBytes(UTF_8).length
     names
       .collectFirst {
-        case (name, folder) if folder.indexOf(0) >= 0 => s"$name has a text with the character 0, which no folder's name can have"
+        case (name, folder) if folder.indexOf(0) >= 0 => s"$name has a string with a NUL character, which no folder's name can have"
         case (name, folder) if folder.getBytes(UTF_8).length > most =>
           s"$name makes a folder's name of ${folder.getBytes(UTF_8).length} bytes, and one has $most at most"
       }

@@ -196,11 +196,11 @@ private final class FileSource(session: SparkSession, place: String, options: Ca
   private def isAsItWas(file: Logged, lengths: Map[Path, Long]): Unit = {
     val path = placed(file.path)
     val problem = lengths.get(path) match {
-      case None => Some("was read, and is gone now")
+      case None => Some("was deleted after it was read")
       case Some(now) if file.length >= 0 && now != file.length => Some(s"${FileSource.had(file.length)} when it was read and has $now now")
       case _ => None
     }
-    problem.foreach(what => throw new HeadraceKernelException("FILE_CHANGED", s"$path $what, and a sink has its epoch, which was cut off"))
+    problem.foreach(what => throw new HeadraceKernelException("FILE_CHANGED", s"$path $what; its epoch was interrupted after a sink had written it"))
   }
 
   /** Logs the current lengths of files that have changed since they were found: one that was still being written has grown, and a broken

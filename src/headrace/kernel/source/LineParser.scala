@@ -55,7 +55,7 @@ abstract class LineParser(spec: LineSpec) {
     parsed = null
     why = null
     line = if (value == null) Array.emptyByteArray else value
-    if (value == null) malformed("no text: the value is null")
+    if (value == null) malformed("not text: the value is null")
     else if (!utf8 && !decoded()) malformed(s"no text: it is not $charset")
     else
       tried(file, position) match {

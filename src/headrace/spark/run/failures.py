@@ -25,7 +25,7 @@ from headrace.spark.checkpoint.examine import whole
 _KNOWN: Mapping[str, tuple[str, str | None]] = {
     "KEYS_MEET": ("KEYS_MEET", "keep the type that tells them apart; what stands under the two cannot be put together."),
     "KEY_NOT_UNIQUE": ("KEY_NOT_UNIQUE", "name columns that tell the rows apart, or make one row of them: .top(1, by=..., per=...)."),
-    "LOOKUP_FAILED": ("LOOKUP_FAILED", "no row of the epoch is lost: the next start looks its rows up again."),
+    "LOOKUP_FAILED": ("LOOKUP_FAILED", "check the table and its login. No row is lost: the next start repeats the epoch"),
     "EXPECTATION_FAILED": (
         "EXPECTATION_FAILED",
         'nothing of its epoch is written. Mend the input, or let such rows go to the dead letters: on_violation="dead_letter".',
