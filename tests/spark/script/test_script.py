@@ -186,7 +186,7 @@ def test_errors_inside_a_query() -> None:
         """
         BAD_QUERY: there is no table `crads`
           at job.sql:12:58: SELECT c.card, c.amount, d.country FROM charges c JOIN crads d ON c.card = d.card;
-          hint: did you mean `cards`? Name a source or view of the script: there are charges, cards
+          hint: did you mean `cards`? Use a source or view of the script: charges, cards
           more: headrace error BAD_QUERY
         """,
         lambda: loaded(SCRIPT.replace("JOIN cards", "JOIN crads")),
