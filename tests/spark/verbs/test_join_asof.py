@@ -290,7 +290,7 @@ def test_what_for_system_time_cannot_say(spark: SparkSession) -> None:
     assert ask(f"{right} ON o.pair = r.pair AND r.rate > 1").endswith(cure)
     assert ask(f"{right} USING (pair)").startswith("USING in a join FOR SYSTEM_TIME AS OF cannot be kept up to date")
     assert ask("JOIN rates FOR SYSTEM_TIME AS OF r.at AS r ON o.pair = r.pair").startswith(
-        "a time FOR SYSTEM_TIME AS OF that is not of the left"
+        "a FOR SYSTEM_TIME AS OF time that is not from the left side"
     )
     assert "line 2, column 48" in ask("JOIN rates FOR SYSTEM_TIME AS OF o.tss AS r ON o.pair = r.pair")
     assert "line 2, column 70" in ask(f"{right} ON o.pair = x.pair")
