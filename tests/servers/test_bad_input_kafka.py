@@ -58,11 +58,11 @@ BAD = [
     ),
     pytest.param(
         "csv", b"7,a\n8,b", "7,a\n8,b", id="csv-two",
-        marks=[FULL, problem(READ, "a second CSV record in one value", "not CSV: text behind the record", DEAD)],
+        marks=[FULL, problem(READ, "a second CSV record in one value", "not CSV: text after the record", DEAD)],
     ),
     pytest.param(
         "json", b'{"id": 7, "name": "\\ud83d"}', '{"id": 7, "name": "\\ud83d"}', id="json-half",
-        marks=[FULL, problem(READ, "JSON with half of a surrogate pair", "not JSON: \\ud83d is half of a character", DEAD)],
+        marks=[FULL, problem(READ, "JSON with half of a surrogate pair", "not JSON: \\ud83d is half of a surrogate pair", DEAD)],
     ),
     pytest.param(
         "json", None, "", id="null",

@@ -41,7 +41,7 @@ def run(sink: Any, checkpoint: str | Path = "ck") -> None:
     WHERE,
     "the disk of a files sink",
     """
-    DISK_FULL: out: sink out cannot write <file>: No space left on device
+    DISK_FULL: out: cannot write <file>: No space left on device
       hint: make room (the checkpoint, the output and Spark's temporary folder need it) and start again: no row is lost or doubled.
       more: headrace error DISK_FULL
     """,

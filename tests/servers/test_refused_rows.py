@@ -167,7 +167,7 @@ def test_texts_that_are_not_utf8(place: Place) -> None:
     given = "SELECT int(id) AS id, IF(id = 1, x'61ff', x'61') AS x FROM VALUES (0), (1), (2) AS v(id)"
     run(put(given, "id int, x binary").with_columns(x="CAST(x AS string)").write.jdbc(place.url, "t", name="out", **place.options))
     assert rows(place, "t", "id, x") == [(0, "a"), (2, "a")]
-    assert dead() == [(1, "x has a text that is not UTF-8")]
+    assert dead() == [(1, "x has a string that is not UTF-8")]
 
 
 def test_a_key_that_no_index_holds(pg: Served) -> None:

@@ -218,7 +218,7 @@ def _column_meant(found: Mapping[str, Any]) -> str | None:
 
 
 _UNKNOWN = re.compile("the table (.*), which is not one of the given streams,?")
-_AS_OF = "write it with the verb: orders.join_asof(rates, on='pair', time=('ts', 'at'))"
+_AS_OF = "use the verb: orders.join_asof(rates, on='pair', time=('ts', 'at'))"
 
 
 def _place(found: Mapping[str, Any], query: str) -> str:

@@ -183,8 +183,8 @@ def test_a_file_of_another_format(tmp_path: Path, format: str, make: Callable[[]
     (tmp_path / format).mkdir()
     (tmp_path / format / "1.data").write_bytes(make())
     hint = (
-        f'if its source reads files of {there}, give it format="{right}"; if not, put a whole copy of the file in its place, '
-        'or read without it: broken_files="skip".'
+        f'if its source reads {there} files, set format="{right}"; otherwise replace the file with a complete copy, '
+        'or skip it: broken_files="skip"'
     )
     for fails in (
         lambda: job(tmp_path, [format], "fail").run(checkpoint=tmp_path / "ck", progress=False),

@@ -190,7 +190,7 @@ def test_an_expression_that_does_not_fit_touches_nothing(tmp_path: Path) -> None
     )
     check_error(
         """
-        BAD_WAS: sums.total: total holds BIGINT, this is STRING, in `text`
+        BAD_WAS: sums.total: total is BIGINT, but the value is STRING, in `text`
           at test_computed.py:*: total = hr.Value("bigint", was=hr.col("text"))
           hint: cast it, or give the cell this type
           more: headrace error BAD_WAS
@@ -199,7 +199,7 @@ def test_an_expression_that_does_not_fit_touches_nothing(tmp_path: Path) -> None
     )
     check_error(
         """
-        BAD_WAS: sums.total: total holds TIMESTAMP, this is INT, in `small`
+        BAD_WAS: sums.total: total is TIMESTAMP, but the value is INT, in `small`
           at test_computed.py:*: total = hr.Timer(was=hr.col("small"))
           hint: cast it, or give the cell this type
           more: headrace error BAD_WAS
@@ -208,7 +208,7 @@ def test_an_expression_that_does_not_fit_touches_nothing(tmp_path: Path) -> None
     )
     check_error(
         """
-        BAD_WAS: sums.total: the text gives another result when it is evaluated again, in `rand()`
+        BAD_WAS: sums.total: the expression is not deterministic, in `rand()`
           at test_computed.py:*: total = hr.Value("double", was=hr.f.rand())
           hint: the clock and random numbers are for handlers: a first value is the same whenever its key is next worked on
           more: headrace error BAD_WAS

@@ -63,7 +63,7 @@ def test_keys_that_meet(tmp_path: Path) -> None:
     before = files(tmp_path)
     check_error(
         """
-        KEYS_MEET: days: two keys of seen are one as TIMESTAMP
+        KEYS_MEET: days: two keys of seen become the same key as TIMESTAMP
           hint: keep the type that tells them apart; what stands under the two cannot be put together.
           more: headrace error KEYS_MEET
         """,
@@ -71,7 +71,7 @@ def test_keys_that_meet(tmp_path: Path) -> None:
     )
     check_error(
         """
-        KEYS_MEET: days: the keys {"k":"2011-12-30"} and {"k":"2011-12-31"} are one as k TIMESTAMP
+        KEYS_MEET: days: the keys {"k":"2011-12-30"} and {"k":"2011-12-31"} become the same key as k TIMESTAMP
           hint: keep the type that tells them apart; what stands under the two cannot be put together.
           more: headrace error KEYS_MEET
         """,

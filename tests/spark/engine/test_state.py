@@ -282,7 +282,7 @@ def test_what_is_wrong_with_a_question(counts: Path) -> None:
     )
     check_error(
         """
-        DUPLICATE_COLUMN: query: two columns are called n, in `SELECT n, n + 1 AS N FROM charges_Count`
+        DUPLICATE_COLUMN: query: two columns are named n, in `SELECT n, n + 1 AS N FROM charges_Count`
           hint: give one of them another name
           more: headrace error DUPLICATE_COLUMN
         """,

@@ -203,7 +203,7 @@ def test_aggregate_in_a_handler() -> None:
 def test_condition_that_is_none() -> None:
     check_error(
         """
-        WRONG_TYPE: charges.filter: a condition is true or false, this is INT, in `amount + 1`
+        WRONG_TYPE: charges.filter: a condition must be BOOLEAN, not INT, in `amount + 1`
           at test_types.py:*: lambda: job(charges.filter("amount + 1")),
           hint: write a comparison, as in `amount > 0`
           more: headrace error WRONG_TYPE
@@ -226,7 +226,7 @@ def test_operands_that_do_not_fit() -> None:
 def test_value_that_a_cell_does_not_hold() -> None:
     check_error(
         """
-        WRONG_TYPE: charges.Typed: n holds INT, this is TIMESTAMP, in `e.ts`
+        WRONG_TYPE: charges.Typed: n is INT, but the value is TIMESTAMP, in `e.ts`
           at test_types.py:*: self.n.set(e.ts)
           hint: cast it, or give the cell this type
           more: headrace error WRONG_TYPE
@@ -273,7 +273,7 @@ def test_defaults_that_cells_hold() -> None:
 def test_digits_that_a_cell_would_cut() -> None:
     check_error(
         """
-        WRONG_TYPE: charges.Halved: n holds INT, this is DOUBLE, in `e.amount / 2`
+        WRONG_TYPE: charges.Halved: n is INT, but the value is DOUBLE, in `e.amount / 2`
           at test_types.py:*: self.n.set(e.amount / 2)
           hint: truncate it with .cast("int"), or give the cell this type
           more: headrace error WRONG_TYPE
@@ -326,7 +326,7 @@ def test_all_errors_of_a_job_at_once() -> None:
           hint: did you mean `upper`? See the list of built-in functions of Spark SQL; one of your own is registered on the session before the job is built: spark.udf.registerJavaUDAF(name, class)
           more: headrace error UNKNOWN_FUNCTION
 
-        WRONG_TYPE: refunds.filter: a condition is true or false, this is STRING, in `card`
+        WRONG_TYPE: refunds.filter: a condition must be BOOLEAN, not STRING, in `card`
           at test_types.py:*: second = refunds.filter("card")
           hint: write a comparison, as in `amount > 0`
           more: headrace error WRONG_TYPE

@@ -47,7 +47,7 @@ def test_the_bags_of_wrappers_are_known(runs: list[Ran]) -> None:
     # rows that wait to be added, and to be taken away, and when they have to go
     assert found["places in windows, once"] == {first}
     assert found["windows of groups, early"] == {first, second, third}
-    # the rows of a side from which some are taken away
+    # the rows of a side that has retractions
     assert found["groups that expire, changing"] == {third}
     assert found["join that expires, changing"] == {fourth}
 

@@ -139,6 +139,6 @@ def test_its_state_is_shown(spark: SparkSession, tmp_path: Path) -> None:
 )
 def test_what_says_no_span_is_refused(spark: SparkSession, condition: str) -> None:
     t = hr.read.memory([], "k string, ts timestamp", name="t")
-    with pytest.raises(HeadraceError, match="asks for the current time, cannot be kept up to date") as refused:
+    with pytest.raises(HeadraceError, match="reads the current time, cannot be kept up to date") as refused:
         hr.sql(f"SELECT k FROM t WHERE {condition}", t=t)
     assert "WHERE ts > current_timestamp() - INTERVAL 1 HOUR" in str(refused.value)

@@ -201,9 +201,9 @@ def test_errors_inside_a_query() -> None:
     )
     check_error(
         """
-        BAD_QUERY: rand(), which gives another value each time, cannot be kept up to date
+        BAD_QUERY: rand(), which returns another value each time, cannot be kept up to date
           at job.sql:12:39: SELECT c.card, c.amount, d.country, rand() r FROM charges c JOIN cards d ON c.card = d.card;
-          hint: take the value from a column of the rows: it must be the same when a row is taken away again
+          hint: take the value from a column: a retraction must have the value of its insertion
           more: headrace error BAD_QUERY
         """,
         lambda: loaded(SCRIPT.replace("d.country FROM", "d.country, rand() r FROM")),
@@ -229,9 +229,9 @@ def test_errors_of_functions() -> None:
     )
     check_error(
         """
-        BAD_QUERY: rand(), which gives another value each time, cannot be kept up to date
+        BAD_QUERY: rand(), which returns another value each time, cannot be kept up to date
           at job.sql:1:57: CREATE FUNCTION chance(x INT) RETURNS DOUBLE RETURN x * rand();
-          hint: take the value from a column of the rows: it must be the same when a row is taken away again
+          hint: take the value from a column: a retraction must have the value of its insertion
           more: headrace error BAD_QUERY
         """,
         lambda: loaded("CREATE FUNCTION chance(x INT) RETURNS DOUBLE RETURN x * rand();"),

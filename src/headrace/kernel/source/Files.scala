@@ -273,7 +273,7 @@ private final class FileSource(session: SparkSession, place: String, options: Ca
 }
 
 private object FileSource {
-  private val Gone = "it was found for this epoch, and is gone"
+  private val Gone = "it was deleted after this epoch listed it"
 
   /** Replaces a file's length once its change has been reported: each file is reported once. */
   private val Told = -2L
@@ -281,5 +281,5 @@ private object FileSource {
   private def had(bytes: Long): String = s"had $bytes byte${if (bytes == 1) "" else "s"}"
 
   private def said(file: Logged): String =
-    s"FILE_CHANGED: it ${had(file.was)} when it was read and has ${file.length} now; what has changed since is not read"
+    s"FILE_CHANGED: it ${had(file.was)} when it was read and has ${file.length} now; the change is not read"
 }

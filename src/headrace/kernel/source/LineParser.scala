@@ -71,7 +71,7 @@ abstract class LineParser(spec: LineSpec) {
     try parse(line, file, position)
     catch {
       case e @ (_: HeadraceKernelException | _: TaskKilledException) => throw e
-      case _: StackOverflowError => malformed("it is nested too deep")
+      case _: StackOverflowError => malformed("it is nested too deeply")
       case NonFatal(e) => malformed(LineParser.said(e))
     }
 
