@@ -64,13 +64,13 @@ def load(path: str | Path, *, job: str | None = None) -> Job:
         try:
             found = _READ[place.suffix](place)
         except RecursionError:
-            hint = "nothing that is written needs so many brackets inside each other"
+            hint = "reduce the depth of its nested brackets"
             raise HeadraceError("FILE_FAILED", f"{place} is nested too deeply to be read", hint=hint) from None
     else:
         raise HeadraceError(
             "FILE_KIND",
-            f"{path} is neither Python, SQL, YAML nor JSON",
-            hint="a job is loaded from a .py or .sql file that makes one, from a .yaml file, or from a plan as .json",
+            f"{path} is not a Python, SQL, YAML or JSON file",
+            hint="use a .py, .sql, .yaml or .yml file that defines a job, or a plan in a .json file",
         )
     return _one(found, place, job)
 
@@ -81,11 +81,13 @@ def _of_json(place: Path) -> list[Job]:
     try:
         data = json.loads(place.read_text(encoding="utf-8"), object_pairs_hook=_once, parse_constant=_no_constant)
     except ValueError as problem:
-        raise _no_plan(f"{place} is no JSON: {problem}") from None
+        raise _no_plan(f"{place} is not JSON: {problem}") from None
     plan = Plan.from_json(data)
     ends = [plan.nodes[name] for name in plan.sinks]
     if not plan.job or not ends or len(sinks_of(ends)) < len(ends):
-        raise _no_plan(f"{place} is no plan of a job: it has {'no name' if not plan.job else 'no sinks, or others than sinks among them'}")
+        raise _no_plan(
+            f"{place} is not the plan of a job: it has {'no name' if not plan.job else 'no sinks, or lists other nodes as sinks'}"
+        )
     if len(order(ends)) < len(plan.nodes):
         raise _no_plan(f"{place} has nodes that lead to no sink")
     for node in connected_of(plan.nodes.values()):
@@ -101,13 +103,13 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in pairs:
         if name in found:
-            raise ValueError(f"{name[:60]!r} is twice in one object")
+            raise ValueError(f"{name[:60]!r} occurs twice in one object")
         found[name] = value
     return found
 
 
 def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _no_plan(message: str) -> HeadraceError:
@@ -128,7 +130,7 @@ def script(place: Path) -> tuple[Statement, ...]:
     try:
         return statements(place.read_text(encoding="utf-8-sig"), str(place.absolute()))
     except UnicodeDecodeError as problem:
-        raise HeadraceError("FILE_FAILED", f"{place} is no text in UTF-8: {problem.reason}", hint="save it in UTF-8") from None
+        raise HeadraceError("FILE_FAILED", f"{place} is not UTF-8: {problem.reason}", hint="save it as UTF-8") from None
 
 
 def job_name(place: Path) -> str:
@@ -155,7 +157,7 @@ def _of_python(place: Path) -> list[Job]:
             raise
         except SyntaxError as problem:
             site = Site(problem.filename or str(place), problem.lineno or 0, (problem.text or "").strip())
-            raise HeadraceError("FILE_FAILED", f"{place} is no Python: {problem.msg}", site=site) from masked_problem(problem)
+            raise HeadraceError("FILE_FAILED", f"{place} is not valid Python: {problem.msg}", site=site) from masked_problem(problem)
         except Exception as problem:
             raise HeadraceError(
                 "FILE_FAILED", f"{place} raised {type(problem).__name__}: {problem}", site=_line_in(place, problem), cause=problem
@@ -197,14 +199,16 @@ def _one(found: list[Job], place: Path, wanted: str | None) -> Job:
         for job in found:
             if job.name == wanted:
                 return job
-        hint = suggestion(wanted, [job.name for job in found], f"it has: {names}") if found else "it makes no job: job = hr.job(...)"
+        hint = suggestion(wanted, [job.name for job in found], f"it has: {names}") if found else "create one: job = hr.job(...)"
         raise HeadraceError("JOB_UNKNOWN", f"{place} has no job {wanted}", hint=hint)
     if not found:
-        cure = "say what is written: CREATE SINK ... and INSERT INTO ... SELECT ..."
-        hint = cure if place.suffix == ".sql" else 'keep one in a name of the module: job = hr.job("name", ...)'
-        raise HeadraceError("JOB_UNKNOWN", f"{place} makes no job", hint=hint)
+        cure = "create a sink and insert into it: CREATE SINK ... and INSERT INTO ... SELECT ..."
+        hint = cure if place.suffix == ".sql" else 'assign one to a variable at the top level of the file: job = hr.job("name", ...)'
+        raise HeadraceError("JOB_UNKNOWN", f"{place} creates no job", hint=hint)
     if len(found) > 1:
-        raise HeadraceError("JOB_UNKNOWN", f"{place} makes several jobs: {names}", hint="say which: --job NAME, or hr.load(path, job=NAME)")
+        raise HeadraceError(
+            "JOB_UNKNOWN", f"{place} creates several jobs: {names}", hint="choose one: --job NAME, or hr.load(path, job=NAME)"
+        )
     return found[0]
 
 

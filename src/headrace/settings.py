@@ -48,7 +48,7 @@ _MOST = 100_000
 
 _CURES = {
     "checkpoint": "name a folder on a disk of this machine",
-    "every": 'write "10 seconds", or 10 for so many seconds, at most 365 days; 0 begins an epoch as soon as the last has ended',
+    "every": 'write "10 seconds", or a number of seconds, at most 365 days; 0 starts an epoch as soon as the last one ends',
     "partitions": f"write a whole number from 1 to {_MOST:,}",
     "progress": "write true or false",
     "lease": 'write a duration from 1 second to 365 days, such as "20 seconds"',
@@ -58,12 +58,12 @@ _CURES = {
 def _folder(value: Any) -> Path:
     text = os.fspath(value)
     if not text or "\0" in text:
-        raise ValueError("it is no path")
+        raise ValueError("it is not a path")
     parts = urlsplit(text)
     if parts.scheme == "file":
         return Path(url2pathname(parts.path))
     if "://" in text:
-        raise ValueError("a checkpoint lies on a file system of this machine for now, so it is a path and no URI")
+        raise ValueError("a checkpoint is a path on this machine, not a URI")
     return Path(text).expanduser()
 
 
@@ -71,7 +71,7 @@ def _every(value: Any) -> int:
     number = float(value) if isinstance(value, str) and _NUMBER.fullmatch(value) else value
     if isinstance(number, int | float) and not isinstance(number, bool):
         if not 0 <= number * 1000 <= _LONGEST:
-            raise ValueError("it is negative" if number < 0 else "it is longer than 365 days" if number > 0 else "it is no number")
+            raise ValueError("it is negative" if number < 0 else "it is longer than 365 days" if number > 0 else "it is not a number")
         number = timedelta(seconds=number)
     found = milliseconds(number, "it")
     if found > _LONGEST:
@@ -82,7 +82,7 @@ def _every(value: Any) -> int:
 def _lease(value: Any) -> int:
     found = _every(value)
     if found < 1000:
-        raise ValueError("it is a duration from 1 second on")
+        raise ValueError("it is shorter than 1 second")
     return found
 
 
@@ -90,7 +90,7 @@ def _count(value: Any) -> int:
     whole = isinstance(value, Integral) and not isinstance(value, bool)
     number = value if whole else int(value) if isinstance(value, str) and value.isascii() and value.strip().isdigit() else 0
     if not 1 <= number <= _MOST:
-        raise ValueError(f"it is a whole number from 1 to {_MOST:,}")
+        raise ValueError(f"expected a whole number from 1 to {_MOST:,}")
     return int(number)
 
 
@@ -99,7 +99,7 @@ def _flag(value: Any) -> bool:
     try:
         return known[str(value).lower()]
     except KeyError:
-        raise ValueError("it is true or false") from None
+        raise ValueError("expected true or false") from None
 
 
 READ: Mapping[str, Callable[[Any], Any]] = {
@@ -119,8 +119,8 @@ def settings(job: str, said: Mapping[str, Any] | None = None, **arguments: Any) 
             if value is None:
                 continue
             if name not in READ:
-                hint = suggestion(name, READ, f"there are: {', '.join(sorted(READ))}")
-                raise HeadraceError("BAD_SETTING", f"{place} has {name}, and there is no such setting", hint=hint)
+                hint = suggestion(name, READ, f"settings: {', '.join(sorted(READ))}")
+                raise HeadraceError("BAD_SETTING", f"{place} has an unknown setting {name}", hint=hint)
             found[name] = _read(name, value, place)
     return Settings(**found)
 
@@ -164,7 +164,7 @@ def _file(job: str) -> list[tuple[str, dict[str, Any]]]:
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8")).get("job", {})
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
-        raise HeadraceError("BAD_SETTING", f"{FILE} cannot be read: {problem}", hint="it is TOML with a table [job].") from None
+        raise HeadraceError("BAD_SETTING", f"{FILE} cannot be read: {problem}", hint="write TOML with a table [job].") from None
     general = {name: value for name, value in table.items() if not isinstance(value, dict)}
     own = table.get(job, {})
     return [(f"[job] of {FILE}", general), (f"[job.{job}] of {FILE}", own if isinstance(own, dict) else {})]

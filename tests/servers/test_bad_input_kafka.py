@@ -121,7 +121,7 @@ def test_a_key_that_is_no_text(broker: Broker, tmp_path: Path, says: str) -> Non
     'a record that cannot be read, with `malformed="fail"`',
     """
     MALFORMED_ROW: orders: field id: cannot read 'x' as INT at bad-fail-0, position 1: {"id": "x"}
-      hint: mend the input, or let such rows go to the dead letters: malformed="dead_letter".
+      hint: repair the input, or send such rows to the dead letters: malformed="dead_letter".
       more: headrace error MALFORMED_ROW
     """,
     "nothing of the epoch was written; the next start tries it again",

@@ -294,8 +294,8 @@ def test_a_table_that_is_dropped(pg: Served, says: str, monkeypatch: pytest.Monk
     check_error(says, re.sub(r"Position: \d+", "Position: 13", str(raised.value)).replace(pg.url, "<url>"))
     check_error(
         """
-        TABLE_MISSING: out: <url>, table t is gone, and the job has written epoch 0 there
-          hint: nothing was changed. Put it back as it was, name another place to go on with what comes, or start over with fresh=True.
+        TABLE_MISSING: out: <url>, table t is gone, but the job has written epoch 0 there
+          hint: nothing was changed. Restore it, write later rows to another place, or start over with fresh=True.
           more: headrace error TABLE_MISSING
         """,
         lambda: write(pg, 2),

@@ -92,8 +92,8 @@ def test_an_epoch_of_another_history(place: Place) -> None:
     for epoch, identity in ((1, "c"), (0, "a"), (0, "")):
         check_error(
             f"""
-            CHECKPOINT_BEHIND: sink holds epoch 1 of another history, and this job was about to write its own epoch {epoch}
-              hint: nothing was written: two copies of one checkpoint have fed this sink. Stop the other job, or give this one another sink.
+            CHECKPOINT_BEHIND: sink holds epoch 1 of another history, but this job was about to write its own epoch {epoch}
+              hint: nothing was written: two copies of one checkpoint have written to this sink. Stop the other job, or give this one another sink.
               more: headrace error CHECKPOINT_BEHIND
             """,
             lambda epoch=epoch, identity=identity: started.commit(epoch, identity, 9),  # type: ignore[misc]  # of a loop
@@ -109,8 +109,8 @@ def test_a_database_that_is_put_back_while_a_job_runs(place: Place) -> None:
     place.run("UPDATE _headrace_epochs SET epoch = 0, identity = 'a'")
     check_error(
         """
-        TABLE_REPLACED: sink: the table t ends with epoch 0, and the job has written epoch 1 there
-          hint: nothing was changed. Put it back as it was, name another place to go on with what comes, or start over with fresh=True.
+        TABLE_REPLACED: sink: the table t ends with epoch 0, but the job has written epoch 1 there
+          hint: nothing was changed. Restore it, write later rows to another place, or start over with fresh=True.
           more: headrace error TABLE_REPLACED
         """,
         lambda: started.commit(2, "c", 3),
@@ -187,8 +187,8 @@ def test_a_file_that_was_put_back_or_removed(sqlite: File, tmp_path: Path) -> No
     for _ in range(2):
         check_error(
             """
-            TABLE_REPLACED: out: sqlite:<folder>/out.db, table t ends with epoch 0, and the job has written epoch 1 there
-              hint: nothing was changed. Put it back as it was, name another place to go on with what comes, or start over with fresh=True.
+            TABLE_REPLACED: out: sqlite:<folder>/out.db, table t ends with epoch 0, but the job has written epoch 1 there
+              hint: nothing was changed. Restore it, write later rows to another place, or start over with fresh=True.
               more: headrace error TABLE_REPLACED
             """,
             drilled_.run,
@@ -198,8 +198,8 @@ def test_a_file_that_was_put_back_or_removed(sqlite: File, tmp_path: Path) -> No
     sqlite.path.unlink()
     check_error(
         """
-        TABLE_MISSING: out: sqlite:<folder>/out.db, table t is gone, and the job has written epoch 1 there
-          hint: nothing was changed. Put it back as it was, name another place to go on with what comes, or start over with fresh=True.
+        TABLE_MISSING: out: sqlite:<folder>/out.db, table t is gone, but the job has written epoch 1 there
+          hint: nothing was changed. Restore it, write later rows to another place, or start over with fresh=True.
           more: headrace error TABLE_MISSING
         """,
         drilled_.run,
@@ -228,7 +228,7 @@ def test_a_file_that_is_removed_while_a_job_runs(sqlite: File) -> None:
               more: headrace error TABLE_MISSING
             """
         check_error(gone, lambda: h.commit({"s": [("+", (2,))]}), hide={str(sqlite.path): "<file>"})
-        with pytest.raises(hr.HeadraceError, match=r"TABLE_MISSING: out: .* is gone, and the job has written epoch 0 there"):
+        with pytest.raises(hr.HeadraceError, match=r"TABLE_MISSING: out: .* is gone, but the job has written epoch 0 there"):
             h.restart()
         assert not sqlite.path.exists()
 

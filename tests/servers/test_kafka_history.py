@@ -234,7 +234,7 @@ def test_a_task_that_finds_another_history(broker: Broker, spark: SparkSession) 
         told = of_java(caught.value, None)
         check_error(
             f"""
-            CHECKPOINT_BEHIND: history-tasks holds epoch 4 of another history, and this job was about to write its own epoch {epoch}
+            CHECKPOINT_BEHIND: history-tasks holds epoch 4 of another history, but this job was about to write its own epoch {epoch}
               hint: two copies of one checkpoint have written this topic. Stop the other job, or give this one another topic.
               more: headrace error CHECKPOINT_BEHIND
             """,

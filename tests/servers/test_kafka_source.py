@@ -173,7 +173,7 @@ def test_what_cannot_be_read_is_a_dead_letter(broker: Broker, tmp_path: Path) ->
     check_error(
         """
         MALFORMED_ROW: strict: field id: cannot read 'x' as INT at source-dead-3, position 1: {"id": "x"}
-          hint: mend the input, or let such rows go to the dead letters: malformed="dead_letter".
+          hint: repair the input, or send such rows to the dead letters: malformed="dead_letter".
           more: headrace error MALFORMED_ROW
         """,
         lambda: hr.collect(strict),

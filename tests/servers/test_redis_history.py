@@ -95,8 +95,8 @@ def test_a_server_that_is_put_back_while_a_job_runs(redis: Redis) -> None:
     redis.run("COPY", "snapshot", NOTE, "REPLACE")
     check_error(
         """
-        TABLE_REPLACED: sink: redis://127.0.0.1:PORT/0, keys t:* ends with epoch 0, and the job has written epoch 1 there
-          hint: nothing was changed. Put it back as it was, name another place to go on with what comes, or start over with fresh=True.
+        TABLE_REPLACED: sink: redis://127.0.0.1:PORT/0, keys t:* ends with epoch 0, but the job has written epoch 1 there
+          hint: nothing was changed. Restore it, write later rows to another place, or start over with fresh=True.
           more: headrace error TABLE_REPLACED
         """,
         lambda: commit(sink, 2, "c", "z"),
@@ -163,15 +163,15 @@ def test_a_server_that_was_put_back_or_flushed(redis: Redis, tmp_path: Path) -> 
     drill.add(2)
     redis.run("COPY", "snapshot", NOTE, "REPLACE")
     with pytest.raises(
-        hr.HeadraceError, match=r"TABLE_REPLACED: out: .*, keys t:\* ends with epoch 0, and the job has written epoch 1 there"
+        hr.HeadraceError, match=r"TABLE_REPLACED: out: .*, keys t:\* ends with epoch 0, but the job has written epoch 1 there"
     ):
         drill.run()
     redis.run("FLUSHALL")
     for _ in range(2):
         check_error(
             """
-            TABLE_REPLACED: out: redis://127.0.0.1:PORT/0, keys t:* holds no epoch of this job, and the job has written epoch 1 there
-              hint: nothing was changed. Put it back as it was, name another place to go on with what comes, or start over with fresh=True.
+            TABLE_REPLACED: out: redis://127.0.0.1:PORT/0, keys t:* holds no epoch of this job, but the job has written epoch 1 there
+              hint: nothing was changed. Restore it, write later rows to another place, or start over with fresh=True.
               more: headrace error TABLE_REPLACED
             """,
             drill.run,

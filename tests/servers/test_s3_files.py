@@ -168,7 +168,7 @@ def test_a_wrong_secret(session: SparkSession, tmp_path: Path) -> None:
         """
         STORE_FAILED: s3a://secretly/out cannot be used: Forbidden
           at test_s3_files.py:*: return lambda: job.run(checkpoint=folder / "state", progress=False)
-          hint: the settings of a file system are given to the session as spark.hadoop.*: its address and who may use it
+          hint: pass the settings of the file system (address, credentials) to the session as spark.hadoop.*
           more: headrace error STORE_FAILED
         """,
         copied(tmp_path, "s3a://secretly/out"),
@@ -180,7 +180,7 @@ def test_a_bucket_that_is_not_there(session: SparkSession, tmp_path: Path) -> No
         """
         STORE_FAILED: s3a://nowhere/out cannot be used: The specified bucket does not exist
           at test_s3_files.py:*: return lambda: job.run(checkpoint=folder / "state", progress=False)
-          hint: the settings of a file system are given to the session as spark.hadoop.*: its address and who may use it
+          hint: pass the settings of the file system (address, credentials) to the session as spark.hadoop.*
           more: headrace error STORE_FAILED
         """,
         copied(tmp_path, "s3a://nowhere/out"),
@@ -197,7 +197,7 @@ def test_a_server_that_is_away(session: SparkSession, tmp_path: Path) -> None:
         """
         STORE_FAILED: s3a://away/out cannot be used: Unable to execute HTTP request: Connect to 127.0.0.1:<port> [/127.0.0.1] failed: Connection refused
           at test_s3_files.py:*: return lambda: job.run(checkpoint=folder / "state", progress=False)
-          hint: the settings of a file system are given to the session as spark.hadoop.*: its address and who may use it
+          hint: pass the settings of the file system (address, credentials) to the session as spark.hadoop.*
           more: headrace error STORE_FAILED
         """,
         copied(tmp_path, "s3a://away/out"),

@@ -93,7 +93,7 @@ def test_another_checkpoint_is_refused(tmp_path: Path) -> None:
     check_error(
         """
         FOLDER_OWNED: <folder> holds the output of sink alerts of job job, written from another checkpoint
-          hint: write to another folder, go on from the checkpoint that wrote it, or start with fresh=True, which removes the files it wrote.
+          hint: write to another folder, continue from the checkpoint that wrote it, or start with fresh=True, which deletes the files it wrote.
           more: headrace error FOLDER_OWNED
         """,
         lambda: Manifest(tmp_path).claim(Owner("job", "alerts", "c2")),
@@ -105,8 +105,8 @@ def test_a_folder_of_another_job_is_refused(tmp_path: Path) -> None:
     Manifest(tmp_path).claim(OWNER)
     check_error(
         """
-        FOLDER_OWNED: <folder> holds the output of sink alerts of job job, and this is job third
-          hint: write to another folder; if the job job is gone, remove the folder by hand: fresh=True does not, as another job wrote it.
+        FOLDER_OWNED: <folder> holds the output of sink alerts of job job, but this is job third
+          hint: write to another folder; if the job job no longer exists, delete the folder by hand: fresh=True does not, as another job wrote it.
           more: headrace error FOLDER_OWNED
         """,
         lambda: Manifest(tmp_path).claim(Owner("third", "alerts", "c2")),
@@ -119,7 +119,7 @@ def test_another_query_is_refused_as_its_epochs_have_the_same_numbers(tmp_path: 
     check_error(
         """
         FOLDER_OWNED: <folder> holds the output of sink alerts of job job, written from another query of this job
-          hint: write to another folder, go on from the checkpoint that wrote it, or start with fresh=True, which removes the files it wrote.
+          hint: write to another folder, continue from the checkpoint that wrote it, or start with fresh=True, which deletes the files it wrote.
           more: headrace error FOLDER_OWNED
         """,
         lambda: Manifest(tmp_path).claim(Owner("job", "alerts", "c1", "other")),
@@ -137,8 +137,8 @@ def test_a_file_that_somebody_removed_is_noticed(tmp_path: Path) -> None:
     later.recover()  # epoch 0 may be the next one still
     check_error(
         """
-        OUTPUT_MISSING: <file> belongs to epoch 0 and is gone
-          hint: restore the file, or start with fresh=True to write the output anew.
+        OUTPUT_MISSING: <file> belongs to epoch 0, but is missing
+          hint: restore the file, or start with fresh=True to write the output again.
           more: headrace error OUTPUT_MISSING
         """,
         lambda: later.commit(1, []),
@@ -159,8 +159,8 @@ def test_a_process_that_was_replaced_does_not_take_an_epoch_back(tmp_path: Path)
     before = visible(tmp_path)
     check_error(
         """
-        LEASE_LOST: another process has written epoch 0 of <folder>: this one gave no sign for too long
-          hint: nothing is lost or doubled, and the other goes on.
+        LEASE_LOST: another process has written epoch 0 of <folder>: this one gave no sign of life for too long
+          hint: nothing is lost or duplicated, and the other process continues.
           more: headrace error LEASE_LOST
         """,
         lambda: slow.commit(0, early),
@@ -223,8 +223,8 @@ def test_an_epoch_of_another_history_is_refused(tmp_path: Path) -> None:
     before = visible(tmp_path)
     check_error(
         """
-        CHECKPOINT_BEHIND: <folder> holds epoch 4 of another history, and this job was about to write its own epoch 4
-          hint: nothing was written: two copies of one checkpoint have fed this sink. Stop the other job, or give this one another sink.
+        CHECKPOINT_BEHIND: <folder> holds epoch 4 of another history, but this job was about to write its own epoch 4
+          hint: nothing was written: two copies of one checkpoint have written to this sink. Stop the other job, or give this one another sink.
           more: headrace error CHECKPOINT_BEHIND
         """,
         lambda: manifest.commit(4, stage(tmp_path, 4, "b.json", attempt="0-2"), "two"),
@@ -259,7 +259,7 @@ def test_manifests_are_put_together(tmp_path: Path) -> None:
 
 LACKS = """
         OUTPUT_MISSING: <folder>/_headrace lacks the manifest of epoch 2, after which epoch 5 was written
-          hint: restore the manifest, or let the job that wrote it start with fresh=True and write the output anew.
+          hint: restore the manifest, or start the job that wrote it with fresh=True to write the output again.
           more: headrace error OUTPUT_MISSING
         """
 

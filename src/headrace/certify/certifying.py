@@ -72,7 +72,7 @@ def certify(
     wanted = list(POINTS) if points is None else [known(point) for point in points]
     failing = [known(point) for point in fails]
     if executors and master is not None and re.fullmatch(r"local(\[.*\])?", master):
-        raise refused(f"on {master} there are no executors that could be killed", "leave `master` out")
+        raise refused(f"on {master} there are no executors to kill", "pass the master of a cluster, or leave out `master`")
     with tempfile.TemporaryDirectory(prefix="headrace-certify-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         enough = max(epochs, epochs_needed(restored)) if restored else epochs
@@ -86,7 +86,10 @@ def certify(
                 alone = list(pool.map(lambda _: work.alone(), range(runs_alone)))
                 first = alone[0]
                 if any(one.found != first.found for one in alone):
-                    raise refused("two runs that were left alone have not the same result", "its rows depend on when it runs")
+                    raise refused(
+                        "two undisturbed runs gave different results",
+                        "remove what makes its rows depend on when it runs, such as the clock or the order of arrival",
+                    )
                 passed = first.trace.points(made.plan.sinks)
                 asked = [kill for kill in passed if kill.point in wanted]
                 # a call cannot be made to fail from outside: its caller would not know whether it took effect

@@ -75,13 +75,18 @@ def copy(
         if made.system != node.connect().system:
             instead[str(node.name)] = f"{made.system} instead of {node.connect().system}"
     if not kept:
-        raise refused(f"none of its sinks can be written elsewhere: {', '.join(left_out)}", "give it a sink of files, for one")
+        raise refused(
+            f"none of its sinks ({', '.join(left_out)}) can write to a temporary place",
+            "add a files sink, for example: stream.write.files(...)",
+        )
 
     def shorten(node: Source) -> Source:
         whole = node.connect()
         made = whole.beginning(session(), _place(node, folder, "beginning", servers), rows, epochs)
         if made is None and not whole.traits.bounded:
-            raise refused(f"{node.name} has no end, and {node.connector} cannot give its beginning", "read a part of it that has an end")
+            raise refused(
+                f"{node.name} is unbounded, and {node.connector} cannot read a bounded beginning of it", "read a bounded part of it"
+            )
         return node if made is None else replace(node, connector=made.connector, options=made.options(), live=made)
 
     written = Plan.of(plan.job, kept, plan.settings)

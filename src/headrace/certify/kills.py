@@ -24,7 +24,7 @@ FAILED = "made to fail"
 def known(point: str) -> str:
     """Return the name of a point, and refuse an unknown one."""
     if point not in POINTS:
-        raise refused(f"there is no point `{point}`", f"there are: {', '.join(POINTS)}")
+        raise refused(f"unknown point `{point}`", f"points: {', '.join(POINTS)}")
     return point
 
 

@@ -87,7 +87,7 @@ class Lane:
         for node in self._sources:
             name, laid = str(node.name), Path(str(node.options.get("path", "")))
             if node.connector != "files" or node.options.get("files_per_epoch") != 1:
-                raise refused(f"the input of {name} cannot be given bit by bit", "leave out what puts checkpoints back")
+                raise refused(f"the input of {name} cannot be fed in parts", "leave out --restore (restored=)")
             self._inputs[name] = sorted(file for file in laid.iterdir() if file.is_file())
             self._input(name).mkdir(parents=True)
 

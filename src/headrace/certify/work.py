@@ -86,7 +86,7 @@ class Work:
         place, sinks = self._place()
         ended = run(place, 0)
         if ended.code != 0:
-            raise refused(f"its copy does not run:\n{_last(place.log)}", "run the job by itself first")
+            raise refused(f"its copy does not run:\n{_last(place.log)}", "run the job itself first, and correct what fails")
         trace = Trace.read(place.points(0) / "passed")
         found = self._read(place, sinks)
         self._expected = found

@@ -33,8 +33,8 @@ from headrace.interrupts import EXIT_CODE, interrupted, interruptible
 COMMANDS = (run, sql, explain, plan, schema, state, letters, rewind, certify, demo, doctor, error, docs, packages, prepare, completion)
 
 _EXITS = """\
-exit code: 0 all went well, 1 something in the job is to be changed, 2 the command was not understood, 3 the input does not fit,
-4 the machine or its set-up is the cause, 5 a fault of headrace, 130 stopped by Ctrl-C or SIGTERM.
+exit code: 0 success, 1 the job has to be changed, 2 the command is invalid, 3 the input does not fit,
+4 the machine or its set-up is the cause, 5 a bug in headrace, 130 stopped by Ctrl-C or SIGTERM.
 """
 
 

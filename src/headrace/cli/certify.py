@@ -17,18 +17,18 @@ from headrace.points import POINTS
 _MOST = 100_000
 """The most epochs, kills or epochs before a restore: each takes seconds."""
 EPILOG = """\
-The job is not run itself: copies of it are, which read the first rows of its sources and write to places that are thrown away. Each copy is
-killed at some points of its epochs and started again until it ends; then what its sinks hold is compared with what they hold if nobody
-disturbs the job. `headrace docs faults` says what the points are.
+The job itself does not run. Copies of it read the first rows of its sources and write to temporary places. Each copy is killed at some
+points of its epochs and restarted until it ends. Then the contents of its sinks are compared with those of an undisturbed run.
+`headrace docs faults` lists the points.
 """
 
 
 def add(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
-        "certify", help="kill copies of a job everywhere, and compare results", description="Certify the job of a file.", epilog=EPILOG
+        "certify", help="kill copies of a job at all points, and compare results", description="Certify the job of a file.", epilog=EPILOG
     )
     load.arguments(parser)
-    parser.add_argument("--points", metavar="NAMES", help="kill at these points, separated by commas (default: at all; none: at none)")
+    parser.add_argument("--points", metavar="NAMES", help="kill at these points, separated by commas (default: all; `none`: none)")
     parser.add_argument("--fails", action="store_true", help="also make the job fail at these points")
     parser.add_argument("--kills", metavar="N", type=whole(0, _MOST), default=0, help="also kill this many times at random")
     parser.add_argument(
@@ -36,7 +36,7 @@ def add(commands: Any) -> None:
         metavar="N",
         type=whole(0, _MOST),
         default=0,
-        help="also kill an executor this many times; copies run on two of this machine",
+        help="also kill an executor this many times; these copies run on two executors of this machine",
     )
     parser.add_argument(
         "--restore",
@@ -44,11 +44,13 @@ def add(commands: Any) -> None:
         type=whole(1, _MOST),
         action="append",
         default=[],
-        help="also put back earlier copies of the checkpoint, when the sinks are N epochs ahead of it; may be repeated",
+        help="also restore earlier copies of the checkpoint when the sinks are N epochs ahead of it; may be repeated",
     )
-    parser.add_argument("--seed", metavar="N", type=whole(), default=0, help="decides on the random moments (default: 0)")
-    parser.add_argument("--rows", metavar="N", type=whole(1), default=2000, help="rows to read of each source, about (default: 2000)")
-    parser.add_argument("--epochs", metavar="N", type=whole(1, _MOST), default=7, help="epochs to read them in, about (default: 7)")
+    parser.add_argument("--seed", metavar="N", type=whole(), default=0, help="the seed of the random moments (default: 0)")
+    parser.add_argument(
+        "--rows", metavar="N", type=whole(1), default=2000, help="approximate number of rows to read from each source (default: 2000)"
+    )
+    parser.add_argument("--epochs", metavar="N", type=whole(1, _MOST), default=7, help="approximate number of epochs (default: 7)")
     parser.add_argument(
         "--server",
         metavar="CONNECTOR=ADDRESS",
@@ -95,6 +97,6 @@ def _servers(texts: list[str]) -> dict[str, str]:
     for text in texts:
         connector, equals, address = text.partition("=")
         if not (connector and equals and address):
-            raise HeadraceError("BAD_SETTING", f"--server {text} names no connector and address", hint="write --server kafka=host:9092")
+            raise HeadraceError("BAD_SETTING", f"--server {text} has no connector and address", hint="write --server kafka=host:9092")
         found[connector] = address
     return found

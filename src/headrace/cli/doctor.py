@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 
 EPILOG = """\
-A name or a folder leads to a checkpoint, and not to the sinks of its job: these are looked at where its FILE is given, which starts Spark.
+A name or a folder gives the checkpoint only. With the FILE of the job, its sinks are checked, too, which starts Spark.
 """
 
 
 def add(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
         "doctor",
-        help="say what is installed, what is missing and how to fix it; or whether a checkpoint is whole",
-        description="Look at all that headrace needs, or at a checkpoint.",
+        help="check the installation, or whether a checkpoint is intact",
+        description="Check what headrace needs on this machine, or a checkpoint.",
         epilog=EPILOG,
     )
     parser.add_argument(
@@ -36,7 +36,7 @@ def add(commands: Any) -> None:
         metavar="JOB",
         nargs="?",
         type=_asked,
-        help="the name of a job, the folder in which it keeps its state, or its FILE: look at that checkpoint instead",
+        help="the name of a job, the folder in which it keeps its state, or its FILE: check that checkpoint instead",
     )
     load.options(parser)
     parser.add_argument(
@@ -48,7 +48,7 @@ def add(commands: Any) -> None:
 
 def run(asked: argparse.Namespace) -> int:
     if not isinstance(asked.checkpoint, Path) and (asked.job or asked.path or asked.folder):
-        asked.complain("--job, --path and --checkpoint go with the FILE of a job")
+        asked.complain("--job, --path and --checkpoint need the FILE of a job")
     return _machine(asked) if asked.checkpoint is None else _checkpoint(asked)
 
 
@@ -70,9 +70,9 @@ def _checkpoint(asked: argparse.Namespace) -> int:
     else:
         print(f"job {examination.job}, checkpoint {examination.folder}")
         if examination.holder is not None:
-            print(f"{examination.holder} works on it now: what it is writing may look cut off")
+            print(f"{examination.holder} works on it now: files that it is writing may look truncated")
         for query, epoch in examination.next_epochs.items():
-            comes = f"does epoch {epoch} again" if query in examination.again else f"begins epoch {epoch}"
+            comes = f"repeats epoch {epoch}" if query in examination.again else f"begins epoch {epoch}"
             print(f"{'       ' if examination.problems else 'ok     '}  query {query}: the next start {comes}")
         _sinks(examination)
         for problem in examination.problems:
@@ -96,9 +96,9 @@ def _sinks(examination: Examination) -> None:
     elif examination.compared:
         print("ok       sinks: they hold what the checkpoint has written")
     elif not examination.problems:
-        print("         sinks: not looked at; a start is refused where one holds other epochs than the checkpoint")
+        print("         sinks: not checked; a start is refused if one holds other epochs than the checkpoint")
         if examination.holder is None:
-            print("         headrace doctor FILE, with the file that makes the job, looks at them")
+            print("         headrace doctor FILE, with the file that defines the job, checks them")
 
 
 def _connectors_of_spark() -> list[Check]:

@@ -15,14 +15,14 @@ from headrace.spelling import suggestion
 def add(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
         "error",
-        help="explain an error: why it comes, and the cure",
+        help="explain an error: its cause and its cure",
         description="Print the page of the code of an error or of a dead letter, or list all codes.",
     )
     parser.add_argument(
         "code",
         metavar="CODE",
         nargs="?",
-        help="what the text of an error, or the reason of a dead letter, begins with (default: list all codes)",
+        help="the code at the beginning of an error or of a dead letter's reason (default: list all codes)",
     )
     parser.set_defaults(run=run, complain=parser.error)
 
@@ -40,7 +40,7 @@ def run(asked: argparse.Namespace) -> int:
         return 0
     if code not in CODES and code not in REASONS:
         all_of_them = "`headrace error` lists all codes; those in [brackets] are Spark's"
-        asked.complain(f"no error has the code {asked.code}: {suggestion(code, [*CODES, *REASONS], all_of_them)}")
+        asked.complain(f"unknown error code {asked.code}: {suggestion(code, [*CODES, *REASONS], all_of_them)}")
     pages.show(page(code), "errors")
     return 0
 

@@ -11,7 +11,7 @@ from headrace.cli import load
 
 def add(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
-        "explain", help="say what a job does", description="Print a job's operators, state, time and the guarantee of each sink."
+        "explain", help="describe a job", description="Print a job's operators, state, time and the guarantee of each sink."
     )
     load.arguments(parser)
     parser.add_argument("--verbose", action="store_true", help="each operator with its columns, state, place and reasons")

@@ -10,7 +10,7 @@ from headrace.cli.numbers import whole
 from headrace.engine.letters import letters
 
 EPILOG = """\
-Nothing is locked: the job may run meanwhile. `headrace docs contracts` tells the whole way from a letter to a row.
+Nothing is locked: the job may run meanwhile. `headrace docs contracts` describes the way from a letter to a row.
 """
 
 
@@ -30,8 +30,8 @@ def _show(commands: Any) -> None:
     )
     rows.job(parser)
     _some(parser)
-    parser.add_argument("--limit", metavar="N", type=whole(), default=20, help="at most so many (default: 20)")
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="how they are printed (default: text)")
+    parser.add_argument("--limit", metavar="N", type=whole(), default=20, help="show at most this many (default: 20)")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="the output format (default: text)")
     parser.set_defaults(run=show)
 
 
@@ -52,19 +52,19 @@ def _replay(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
         "replay",
         help="feed a repaired file to a source, each of its rows once",
-        description="Feed a file of repaired rows to a source: the job takes them with its next epoch, or when it next runs.",
+        description="Feed a file of repaired rows to a source: the job reads them with its next epoch, or when it next runs.",
         epilog=EPILOG,
     )
     rows.job(parser)
     parser.add_argument("file", metavar="FILE", help="the repaired file")
     parser.add_argument("--source", metavar="NAME", required=True, help="the source whose rows they are")
-    parser.add_argument("--again", action="store_true", help="also if this very file was given before")
+    parser.add_argument("--again", action="store_true", help="even if this file was replayed before")
     parser.set_defaults(run=replay)
 
 
 def _some(parser: argparse.ArgumentParser, *, needed: bool = False) -> None:
-    parser.add_argument("--source", metavar="NAME", required=needed, help="of rows of this source")
-    parser.add_argument("--reason", metavar="TEXT", help="whose reason has this text in it")
+    parser.add_argument("--source", metavar="NAME", required=needed, help="of this source")
+    parser.add_argument("--reason", metavar="TEXT", help="whose reason contains this text")
 
 
 def show(asked: argparse.Namespace) -> int:
@@ -77,7 +77,7 @@ def export(asked: argparse.Namespace) -> int:
     print(f"{exported.rows:,} row{'' if exported.rows == 1 else 's'} of {asked.source} in {asked.file}")
     for count, nodes, sinks in exported.reached:
         failed = f"{count:,} row{'' if count == 1 else 's'} that failed in {', '.join(nodes)}"
-        print(f"{failed} may have reached {', '.join(sinks)} another way: a replay feeds {'it' if count == 1 else 'them'} there again")
+        print(f"{failed} may have reached {', '.join(sinks)} on another path: a replay feeds {'it' if count == 1 else 'them'} there again")
     for why, count in exported.left_out.items():
         print(f"{count:,} letter{'' if count == 1 else 's'} left out: {why}")
     return 0
@@ -86,5 +86,5 @@ def export(asked: argparse.Namespace) -> int:
 def replay(asked: argparse.Namespace) -> int:
     count = letters(rows.kept(asked.checkpoint)).replay(asked.source, asked.file, again=asked.again)
     print(f"{count:,} row{'' if count == 1 else 's'} for {asked.source}, to be read with the next epoch, or when the job next runs;")
-    print("where the watermark has passed their time they are late")
+    print("if the watermark has passed their time, they are late")
     return 0

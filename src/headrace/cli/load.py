@@ -10,7 +10,7 @@ from headrace.load import load
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="a Python file, a script of SQL or YAML that makes a job, or a plan as JSON")
+    parser.add_argument("file", metavar="FILE", help="a Python, SQL or YAML file that defines a job, or a plan in a JSON file")
     options(parser)
 
 
@@ -22,7 +22,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         metavar="SOURCE=PATH",
         action="append",
         default=[],
-        help="read (or write) this source (or sink) elsewhere; may be repeated",
+        help="another path for this source or sink; may be repeated",
     )
 
 
@@ -33,6 +33,6 @@ def job(asked: argparse.Namespace) -> Job:
     for text in asked.path:
         name, equals, path = text.partition("=")
         if not (name and equals and path):
-            raise HeadraceError("BAD_SETTING", f"--path {text} names no source and path", hint="write --path charges=other/folder.")
+            raise HeadraceError("BAD_SETTING", f"--path {text} has no source and path", hint="write --path charges=other/folder.")
         paths[name] = path
     return found.with_paths(paths) if paths else found

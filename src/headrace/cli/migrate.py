@@ -10,22 +10,22 @@ from headrace.cli.options import told
 from headrace.plan import DisplayNames
 
 EPILOG = """\
-Keys, lists, maps, broadcasts and keyed timers in wider types, keys by other names: a start refuses them, this rewrites them. The old
-checkpoint stays as it is, but no job starts on it any more: run the job with --checkpoint and the new one.
+A start refuses wider types of keys, lists, maps, broadcasts and keyed timers, and renamed keys; this command rewrites them. The old
+checkpoint is kept, but no job starts on it again: run the job with --checkpoint and the new one.
 """
 
 
 def add(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
         "migrate",
-        help="make a checkpoint for a new version of a job",
-        description="Make a checkpoint for a new version of a job out of one that it cannot go on with.",
+        help="create a checkpoint for a new version of a job",
+        description="Create a checkpoint for a new version of a job from one that it cannot continue from.",
         epilog=EPILOG,
     )
     load.arguments(parser)
     parser.add_argument("--checkpoint", metavar="FOLDER", help="the checkpoint of the earlier version (default: .headrace/NAME)")
-    parser.add_argument("--to", metavar="FOLDER", required=True, help="the new checkpoint, a folder that is not there yet")
-    parser.add_argument("--dry-run", action="store_true", help="say what would be rewritten, and write nothing")
+    parser.add_argument("--to", metavar="FOLDER", required=True, help="the new checkpoint, a folder that does not exist")
+    parser.add_argument("--dry-run", action="store_true", help="only report what would be rewritten")
     parser.set_defaults(run=run)
 
 

@@ -23,7 +23,7 @@ def whole(least: int = 0, most: int = MOST) -> Callable[[str], int]:
     def read(text: str) -> int:
         number = int(text) if text.isascii() and text.removeprefix("-").isdigit() and len(text) <= 20 else least - 1
         if not least <= number <= most:
-            raise argparse.ArgumentTypeError(f"{text} is no whole number {bounds}")
+            raise argparse.ArgumentTypeError(f"{text} is not a whole number {bounds}")
         return number
 
     return read

@@ -14,18 +14,18 @@ from headrace.spelling import suggestion
 def add(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
         "packages",
-        help="what connectors need beside Spark, and fetching it",
-        description="Say what connectors need beside Spark, whether it is there and where it lies; fetch jars before a job needs them.",
+        help="list and fetch the packages of connectors",
+        description="List the packages that connectors need in addition to Spark, and where they are; fetch jars before a job needs them.",
     )
-    detail = "a line for each module and jar, with its place"
+    detail = "a line for each module and jar, with its path"
     parser.add_argument("--verbose", action="store_true", help=detail)
     parser.set_defaults(run=show)
     verbs = parser.add_subparsers(metavar="VERB")
-    listing = verbs.add_parser("list", help="what is needed and what is there (as without a verb)")
+    listing = verbs.add_parser("list", help="list what is needed and what is there (the default)")
     listing.add_argument("--verbose", action="store_true", help=detail, default=argparse.SUPPRESS)
     listing.set_defaults(run=show)
-    adding = verbs.add_parser("add", help="fetch and build what a connector needs")
-    adding.add_argument("name", nargs="+", metavar="NAME", help="one of the list")
+    adding = verbs.add_parser("add", help="fetch and build the packages of a connector")
+    adding.add_argument("name", nargs="+", metavar="NAME", help="a name of the list")
     adding.set_defaults(run=fetch)
 
 
@@ -58,7 +58,7 @@ def fetch(asked: argparse.Namespace) -> int:
     for name in asked.name:
         if name not in known:
             hint = suggestion(name, known, f"there are: {', '.join(known) or 'none'}")
-            raise ConnectorError("UNKNOWN_CONNECTOR", f"no connector needs packages named `{name}`", hint=hint)
+            raise ConnectorError("UNKNOWN_CONNECTOR", f"no connector has packages named `{name}`", hint=hint)
     for name in asked.name:
         for jar in provide(known[name]):
             print(jar)

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 def add(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
         "prepare",
-        help="make later starts take half the time",
+        help="make later starts twice as fast",
         description="Build what is built once: the kernel, and an archive of the classes that Java loads at every start (about 200 MB).",
     )
-    parser.add_argument("--again", action="store_true", help="also if that was done before")
+    parser.add_argument("--again", action="store_true", help="even if that was done before")
     parser.add_argument("--in-background", action="store_true", help=argparse.SUPPRESS)
     parser.set_defaults(run=run)
 
@@ -59,7 +59,7 @@ def _prepare(*, again: bool) -> int:
     compile.kernel_jar()
     found = java.find()
     if archive.place(found).is_file() and not again:
-        print("headrace: prepared already")
+        print("headrace: already prepared")
         return 0
     print("headrace: starting Spark once to see which classes it needs (about a minute)", flush=True)
     began = time.monotonic()

@@ -12,7 +12,7 @@ from headrace.engine import state
 def add(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
         "query",
-        help="ask the state a question in SQL",
+        help="query the state in SQL",
         description="Run a SELECT of Spark SQL over the tables of a job's state.",
         epilog=rows.EPILOG,
     )

@@ -8,22 +8,22 @@ from typing import Any
 from headrace.cli import load
 
 EPILOG = """\
-For a checkpoint that was put back from a backup: its sinks hold later epochs, and a start is refused (CHECKPOINT_BEHIND). Files, Delta and
-Iceberg can take these back; where another sink of the job would have to, nothing is touched. Stop whatever writes there first.
-Files that `headrace letters replay` has fed to a source since the backup was made have to be replayed again.
+For a checkpoint that was restored from a backup: its sinks hold later epochs, and a start is refused (CHECKPOINT_BEHIND). Files, Delta and
+Iceberg sinks can withdraw them; if another sink would have to, nothing is changed. Stop all writers first.
+Replay the files again that `headrace letters replay` has fed to a source since the backup.
 """
 
 
 def add(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
         "rewind",
-        help="bring sinks back to a checkpoint that was put back",
-        description="Bring the sinks of a job back to the epoch with which its checkpoint ends; without --yes, only say how.",
+        help="rewind sinks to a restored checkpoint",
+        description="Rewind the sinks of a job to the last epoch of its checkpoint; without --yes, only report how.",
         epilog=EPILOG,
     )
     load.arguments(parser)
     parser.add_argument("--checkpoint", metavar="FOLDER", help="the checkpoint (default: .headrace/NAME)")
-    parser.add_argument("--yes", action="store_true", help="do it")
+    parser.add_argument("--yes", action="store_true", help="rewind them")
     parser.set_defaults(run=run)
 
 

@@ -14,7 +14,7 @@ from headrace.settings import FILE, JOBS, checkpoint_of
 from headrace.spark.checkpoint.folder import is_checkpoint, stored_in
 
 EPILOG = """\
-Nothing is locked and nothing is changed: the job may run meanwhile. `headrace docs state` says what the tables show.
+Nothing is locked or changed: the job may run meanwhile. `headrace docs state` describes the tables.
 """
 
 
@@ -35,7 +35,7 @@ def checkpoint(text: str) -> str:
     if not (_keeps(named, text) if moved else named.is_dir()):
         return text
     if is_checkpoint(here) and not here.samefile(named):
-        raise argparse.ArgumentTypeError(f"{text} is a job, in {named}, and a checkpoint, in ./{text}: write which of these paths is meant")
+        raise argparse.ArgumentTypeError(f"{text} is both a job, in {named}, and a checkpoint, in ./{text}: write one of these paths")
     return str(named)
 
 
@@ -54,8 +54,8 @@ def _keeps(folder: Path, job: str) -> bool:
     if stored is not None and stored.job != job and not is_checkpoint(Path(job)):
         raise HeadraceError(
             "CHECKPOINT_OTHER_JOB",
-            f"{folder}, which the settings name for the job {job}, is the checkpoint of {stored.job}",
-            hint=f"name the folder in which {job} keeps its state, or mend {FILE} or HEADRACE_CHECKPOINT.",
+            f"{folder}, which the settings give for the job {job}, is the checkpoint of {stored.job}",
+            hint=f"name the folder in which {job} keeps its state, or correct {FILE} or HEADRACE_CHECKPOINT.",
         )
     return stored is not None and stored.job == job
 
@@ -63,8 +63,8 @@ def _keeps(folder: Path, job: str) -> bool:
 def arguments(parser: argparse.ArgumentParser) -> None:
     job(parser)
     parser.add_argument("--epoch", metavar="N", type=whole(), help="the state after this epoch (default: the last one)")
-    parser.add_argument("--limit", metavar="N", type=whole(), default=20, help="at most so many rows (default: 20)")
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="how rows are printed (default: text)")
+    parser.add_argument("--limit", metavar="N", type=whole(), default=20, help="show at most this many rows (default: 20)")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="the output format (default: text)")
 
 
 def printed(table: Table, asked: argparse.Namespace) -> str:

@@ -9,8 +9,8 @@ from headrace.cli import load
 from headrace.interrupts import EXIT_CODE
 
 EPILOG = """\
-Ctrl-C finishes the epoch and stops; a second one stops at once. Starting again goes on from there.
-Each option wins over HEADRACE_* variables, and these over headrace.toml (`headrace docs settings`).
+Ctrl-C finishes the epoch and stops; a second one stops at once. The next start continues from there.
+Options take precedence over HEADRACE_* variables, and these over headrace.toml (`headrace docs settings`).
 """
 
 
@@ -21,17 +21,17 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--every",
         metavar="DURATION",
-        help='begin an epoch this often, as "10 seconds" or 10 (default, and 0: as soon as the last one ended)',
+        help='start an epoch this often, such as "10 seconds" or 10 (default, and 0: as soon as the last one ends)',
     )
     parser.add_argument("--partitions", metavar="N", help="tasks per level, fixed with the first run of a checkpoint (default: cores)")
     parser.add_argument("--fresh", action="store_true", help="remove the checkpoint and what the sinks wrote, and start over")
     parser.add_argument(
         "--flush",
         action=argparse.BooleanOptionalAction,
-        help="bounded input: handle held rows, close windows, fire timers at its end, for good (default, said at the start), or keep them",
+        help="at the end of bounded input, handle held rows, close windows, fire timers and seal the job (default), or keep them",
     )
-    parser.add_argument("--standby", action="store_true", help="where another process works on the checkpoint, wait and take over")
-    parser.add_argument("--quiet", action="store_true", help="no progress while it runs")
+    parser.add_argument("--standby", action="store_true", help="while another process works on the checkpoint, wait; then take over")
+    parser.add_argument("--quiet", action="store_true", help="show no progress while the job runs")
     parser.set_defaults(run=run)
 
 

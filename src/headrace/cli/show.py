@@ -14,7 +14,7 @@ from headrace.engine.state import spelled
 def add(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
         "show",
-        help="say which tables there are, or show the rows of one",
+        help="list the tables of the state, or show the rows of one",
         description="Show the tables of a job's state, or one of them.",
         epilog=rows.EPILOG,
     )

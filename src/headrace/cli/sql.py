@@ -16,27 +16,27 @@ from headrace.syntax.script import statements
 from headrace.syntax.statements import Run, Statement, lasting
 
 EPILOG = """\
-A script's statements run in their order; what it inserts into sinks is one job, which runs at its end. With -e nothing of FILE runs but its
-names are known. Without FILE and -e this is a prompt, or reads a script from standard input. `headrace docs sql` lists the statements.
+A script's statements run in order; its INSERTs into sinks form one job, which runs at the end. With -e, FILE does not run, but its names
+are known. Without FILE and -e this is a prompt, or reads a script from standard input. `headrace docs sql` lists the statements.
 """
 
 
 def add(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
-        "sql", help="run a script of SQL, or ask questions", description="Run a script of SQL, or be a prompt for it.", epilog=EPILOG
+        "sql", help="run a SQL script, or open a prompt", description="Run a SQL script, or open a SQL prompt.", epilog=EPILOG
     )
-    parser.add_argument("file", metavar="FILE", nargs="?", help="a script of SQL")
+    parser.add_argument("file", metavar="FILE", nargs="?", help="a SQL script")
     parser.add_argument("-e", "--execute", metavar="SQL", action="append", default=[], help="run these statements; may be repeated")
     parser.add_argument("--output", choices=FORMATS, default="table", help="how results are printed (default: table)")
     parser.add_argument("--checkpoint", metavar="FOLDER", help="where the job keeps its state (default: .headrace/NAME)")
-    parser.add_argument("--every", metavar="DURATION", help='begin an epoch this often, as "10 seconds"')
+    parser.add_argument("--every", metavar="DURATION", help='start an epoch this often, such as "10 seconds"')
     parser.add_argument("--fresh", action="store_true", help="remove the checkpoint and what the sinks wrote, and start over")
     parser.add_argument(
         "--flush",
         action=argparse.BooleanOptionalAction,
-        help="bounded input: handle held rows, close windows, fire timers at its end, for good (default, said at the start), or keep them",
+        help="at the end of bounded input, handle held rows, close windows, fire timers and seal the job (default), or keep them",
     )
-    parser.add_argument("--quiet", action="store_true", help="no progress while the job runs")
+    parser.add_argument("--quiet", action="store_true", help="show no progress while the job runs")
     parser.set_defaults(run=run)
 
 

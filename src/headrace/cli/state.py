@@ -12,7 +12,7 @@ COMMANDS = (show, query, migrate)
 
 def add(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
-        "state", help="look into the state of a job, or rewrite it", description="Work with the state that a job keeps."
+        "state", help="inspect the state of a job, or migrate it", description="Work with the state of a job."
     )
     parts = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in COMMANDS:

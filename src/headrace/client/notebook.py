@@ -115,6 +115,6 @@ def _options(line: str) -> int | None:
     except argparse.ArgumentError as problem:
         raise UsageError(f"%%headrace: {problem}") from None
     if more:
-        raise UsageError(f"%%headrace takes --epochs N, and no {more[0]}")
+        raise UsageError(f"%%headrace takes --epochs N, not {more[0]}")
     epochs: int | None = found.epochs
     return epochs

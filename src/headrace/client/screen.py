@@ -55,7 +55,7 @@ def drawn(board: Board, schema: Struct, height: int, status: str) -> Group:
     more = f", {hidden:,} above" if hidden else ""
     epoch = "no epoch yet" if board.epoch < 0 else f"epoch {board.epoch}"
     told = f"{board.rows:,} row{'' if board.rows == 1 else 's'}{more} · {epoch} · {status}"
-    ends = " · Ctrl-C or q ends it" if status == "running" else ""
+    ends = " · Ctrl-C or q to end" if status == "running" else ""
     return Group(table, Text(told + ends, style="dim"))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from headrace.client import screen
-from headrace.engine.collect import collected
+from headrace.engine.collect import collected, refuse_no_stream
 from headrace.engine.live import endless
 from headrace.engine.loading import refuse_while_loading
 from headrace.ops.stream import Stream
@@ -23,6 +23,7 @@ def show(stream: Stream, n: int = 20, *, epochs: int | None = None) -> None:
         epochs: The number of epochs after which an unbounded stream ends. Default: none.
 
     Raises:
+        PlanError: `BAD_INPUT` for an argument that is not a stream.
         ConfigError: `RUN_WHILE_LOADING` while `hr.load` loads the file.
         HeadraceError: As for `hr.job` and `Job.run`.
 
@@ -36,6 +37,7 @@ def show(stream: Stream, n: int = 20, *, epochs: int | None = None) -> None:
         (1 row)
     """
     refuse_while_loading("hr.show")
+    refuse_no_stream(stream, "hr.show")
     if not endless(stream):
         print(collected(stream).shown(n))
         return

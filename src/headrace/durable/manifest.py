@@ -278,16 +278,16 @@ def files_gone(files: Sequence[object]) -> ConnectorError:
     verb = "belongs" if len(files) == 1 else "belong"
     return ConnectorError(
         "OUTPUT_MISSING",
-        f"{named}{more} {verb} to epochs that were written, and {'is' if len(files) == 1 else 'are'} gone or cut off",
-        hint="restore what is missing, or let the job that wrote it start with fresh=True and write the output anew.",
+        f"{named}{more} {verb} to committed epochs, but {'is' if len(files) == 1 else 'are'} missing or truncated",
+        hint="restore the missing files, or start the job that wrote them with fresh=True to write the output again.",
     )
 
 
 def _missing(epoch: int, file: Path) -> ConnectorError:
     return ConnectorError(
         "OUTPUT_MISSING",
-        f"{file} belongs to epoch {epoch} and is gone",
-        hint="restore the file, or start with fresh=True to write the output anew.",
+        f"{file} belongs to epoch {epoch}, but is missing",
+        hint="restore the file, or start with fresh=True to write the output again.",
     )
 
 
@@ -329,16 +329,16 @@ def may_write(folder: object, found: Owner | None, owner: Owner) -> None:
     if found.job != owner.job:
         raise CheckpointError(
             "FOLDER_OWNED",
-            f"{holds}, and this is job {owner.job}",
-            hint=f"write to another folder; if the job {found.job} is gone, remove the folder by hand: fresh=True does not, "
+            f"{holds}, but this is job {owner.job}",
+            hint=f"write to another folder; if the job {found.job} no longer exists, delete the folder by hand: fresh=True does not, "
             "as another job wrote it.",
         )
     other = "checkpoint" if found.checkpoint != owner.checkpoint else "query of this job"
     raise CheckpointError(
         "FOLDER_OWNED",
         f"{holds}, written from another {other}",
-        hint="write to another folder, go on from the checkpoint that wrote it, or start with fresh=True, "
-        "which removes the files it wrote.",
+        hint="write to another folder, continue from the checkpoint that wrote it, or start with fresh=True, "
+        "which deletes the files it wrote.",
     )
 
 
@@ -351,11 +351,11 @@ def clears(found: Owner, owner: Owner) -> bool:
 
 def replaced(folder: object, epoch: int | None = None) -> CheckpointError:
     """Returns the error for a process that another has replaced."""
-    does = f"writes {folder} now" if epoch is None else f"has written epoch {epoch} of {folder}"
+    does = f"is now writing {folder}" if epoch is None else f"has written epoch {epoch} of {folder}"
     return CheckpointError(
         "LEASE_LOST",
-        f"another process {does}: this one gave no sign for too long",
-        hint="nothing is lost or doubled, and the other goes on.",
+        f"another process {does}: this one gave no sign of life for too long",
+        hint="nothing is lost or duplicated, and the other process continues.",
     )
 
 

@@ -54,8 +54,9 @@ class Mark:
             return True
         raise HeadraceError(
             "CHECKPOINT_BEHIND",
-            f"{sink} holds epoch {self.epoch} of another history, and this job was about to write its own epoch {epoch}",
-            hint="nothing was written: two copies of one checkpoint have fed this sink. Stop the other job, or give this one another sink.",
+            f"{sink} holds epoch {self.epoch} of another history, but this job was about to write its own epoch {epoch}",
+            hint="nothing was written: two copies of one checkpoint have written to this sink. "
+            "Stop the other job, or give this one another sink.",
         )
 
     def lacks(self, written: Mark, sink: str, place: str) -> HeadraceError:
@@ -63,8 +64,8 @@ class Mark:
         holds = f"ends with {named(self.epoch)}" if self.epoch >= 0 else "holds no epoch of this job" if self.exists else "is gone"
         return HeadraceError(
             "TABLE_REPLACED" if self.exists else "TABLE_MISSING",
-            f"{sink}: {place} {holds}, and the job has written epoch {written.epoch} there",
-            hint="nothing was changed. Put it back as it was, name another place to go on with what comes, or start over with fresh=True.",
+            f"{sink}: {place} {holds}, but the job has written epoch {written.epoch} there",
+            hint="nothing was changed. Restore it, write later rows to another place, or start over with fresh=True.",
         )
 
 

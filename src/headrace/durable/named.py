@@ -16,18 +16,20 @@ def existing(path: Named) -> Path:
     >>> existing("nowhere.json")
     Traceback (most recent call last):
     ...
-    headrace.errors.ConfigError: FILE_MISSING: there is no file nowhere.json
+    headrace.errors.ConfigError: FILE_MISSING: nowhere.json does not exist
     ...
     """
     place = Path(path)
     if place.is_dir():
-        raise HeadraceError("FILE_MISSING", f"{path} is a folder, and a file is read here", hint="name a file in it.")
+        raise HeadraceError("FILE_MISSING", f"{path} is a folder, not a file", hint="name a file in it.")
     if not place.is_file():
-        raise HeadraceError("FILE_MISSING", f"there is no file {path}", hint=f"it was looked for at {place.absolute()}")
+        raise HeadraceError("FILE_MISSING", f"{path} does not exist", hint=f"the full path is {place.absolute()}")
     try:
         place.open("rb").close()
     except OSError as problem:
-        raise HeadraceError("FILE_MISSING", f"{path} cannot be read: {problem.strerror}", hint="let this user read it.") from None
+        raise HeadraceError(
+            "FILE_MISSING", f"{path} cannot be read: {problem.strerror}", hint="give this user permission to read it."
+        ) from None
     return place
 
 
@@ -36,7 +38,7 @@ def write(path: Named, text: str) -> None:
     try:
         Path(path).write_text(text, encoding="utf-8")
     except OSError as problem:
-        raise _refused(path, problem, "name a file in a folder that is there and that this user may write to.") from None
+        raise _refused(path, problem, "name a file in an existing folder that this user may write to.") from None
 
 
 def folder(path: Named) -> Path:
@@ -45,7 +47,7 @@ def folder(path: Named) -> Path:
     try:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
-        raise _refused(path, problem, "name a folder that this user may write to, or make room on its disk.") from None
+        raise _refused(path, problem, "name a folder that this user may write to, or free space on its disk.") from None
     return place
 
 

@@ -200,7 +200,7 @@ class Segments:
         file = self._folder / span.name
         entry = of_this_format(value_of(text, file), file)
         if not entry.keys() >= {"epoch", "files"}:
-            raise unreadable(file, "it is no manifest")
+            raise unreadable(file, "it is not a manifest")
         return entry
 
 
@@ -223,7 +223,7 @@ def link_gone(place: object, entry: dict[str, Any]) -> ConnectorError:
     return ConnectorError(
         "OUTPUT_MISSING",
         f"{place} lacks the manifest of epoch {entry['after']}, after which epoch {entry['epoch']} was written",
-        hint="restore the manifest, or let the job that wrote it start with fresh=True and write the output anew.",
+        hint="restore the manifest, or start the job that wrote it with fresh=True to write the output again.",
     )
 
 

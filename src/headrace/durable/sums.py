@@ -10,7 +10,7 @@ from typing import Any
 
 from headrace.errors import HeadraceError
 
-CURE = "put back the whole checkpoint from a copy made while no job worked on it, or start over with fresh=True."
+CURE = "restore the whole checkpoint from a copy made while no job was running on it, or start over with fresh=True."
 _SUM = "crc32"
 
 
@@ -36,7 +36,7 @@ def value_of(text: str, file: Path) -> dict[str, Any]:
     except (RecursionError, ValueError) as problem:
         raise unreadable(file, str(problem)) from None
     if not isinstance(value, dict):
-        raise unreadable(file, "it is no JSON object")
+        raise unreadable(file, "it is not a JSON object")
     written = value.pop(_SUM, None)
     damaged = any(map(_is_damaged_sum, value)) if written is None else written != _sum(value)
     if damaged:

@@ -33,7 +33,7 @@ def collect(stream: Stream) -> Table:
         stream: The stream to run.
 
     Raises:
-        PlanError: `UNBOUNDED` if a source has no end.
+        PlanError: `UNBOUNDED` if a source has no end; `BAD_INPUT` for an argument that is not a stream.
         ConfigError: `RUN_WHILE_LOADING` while `hr.load` loads the file.
         HeadraceError: As for `hr.job` and `Job.run`.
 
@@ -44,7 +44,15 @@ def collect(stream: Stream) -> Table:
         [('b', 600)]
     """
     refuse_while_loading("hr.collect")
+    refuse_no_stream(stream, "hr.collect")
     return collected(stream)
+
+
+def refuse_no_stream(stream: object, function: str) -> None:
+    """Refuse an argument of `function` that is not a stream."""
+    if not isinstance(stream, Stream):
+        hint = f"pass a stream: {function}(hr.read.files(...))"
+        raise HeadraceError("BAD_INPUT", f"{function} expects a stream, got {stream!r}", hint=hint, site=here())
 
 
 def collected(stream: Stream) -> Table:
@@ -54,8 +62,8 @@ def collected(stream: Stream) -> Table:
     if endless:
         raise HeadraceError(
             "UNBOUNDED",
-            f"{', '.join(endless)} has no end, so its rows cannot be collected",
-            hint='run a job with a sink instead: hr.job("name", stream.write.files(...)).run()',
+            f"{', '.join(endless)} is unbounded, so its rows cannot be collected",
+            hint='hr.show(stream) shows rows as they arrive; or run a job with a sink: hr.job("name", stream.write.files(...)).run()',
             site=here(),
         )
     with interruptible():

@@ -35,8 +35,8 @@ from headrace.sql.catalogue import Catalogue
 Show = bool | Callable[[Progress], object] | None
 
 _SEALS = (
-    "its input has an end, and so has its time: held rows, windows and timers are done with then, and later input is refused. "
-    "flush=False (--no-flush) keeps it open; flush=True (--flush) leaves out this line."
+    "its input is bounded: at its end, held rows are handled, windows close, timers fire, and later input is refused. "
+    "flush=False (--no-flush) keeps it open; flush=True (--flush) hides this line."
 )
 
 
@@ -105,7 +105,7 @@ class Job:
             PlanError: `GUARANTEE` if a sink has a weaker one, with the reason, or for another text.
         """
         if guarantee != EXACTLY:
-            raise HeadraceError("GUARANTEE", f"a guarantee cannot be {guarantee!r}", hint=f'"{EXACTLY}" can be required', site=here())
+            raise HeadraceError("GUARANTEE", f"a guarantee cannot be {guarantee!r}", hint=f'write "{EXACTLY}"', site=here())
         weaker = {name: found for name, found in facts(self.plan, "guarantee").items() if found.value != EXACTLY}
         if weaker:
             shown = DisplayNames.of(self.plan)
@@ -114,7 +114,7 @@ class Job:
             raise HeadraceError(
                 "GUARANTEE",
                 f"{shown(name)} is not written {EXACTLY}, but {shown.text(found.text)}{more}",
-                hint="explain() gives the reasons for each sink; files sinks are exactly once.",
+                hint="use an exactly-once sink, such as stream.write.files(...); job.explain() shows the reasons for each sink.",
                 site=self.plan.nodes[name].site,
             )
         return self
@@ -317,8 +317,8 @@ class Job:
         for name, path in paths.items():
             if name not in known:
                 has = ", ".join(map(shown, known)) or "none"
-                hint = suggestion(name, known, f"with a path it has: {has}")
-                raise HeadraceError("UNKNOWN_PATH", f"{self.name} has no source or sink {name} with a path", hint=hint)
+                hint = suggestion(name, known, f"sources and sinks with a path: {has}")
+                raise HeadraceError("UNKNOWN_PATH", f"the job {self.name} has no source or sink `{name}` with a path", hint=hint)
             known[name]["options"] = {**known[name]["options"], "path": path}
         made = Plan.from_json(data)
         # Objects of this process (rows of memory sources, functions) are not in the JSON, and are kept.
@@ -344,8 +344,8 @@ def of_script(name: str, catalogue: Catalogue) -> Job:
     with meant(catalogue.meaning):
         called, sinks = said.pop("job", name), catalogue.sinks()
         if not sinks:
-            hint = "make a sink and write to it: CREATE SINK out WITH (connector = 'console'); INSERT INTO out SELECT ..."
-            raise HeadraceError("NO_SINKS", f"nothing is written by the job {called}", hint=hint, site=here())
+            hint = "create a sink and insert into it: CREATE SINK out WITH (connector = 'console'); INSERT INTO out SELECT ..."
+            raise HeadraceError("NO_SINKS", f"the job {called} writes nothing", hint=hint, site=here())
         made = job(called, *sinks)
     return Job(made.plan, said, made._spark)
 
@@ -374,14 +374,14 @@ def job(name: str, *sinks: Sink) -> Job:
     """
     if not sinks:
         raise HeadraceError(
-            "NO_SINKS", f"the job {name} has no sinks", hint='give it some: hr.job("name", stream.write.files(...))', site=here()
+            "NO_SINKS", f"the job {name} has no sinks", hint='pass at least one: hr.job("name", stream.write.files(...))', site=here()
         )
     for sink in sinks:
         if not isinstance(sink, Sink):
             raise HeadraceError(
                 "NO_SINKS",
-                f"the job {name} was given {sink!r}, which is no sink",
-                hint="a stream becomes a sink by its write: stream.write.files(...)",
+                f"the job {name} expects sinks, got {sink!r}",
+                hint="write the stream to a sink: stream.write.files(...)",
                 site=here(),
             )
     with interruptible():

@@ -169,7 +169,7 @@ class Letters:
             raise HeadraceError(
                 "CHECKPOINT_SEALED",
                 f"the job {self.job} has read its bounded input to the end and fired all its timers",
-                hint="start over with fresh=True, from mended input; flush=False keeps a job open for rows that come later.",
+                hint="start over with fresh=True and repaired input; flush=False keeps a job open for later rows.",
             )
         text = named.existing(path).read_bytes()
         rows = _checked(text, path, node, lines)
@@ -178,8 +178,8 @@ class Letters:
         if before is not None and not again:
             raise HeadraceError(
                 "REPAIRED_BEFORE",
-                f"{path} was given to {source} before, as {before.name}",
-                hint="its rows count once; with --again (again=True) they count once more.",
+                f"{path} was already replayed to {source}, as {before.name}",
+                hint="its rows count once; add --again (again=True) to count them again.",
             )
         repaired.give(self.folder, source, text, digest, f".{lines.kind}")
         return rows
@@ -204,9 +204,9 @@ class Letters:
         can = {str(node.name): (node, lines) for node in self._sources() if (lines := node.connect().repairs) is not None}
         if name in can:
             return can[name]
-        said = "it has, whose rows can be fed back"
+        said = "sources that accept repaired rows"
         self._refuse_unknown(name, can, said)
-        raise _bad(f"{name} is a source whose rows cannot be fed back", f"{said}: {', '.join(can) or 'none'}")
+        raise _bad(f"the source {name} does not accept repaired rows", f"{said}: {', '.join(can) or 'none'}")
 
 
 def letters(checkpoint: str | os.PathLike[str]) -> Letters:
@@ -241,14 +241,14 @@ def _line(letter: Letter, source: str, columns: list[str], records: Records | No
     """Return the original line of a letter, or a line made from its row. Raises Unwritable."""
     code = letter.reason.partition(":")[0]
     if code in ("FILE_BROKEN", "FILE_CHANGED"):
-        raise Unwritable(f"{code} is about a whole file and no row of it: headrace error {code} has the cure")
+        raise Unwritable(f"{code} is about a whole file, not a row: see headrace error {code}")
     if letter.raw is None:
-        raise Unwritable("there is no text of the row")
+        raise Unwritable("the letter has no text of the row")
     if letter.source is None:
-        raise Unwritable(f"it failed in `{letter.node}`, whose row may be another than that of the source")
+        raise Unwritable(f"it failed in `{letter.node}`, whose rows may differ from those of the source")
     if letter.node == source and not letter.reason.startswith((*AT_A_KEY, "EXPECTATION")):
         if any(sign in letter.raw for sign in BREAKS):
-            raise Unwritable("its text has a line break, and a repaired file has a row on each line")
+            raise Unwritable("its text has a line break, and a repaired file has one row per line")
         return letter.raw
     values = _values(letter.raw, columns)
     # Use the letter's text: a Python number would lose digits.
@@ -262,7 +262,7 @@ def _values(raw: str, columns: list[str]) -> list[Any]:
     except ValueError:
         found = None
     if not isinstance(found, dict) or list(found) != columns:
-        raise Unwritable("behind a step that had changed the columns it failed as another row than that of the source")
+        raise Unwritable("it failed after a step that changed the columns, so it is not a row of the source")
     return list(found.values())
 
 
@@ -271,7 +271,7 @@ def _checked(text: bytes, path: str | os.PathLike[str], node: Source, lines: Lin
     try:
         found = [(number, line) for number, line in enumerate(text.decode("utf-8").split("\n"), 1) if line.strip()]
     except UnicodeDecodeError as cause:
-        raise _bad(f"{path} is no UTF-8 text: {cause.reason} at byte {cause.start}", "save it as UTF-8") from None
+        raise _bad(f"{path} is not UTF-8: {cause.reason} at byte {cause.start}", "save it as UTF-8") from None
     columns = list(node.columns)
     known = {name.lower() for name in columns}
     if lines.kind == "csv":
@@ -284,12 +284,12 @@ def _checked(text: bytes, path: str | os.PathLike[str], node: Source, lines: Lin
             try:
                 row = json.loads(line)
             except ValueError as cause:
-                raise _bad(f"{path}, line {number} is no JSON: {cause}", "each line is one object") from None
+                raise _bad(f"{path}, line {number} is not JSON: {cause}", "write one object per line") from None
             if not isinstance(row, dict):
-                raise _bad(f"{path}, line {number} is no JSON object", 'each line is one object: {"card": "a", "amount": 1}')
+                raise _bad(f"{path}, line {number} is not a JSON object", 'write one object per line: {"card": "a", "amount": 1}')
             _known(row, known, columns, f"{path}, line {number}")
     if not found:
-        raise _bad(f"{path} has no rows", "put a row on each line")
+        raise _bad(f"{path} has no rows", "write one row per line")
     return len(found)
 
 
@@ -297,7 +297,7 @@ def _known(names: Iterable[str], known: set[str], columns: list[str], place: str
     wrong = next((name for name in names if name.strip().lower() not in known), None)
     if wrong is not None:
         hint = suggestion(wrong, columns, f"it has: {', '.join(columns)}")
-        raise _bad(f"{place} has a field `{wrong}`, which the source has not", hint)
+        raise _bad(f"{place} has a field `{wrong}`, which the source does not have", hint)
 
 
 def _bad(message: str, hint: str) -> HeadraceError:

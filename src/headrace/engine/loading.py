@@ -28,7 +28,7 @@ def refuse_while_loading(what: str) -> None:
     if file is not None:
         raise HeadraceError(
             "RUN_WHILE_LOADING",
-            f"{what} is called while {file} is being loaded for its job",
-            hint='put it behind `if __name__ == "__main__":`, so that only `python FILE` runs it.',
+            f"{what} is called while {file} is being loaded",
+            hint='put it under `if __name__ == "__main__":`, so that only `python FILE` runs it.',
             site=here(),
         )

@@ -56,9 +56,9 @@ class Records:
         if not line.strip():
             line = self.separator.join(field or self._null() for field in fields)
         if not line.strip():
-            raise Unwritable("all its values are null, and the source passes over a blank line")
+            raise Unwritable("all its values are null, and the source skips blank lines")
         if self._comment != _UNSET and line.startswith(self._comment):
-            raise Unwritable("the source would take its line for a comment")
+            raise Unwritable("the source would read its line as a comment")
         return line
 
     def split(self, line: str) -> list[str]:
@@ -82,31 +82,31 @@ class Records:
         self._refuse_form(name)
         text = value if isinstance(value, str) else str(value).lower()
         if text == self._null_value:
-            raise Unwritable("a text is empty, and the source reads that as null" if text == "" else f"the source reads '{text}' as null")
+            raise Unwritable("a string is empty, and the source reads that as null" if text == "" else f"the source reads '{text}' as null")
         return self._text(text)
 
     def _refuse_form(self, name: str) -> None:
         """Refuse a column whose values are written differently in a letter and in a file of the source."""
         type = str(self.schema.get(name)).lower().partition("(")[0].strip()
         if type not in _PLAIN_TYPES:
-            raise Unwritable(f"a record of CSV cannot hold the {type} of `{name}` as the letter has it")
+            raise Unwritable(f"CSV cannot hold the {type} of `{name}` as the letter stores it")
         if (option := _FORMATS.get(type)) in self.options:
-            raise Unwritable(f"`{name}` is written by {option}, which the letter does not follow")
+            raise Unwritable(f"`{name}` is formatted by {option}, which the letter does not use")
         if type == "decimal" and self.options.get("locale", "en-US").lower() not in _LOCALES:
-            raise Unwritable(f"`{name}` is a decimal by locale, which the letter does not follow")
+            raise Unwritable(f"`{name}` is a decimal formatted by locale, which the letter does not use")
 
     def _text(self, text: str) -> str:
         """Write a text as a field, in quotes if it needs them."""
         if any(sign in text for sign in BREAKS):
-            raise Unwritable("a text has a line break, and a record is one line")
+            raise Unwritable("a string has a line break, and a record is one line")
         if _UNSET in text:
-            raise Unwritable("a text has the character U+0000")
+            raise Unwritable("a string has the character U+0000")
         if text == "" and self._empty_value != "":
-            raise Unwritable(f"a text is empty, and the source reads that as '{self._empty_value}'")
+            raise Unwritable(f"a string is empty, and the source reads that as '{self._empty_value}'")
         if self._is_plain(text):
             return text
         if self._quote == _UNSET:
-            raise Unwritable("a text needs quotes, and the source reads none")
+            raise Unwritable("a string needs quotes, and the source reads none")
         return f"{self._quote}{self._escaped(text)}{self._quote}"
 
     def _is_plain(self, text: str) -> bool:
@@ -116,12 +116,12 @@ class Records:
     def _escaped(self, text: str) -> str:
         quote, escape = self._quote, self._escape
         if escape == _UNSET and quote in text:
-            raise Unwritable("a text has the quote sign, and the source reads no escape")
+            raise Unwritable("a string contains the quote character, and the source reads no escapes")
         if escape in (quote, _UNSET):
             return text.replace(quote, escape + quote)
         own = self.options.get("chartoescapequoteescaping", "")
         if own and any(sign in text for sign in (escape, own)):
-            raise Unwritable("a text in quotes has a sign of charToEscapeQuoteEscaping")
+            raise Unwritable("a quoted string contains the character of charToEscapeQuoteEscaping")
         return text.replace(escape, escape * 2).replace(quote, escape + quote)
 
     def _null(self) -> str:

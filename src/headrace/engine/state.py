@@ -55,7 +55,7 @@ class State:
             )
         if epoch is not None and epoch not in self.epochs:
             raise HeadraceError(
-                "UNKNOWN_EPOCH", f"the checkpoint {folder} has no state of epoch {epoch}", hint=f"it has those of {spelled(self.epochs)}"
+                "UNKNOWN_EPOCH", f"the checkpoint {folder} has no state of epoch {epoch}", hint=f"it has epochs {spelled(self.epochs)}"
             )
         self.epoch = self.epochs[-1] if epoch is None else epoch
         self.queries = {
@@ -193,12 +193,12 @@ def no_checkpoint(folder: Path, other: Path | None = None) -> HeadraceError:
         else "there is no such folder"
     )
     nor = "" if other is None else f"; nor is {other}"
-    return HeadraceError("NOT_A_CHECKPOINT", f"{folder} is no checkpoint: {why}{nor}", hint=_where(folder))
+    return HeadraceError("NOT_A_CHECKPOINT", f"{folder} is not a checkpoint: {why}{nor}", hint=_where(folder))
 
 
 def _none(job: str) -> HeadraceError:
-    hint = "job.explain() says what each operator of a job keeps."
-    return HeadraceError("NO_STATE", f"the job {job} has no operator that keeps anything", hint=hint)
+    hint = "job.explain() lists the state of each operator."
+    return HeadraceError("NO_STATE", f"the job {job} has no operator that keeps state", hint=hint)
 
 
 def _where(folder: Path) -> str:
@@ -206,7 +206,12 @@ def _where(folder: Path) -> str:
     if is_checkpoint(JOBS / folder.name):
         return f"the job {folder.name} keeps its checkpoint in {JOBS / folder.name}"
     jobs = [path.name for path in JOBS.iterdir() if is_checkpoint(path)] if JOBS.is_dir() else []
-    return suggestion(folder.name, jobs, "a job keeps its checkpoint in .headrace/NAME, or where checkpoint= said.", shown=f"{JOBS}/{{}}")
+    return suggestion(
+        folder.name,
+        jobs,
+        "a job keeps its checkpoint in .headrace/NAME unless the setting `checkpoint` names another folder.",
+        shown=f"{JOBS}/{{}}",
+    )
 
 
 def spelled(numbers: tuple[int, ...]) -> str:

@@ -159,5 +159,5 @@ def _installed(module: str) -> Any:
     try:
         return import_module(module)
     except ImportError:
-        hint = "pip install 'headrace[arrow]' brings pyarrow and pandas; .rows() needs neither."
+        hint = "pip install 'headrace[arrow]' installs pyarrow and pandas; .rows() needs neither."
         raise HeadraceError("PACKAGE_MISSING", f"this needs the package {module}, which is not installed", hint=hint) from None

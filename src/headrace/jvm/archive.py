@@ -34,7 +34,7 @@ def writing(java: Java, made: Path) -> list[str]:
     It builds on an archive of Java's own classes, which is kept beside `place` because not every Java has one.
     """
     if not str(spark_jars()).isascii():
-        raise _failed(java, f"it leaves out what lies in a folder whose name is not plain ASCII, as {spark_jars()} is")
+        raise _failed(java, f"it skips folders whose names are not ASCII, such as {spark_jars()}")
     own = place(java).with_suffix(".java.jsa")
     if not own.is_file():
         _run(java, "-Xshare:dump", f"-XX:SharedArchiveFile={made}")
@@ -60,6 +60,6 @@ def _run(java: Java, *options: str) -> None:
 def _failed(java: Java, reason: str) -> HeadraceError:
     return HeadraceError(
         "ARCHIVE_FAILED",
-        f"{java.executable} (Java {java.version}) makes no archive of classes: {reason}",
+        f"{java.executable} (Java {java.version}) creates no archive of classes: {reason}",
         hint="everything works without it, but each start of Spark takes longer; `headrace doctor` checks disk and memory.",
     )

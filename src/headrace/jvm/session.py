@@ -31,7 +31,7 @@ _attached: set[str] = set()
 _log: Path | None = None
 
 _UNREGISTERED = (
-    "see the list of built-in functions of Spark SQL; one of your own is registered on the session before the job is built: "
+    "see the list of built-in functions of Spark SQL; register your own on the session before you build the job: "
     "spark.udf.registerJavaUDAF(name, class)"
 )
 
@@ -127,9 +127,9 @@ def _active() -> SparkSession | None:
     if "SPARK_REMOTE" in os.environ or "SPARK_CONNECT_MODE_ENABLED" in os.environ:
         raise HeadraceError(
             "CONNECT_SESSION",
-            "this process is set up for Spark Connect, and headrace needs a classic session",
+            "this process is set up for Spark Connect, but headrace needs a classic session",
             hint="start Python without SPARK_REMOTE and without a Connect session; "
-            "a cluster is reached by hr.session(master=...) or by a session given to it.",
+            "for a cluster, use hr.session(master=...) or pass it a session.",
         )
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
@@ -145,11 +145,13 @@ def _refuse_connect(spark: SparkSession) -> None:
     if not hasattr(spark, "_jsparkSession"):
         raise HeadraceError(
             "CONNECT_SESSION",
-            f"a session of {type(spark).__module__.rpartition('.')[0]} has no JVM in reach, and headrace needs a classic session",
-            hint='give it one made with SparkSession.builder.config("spark.api.mode", "classic"), or none: headrace then makes one.',
+            f"a session of {type(spark).__module__.rpartition('.')[0]} has no JVM in reach, but headrace needs a classic session",
+            hint='pass one created with SparkSession.builder.config("spark.api.mode", "classic"), or none: headrace then creates one.',
         )
     if spark.sparkContext._jsc is None:
-        raise HeadraceError("SESSION_START", "the session given was stopped", hint="give a running one, or none: headrace then makes one.")
+        raise HeadraceError(
+            "SESSION_START", "the given session was stopped", hint="pass a running one, or none: headrace then creates one."
+        )
 
 
 def _same_settings(spark: SparkSession, wanted: Mapping[str, str], *, given: bool) -> None:
@@ -160,8 +162,8 @@ def _same_settings(spark: SparkSession, wanted: Mapping[str, str], *, given: boo
         if has != value:
             raise HeadraceError(
                 "SESSION_RUNNING",
-                f"{name} = {value} was asked for, and the running session has {'none' if has is None else has}",
-                hint="set it where that session is made." if given else "stop the running session first, or ask for no settings.",
+                f"expected {name} = {value}, but the running session has {'none' if has is None else has}",
+                hint="set it where that session is created." if given else "stop the running session first, or pass no settings.",
             )
 
 
@@ -278,7 +280,7 @@ def _same_version(version: str, place: str) -> None:
     if version != pyspark.__version__:
         raise HeadraceError(
             "SPARK_VERSION",
-            f"{place} has Spark {version}, and the package pyspark is {pyspark.__version__}",
+            f"{place} has Spark {version}, but the package pyspark is {pyspark.__version__}",
             hint="use the same version on both sides; headrace supports Spark 4.3.",
         )
 
@@ -300,8 +302,8 @@ def _attach(spark: SparkSession) -> None:
     if carried != key:
         raise HeadraceError(
             "KERNEL_OTHER",
-            f"the session carries the kernel {carried}, and this headrace needs {key}",
-            hint="start a new session (and take an old headrace jar out of spark.jars).",
+            f"the session has the kernel {carried}, but this headrace needs {key}",
+            hint="start a new session (and remove an old headrace jar from spark.jars).",
         )
     _hide(spark.sparkContext.getConf().getAll())
     follow(jvm(spark).headrace.Masking.hide)

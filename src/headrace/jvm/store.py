@@ -71,7 +71,7 @@ class Store:
             raise ConnectorError(
                 "STORE_FAILED",
                 f"{self.folder} cannot be used: {said(str(java.getMessage() or java.getClass().getSimpleName()))}",
-                hint="the settings of a file system are given to the session as spark.hadoop.*: its address and who may use it",
+                hint="pass the settings of the file system (address, credentials) to the session as spark.hadoop.*",
                 site=here(),
                 cause=problem,
             ) from None
@@ -98,13 +98,13 @@ def cure(scheme: str) -> str:
     """Return the way to give a session a file system.
 
     >>> cure("gs").replace(hadoop_version(), "3.5.0")
-    'give the session its jar, of the Hadoop that Spark has: hr.session(conf={"spark.jars.packages": "org.apache.hadoop:hadoop-gcp:3.5.0"})'
+    'add its jar to the session: hr.session(conf={"spark.jars.packages": "org.apache.hadoop:hadoop-gcp:3.5.0"})'
     """
     if scheme == "s3":
-        return "write s3a://, as Hadoop calls S3: then headrace brings what it needs"
+        return "write s3a://, Hadoop's name for S3: headrace then adds what it needs"
     jar = _JARS.get(scheme)
     conf = '"spark.jars": "the-jar.jar"' if jar is None else f'"spark.jars.packages": "org.apache.hadoop:{jar}:{hadoop_version()}"'
-    return f"give the session its jar, of the Hadoop that Spark has: hr.session(conf={{{conf}}})"
+    return f"add its jar to the session: hr.session(conf={{{conf}}})"
 
 
 def said(message: str) -> str:

@@ -40,7 +40,7 @@ class BoardSource(ports.Source):
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any], schema: Struct) -> BoardSource:
-        raise TypeError("the source of a harness lives in its test only")
+        raise TypeError("the source of a harness exists in its test only")
 
     @property
     def default_name(self) -> str:

@@ -79,7 +79,7 @@ class CollectingSink(ports.Sink):
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> CollectingSink:
-        raise TypeError("the sink of a harness lives in its test only")
+        raise TypeError("the sink of a harness exists in its test only")
 
     def open(self, context: ports.SinkContext) -> None:
         self._context = context

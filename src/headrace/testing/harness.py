@@ -124,7 +124,7 @@ class Harness:
         """
         self._before_the_first_commit("source")
         if name in self._sources:
-            raise HeadraceError("NAME_CLASH", f"the harness has a source `{name}` already", hint="give it another name", site=here())
+            raise HeadraceError("NAME_CLASH", f"the harness already has a source `{name}`", hint="give it another name", site=here())
         made = BoardSource(self._board, valid_name(name), schema_of(schema), changes=changes, checked=changes and not trusted)
         self._sources[name] = made
         node = Source(made.connector, made.options(), made.schema.ddl, live=made, name=name, site=here())
@@ -229,7 +229,9 @@ class Harness:
         millis = milliseconds(duration, "the duration")
         assert self._job is not None  # made by _begin
         if not self._job.at.schemas.timed and all(query.query.clock != "processing" and not _may_idle(query) for query in self._queries()):
-            raise HeadraceError("HARNESS_USE", "nothing here goes by processing time", hint="event time moves with the rows", site=here())
+            raise HeadraceError(
+                "HARNESS_USE", "nothing in the harness uses processing time", hint="event time advances with the rows", site=here()
+            )
         self._clock += millis / 1000
         for query in self._queries():
             query.handle.advance(millis)
@@ -282,10 +284,10 @@ class Harness:
         rows, weights = [], []
         for change in changes:
             if not (isinstance(change, tuple | list) and len(change) == 2 and change[0] in ("+", "-")):
-                raise HeadraceError("HARNESS_USE", f"{change!r} is no change", hint='write ("+", row) for each row', site=here())
+                raise HeadraceError("HARNESS_USE", f"expected a change, got {change!r}", hint='write ("+", row) for each row', site=here())
             if change[0] == "-" and not self._sources[name].changes:
-                hint = f'make it a source of changes: h.source("{name}", ..., changes=True)'
-                raise HeadraceError("HARNESS_USE", f"to the source `{name}` rows can only be added", hint=hint, site=here())
+                hint = f'make it a source with retractions: h.source("{name}", ..., changes=True)'
+                raise HeadraceError("HARNESS_USE", f"the source `{name}` is insert-only", hint=hint, site=here())
             rows.append(change[1])
             weights.append(1 if change[0] == "+" else -1)
         return self._sources[name].converted(rows, self._time_zone), weights
@@ -295,7 +297,7 @@ class Harness:
             return
         if not self._sinks:
             raise HeadraceError(
-                "HARNESS_USE", "the harness collects no stream", hint="out = h.collect(stream) before the first commit", site=here()
+                "HARNESS_USE", "no stream is collected", hint="before the first commit, call out = h.collect(stream)", site=here()
             )
         settings = {"spark.sql.session.timeZone": self._time_zone}
         self._job = compile(Plan.of("harness", self._sinks, settings))
@@ -332,7 +334,7 @@ class Harness:
     def _before_the_first_commit(self, what: str) -> None:
         self._must_be_open()
         if self._started is not None:
-            raise HeadraceError("HARNESS_USE", f"{what} comes after the first commit", hint=f"call {what} before it", site=here())
+            raise HeadraceError("HARNESS_USE", f"{what} was called after the first commit", hint=f"call {what} before it", site=here())
 
     def _must_be_open(self) -> None:
         if self._closed:

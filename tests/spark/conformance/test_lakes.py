@@ -87,7 +87,7 @@ class Iceberg:
         self.table.append(self.rows(rows))
 
 
-LEFT_OUT = dict.fromkeys(["something that is no row", "its beginning"], "left out")
+LEFT_OUT = dict.fromkeys(["a malformed row", "a bounded beginning"], "left out")
 
 
 def not_passed(report: Report) -> dict[str, str]:

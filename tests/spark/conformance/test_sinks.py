@@ -25,9 +25,9 @@ def report(fault: str, points: tuple[str, ...] = (), only: tuple[str, ...] = ())
         return found.report
 
 
-LATE = ["append: a commit that comes when others have gone on", "append: a commit that comes when another has taken over"]
-EPOCHS = ["append: epoch after epoch, and one without rows"]
-AGAIN = ["append: an epoch again, by the same sink", "append: an epoch again, by a new process"]
+LATE = ["append: a commit after another process has continued", "append: a commit after another process has taken over"]
+EPOCHS = ["append: several epochs, one without rows"]
+AGAIN = ["append: a repeated epoch, by the same sink", "append: a repeated epoch, by a new process"]
 
 
 @pytest.mark.parametrize(
@@ -75,9 +75,9 @@ def test_a_fault_that_only_a_kill_within_a_commit_shows(spark: SparkSession, fau
 
 
 def test_rows_that_are_seen_before_the_commit(spark: SparkSession) -> None:
-    found = report("shows early", only=("nothing is seen",))
-    assert found.failed == ["append: nothing is seen before the commit"], found
-    assert report("", only=("nothing is seen",)).failed == []
+    found = report("shows early", only=("nothing visible",))
+    assert found.failed == ["append: nothing visible before the commit"], found
+    assert report("", only=("nothing visible",)).failed == []
 
 
 @pytest.mark.full

@@ -67,12 +67,12 @@ def test_files(spark: SparkSession, format: str) -> None:
         found = problem.report
     # ORC itself cannot hold times within the last second before 1970; CSV, as Spark writes it for this feed, has one empty text, no bytes
     # and nothing nested.
-    lost = {"orc": ["times", "times of a job with another zone"], "csv": ["texts", "bytes", "arrays", "structs", "maps"]}
+    lost = {"orc": ["times", "times of a job in another time zone"], "csv": ["texts", "bytes", "arrays", "structs", "maps"]}
     assert found.failed == lost.get(format, []), found
     assert found.outcome("killed before offsets are logged") == "passed"
     if kind is Untouched:
         left = {line.check: line.outcome for line in found.lines if line.outcome not in ("passed", "FAILED")}
-        assert left == {"something that is no row": "left out"}, found
+        assert left == {"a malformed row": "left out"}, found
 
 
 class Forgetful(Folder):
@@ -85,7 +85,7 @@ class Forgetful(Folder):
 
 
 def test_a_source_that_loses_rows(spark: SparkSession) -> None:
-    later = "rows that come later, by a new process"
+    later = "later rows, by a new process"
     with pytest.raises(NotConforming) as caught:
         check_source(lambda place, schema: Forgetful(place, schema, "json"), only=[later])
     assert caught.value.report.failed == [later]

@@ -95,14 +95,14 @@ def drill(tmp_path: Path) -> Drill:
 def test_a_job_is_rewound_and_goes_on(drill: Drill, capsys: pytest.CaptureFixture[str]) -> None:
     (drill.folder / "job.py").write_text(JOB.format(folder=drill.folder))
     asked = ["rewind", str(drill.folder / "job.py"), "--checkpoint", str(drill.checkpoint)]
-    assert drill.hint() == "to go on from this one, bring the sinks back to it: headrace rewind FILE; fresh=True starts over."
+    assert drill.hint() == "to continue from this one, rewind the sinks: headrace rewind FILE, or job.rewind(); fresh=True starts over."
     before = drill.touched()
     assert main(asked) == 0 and drill.touched() == before
     said = capsys.readouterr().out.splitlines()
     tables = [f"{drill.folder}/rows is restored to version ", f"{drill.folder}/counts is restored to version "]
     tables += [f"{name} is restored to snapshot " for name in TABLES]
     names = ["delta", "delta by key", "iceberg", "iceberg by key"]
-    assert said[0] == f"drill: would bring 5 sinks back to {drill.checkpoint}"
+    assert said[0] == f"drill: would rewind 5 sinks to {drill.checkpoint}"
     for line, name, text in zip(said[1:5], names, tables, strict=True):
         assert line.startswith(f"  {name}, from epoch 6 to epoch 3: {text}") and ", without " in line
     aside = f"{drill.folder}/out/_headrace/withdrawn/{4:020}-"
@@ -111,10 +111,10 @@ def test_a_job_is_rewound_and_goes_on(drill: Drill, capsys: pytest.CaptureFixtur
     assert said[6:] == [fed, "nothing was changed; --yes does it"]
     assert main([*asked, "--yes"]) == 0
     done = capsys.readouterr().out.splitlines()
-    assert (done[0], *done[-2:]) == (f"drill: has brought 5 sinks back to {drill.checkpoint}", fed, "the next start goes on from there")
+    assert (done[0], *done[-2:]) == (f"drill: rewound 5 sinks to {drill.checkpoint}", fed, "the next start continues from there")
     assert drill.log() == [(name, 6, 3, what) for name in (*names, "files") for what in ("begins", "done")]
     assert main([*asked, "--yes"]) == 0
-    assert capsys.readouterr().out == f"drill: the sinks hold what {drill.checkpoint} has written, and nothing later\n"
+    assert capsys.readouterr().out == f"drill: the sinks hold what {drill.checkpoint} has written, nothing later\n"
     drill.run(files_per_epoch=2)
     drill.check()
     drill.put(1)
@@ -171,7 +171,7 @@ def test_sinks_that_cannot_come_back(tmp_path: Path) -> None:
         lambda rows: rows.write.memory(name="kept"),
     ]
     drill.behind()
-    assert drill.hint() == "to go on from this one, put back what the sinks held at the same moment; fresh=True starts over."
+    assert drill.hint() == "to continue from this one, restore the sinks to the same moment; fresh=True starts over."
     before = drill.touched()
     for dry_run in (True, False):
         check_error(
@@ -202,9 +202,14 @@ def test_a_sink_that_is_left_out(tmp_path: Path) -> None:
     copy.rename(checkpoint)
     stays = f"  old: this version of the job does not write to {tmp_path}/old, where later epochs stay"
     done = str(job("kept").rewind(checkpoint=checkpoint, dry_run=False)).splitlines()
-    fed = "  rows that `headrace letters replay` has fed to rows since the checkpoint was copied go, too: replay their files again"
-    assert (done[1].startswith("  kept, from epoch 1 to epoch 0: "), done[2:]) == (True, [fed, stays, "the next start goes on from there"])
-    again = f"shop: the sinks hold what {checkpoint} has written, and nothing later"
+    fed = (
+        "  rows that `headrace letters replay` has fed to rows since the checkpoint was copied are withdrawn, too: replay their files again"
+    )
+    assert (done[1].startswith("  kept, from epoch 1 to epoch 0: "), done[2:]) == (
+        True,
+        [fed, stays, "the next start continues from there"],
+    )
+    again = f"shop: the sinks hold what {checkpoint} has written, nothing later"
     assert str(job("kept").rewind(checkpoint=checkpoint)).splitlines() == [again, stays]
     assert job("kept", "old").rewind(checkpoint=checkpoint).left_out == ()
 
@@ -213,8 +218,8 @@ def test_nothing_to_rewind(tmp_path: Path) -> None:
     drill = Drill(tmp_path)
     check_error(
         """
-        NOTHING_TO_REWIND: <folder>/checkpoint is no folder, so there is no epoch to which sinks could come back
-          hint: --checkpoint names the folder in which the job keeps its state.
+        NOTHING_TO_REWIND: <folder>/checkpoint is not a folder, so there is no epoch to rewind to
+          hint: set checkpoint= to the folder in which the job keeps its state.
           more: headrace error NOTHING_TO_REWIND
         """,
         lambda: drill.job(1).rewind(checkpoint=drill.checkpoint),

@@ -42,7 +42,7 @@ def test_run_with_other_paths(file: Path, capsys: pytest.CaptureFixture[str]) ->
     found = capsys.readouterr()
     assert (found.out.startswith("large: 1 row"), found.err) == (True, "")
     assert cli.main(["run", str(file), "--path", "charges=in", "--path", "out=there", "--partitions", "3"]) == 1
-    assert capsys.readouterr().err.startswith("PARTITIONS_CHANGED: 3 partitions were asked for, and the checkpoint has 1")
+    assert capsys.readouterr().err.startswith("PARTITIONS_CHANGED: the checkpoint has 1 partitions, not 3")
     # the input is missing: not the job's fault
     assert cli.main(["run", str(file), "--checkpoint", "other"]) == 3
     assert capsys.readouterr().err.startswith("PATH_MISSING")

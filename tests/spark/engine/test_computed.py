@@ -163,7 +163,7 @@ def test_an_expression_that_does_not_fit_touches_nothing(tmp_path: Path) -> None
     before = files(tmp_path)
     check_error(
         """
-        BAD_WAS: sums.total: the version before had no cell `smal`, in `smal + large`
+        BAD_WAS: sums.total: the previous version had no cell `smal`, in `smal + large`
           at test_computed.py:*: total = hr.Value("bigint", was=hr.col("smal") + hr.col("large"))
           hint: did you mean `small`? It had: small, large, text, wake
           more: headrace error BAD_WAS
@@ -174,14 +174,14 @@ def test_an_expression_that_does_not_fit_touches_nothing(tmp_path: Path) -> None
         """
         BAD_WAS: sums.total: the cell xs is a list of int, which an expression cannot read, in `size(xs)`
           at test_computed.py:*: total = hr.Value("bigint", was=hr.f.size("xs"))
-          hint: it reads values and timers without keys; in a handler all cells can be read
+          hint: an expression reads values and timers without keys; a handler reads all cells
           more: headrace error BAD_WAS
         """,
         lambda: job(tmp_path, OfList).run(checkpoint=tmp_path / "state"),
     )
     check_error(
         """
-        BAD_WAS: sums.total: the version before had no cell `other.field`, in `other.field`
+        BAD_WAS: sums.total: the previous version had no cell `other.field`, in `other.field`
           at test_computed.py:*: total = hr.Value("bigint", was=hr.expr("other.field"))
           hint: it had: small, large, text, wake
           more: headrace error BAD_WAS
@@ -210,7 +210,7 @@ def test_an_expression_that_does_not_fit_touches_nothing(tmp_path: Path) -> None
         """
         BAD_WAS: sums.total: the expression is not deterministic, in `rand()`
           at test_computed.py:*: total = hr.Value("double", was=hr.f.rand())
-          hint: the clock and random numbers are for handlers: a first value is the same whenever its key is next worked on
+          hint: use the clock and random numbers in handlers only: a first value must not depend on when its key is next used
           more: headrace error BAD_WAS
         """,
         lambda: job(tmp_path, Random).run(checkpoint=tmp_path / "state"),
@@ -228,7 +228,7 @@ def test_an_expression_that_does_not_fit_touches_nothing(tmp_path: Path) -> None
         """
         BAD_WAS: sums.total: Spark has no function `missing_function`, in `small + missing_function(large)`
           at test_computed.py:*: total = hr.Value("bigint", was=hr.expr("small + missing_function(large)"))
-          hint: see the list of built-in functions of Spark SQL; one of your own is registered on the session before the job is built: spark.udf.registerJavaUDAF(name, class)
+          hint: see the list of built-in functions of Spark SQL; register your own on the session before you build the job: spark.udf.registerJavaUDAF(name, class)
           more: headrace error BAD_WAS
         """,
         lambda: job(tmp_path, Queried).run(checkpoint=tmp_path / "state"),
@@ -276,7 +276,7 @@ def test_an_expression_that_fails_for_a_card_loses_nothing(tmp_path: Path) -> No
             """
             WAS_FAILED: sums: the first value of the cell ratio, `large / coalesce(small, 0)`, fails for the key {"card":"c"}: [DIVIDE_BY_ZERO] Division by zero. Use `try_divide` to tolerate divisor being 0 and return NULL instead. If necessary set "spark.sql.ansi.enabled" to "false" to bypass this error
               at test_computed.py:*: ratio = hr.Value("double", was=hr.col("large") / hr.f.coalesce("small", 0))
-              hint: mend the expression, with try_add or coalesce for one, and start again: no state is lost, and keys worked on before keep theirs.
+              hint: correct the expression, for example with try_add or coalesce, and start again: no state is lost, and converted keys keep theirs.
               more: headrace error WAS_FAILED
             """,
             lambda: step(tmp_path, Ratio, ("a", "1.00"), ("c", "1.00")),

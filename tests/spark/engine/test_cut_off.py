@@ -66,7 +66,7 @@ def numbers(folder: str = "out") -> list[int]:
     return sorted(row["n"] for row in jobs.lines(Path(folder)))
 
 
-REFUSED = "EPOCH_UNFINISHED: {}: epoch 1 was cut off, and {} since"
+REFUSED = "EPOCH_UNFINISHED: {}: epoch 1 was interrupted, and {} since"
 
 
 @pytest.mark.parametrize("where", ["after sink commit", "after the record"])

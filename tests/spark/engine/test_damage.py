@@ -141,8 +141,8 @@ def test_the_doctor_looks_at_a_checkpoint(healthy: Path, capsys: pytest.CaptureF
     assert capsys.readouterr().out.splitlines() == [
         f"job shop, checkpoint {folder}",
         "ok       query main: the next start begins epoch 3",
-        "         sinks: not looked at; a start is refused where one holds other epochs than the checkpoint",
-        "         headrace doctor FILE, with the file that makes the job, looks at them",
+        "         sinks: not checked; a start is refused if one holds other epochs than the checkpoint",
+        "         headrace doctor FILE, with the file that defines the job, checks them",
     ]
     log, record = newest(folder, KINDS["source log"]), newest(folder, KINDS["record"])
     kept = log.read_bytes(), record.read_bytes()
@@ -151,8 +151,7 @@ def test_the_doctor_looks_at_a_checkpoint(healthy: Path, capsys: pytest.CaptureF
     assert main(["doctor", str(folder)]) == 4
     damaged = [line for line in capsys.readouterr().out.splitlines() if line.startswith("DAMAGED")]
     assert damaged[0] == (
-        f"DAMAGED  {log} cannot be read: it is the log of the files that a source has read, "
-        "and its checksum is not that of what was written"
+        f"DAMAGED  {log} cannot be read: it is the file log of a source, and its checksum is not that of what was written"
     )
     assert damaged[1].startswith(f"DAMAGED  {record} cannot be read: ") and len(damaged) == 2
     log.write_bytes(kept[0])

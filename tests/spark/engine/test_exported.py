@@ -81,5 +81,5 @@ def test_what_is_exported_is_read_as_the_same_values(tmp_path: Path, options: di
     first = next(row for row in found.rows() if row[0] == 0)
     assert (first[2:5], first[5]) == ((0, 0.0, Decimal("123456789012345678.91")), True)
     assert {row[2] for row in found.rows()} == {0, 1}
-    without = {"a text has a line break, and a record is one line": 2}
+    without = {"a string has a line break, and a record is one line": 2}
     assert without.items() <= dict(exported.left_out).items()

@@ -284,7 +284,7 @@ def test_two_sinks_of_a_job_in_one_folder(tmp_path: Path) -> None:
         """
         FOLDER_OWNED: the sinks first and second both write to <folder>/out
           at test_folders.py:*: second = rows.filter("amount > 1").write.files(tmp_path / "link", format="json", name="second")
-          hint: give each sink a folder of its own; streams of the same columns go into one by union.
+          hint: give each sink a folder of its own, or combine streams of the same columns with union.
           more: headrace error FOLDER_OWNED
         """,
         lambda: hr.job("twice", first, second),

@@ -109,7 +109,7 @@ def test_names_levels_and_queries(tmp_path: Path) -> None:
     with pytest.raises(HeadraceError) as refused:
         job(moved, 2).run(checkpoint=old, flush=False)
     assert {error.hint for error in (refused.value, *refused.value.also)} == {
-        "`headrace state migrate FILE --to FOLDER` makes a checkpoint for this version of it; fresh=True starts over with an empty one."
+        "`headrace state migrate FILE --to FOLDER` creates a checkpoint for this version; fresh=True starts over with an empty one."
     }
     # the last epoch was not committed, and the sinks hold it: the version that began it ends it
     for query in (old / "queries").iterdir():
@@ -132,8 +132,8 @@ def test_names_levels_and_queries(tmp_path: Path) -> None:
             " instead of shop int, item int, amount int, ts timestamp",
             "  again is rewritten: its key is item bigint instead of item int",
             "  again is rewritten: counts is a list of bigint instead of a list of int",
-            "  again, when a key is next worked on: n is called rows; rows is bigint instead of int",
-            "  ruled stays as it is",
+            "  again, when a key is next used: n is renamed to rows; rows is bigint instead of int",
+            "  ruled is unchanged",
             "nothing was written",
         ]
     )
@@ -147,7 +147,7 @@ def test_names_levels_and_queries(tmp_path: Path) -> None:
     read = [json.loads(line) for part in (0, 1) for line in (moved / "sales" / f"{part}.json").read_text().splitlines()]
     seen = {(row["shop"], row["item"]) for row in read}
     assert f"  pairs: {len(seen)} keys, " in str(made) and str(made).endswith(
-        f"go on with checkpoint={new}. {old} is kept, and marked as migrated"
+        f"continue with checkpoint={new}. {old} is kept, and marked as migrated"
     )
     assert {name: text for name, text in files(old).items() if name != "migrated"} == before
     with pytest.raises(HeadraceError, match="CHECKPOINT_MIGRATED"):

@@ -160,7 +160,7 @@ CHANGES: dict[str, Callable[[Pipeline], hr.Job]] = {
     "in cells, the cell due was a timer by int and is now a timer by string": cells(due=hr.Timer(key="string")),
     "in cells, the cell also was a list and is now a value": lambda p: p.job(p.cells(Renamed())),
     # keys, order, time
-    "the key of cells is computed in another way for its input event": lambda p: p.job(p.cells(key=hr.expr("upper(card)").alias("card"))),
+    "the key of cells is computed differently for its input event": lambda p: p.job(p.cells(key=hr.expr("upper(card)").alias("card"))),
     "cells is now keyed by card decimal(10,2) instead of card string": lambda p: p.job(p.cells(key=hr.col("amount").alias("card"))),
     'cells has order="time" instead of "arrival"': lambda p: p.job(p.cells(order="time")),
     'timed has order="arrival" instead of "time"': lambda p: p.job(None, p.timed(order="arrival")),
@@ -168,19 +168,19 @@ CHANGES: dict[str, Callable[[Pipeline], hr.Job]] = {
     "the source rules is gone in query main": lambda p: p.job(p.cells(ByTheWall)),
     # what is held
     "timed has the new input more": lambda p: p.job(None, p.timed(Three, prices=p.prices.key_by("card"), more=p.rules.key_by("card"))),
-    "timed has lost its input prices, of which it may hold rows": lambda p: p.job(
+    "timed no longer has the input prices, whose rows it may hold": lambda p: p.job(
         None, p.charges.key_by("card").process(Alone, order="time").named("timed")
     ),
     "timed may hold rows of its input event, which had the columns card string, amount decimal(10,2), ts timestamp, other timestamp and now has card string, ts timestamp, other timestamp": (
         lambda p: p.job(None, p.timed(stream=p.charges.drop("amount")))
     ),
-    "the event time of timed comes from elsewhere for its input event": lambda p: p.reading(p.read("charges", time="other")),
+    "the input event of timed takes its event time from elsewhere": lambda p: p.reading(p.read("charges", time="other")),
     # levels, sources, queries
     "query main had 1 level of operators with state and now has 2": twice,
     "the source charges is gone and the source others is new in query main": lambda p: p.reading(p.read("others", path="charges")),
     "the source more is new in query main": lambda p: p.job(p.cells(stream=p.charges.union(p.read("more", path="charges")))),
     # the whole
-    "settings that change what the job means are not those of the checkpoint: spark.sql.ansi.enabled was true and is false": other_settings,
+    "settings that affect results differ from those of the checkpoint: spark.sql.ansi.enabled was true and is false": other_settings,
 }
 
 
@@ -236,7 +236,7 @@ def test_queries_that_change_places_touch_nothing(tmp_path: Path) -> None:
     before = files(tmp_path)
     for said, changed in {
         r"the sink \w+ was written by query \w+ and would now be written by query \w+": jobs(Pipeline(tmp_path), crossed=True),
-        r"the queries \w+ and \w+ have become one": jobs(Pipeline(tmp_path), joined=True),
+        r"the queries \w+ and \w+ were merged": jobs(Pipeline(tmp_path), joined=True),
     }.items():
         with pytest.raises(CheckpointError) as refused:
             changed.run(checkpoint=tmp_path / "state", flush=False)

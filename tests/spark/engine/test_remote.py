@@ -157,7 +157,7 @@ def test_a_folder_of_another(spark: SparkSession, place: str) -> None:
     check_error(
         """
         FOLDER_OWNED: <place> holds the output of sink out of job job, written from another checkpoint
-          hint: write to another folder, go on from the checkpoint that wrote it, or start with fresh=True, which removes the files it wrote.
+          hint: write to another folder, continue from the checkpoint that wrote it, or start with fresh=True, which deletes the files it wrote.
           more: headrace error FOLDER_OWNED
         """,
         lambda: RemoteManifest(spark, place).claim(Owner("job", "out", "c2")),
@@ -180,7 +180,7 @@ def test_a_file_system_that_the_session_has_not(spark: SparkSession) -> None:
         """
         UNKNOWN_FILE_SYSTEM: the session has no file system for gs://, where gs://bucket/out is
           at test_remote.py:*: lambda: Store(spark, "gs://bucket/out"),
-          hint: give the session its jar, of the Hadoop that Spark has: hr.session(conf={"spark.jars.packages": "org.apache.hadoop:hadoop-gcp:<version>"})
+          hint: add its jar to the session: hr.session(conf={"spark.jars.packages": "org.apache.hadoop:hadoop-gcp:<version>"})
           more: headrace error UNKNOWN_FILE_SYSTEM
         """,
         lambda: Store(spark, "gs://bucket/out"),
@@ -195,7 +195,7 @@ def test_a_store_that_does_not_do(spark: SparkSession, place: str) -> None:
         """
         STORE_FAILED: <place> cannot be used: the connection broke
           at test_remote.py:*: lambda: store.create("x", "text"),
-          hint: the settings of a file system are given to the session as spark.hadoop.*: its address and who may use it
+          hint: pass the settings of the file system (address, credentials) to the session as spark.hadoop.*
           more: headrace error STORE_FAILED
         """,
         lambda: store.create("x", "text"),

@@ -112,8 +112,7 @@ def test_the_doctor_compares_the_sinks_where_it_gets_the_file(shop: Shop, tmp_pa
         assert main(command) == 4
         told = capsys.readouterr().out
         assert (
-            "LOST     from a sink:" in told
-            and f"OUTPUT_MISSING: {gone} belongs to epochs that were written, and is gone or cut off" in told
+            "LOST     from a sink:" in told and f"OUTPUT_MISSING: {gone} belongs to committed epochs, but is missing or truncated" in told
         )
         gone.write_bytes(kept)
     shop.put(1)

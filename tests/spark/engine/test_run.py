@@ -62,7 +62,7 @@ def test_bounded_input_is_read_flushed_and_sealed(tmp_path: Path) -> None:
     check_error(
         """
         CHECKPOINT_SEALED: charges (1 new) has new input, and the job has read its bounded input to the end and fired all its timers
-          hint: start over with fresh=True; flush=False keeps a job open for input that comes later.
+          hint: start over with fresh=True; flush=False keeps a job open for later input.
           more: headrace error CHECKPOINT_SEALED
         """,
         lambda: fraud(tmp_path, files_per_epoch=1).run(checkpoint=checkpoint),
@@ -152,8 +152,8 @@ def test_a_job_without_time_goes_on_when_its_input_has_grown(tmp_path: Path, cap
 def test_a_job_says_before_its_first_end_that_it_is_final(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     put(tmp_path / "in", "1.json", FIRST)
     said = (
-        "fraud: its input has an end, and so has its time: held rows, windows and timers are done with then, and later input is refused. "
-        "flush=False (--no-flush) keeps it open; flush=True (--flush) leaves out this line.\n"
+        "fraud: its input is bounded: at its end, held rows are handled, windows close, timers fire, and later input is refused. "
+        "flush=False (--no-flush) keeps it open; flush=True (--flush) hides this line.\n"
     )
     fraud(tmp_path).run(checkpoint=tmp_path / "state", flush=False)
     assert capsys.readouterr().err == ""

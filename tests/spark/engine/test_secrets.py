@@ -150,7 +150,7 @@ def test_a_setting_that_is_secret_is_on_no_line_and_in_no_error(spark: SparkSess
     lines = list(processes())
     assert any(b"spark.driver.memory" in line for line in lines)
     assert not any(shows(line) for line in lines)
-    with pytest.raises(HeadraceError, match=r"spark\.hadoop\.test\.secret = \*\*\* was asked for, and the running session has \*\*\*"):
+    with pytest.raises(HeadraceError, match=r"expected spark\.hadoop\.test\.secret = \*\*\*, but the running session has \*\*\*"):
         hr.session(conf={"spark.hadoop.test.secret": "another one"})
 
 

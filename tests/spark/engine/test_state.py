@@ -292,7 +292,7 @@ def test_what_is_wrong_with_a_question(counts: Path) -> None:
         check_error(
             f"""
         BAD_SYNTAX: query: Spark cannot read `{text}` at '{near}'
-          hint: a query is one SELECT of Spark SQL over the tables of the state.
+          hint: write one SELECT of Spark SQL over the tables of the state.
           more: headrace error BAD_SYNTAX
         """,
             lambda text=text: found.query(text),
@@ -300,7 +300,7 @@ def test_what_is_wrong_with_a_question(counts: Path) -> None:
     check_error(
         """
         BAD_EXPRESSION: query: [DIVIDE_BY_ZERO] Division by zero. Use `try_divide` to tolerate divisor being 0 and return NULL instead. If necessary set "spark.sql.ansi.enabled" to "false" to bypass this error
-          hint: a value of the state does not do: try_divide, try_cast and the like give null instead.
+          hint: use try_divide, try_cast and similar functions, which give null instead of an error.
           more: headrace error BAD_EXPRESSION
         """,
         lambda: found.query("SELECT 1 / (n - 1) FROM charges_Count"),
@@ -389,5 +389,5 @@ def test_a_job_whose_operators_keep_nothing_has_no_state(tmp_path: Path) -> None
 
     rows = hr.read.memory([("a", 1)], "k string, v int", name="rows")
     hr.job("passes", rows.process(Passes).write.memory()).run(checkpoint=tmp_path / "s", progress=False)
-    with pytest.raises(HeadraceError, match="the job passes has no operator that keeps anything"):
+    with pytest.raises(HeadraceError, match="the job passes has no operator that keeps state"):
         hr.state(tmp_path / "s").tables  # noqa: B018  # asking is enough

@@ -112,7 +112,7 @@ TABLE = "sqlite:<here>/shops.db, table per_shop"
 def test_an_operator_that_was_changed() -> None:
     first = compiled(table(spent(sales())))
     assert versions(first, first) == ()
-    said = f"per_shop has rows of an earlier version in {TABLE}, and aggregate(sales), which is new or was changed, would begin without the rows that were read before"
+    said = f"per_shop has rows of an earlier version in {TABLE}, and aggregate(sales), which is new or was changed, would start without the rows read before"
     assert refused(first, compiled(table(spent(sales(), "amount * 2")))) == said
     assert refused(first, compiled(table(spent(sales().filter("amount > 1"))))) == said
     # the same sink by a name of its own, and one that was written only at first
@@ -134,7 +134,7 @@ def test_an_operator_with_a_name_whose_input_was_changed() -> None:
 
     assert versions(named("amount > 1"), named("amount > 1")) == ()
     assert refused(named("amount > 1"), named("amount > 2")) == (
-        "spent reads rows that are computed in another way, and the checkpoint holds state of the earlier version"
+        "spent reads rows that are computed differently, but the checkpoint holds state of the earlier version"
     )
 
 
@@ -149,7 +149,7 @@ def test_a_source_with_other_columns(name: str | None) -> None:
 
     assert versions(job(SALES), job(f"{SALES}, at date")) == ()
     assert versions(job(f"{SALES}, at date"), job(SALES)) == ()
-    said = "reads rows with other columns: {}, and the checkpoint holds state of the earlier version"
+    said = "reads rows with other columns: {}, but the checkpoint holds state of the earlier version"
     assert said.format("at is new") in refused(job(SALES, whole=True), job(f"{SALES}, at date", whole=True))
     assert said.format("amount is bigint instead of int") in refused(job(SALES), job("shop string, amount bigint"))
     assert said.format("they are in another order") in refused(job(SALES), job("amount int, shop string"))
@@ -180,20 +180,20 @@ def test_what_lies_between_an_operator_and_its_sink() -> None:
 
     assert versions(view("spent > 5"), view("spent > 5")) == ()
     assert refused(view("spent > 5"), view("spent > 6")) == (
-        "out has rows of aggregate(sales) in <here>/out that were computed in another way, and changes would not find them"
+        "out has rows of aggregate(sales) in <here>/out that were computed differently, so changes would not match them"
     )
 
     def rows(text: str) -> SparkJob:
         return compiled(sales().filter(text).write.files("raw", format="json"))
 
-    assert versions(rows("amount > 5"), rows("amount > 6")) == ("raw gets rows that are computed in another way, from epoch 4 on",)
+    assert versions(rows("amount > 5"), rows("amount > 6")) == ("raw receives differently computed rows from epoch 4 on",)
     assert versions(rows("amount > 5"), rows("amount > 5")) == ()
 
     def by_key(text: str) -> SparkJob:
         return compiled(table(sales().filter(text)))
 
     # a row takes the place of the one before, whatever that was; and back again
-    said = "per_shop gets rows that are computed in another way, from epoch {} on"
+    said = "per_shop receives differently computed rows from epoch {} on"
     assert versions(by_key("amount > 5"), by_key("amount > 6")) == (said.format(4),)
     assert versions(by_key("amount > 5"), by_key("amount > 6"), by_key("amount > 5")) == (said.format(8),)
 
@@ -209,7 +209,7 @@ def test_the_rows_of_a_table_that_never_changes() -> None:
         return compiled(log(sales().lookup(table, on="shop").group_by("rate").agg(spent="sum(amount)").named("spent")))
 
     assert versions(job(1, 2), job(2, 1)) == ()
-    said = "spent reads rows that are computed in another way, and the checkpoint holds state of the earlier version"
+    said = "spent reads rows that are computed differently, but the checkpoint holds state of the earlier version"
     assert refused(job(1), job(2)) == refused(job(options={}), job(options={"multiLine": "true"})) == said
 
     def seen(rate: int) -> SparkJob:
@@ -235,21 +235,21 @@ def test_a_source_that_is_read_in_another_way() -> None:
     for name in (None, "last"):
         for before, now in (("UTC", "Asia/Tokyo"), (None, "UTC"), ("UTC", None)):
             shown = name or "aggregate(timed)"
-            said = f"per_shop has rows of {shown} in {TABLE}, and changes would not find them: {how}"
+            said = f"per_shop has rows of {shown} in {TABLE}, and changes would not match them: {how}"
             assert refused(grouped(before, name), grouped(now, name)) == said
     assert versions(grouped("UTC"), grouped("UTC", malformed="skip", files_per_epoch=3, follow=True)) == ()
 
     def once(zone: str) -> SparkJob:
         return compiled(source(zone).distinct().write.files("once", format="json"))
 
-    assert f"has state of rows that were read in another way: {how}" in refused(once("UTC"), once("Asia/Tokyo"))
+    assert f"has state of rows that were read differently: {how}" in refused(once("UTC"), once("Asia/Tokyo"))
 
     def fed(zone: str, trusted: bool) -> SparkJob:
         return compiled(log(source(zone, change_column="op", trusted=trusted)))
 
-    assert f"has state of rows that were read in another way: {how}" in refused(fed("UTC", False), fed("Asia/Tokyo", False))
+    assert f"has state of rows that were read differently: {how}" in refused(fed("UTC", False), fed("Asia/Tokyo", False))
     assert refused(fed("UTC", True), fed("Asia/Tokyo", True)) == (
-        "out has rows of timed in <here>/out, and changes would not find them: " + how
+        "out has rows of timed in <here>/out, and changes would not match them: " + how
     )
 
     def sent(zone: str) -> SparkJob:
@@ -261,7 +261,7 @@ def test_a_source_that_is_read_in_another_way() -> None:
     def added(zone: str) -> SparkJob:
         return compiled(source(zone).write.files("raw", format="json", name="raw"))
 
-    assert versions(added("UTC"), added("Asia/Tokyo")) == (f"raw gets rows that are read in another way, from epoch 4 on: {how}",)
+    assert versions(added("UTC"), added("Asia/Tokyo")) == (f"raw receives differently read rows from epoch 4 on: {how}",)
     assert versions(added("UTC"), added("UTC")) == ()
 
     def of(format: str) -> SparkJob:
@@ -287,9 +287,9 @@ def test_outputs_of_a_program() -> None:
     def rows(output: str) -> SparkJob:
         return compiled(counted(Two).output(output).named("rows").write.files("raw", format="json", name="raw"))
 
-    assert versions(rows("one"), rows("two")) == ("raw gets rows that are computed in another way, from epoch 4 on",)
+    assert versions(rows("one"), rows("two")) == ("raw receives differently computed rows from epoch 4 on",)
     assert versions(view("one"), view("one")) == versions(rows("one"), rows("one")) == ()
-    assert "n reads rows that are computed in another way" in refused(view("one"), view("two"))
+    assert "n reads rows that are computed differently" in refused(view("one"), view("two"))
 
 
 def test_a_checkpoint_that_knows_origins_alone() -> None:
@@ -314,10 +314,10 @@ def test_a_source_whose_position_says_nothing() -> None:
         return compiled(orders.write.files("raw", format="json", name="raw"))
 
     said = "orders has come to a position"
-    assert refused(job(), job(by="number")) == f"{said} with by='id', which says nothing with by='number'"
-    assert refused(job(), job(by=None)) == f"{said} with by='id', which says nothing without by="
-    assert refused(job(by=None), job()) == f"{said} without by=, which says nothing with by='id'"
-    assert refused(job(), job("items")) == f"{said} with table='orders', which says nothing with table='items'"
+    assert refused(job(), job(by="number")) == f"{said} with by='id', and is not valid with by='number'"
+    assert refused(job(), job(by=None)) == f"{said} with by='id', and is not valid without by="
+    assert refused(job(by=None), job()) == f"{said} without by=, and is not valid with by='id'"
+    assert refused(job(), job("items")) == f"{said} with table='orders', and is not valid with table='items'"
     assert versions(job(), job(by="ID", follow=True, settle="5 s")) == ()
 
 
@@ -336,16 +336,16 @@ def test_a_source_that_reads_elsewhere() -> None:
 
     shop, query = "postgresql://db:5432/shop", "SELECT id, shop FROM orders"
     assert versions(orders("orders"), orders(query)) == (
-        "raw gets rows that are read in another way, from epoch 4 on: orders is read with another query",
-        f"orders reads a query of {shop} now, and read table orders of {shop} before",
+        "raw receives differently read rows from epoch 4 on: orders is read with another query",
+        f"orders now reads a query of {shop} instead of table orders of {shop}",
     )
     assert versions(orders("orders"), orders("orders", "postgres://db:5432/shop?sslmode=require")) == ()
     assert versions(orders("orders"), orders("orders", "postgresql://new/shop")) == (
-        f"orders reads table orders of postgresql://new:5432/shop now, and read table orders of {shop} before",
+        f"orders now reads table orders of postgresql://new:5432/shop instead of table orders of {shop}",
     )
-    assert versions(files("in"), files("in/*.json")) == (f"sales reads {HERE}/in/*.json now, and read {HERE}/in before",)
+    assert versions(files("in"), files("in/*.json")) == (f"sales now reads {HERE}/in/*.json instead of {HERE}/in",)
     assert versions(files("in"), files(f"{HERE}/in")) == ()
-    assert versions(topic("sales"), topic("sold")) == ("sales reads sold now, and read sales before",)
+    assert versions(topic("sales"), topic("sold")) == ("sales now reads sold instead of sales",)
 
 
 def test_a_program_that_is_sent_changes() -> None:
@@ -358,7 +358,7 @@ def test_a_program_that_is_sent_changes() -> None:
         return compiled(log(view), *out)
 
     assert versions(job("spent > 5"), job("spent > 5")) == ()
-    assert refused(job("spent > 5"), job("spent > 6")) == "counts has state of rows of spent that were computed in another way"
+    assert refused(job("spent > 5"), job("spent > 6")) == "counts has state of rows of spent that were computed differently"
 
 
 def test_what_lies_in_front_of_a_program() -> None:
@@ -370,8 +370,8 @@ def test_what_lies_in_front_of_a_program() -> None:
         return compiled(counts.write.files("counts", format="json", name="counted"))
 
     assert versions(job(), job()) == ()
-    assert versions(job(), job("amount > 1")) == ("counts gets rows that are computed in another way, from epoch 4 on",)
-    said = "counts gets rows that are read in another way, from epoch 4 on: sales is read with another timezone"
+    assert versions(job(), job("amount > 1")) == ("counts receives differently computed rows from epoch 4 on",)
+    said = "counts receives differently read rows from epoch 4 on: sales is read with another timezone"
     assert versions(job(), job(zone="Asia/Tokyo")) == (said,)
 
 
@@ -406,7 +406,7 @@ def test_a_watermark_by_another_column() -> None:
     def timeless(by: str) -> SparkJob:
         return compiled(log(rows(by, "1 minute").group_by("shop").agg(spent="sum(amount)")))
 
-    said = "the watermark of timed goes by ts2 instead of ts, and what {} keeps ends by the times in ts"
+    said = "the watermark of timed uses ts2 instead of ts, and the state of {} expires by the times in ts"
     assert refused(expiring("ts"), expiring("ts2")) == said.format("spent")
     assert refused(arriving("ts"), arriving("ts2")) == said.format("timers")
     assert versions(expiring("ts"), expiring("ts", "1 hour")) == versions(timeless("ts"), timeless("ts2")) == ()
@@ -433,25 +433,26 @@ def test_duplicates_within_another_time() -> None:
         return compiled(rows.key_by("shop").process(Seen(within)).write.files("out", format="json"))
 
     assert (
-        refused(first("1 hour"), first("2 hours")) == "timed.Dedupe drops rows within 2 hours, and those before were judged within 1 hour"
+        refused(first("1 hour"), first("2 hours"))
+        == "timed.Dedupe drops duplicates within 2 hours, and earlier rows were compared within 1 hour"
     )
     assert versions(first("1 hour"), first("60 minutes")) == ()
-    assert versions(first("1 hour"), first("1 hour", 5)) == ("timed.Dedupe gets rows that are computed in another way, from epoch 4 on",)
+    assert versions(first("1 hour"), first("1 hour", 5)) == ("timed.Dedupe receives differently computed rows from epoch 4 on",)
     assert versions(own("1 hour"), own("2 hours")) == ()
 
 
 def test_a_sink_that_is_new_or_was_left_out() -> None:
     view = spent(sales())
     both, one = compiled(table(view), log(view)), compiled(table(view))
-    assert refused(one, both) == "out is new on this checkpoint, and changes of aggregate(sales) are of rows that it was never sent"
+    assert refused(one, both) == "out is new on this checkpoint, and changes of aggregate(sales) refer to rows it never received"
     assert refused(both, one, both) == "out was left out for a while, and <here>/out lacks the changes of aggregate(sales) from that time"
     raw = sales().write.files("raw", format="json")
     both, one = compiled(table(view), raw), compiled(table(view))
-    assert versions(one, both) == ("raw is new on this checkpoint: it gets what comes from epoch 4 on, and nothing from before",)
-    assert versions(both, one, both) == (f"raw was left out for a while: what came then is not in {Path('raw').absolute()}",)
+    assert versions(one, both) == ("raw is new on this checkpoint: it receives rows from epoch 4 on, none from before",)
+    assert versions(both, one, both) == (f"raw was left out for a while: {Path('raw').absolute()} lacks the rows of that time",)
     assert versions(one, compiled(table(view), log(spent(sales(), "amount + 1")))) == (
-        "out is new on this checkpoint: it gets what comes from epoch 4 on, and nothing from before",
-        "aggregate(sales)#2 is new on this checkpoint: it begins empty with epoch 4",
+        "out is new on this checkpoint: it receives rows from epoch 4 on, none from before",
+        "aggregate(sales)#2 is new on this checkpoint: it starts empty at epoch 4",
     )
 
 
@@ -473,8 +474,8 @@ def test_what_is_said_of_rows_that_were_moved_along_names_their_place() -> None:
         return compiled(sales().select("shop", *more, n=amount).write.files(path, format="json", name="out"))
 
     assert versions(job("out"), job("else", "amount + 1", "amount"), held=Mark(3, "x")) == (
-        "out gets rows that are computed in another way, from epoch 4 on",
-        "out writes the columns shop, amount, n from epoch 4 on; the rows that are there have shop, n",
+        "out receives differently computed rows from epoch 4 on",
+        "out writes the columns shop, amount, n from epoch 4 on; earlier rows have shop, n",
     )
     moved = compiled(spent(sales(), "amount * 2").write.files("else", format="json", mode="changes", name="out"))
     first = compiled(spent(sales()).write.files("out", format="json", mode="changes", name="out"))
@@ -496,10 +497,10 @@ def test_a_sink_of_changes_that_moves() -> None:
         return compiled(spent(sales()).write.files(path, format="json", mode="changes", name="out"))
 
     assert refused(job("out"), job("else"), held=Mark()) == (
-        "out would write to <here>/else, and changes of aggregate(sales) are of rows that it has written to <here>/out"
+        "out would write to <here>/else, and changes of aggregate(sales) refer to rows that it has written to <here>/out"
     )
     assert refused(job("out"), job("else"), held=Mark(1, "x")) == (
-        "out would write to <here>/else, which ends with epoch 1, and changes of aggregate(sales) are of rows that it has written to "
+        "out would write to <here>/else, which ends with epoch 1, and changes of aggregate(sales) refer to rows that it has written to "
         "<here>/out up to epoch 3"
     )
     assert versions(job("out"), job("else"), held=Mark(3, "x")) == ()
@@ -529,12 +530,10 @@ def test_programs_and_cells_that_begin_empty() -> None:
         return compiled(counted(program, name).write.files("out", format="json", name="out"))
 
     assert versions(job(Count), job(Count)) == ()
-    assert versions(job(Count), job(Count2)) == (
-        'the cell m of counts begins empty, and n is gone: if it is the same, say so with was="n"',
-    )
+    assert versions(job(Count), job(Count2)) == ('the cell m of counts starts empty, and n is gone: to keep its values, write was="n"',)
     assert versions(job(Count), job(Count, "numbers")) == (
-        "out gets rows that are computed in another way, from epoch 4 on",
-        'numbers is new on this checkpoint: it begins empty with epoch 4; counts is gone: if it is the same, give it that name, .named("counts")',
+        "out receives differently computed rows from epoch 4 on",
+        'numbers is new on this checkpoint: it starts empty at epoch 4; counts is gone: if it was renamed, keep its state with .named("counts")',
     )
 
 
@@ -554,9 +553,9 @@ def test_a_view_that_is_edited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     put("2.json", 5)
     check_error(
         """
-        STATE_CHANGED: out has rows of an earlier version in <tmp>/out, and aggregate(sales), which is new or was changed, would begin without the rows that were read before
+        STATE_CHANGED: out has rows of an earlier version in <tmp>/out, and aggregate(sales), which is new or was changed, would start without the rows read before
           at test_succession.py:*: return rows.group_by("shop").agg(spent=f"sum({of})")
-          hint: nothing was changed: go on with the version that the checkpoint is of; or start over with fresh=True, which empties the sinks and reads all again; or run this version as a job of another name, with sinks of its own.
+          hint: nothing was changed: continue with the version that wrote the checkpoint; or start over with fresh=True, which empties the sinks and reads all again; or run this version as a job with another name and sinks of its own.
           more: headrace error STATE_CHANGED
         """,
         lambda: run("amount * 2"),
@@ -566,7 +565,7 @@ def test_a_view_that_is_edited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     run("amount", shown)
     assert [(row["_change"], row["spent"]) for row in lines(tmp_path / "out")] == [("insert", 10), ("delete", 10), ("insert", 15)]
     assert shown.rows() == [("tea", 5)]
-    assert "shops: shown shows what this run brings, from epoch 1 on\n" in capsys.readouterr().err
+    assert "shops: shown shows the output of this run, from epoch 1 on\n" in capsys.readouterr().err
 
 
 def test_an_expectation_with_another_condition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -636,67 +635,67 @@ def topic(key: str) -> SparkJob:
         (
             lambda: lake(key="a"),
             lambda: lake(key="b"),
-            "lake has rows in <here>/lake that were written with key a, and would write with key b",
+            "lake has rows in <here>/lake that were written with key a, and new rows would be written with key b",
         ),
         (
             lambda: cache_of(key="a"),
             lambda: cache_of(key="b"),
-            "cache has rows in redis://cache:6379/0, keys t:* that were written with key a, and would write with key b",
+            "cache has rows in redis://cache:6379/0, keys t:* that were written with key a, and new rows would be written with key b",
         ),
         (
             lambda: cache_of(key="a"),
             lambda: cache_of(key="a", value="hash"),
-            "cache has rows in redis://cache:6379/0, keys t:* that were written with value json, and would write with value hash",
+            "cache has rows in redis://cache:6379/0, keys t:* that were written with value json, and new rows would be written with value hash",
         ),
         (
             lambda: topic("a"),
             lambda: topic("b"),
-            "topic has rows in kafka t (json by b) that were written with key a, and would write with key b",
+            "topic has rows in kafka t (json by b) that were written with key a, and new rows would be written with key b",
         ),
         (
             lambda: out(shops(), "json"),
             lambda: out(shops(), "csv"),
-            "out has rows in <here>/out that were written with format json, and would write with format csv",
+            "out has rows in <here>/out that were written with format json, and new rows would be written with format csv",
         ),
         (
             lambda: out(shops(), "csv"),
             lambda: out(shops(), "csv", options={"header": "false"}),
-            "out has rows in <here>/out that were written with options header='true', and would write with options header='false'",
+            "out has rows in <here>/out that were written with options header='true', and new rows would be written with options header='false'",
         ),
         (
             lambda: out(shops(), "csv", options={"header": False}),
             lambda: out(shops().select("b", "n", "a"), "csv", options={"header": False}),
-            "out has rows in <here>/out that were written without names of columns as a, b, n, and would write them as b, n, a",
+            "out has rows in <here>/out that were written without column names as a, b, n, and new rows would be written as b, n, a",
         ),
         (
             lambda: out(shops(), "csv", options={"header": False}),
             lambda: out(shops().select("a", m="n", n="n"), "csv", options={"header": False}),
-            "out has rows in <here>/out that were written without names of columns as a, b, n, and would write them as a, m, n",
+            "out has rows in <here>/out that were written without column names as a, b, n, and new rows would be written as a, m, n",
         ),
         (
             lambda: out(shops()),
             lambda: out(shops(), partition_by="a"),
-            "out has rows in <here>/out that were written with no partition_by, and would write with partition_by a",
+            "out has rows in <here>/out that were written with no partition_by, and new rows would be written with partition_by a",
         ),
         (
             lambda: out(shops(), mode="append"),
             lambda: out(shops(), mode="changes"),
-            "out has rows in <here>/out that were written with mode append, and would write with mode changes",
+            "out has rows in <here>/out that were written with mode append, and new rows would be written with mode changes",
         ),
         (
             lambda: out(shops()),
             lambda: out(shops().with_columns(n="cast(n as string)")),
-            "out has rows in <here>/out that were written with n as int, and would write it as string",
+            "out has rows in <here>/out that were written with n as int, and new rows would have it as string",
         ),
         (
             lambda: out(shops().select("a", s="named_struct('x', 1)")),
             lambda: out(shops().select("a", s="named_struct('x', 'one')")),
-            "out has rows in <here>/out that were written with s as struct<x: int>, and would write it as struct<x: string>",
+            "out has rows in <here>/out that were written with s as struct<x: int>, and new rows would have it as struct<x: string>",
         ),
         (
             lambda: out(shops()),
             lambda: compiled(shops().write.delta("out", name="out")),
-            "out has rows in <here>/out that were written with connector files, and would write with connector delta",
+            "out has rows in <here>/out that were written with connector files, and new rows would be written with connector delta",
         ),
     ],
 )
@@ -726,10 +725,10 @@ def test_the_columns_of_a_key_in_another_order() -> None:
 
 
 def test_a_sink_may_have_other_options_and_columns() -> None:
-    otherwise = "out gets rows that are computed in another way, from epoch 4 on"
+    otherwise = "out receives differently computed rows from epoch 4 on"
 
     def said(now: str, was: str) -> tuple[str, str]:
-        return otherwise, f"out writes the columns {now} from epoch 4 on; the rows that are there have {was}"
+        return otherwise, f"out writes the columns {now} from epoch 4 on; earlier rows have {was}"
 
     renamed = out(shops().select("a", "b", m="n"))
     assert versions(out(shops()), renamed) == said("a, b, m", "a, b, n")
@@ -763,7 +762,7 @@ def test_what_an_earlier_version_wrote_is_known_from_its_plan() -> None:
 def test_places_of_columns_that_were_left_out_for_a_while_are_remembered() -> None:
     long, short, other = ({"places": places} for places in (["a", "b"], ["a"], ["a", "c"]))
     assert misfit(long, short) is misfit(short, other) is None
-    assert misfit(joined(long, short), other) == "without names of columns as a, b, and would write them as a, c"
+    assert misfit(joined(long, short), other) == "without column names as a, b, and new rows would be written as a, c"
 
 
 def test_types_of_columns_that_were_left_out_for_a_while_are_remembered() -> None:
@@ -775,5 +774,5 @@ def test_types_of_columns_that_were_left_out_for_a_while_are_remembered() -> Non
     without = joined(form(shops()), form(shops().select("a")))
     assert list(other_columns(without, form(shops()))) == [("a, b, n", "a")]
     assert misfit(without, form(shops())) is None
-    assert misfit(without, form(shops().with_columns(n="1.5D"))) == "with n as int, and would write it as double"
+    assert misfit(without, form(shops().with_columns(n="1.5D"))) == "with n as int, and new rows would have it as double"
     assert joined(without, form(shops())) == form(shops())

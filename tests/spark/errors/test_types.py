@@ -98,7 +98,7 @@ def test_unknown_function() -> None:
         """
         UNKNOWN_FUNCTION: charges.select: Spark has no function `uper`, in `uper(card)`
           at test_types.py:*: lambda: job(charges.select("uper(card) AS name")),
-          hint: did you mean `upper`? See the list of built-in functions of Spark SQL; one of your own is registered on the session before the job is built: spark.udf.registerJavaUDAF(name, class)
+          hint: did you mean `upper`? See the list of built-in functions of Spark SQL; register your own on the session before you build the job: spark.udf.registerJavaUDAF(name, class)
           more: headrace error UNKNOWN_FUNCTION
         """,
         lambda: job(charges.select("uper(card) AS name")),
@@ -323,7 +323,7 @@ def test_all_errors_of_a_job_at_once() -> None:
         """
         UNKNOWN_FUNCTION: charges.filter: Spark has no function `uper`, in `uper(card) = 'A'`
           at test_types.py:*: first = charges.filter("uper(card) = 'A'")
-          hint: did you mean `upper`? See the list of built-in functions of Spark SQL; one of your own is registered on the session before the job is built: spark.udf.registerJavaUDAF(name, class)
+          hint: did you mean `upper`? See the list of built-in functions of Spark SQL; register your own on the session before you build the job: spark.udf.registerJavaUDAF(name, class)
           more: headrace error UNKNOWN_FUNCTION
 
         WRONG_TYPE: refunds.filter: a condition must be BOOLEAN, not STRING, in `card`

@@ -40,7 +40,7 @@ def test_a_start_from_the_archive(tmp_path: Path) -> None:
         return done.stdout
 
     assert "headrace: made " in call("-m", "headrace", "prepare")
-    assert call("-m", "headrace", "prepare") == "headrace: prepared already\n"
+    assert call("-m", "headrace", "prepare") == "headrace: already prepared\n"
     assert [path.suffix for path in sorted((cache / "classes").iterdir())] == [".jsa", ".jsa"]
     loaded = tmp_path / "loaded"
     assert call("-c", PROGRAM, loaded) == "3\n"
@@ -89,7 +89,7 @@ def test_a_java_that_makes_none(tmp_path: Path) -> None:
     script.chmod(0o755)
     check_error(
         """
-        ARCHIVE_FAILED: <java> (Java 99) makes no archive of classes: Error: -Xshare:dump is not supported
+        ARCHIVE_FAILED: <java> (Java 99) creates no archive of classes: Error: -Xshare:dump is not supported
           hint: everything works without it, but each start of Spark takes longer; `headrace doctor` checks disk and memory.
           more: headrace error ARCHIVE_FAILED
         """,
@@ -106,7 +106,7 @@ def test_an_archive_that_java_does_not_take_back(tmp_path: Path) -> None:
     made.touch()
     check_error(
         """
-        ARCHIVE_FAILED: <java> (Java 99) makes no archive of classes: [error][cds] shared class paths mismatch
+        ARCHIVE_FAILED: <java> (Java 99) creates no archive of classes: [error][cds] shared class paths mismatch
           hint: everything works without it, but each start of Spark takes longer; `headrace doctor` checks disk and memory.
           more: headrace error ARCHIVE_FAILED
         """,
@@ -120,7 +120,7 @@ def test_a_folder_that_java_leaves_out(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(archive, "spark_jars", lambda: jars)
     check_error(
         """
-        ARCHIVE_FAILED: /opt/java (Java 99) makes no archive of classes: it leaves out what lies in a folder whose name is not plain ASCII, as <jars> is
+        ARCHIVE_FAILED: /opt/java (Java 99) creates no archive of classes: it skips folders whose names are not ASCII, such as <jars>
           hint: everything works without it, but each start of Spark takes longer; `headrace doctor` checks disk and memory.
           more: headrace error ARCHIVE_FAILED
         """,

@@ -52,16 +52,16 @@ def test_nothing_listens_beyond_this_machine(spark: SparkSession) -> None:
 def test_other_settings_than_the_running_session_has(spark: SparkSession) -> None:
     check_error(
         """
-        SESSION_RUNNING: spark.master = local[7] was asked for, and the running session has local[2]
-          hint: stop the running session first, or ask for no settings.
+        SESSION_RUNNING: expected spark.master = local[7], but the running session has local[2]
+          hint: stop the running session first, or pass no settings.
           more: headrace error SESSION_RUNNING
         """,
         lambda: session(master="local[7]"),
     )
     check_error(
         """
-        SESSION_RUNNING: spark.x = 1 was asked for, and the running session has none
-          hint: set it where that session is made.
+        SESSION_RUNNING: expected spark.x = 1, but the running session has none
+          hint: set it where that session is created.
           more: headrace error SESSION_RUNNING
         """,
         lambda: session(spark, conf={"spark.x": 1}),
@@ -73,8 +73,8 @@ def test_a_kernel_of_another_headrace(spark: SparkSession, monkeypatch: pytest.M
     monkeypatch.setattr(module, "kernel", lambda: kernel.Unit("4.3.0", (("a.scala", b""),)))
     check_error(
         """
-        KERNEL_OTHER: the session carries the kernel <old>, and this headrace needs 137af0ec1d9eb0b6
-          hint: start a new session (and take an old headrace jar out of spark.jars).
+        KERNEL_OTHER: the session has the kernel <old>, but this headrace needs 137af0ec1d9eb0b6
+          hint: start a new session (and remove an old headrace jar from spark.jars).
           more: headrace error KERNEL_OTHER
         """,
         session,
@@ -88,8 +88,8 @@ def test_a_connect_session() -> None:
 
     check_error(
         """
-        CONNECT_SESSION: a session of pyspark.sql.connect has no JVM in reach, and headrace needs a classic session
-          hint: give it one made with SparkSession.builder.config("spark.api.mode", "classic"), or none: headrace then makes one.
+        CONNECT_SESSION: a session of pyspark.sql.connect has no JVM in reach, but headrace needs a classic session
+          hint: pass one created with SparkSession.builder.config("spark.api.mode", "classic"), or none: headrace then creates one.
           more: headrace error CONNECT_SESSION
         """,
         lambda: session(Remote()),  # type: ignore[arg-type]
@@ -100,8 +100,8 @@ def test_a_process_set_up_for_connect(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARK_REMOTE", "sc://localhost")
     check_error(
         """
-        CONNECT_SESSION: this process is set up for Spark Connect, and headrace needs a classic session
-          hint: start Python without SPARK_REMOTE and without a Connect session; a cluster is reached by hr.session(master=...) or by a session given to it.
+        CONNECT_SESSION: this process is set up for Spark Connect, but headrace needs a classic session
+          hint: start Python without SPARK_REMOTE and without a Connect session; for a cluster, use hr.session(master=...) or pass it a session.
           more: headrace error CONNECT_SESSION
         """,
         session,
@@ -124,7 +124,7 @@ def test_a_spark_home_without_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_a_session_of_another_version() -> None:
     check_error(
         """
-        SPARK_VERSION: the session has Spark 4.0.1, and the package pyspark is 4.3.0
+        SPARK_VERSION: the session has Spark 4.0.1, but the package pyspark is 4.3.0
           hint: use the same version on both sides; headrace supports Spark 4.3.
           more: headrace error SPARK_VERSION
         """,

@@ -159,9 +159,7 @@ def test_explain_says_how_rows_are_dealt_out(tmp_path: Path) -> None:
     rows = source(tmp_path / "in")
     for key, words in (((), "their bytes"), (("v", "k"), "v, k")):
         job = hr.job("placed", written(rows, PlacedSink(tmp_path / f"out{len(key)}", key=key), "append"))
-        assert f"query main, its rows are brought to tasks by {words}, as many as the checkpoint has partitions" in str(
-            job.explain(verbose=True)
-        )
+        assert f"query main, its rows are distributed to the checkpoint's partitions by {words}" in str(job.explain(verbose=True))
 
 
 def test_what_goes_is_followed_by_what_comes_in_its_place(writers: None, tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def test_a_function_that_spark_does_not_have(tables: dict[str, Stream | Table]) 
         """
         UNKNOWN_FUNCTION: Spark has no function `nosuch` at line 1, column 11: `nosuch(i) FROM t`
           at test_refused.py:*: lambda: hr.sql("SELECT i, nosuch(i) FROM t", **tables),
-          hint: see the list of built-in functions of Spark SQL; one of your own is registered on the session before the job is built: spark.udf.registerJavaUDAF(name, class)
+          hint: see the list of built-in functions of Spark SQL; register your own on the session before you build the job: spark.udf.registerJavaUDAF(name, class)
           more: headrace error UNKNOWN_FUNCTION
         """,
         lambda: hr.sql("SELECT i, nosuch(i) FROM t", **tables),

@@ -219,7 +219,7 @@ def test_all_columns_of_files_that_have_more_since(tmp_path: Path) -> None:
         """
         UNKNOWN_COLUMN: rows.ledger.select: no column `w`, in `w`
           at test_changes_in_and_out.py:*: view = rows.select(*columns).group_by("k").agg(n="count(*)")
-          hint: the files of rows had other columns at the first start, and the job keeps to those. Say them: rows with schema="k string, op string"
+          hint: the files of rows had other columns at the first start, and the job keeps using those. Declare them: rows with schema="k string, op string"
           more: headrace error UNKNOWN_COLUMN
         """,
         lambda: run("*"),

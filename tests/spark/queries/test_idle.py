@@ -66,7 +66,7 @@ def test_a_view_waits_for_no_source_that_it_shares_nothing_with(spark: SparkSess
         h.commit({"a": [at(9, 3)], "b": [at(9, 9)]})
         assert told(outs) == [[1, 2, 3], [7, 8], [1, 2, 3, 7, 8, 9]]
         assert alone.rows() == []
-        with pytest.raises(HeadraceError, match="nothing here goes by processing time"):
+        with pytest.raises(HeadraceError, match="nothing in the harness uses processing time"):
             h.advance("1 minute")
 
 

@@ -105,7 +105,7 @@ def test_errors_end_a_script_with_their_place(capsys: pytest.CaptureFixture[str]
         "BAD_QUERY: Spark refuses the query: A column, variable, or function parameter with name `two` cannot be resolved",
         "  at <sql>:2:9: SELECT two",
     ]
-    assert run(capsys, ["sql", "nothing.sql"], 1)[1].startswith("FILE_MISSING: there is no file nothing.sql")
+    assert run(capsys, ["sql", "nothing.sql"], 1)[1].startswith("FILE_MISSING: nothing.sql does not exist")
 
 
 def test_the_other_commands_take_a_script(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

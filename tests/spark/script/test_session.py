@@ -93,7 +93,7 @@ def _talk(child: pexpect.spawn[str]) -> None:
     child.expect_exact("(1 row)")
     # live, until Ctrl-C
     says("SELECT * FROM parity;\r")
-    child.expect(r"2 rows · epoch \d+ · running · Ctrl-C or q ends it")
+    child.expect(r"2 rows · epoch \d+ · running · Ctrl-C or q to end")
     child.expect_exact("~")
     child.sendintr()
     child.expect(r"2 rows · epoch \d+ · stopped")

@@ -147,7 +147,7 @@ def test_a_run_that_is_to_fail_writes_nothing_of_the_epoch_and_goes_on_when_told
         """
         EXPECTATION_FAILED: rows.expect: a row at <folder>/in/2.json, position 19 does not meet positive (v > 0): {"k":"c","v":-3}
           at test_expect.py:*: out = rows.expect(positive="v > 0", on_violation=on_violation).write.files(folder / "out", format="json", name="out")
-          hint: nothing of its epoch is written. Mend the input, or let such rows go to the dead letters: on_violation="dead_letter".
+          hint: nothing of its epoch is written. Repair the input, or send such rows to the dead letters: on_violation="dead_letter".
           more: headrace error EXPECTATION_FAILED
         """,
         lambda: job(tmp_path, "fail").run(checkpoint=tmp_path / "checkpoint", progress=False),

@@ -63,7 +63,7 @@ def test_a_checkpoint_that_is_not_there_is_looked_for_where_it_would_be(
     keep(".headrace/sums")
     assert cli.main(["letters", "show", "sums"]) == 1
     assert capsys.readouterr().err.startswith(
-        f"NOT_A_CHECKPOINT: {tmp_path / 'state'} is no checkpoint: there is no such folder; nor is sums\n"
+        f"NOT_A_CHECKPOINT: {tmp_path / 'state'} is not a checkpoint: there is no such folder; nor is sums\n"
     )
 
 
@@ -72,7 +72,7 @@ def test_a_folder_that_the_settings_do_not_mean(monkeypatch: pytest.MonkeyPatch,
     keep("state", "others")
     assert cli.main(["letters", "show", "sums"]) == 1
     assert capsys.readouterr().err.startswith(
-        "CHECKPOINT_OTHER_JOB: state, which the settings name for the job sums, is the checkpoint of others\n"
+        "CHECKPOINT_OTHER_JOB: state, which the settings give for the job sums, is the checkpoint of others\n"
     )
     keep("sums")
     assert meant(["doctor", "{}"]) == "sums"

@@ -54,12 +54,12 @@ def test_a_wrong_command_is_not_understood(capsys: pytest.CaptureFixture[str]) -
         (["completion", "fisch"], "argument shell: there is no choice fisch: did you mean fish? There are: bash, zsh, fish"),
         (
             ["error", "UNKOWN_COLUM"],
-            "no error has the code UNKOWN_COLUM: did you mean `UNKNOWN_COLUMN`? `headrace error` lists all codes; those in [brackets] are Spark's",
+            "unknown error code UNKOWN_COLUM: did you mean `UNKNOWN_COLUMN`? `headrace error` lists all codes; those in [brackets] are Spark's",
         ),
-        (["error", "Q"], "no error has the code Q: `headrace error` lists all codes; those in [brackets] are Spark's"),
+        (["error", "Q"], "unknown error code Q: `headrace error` lists all codes; those in [brackets] are Spark's"),
         (
             ["error", "NO_WEIGTH"],
-            "no error has the code NO_WEIGTH: did you mean `NO_WEIGHT`? `headrace error` lists all codes; those in [brackets] are Spark's",
+            "unknown error code NO_WEIGTH: did you mean `NO_WEIGHT`? `headrace error` lists all codes; those in [brackets] are Spark's",
         ),
     ],
 )
@@ -142,9 +142,9 @@ def test_an_error_ends_with_the_code_of_its_fault(capsys: pytest.CaptureFixture[
     ("hint", "said"),
     [
         ("start over with fresh=True; flush=False keeps a job open", "start over with --fresh; --no-flush keeps a job open"),
-        ("its rows count once; with --again (again=True) they count once more.", "its rows count once; with --again they count once more."),
-        ("start it with checkpoint=/state/new", "start it with --checkpoint /state/new"),
-        ("start it with checkpoint=../new", "start it with --checkpoint ../new"),
+        ("its rows count once; add --again (again=True) to count them again.", "its rows count once; add --again to count them again."),
+        ("continue with checkpoint=/state/new", "continue with --checkpoint /state/new"),
+        ("continue with checkpoint=../new", "continue with --checkpoint ../new"),
         ("give an empty folder as checkpoint=.", "give an empty folder as --checkpoint."),
         ("it lies where checkpoint= said.", "it lies where --checkpoint said."),
         ("longer epochs (every=)", "longer epochs (--every)"),
@@ -178,7 +178,7 @@ def test_doctor_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 def test_doctor_takes_options_of_a_file_with_one_only(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         cli.main(["doctor", *arguments])
-    assert capsys.readouterr().err.endswith("error: --job, --path and --checkpoint go with the FILE of a job\n")
+    assert capsys.readouterr().err.endswith("error: --job, --path and --checkpoint need the FILE of a job\n")
 
 
 def test_doctor_names_a_connector_of_spark_that_is_of_another_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -232,7 +232,7 @@ def test_a_name_means_the_job_and_not_a_folder_beside_it(
     with pytest.raises(SystemExit):
         meant("sums")
     said = capsys.readouterr().err.splitlines()[-1].partition(": error: ")[2]
-    assert said == "argument JOB: sums is a job, in .headrace/sums, and a checkpoint, in ./sums: write which of these paths is meant"
+    assert said == "argument JOB: sums is both a job, in .headrace/sums, and a checkpoint, in ./sums: write one of these paths"
 
 
 def test_the_module_is_the_command() -> None:

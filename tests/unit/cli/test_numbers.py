@@ -24,7 +24,7 @@ def test_what_is_no_whole_number_is_not_understood(command: str, number: str, ca
     said = capsys.readouterr().err.splitlines()[-1]
     least = LEAST.get(command.rpartition("--")[2], 0)
     assert ended.value.code == 2
-    assert f"{number} is no whole number from {least} " in said
+    assert f"{number} is not a whole number from {least} " in said
 
 
 @pytest.mark.parametrize("command", WHOLE)

@@ -49,12 +49,12 @@ FILES = ("nowhere.json", "folder", "file/x.json")
 def test_a_file_that_is_not_there(command: str, path: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(command.format(path).split()) == 1
     said = capsys.readouterr().err.splitlines()[0]
-    assert said == f"FILE_MISSING: {'folder is a folder, and a file is read here' if path == 'folder' else f'there is no file {path}'}"
+    assert said == f"FILE_MISSING: {'folder is a folder, not a file' if path == 'folder' else f'{path} does not exist'}"
 
 
 def test_the_doctor_takes_a_file_by_its_ending(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["doctor", "nowhere.py"]) == 1
-    assert capsys.readouterr().err.startswith("FILE_MISSING: there is no file nowhere.py\n")
+    assert capsys.readouterr().err.startswith("FILE_MISSING: nowhere.py does not exist\n")
 
 
 @pytest.mark.parametrize("path", ["nowhere", "folder", "file", "file/x"])
@@ -73,7 +73,7 @@ def test_a_job_that_is_not_there(command: str, path: str, capsys: pytest.Capture
     assert cli.main(command.format(path).split()) == 1
     why = {"folder": "it has no job.json", "file": "it is a file"}.get(path, "there is no such folder")
     why += "" if "/" in path else f"; nor is .headrace/{path}"
-    assert capsys.readouterr().err.splitlines()[0] == f"NOT_A_CHECKPOINT: {Path(path).absolute()} is no checkpoint: {why}"
+    assert capsys.readouterr().err.splitlines()[0] == f"NOT_A_CHECKPOINT: {Path(path).absolute()} is not a checkpoint: {why}"
 
 
 @pytest.mark.parametrize(
@@ -101,4 +101,4 @@ def test_a_cache_that_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     with pytest.raises(hr.HeadraceError, match=f"FOLDER_NOT_WRITABLE: {tmp_path / 'file/kernel'} cannot be written: Not a directory"):
         cache.folder("kernel")
     assert cli.main(["doctor"]) == 4
-    assert f"MISSING  cache: {tmp_path / 'file'} is no folder: {tmp_path / 'file'} is a file\n" in capsys.readouterr().out
+    assert f"MISSING  cache: {tmp_path / 'file'} is not a folder: {tmp_path / 'file'} is a file\n" in capsys.readouterr().out

@@ -75,7 +75,7 @@ def test_the_table_in_a_terminal() -> None:
     console.print(drawn(made, SCHEMA, 2, "running"))
     lines = console.export_text().splitlines()
     assert [line.replace("│", " ").split() for line in lines[3:5]] == [["b", "NULL"], ["~", "c", "2"]]
-    assert lines[-1] == "3 rows, 1 above · epoch 4 · running · Ctrl-C or q ends it"
+    assert lines[-1] == "3 rows, 1 above · epoch 4 · running · Ctrl-C or q to end"
 
 
 def test_what_has_an_end() -> None:

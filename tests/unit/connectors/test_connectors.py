@@ -114,7 +114,7 @@ def test_a_place_in_a_store_is_called_as_it_was_given() -> None:
         assert files.Source(path, format="json").options()["path"] == path
         assert files.Sink(path, format="json").options()["path"] == path
         assert files.Lookup(path, format="json", schema="a int").options()["path"] == path
-    assert cure("s3") == "write s3a://, as Hadoop calls S3: then headrace brings what it needs"
+    assert cure("s3") == "write s3a://, Hadoop's name for S3: headrace then adds what it needs"
 
 
 def test_what_is_listed(tmp_path: Path) -> None:

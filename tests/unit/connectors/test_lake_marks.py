@@ -108,8 +108,8 @@ def test_an_epoch_of_another_history_is_not_taken_for_one_that_comes_again(tmp_p
     again = lake.started(2)
     lake.write(again, 1, 2)
     refused = """
-        CHECKPOINT_BEHIND: sink holds epoch {} of another history, and this job was about to write its own epoch {}
-          hint: nothing was written: two copies of one checkpoint have fed this sink. Stop the other job, or give this one another sink.
+        CHECKPOINT_BEHIND: sink holds epoch {} of another history, but this job was about to write its own epoch {}
+          hint: nothing was written: two copies of one checkpoint have written to this sink. Stop the other job, or give this one another sink.
           more: headrace error CHECKPOINT_BEHIND
     """
     check_error(refused.format(2, 2), lambda: lake.write(again, 2, identity=OTHER))
@@ -182,8 +182,8 @@ def test_a_table_that_goes_while_it_is_written(tmp_path: Path, kind: str, key: s
     assert lake.mark() == Mark(exists=False)
     lake.make()
     check_error(
-        f"TABLE_REPLACED: sink: {name} holds no epoch of this job, and the job has written epoch 1 there\n"
-        "  hint: nothing was changed. Put it back as it was, name another place to go on with what comes, or start over with fresh=True.\n"
+        f"TABLE_REPLACED: sink: {name} holds no epoch of this job, but the job has written epoch 1 there\n"
+        "  hint: nothing was changed. Restore it, write later rows to another place, or start over with fresh=True.\n"
         "  more: headrace error TABLE_REPLACED",
         lambda: sink.commit(2, staged),
     )

@@ -101,7 +101,7 @@ def test_letters_of_a_source_that_the_job_has_not(checkpoint: Path, capsys: pyte
         assert main(["letters", command, str(checkpoint), "x.json", "--source", "charge"]) == 1
         assert capsys.readouterr().err.splitlines()[:2] == [
             "UNKNOWN_SOURCE: the job fraud has no source charge",
-            "  hint: did you mean `charges`? It has, whose rows can be fed back: charges, limits",
+            "  hint: did you mean `charges`? Sources that accept repaired rows: charges, limits",
         ]
 
 
@@ -161,14 +161,14 @@ def test_letters_behind_the_ledger_of_a_source_are_left_out_with_a_reason(tmp_pa
     )
     assert main(["letters", "export", str(tmp_path), str(tmp_path / "out.json"), "--source", "charges"]) == 0
     assert capsys.readouterr().out.splitlines()[1:] == [
-        "1 letter left out: it failed in `charges.ledger`, whose row may be another than that of the source",
-        "1 letter left out: it failed in `sound`, whose row may be another than that of the source",
+        "1 letter left out: it failed in `charges.ledger`, whose rows may differ from those of the source",
+        "1 letter left out: it failed in `sound`, whose rows may differ from those of the source",
     ]
 
 
 def test_rows_that_a_sink_refused_are_left_out_with_a_reason(checkpoint: Path, tmp_path: Path) -> None:
     told(checkpoint, 9, letter("limited", "HTTP 422", '{"card":"a","limit":1,"on":true}'))
-    why = "it failed in `limited`, whose row may be another than that of the source"
+    why = "it failed in `limited`, whose rows may differ from those of the source"
     assert hr.letters(checkpoint).export("limits", tmp_path / "out.csv", reason="422") == (0, {why: 1}, ())
     assert hr.letters(checkpoint).export("charges", tmp_path / "out.json", reason="422") == (0, {}, ())
 
@@ -200,7 +200,7 @@ def test_rows_whose_columns_had_changed_are_left_out(checkpoint: Path, tmp_path:
     told(checkpoint, 9, letter("halves", "later", '{"card":"c","half":0}'))
     assert hr.letters(checkpoint).export("charges", tmp_path / "out.json", reason="later") == (
         0,
-        {"behind a step that had changed the columns it failed as another row than that of the source": 1},
+        {"it failed after a step that changed the columns, so it is not a row of the source": 1},
         (),
     )
 
@@ -243,9 +243,9 @@ def test_sinks_that_rows_reach_although_they_failed_are_named(branches: Path, ca
     )
     assert main(["letters", "export", str(branches), str(branches / "out.csv"), "--source", "charges"]) == 0
     assert capsys.readouterr().out.splitlines()[1:] == [
-        "2 rows that failed in halves may have reached counts, both, echoed another way: a replay feeds them there again",
-        "1 row that failed in far may have reached counts, halved, some, both, echoed another way: a replay feeds it there again",
-        "1 row that failed in charges may have reached counts, halved, some, both another way: a replay feeds it there again",
+        "2 rows that failed in halves may have reached counts, both, echoed on another path: a replay feeds them there again",
+        "1 row that failed in far may have reached counts, halved, some, both, echoed on another path: a replay feeds it there again",
+        "1 row that failed in charges may have reached counts, halved, some, both on another path: a replay feeds it there again",
     ]
 
 
@@ -288,9 +288,9 @@ def test_letters_of_whole_files_are_left_out_for_what_they_are(
     )
     assert main(["letters", "export", str(checkpoint), str(tmp_path / "out.json"), "--source", "charges"]) == 0
     assert capsys.readouterr().out.splitlines()[1:] == [
-        "2 letters left out: FILE_BROKEN is about a whole file and no row of it: headrace error FILE_BROKEN has the cure",
-        "1 letter left out: FILE_CHANGED is about a whole file and no row of it: headrace error FILE_CHANGED has the cure",
-        "1 letter left out: there is no text of the row",
+        "2 letters left out: FILE_BROKEN is about a whole file, not a row: see headrace error FILE_BROKEN",
+        "1 letter left out: FILE_CHANGED is about a whole file, not a row: see headrace error FILE_CHANGED",
+        "1 letter left out: the letter has no text of the row",
     ]
 
 
@@ -314,8 +314,8 @@ def test_a_file_that_was_given_before(checkpoint: Path, tmp_path: Path) -> None:
     hr.letters(checkpoint).replay("limits", mended)
     check_error(
         """
-        REPAIRED_BEFORE: <folder>/mended.csv was given to limits before, as 00001-3d5bb7d1b2c5.csv
-          hint: its rows count once; with --again (again=True) they count once more.
+        REPAIRED_BEFORE: <folder>/mended.csv was already replayed to limits, as 00001-3d5bb7d1b2c5.csv
+          hint: its rows count once; add --again (again=True) to count them again.
           more: headrace error REPAIRED_BEFORE
         """,
         lambda: hr.letters(checkpoint).replay("limits", mended),
@@ -334,7 +334,7 @@ def test_a_field_that_the_source_has_not(checkpoint: Path, tmp_path: Path) -> No
     mended.write_text('{"card": "a"}\n{"card": "a", "half": 1}\n', encoding="utf-8")
     check_error(
         """
-        BAD_REPAIR: <folder>/mended.json, line 2 has a field `half`, which the source has not
+        BAD_REPAIR: <folder>/mended.json, line 2 has a field `half`, which the source does not have
           hint: it has: card, amount
           more: headrace error BAD_REPAIR
         """,
@@ -347,13 +347,13 @@ def test_a_field_that_the_source_has_not(checkpoint: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("source", "text", "message"),
     [
-        ("charges", b"{oops\n", "line 1 is no JSON: "),
-        ("charges", b"[1]\n", "line 1 is no JSON object"),
+        ("charges", b"{oops\n", "line 1 is not JSON: "),
+        ("charges", b"[1]\n", "line 1 is not a JSON object"),
         ("charges", b"\n \n", "has no rows"),
-        ("charges", b"\xff\n", "is no UTF-8 text: invalid start byte at byte 0"),
+        ("charges", b"\xff\n", "is not UTF-8: invalid start byte at byte 0"),
         ("limits", b"card;limit\n", "has no rows"),
-        ("limits", b"card,limit\na,1\n", "line 1 has a field `card,limit`, which the source has not"),
-        ("beats", b"{}\n", "beats is a source whose rows cannot be fed back"),
+        ("limits", b"card,limit\na,1\n", "line 1 has a field `card,limit`, which the source does not have"),
+        ("beats", b"{}\n", "the source beats does not accept repaired rows"),
     ],
 )
 def test_files_that_cannot_be_rows(checkpoint: Path, tmp_path: Path, source: str, text: bytes, message: str) -> None:
@@ -363,7 +363,7 @@ def test_files_that_cannot_be_rows(checkpoint: Path, tmp_path: Path, source: str
         hr.letters(checkpoint).replay(source, mended)
     assert raised.value.code == "BAD_REPAIR" and message in raised.value.message
     if source == "beats":
-        assert raised.value.hint == "it has, whose rows can be fed back: charges, limits"
+        assert raised.value.hint == "sources that accept repaired rows: charges, limits"
 
 
 def test_a_job_that_was_run_to_its_end(checkpoint: Path, tmp_path: Path) -> None:
@@ -384,7 +384,7 @@ def test_the_command_line(checkpoint: Path, tmp_path: Path, capsys: pytest.Captu
     Path("out.json").write_text('{"card": "a", "amount": 1}\n', encoding="utf-8")
     assert main(["letters", "replay", ".headrace/fraud", "out.json", "--source", "charges"]) == 0
     assert capsys.readouterr().out == (
-        "1 row for charges, to be read with the next epoch, or when the job next runs;\nwhere the watermark has passed their time they are late\n"
+        "1 row for charges, to be read with the next epoch, or when the job next runs;\nif the watermark has passed their time, they are late\n"
     )
     assert main(["letters", "replay", "fraud", "out.json", "--source", "charges"]) == 1
-    assert capsys.readouterr().err.startswith("REPAIRED_BEFORE: out.json was given to charges before")
+    assert capsys.readouterr().err.startswith("REPAIRED_BEFORE: out.json was already replayed to charges, as ")

@@ -34,13 +34,13 @@ def test_a_line(options: dict[str, str], values: list[str | bool | None], line: 
 @pytest.mark.parametrize(
     ("options", "values", "why"),
     [
-        ({}, ["", None, None], "a text is empty, and the source reads that as null"),
+        ({}, ["", None, None], "a string is empty, and the source reads that as null"),
         ({"nullvalue": "NIL"}, ["NIL", None, None], "the source reads 'NIL' as null"),
-        ({"nullvalue": "NIL", "emptyvalue": "NONE"}, ["", None, None], "a text is empty, and the source reads that as 'NONE'"),
-        ({}, ["a\nb", None, None], "a text has a line break, and a record is one line"),
-        ({"quote": ""}, ["a,b", None, None], "a text needs quotes, and the source reads none"),
-        ({"locale": "de"}, ["a", "1.5", None], "`n` is a decimal by locale, which the letter does not follow"),
-        ({"quote": "", "sep": "\\t"}, [None, None, None], "all its values are null, and the source passes over a blank line"),
+        ({"nullvalue": "NIL", "emptyvalue": "NONE"}, ["", None, None], "a string is empty, and the source reads that as 'NONE'"),
+        ({}, ["a\nb", None, None], "a string has a line break, and a record is one line"),
+        ({"quote": ""}, ["a,b", None, None], "a string needs quotes, and the source reads none"),
+        ({"locale": "de"}, ["a", "1.5", None], "`n` is a decimal formatted by locale, which the letter does not use"),
+        ({"quote": "", "sep": "\\t"}, [None, None, None], "all its values are null, and the source skips blank lines"),
     ],
 )
 def test_no_line(options: dict[str, str], values: list[str | bool | None], why: str) -> None:
@@ -52,7 +52,7 @@ def test_no_line(options: dict[str, str], values: list[str | bool | None], why: 
 def test_values_of_types_that_a_letter_writes_in_another_way() -> None:
     with pytest.raises(Unwritable, match="cannot hold the binary of `b`"):
         Records({}, parse_schema("b binary")).line(["YQ=="])
-    with pytest.raises(Unwritable, match="`at` is written by timestampformat"):
+    with pytest.raises(Unwritable, match="`at` is formatted by timestampformat"):
         Records({"timestampformat": "yyyy"}, parse_schema("at timestamp")).line(["2026-01-01T00:00:00.000000Z"])
 
 

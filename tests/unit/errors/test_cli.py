@@ -40,8 +40,8 @@ def made(name: str) -> str:
 def test_missing_file(tmp_path: Path) -> None:
     check_error(
         """
-        FILE_MISSING: there is no file jobs/fraud.py
-          hint: it was looked for at <folder>/jobs/fraud.py
+        FILE_MISSING: jobs/fraud.py does not exist
+          hint: the full path is <folder>/jobs/fraud.py
           more: headrace error FILE_MISSING
         """,
         lambda: hr.load("jobs/fraud.py"),
@@ -53,8 +53,8 @@ def test_file_of_another_kind() -> None:
     Path("job.ipynb").touch()
     check_error(
         """
-        FILE_KIND: job.ipynb is neither Python, SQL, YAML nor JSON
-          hint: a job is loaded from a .py or .sql file that makes one, from a .yaml file, or from a plan as .json
+        FILE_KIND: job.ipynb is not a Python, SQL, YAML or JSON file
+          hint: use a .py, .sql, .yaml or .yml file that defines a job, or a plan in a .json file
           more: headrace error FILE_KIND
         """,
         lambda: hr.load("job.ipynb"),
@@ -77,7 +77,7 @@ def test_file_that_is_no_python() -> None:
     path = file("rate = = 1")
     check_error(
         """
-        FILE_FAILED: job.py is no Python: invalid syntax
+        FILE_FAILED: job.py is not valid Python: invalid syntax
           at job.py:*: rate = = 1
           more: headrace error FILE_FAILED
         """,
@@ -89,8 +89,8 @@ def test_file_without_a_job() -> None:
     path = file()
     check_error(
         """
-        JOB_UNKNOWN: job.py makes no job
-          hint: keep one in a name of the module: job = hr.job("name", ...)
+        JOB_UNKNOWN: job.py creates no job
+          hint: assign one to a variable at the top level of the file: job = hr.job("name", ...)
           more: headrace error JOB_UNKNOWN
         """,
         lambda: hr.load(path),
@@ -101,8 +101,8 @@ def test_file_with_several_jobs() -> None:
     path = file(made("fraud"), made("sums"))
     check_error(
         """
-        JOB_UNKNOWN: job.py makes several jobs: fraud, sums
-          hint: say which: --job NAME, or hr.load(path, job=NAME)
+        JOB_UNKNOWN: job.py creates several jobs: fraud, sums
+          hint: choose one: --job NAME, or hr.load(path, job=NAME)
           more: headrace error JOB_UNKNOWN
         """,
         lambda: hr.load(path),
@@ -125,9 +125,9 @@ def test_file_that_runs_something() -> None:
     path = file("hr.show(charges)")
     check_error(
         """
-        RUN_WHILE_LOADING: hr.show is called while job.py is being loaded for its job
+        RUN_WHILE_LOADING: hr.show is called while job.py is being loaded
           at job.py:*: hr.show(charges)
-          hint: put it behind `if __name__ == "__main__":`, so that only `python FILE` runs it.
+          hint: put it under `if __name__ == "__main__":`, so that only `python FILE` runs it.
           more: headrace error RUN_WHILE_LOADING
         """,
         lambda: hr.load(path),
@@ -141,7 +141,7 @@ def test_path_option_without_a_path(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "plan.json", "--path", "charges"]) == 1
     check_error(
         """
-        BAD_SETTING: --path charges names no source and path
+        BAD_SETTING: --path charges has no source and path
           hint: write --path charges=other/folder.
           more: headrace error BAD_SETTING
         """,

@@ -33,7 +33,7 @@ def test_job_without_sinks() -> None:
         """
         NO_SINKS: the job fraud has no sinks
           at test_engine.py:*: lambda: hr.job("fraud"),
-          hint: give it some: hr.job("name", stream.write.files(...))
+          hint: pass at least one: hr.job("name", stream.write.files(...))
           more: headrace error NO_SINKS
         """,
         lambda: hr.job("fraud"),
@@ -43,9 +43,9 @@ def test_job_without_sinks() -> None:
 def test_script_without_sinks() -> None:
     check_error(
         """
-        NO_SINKS: nothing is written by the job fraud
+        NO_SINKS: the job fraud writes nothing
           at test_engine.py:*: lambda: of_script("fraud", Catalogue()),
-          hint: make a sink and write to it: CREATE SINK out WITH (connector = 'console'); INSERT INTO out SELECT ...
+          hint: create a sink and insert into it: CREATE SINK out WITH (connector = 'console'); INSERT INTO out SELECT ...
           more: headrace error NO_SINKS
         """,
         lambda: of_script("fraud", Catalogue()),
@@ -55,9 +55,9 @@ def test_script_without_sinks() -> None:
 def test_job_of_a_stream() -> None:
     check_error(
         """
-        NO_SINKS: the job fraud was given <Stream charges: card, amount>, which is no sink
+        NO_SINKS: the job fraud expects sinks, got <Stream charges: card, amount>
           at test_engine.py:*: lambda: hr.job("fraud", charges),  # type: ignore[arg-type]
-          hint: a stream becomes a sink by its write: stream.write.files(...)
+          hint: write the stream to a sink: stream.write.files(...)
           more: headrace error NO_SINKS
         """,
         lambda: hr.job("fraud", charges),  # type: ignore[arg-type]
@@ -70,7 +70,7 @@ def test_sink_with_a_weaker_guarantee() -> None:
         """
         GUARANTEE: screen is not written exactly once, but at least once: a repeated epoch is printed again
           at test_engine.py:*: job = made(charges.write.console(name="screen"))
-          hint: explain() gives the reasons for each sink; files sinks are exactly once.
+          hint: use an exactly-once sink, such as stream.write.files(...); job.explain() shows the reasons for each sink.
           more: headrace error GUARANTEE
         """,
         lambda: job.require("exactly once"),
@@ -83,7 +83,7 @@ def test_guarantee_that_does_not_exist() -> None:
         """
         GUARANTEE: a guarantee cannot be 'at most twice'
           at test_engine.py:*: lambda: job.require("at most twice"),
-          hint: "exactly once" can be required
+          hint: write "exactly once"
           more: headrace error GUARANTEE
         """,
         lambda: job.require("at most twice"),
@@ -94,20 +94,44 @@ def test_path_for_a_source_without_one() -> None:
     job = made(charges.write.files("out", format="json", name="copy"))
     check_error(
         """
-        UNKNOWN_PATH: fraud has no source or sink charges with a path
-          hint: with a path it has: copy
+        UNKNOWN_PATH: the job fraud has no source or sink `charges` with a path
+          hint: sources and sinks with a path: copy
           more: headrace error UNKNOWN_PATH
         """,
         lambda: job.with_paths({"charges": "elsewhere"}),
     )
 
 
+def test_collecting_no_stream() -> None:
+    check_error(
+        """
+        BAD_INPUT: hr.collect expects a stream, got 3
+          at test_engine.py:*: lambda: hr.collect(3),  # type: ignore[arg-type]
+          hint: pass a stream: hr.collect(hr.read.files(...))
+          more: headrace error BAD_INPUT
+        """,
+        lambda: hr.collect(3),  # type: ignore[arg-type]
+    )
+
+
+def test_showing_no_stream() -> None:
+    check_error(
+        """
+        BAD_INPUT: hr.show expects a stream, got 3
+          at test_engine.py:*: lambda: hr.show(3),  # type: ignore[arg-type]
+          hint: pass a stream: hr.show(hr.read.files(...))
+          more: headrace error BAD_INPUT
+        """,
+        lambda: hr.show(3),  # type: ignore[arg-type]
+    )
+
+
 def test_collecting_rows_without_end() -> None:
     check_error(
         """
-        UNBOUNDED: rate has no end, so its rows cannot be collected
+        UNBOUNDED: rate is unbounded, so its rows cannot be collected
           at test_engine.py:*: lambda: hr.collect(hr.read.rate(5).filter("value > 3")),
-          hint: run a job with a sink instead: hr.job("name", stream.write.files(...)).run()
+          hint: hr.show(stream) shows rows as they arrive; or run a job with a sink: hr.job("name", stream.write.files(...)).run()
           more: headrace error UNBOUNDED
         """,
         lambda: hr.collect(hr.read.rate(5).filter("value > 3")),
@@ -119,7 +143,7 @@ def test_table_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
     check_error(
         """
         PACKAGE_MISSING: this needs the package pyarrow, which is not installed
-          hint: pip install 'headrace[arrow]' brings pyarrow and pandas; .rows() needs neither.
+          hint: pip install 'headrace[arrow]' installs pyarrow and pandas; .rows() needs neither.
           more: headrace error PACKAGE_MISSING
         """,
         lambda: Table([("a", 1)], parse_schema("card string, amount int")).to_arrow(),
@@ -129,7 +153,7 @@ def test_table_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_argument_that_does_not_fit() -> None:
     check_error(
         """
-        BAD_SETTING: `partitions` cannot be 0: it is a whole number from 1 to 100,000
+        BAD_SETTING: `partitions` cannot be 0: expected a whole number from 1 to 100,000
           at test_engine.py:*: lambda: settings("fraud", partitions=0),
           hint: write a whole number from 1 to 100,000. All settings: headrace docs settings
           more: headrace error BAD_SETTING
@@ -142,7 +166,7 @@ def test_variable_that_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADRACE_PROGRESS", "maybe")
     check_error(
         """
-        BAD_SETTING: the setting progress in the environment cannot be 'maybe': it is true or false
+        BAD_SETTING: the setting progress in the environment cannot be 'maybe': expected true or false
           hint: write true or false. All settings: headrace docs settings
           more: headrace error BAD_SETTING
         """,
@@ -155,7 +179,7 @@ def test_duration_that_cannot_be_read() -> None:
         """
         BAD_SETTING: `every` cannot be 'soon': a duration needs numbers with units
           at test_engine.py:*: lambda: settings("fraud", every="soon"),
-          hint: write "10 seconds", or 10 for so many seconds, at most 365 days; 0 begins an epoch as soon as the last has ended. All settings: headrace docs settings
+          hint: write "10 seconds", or a number of seconds, at most 365 days; 0 starts an epoch as soon as the last one ends. All settings: headrace docs settings
           more: headrace error BAD_SETTING
         """,
         lambda: settings("fraud", every="soon"),
@@ -167,8 +191,8 @@ def test_unknown_setting_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.chdir(tmp_path)
     check_error(
         """
-        BAD_SETTING: [job.fraud] of headrace.toml has checkpont, and there is no such setting
-          hint: did you mean `checkpoint`? There are: checkpoint, every, lease, partitions, progress
+        BAD_SETTING: [job.fraud] of headrace.toml has an unknown setting checkpont
+          hint: did you mean `checkpoint`? Settings: checkpoint, every, lease, partitions, progress
           more: headrace error BAD_SETTING
         """,
         lambda: settings("fraud"),
@@ -178,7 +202,7 @@ def test_unknown_setting_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_checkpoint_on_another_file_system() -> None:
     check_error(
         """
-        BAD_SETTING: `checkpoint` cannot be 's3://bucket/fraud': a checkpoint lies on a file system of this machine for now, so it is a path and no URI
+        BAD_SETTING: `checkpoint` cannot be 's3://bucket/fraud': a checkpoint is a path on this machine, not a URI
           at test_engine.py:*: lambda: settings("fraud", checkpoint="s3://bucket/fraud"),
           hint: name a folder on a disk of this machine. All settings: headrace docs settings
           more: headrace error BAD_SETTING
@@ -206,9 +230,9 @@ def test_harness_that_collects_nothing() -> None:
         h.source("charges", "card string, amount int")
         check_error(
             """
-            HARNESS_USE: the harness collects no stream
+            HARNESS_USE: no stream is collected
               at test_engine.py:*: lambda: h.commit({"charges": [("+", ("a", 1))]}),
-              hint: out = h.collect(stream) before the first commit
+              hint: before the first commit, call out = h.collect(stream)
               more: headrace error HARNESS_USE
             """,
             lambda: h.commit({"charges": [("+", ("a", 1))]}),
@@ -220,7 +244,7 @@ def test_harness_with_a_row_that_is_no_change() -> None:
         h.source("charges", "card string, amount int")
         check_error(
             """
-            HARNESS_USE: ('a', 1) is no change
+            HARNESS_USE: expected a change, got ('a', 1)
               at test_engine.py:*: lambda: h.commit({"charges": [("a", 1)]}),
               hint: write ("+", row) for each row
               more: headrace error HARNESS_USE
@@ -248,9 +272,9 @@ def test_a_row_is_taken_away_from_a_source_of_rows_that_are_added() -> None:
         h.source("charges", "card string, amount int")
         check_error(
             """
-            HARNESS_USE: to the source `charges` rows can only be added
+            HARNESS_USE: the source `charges` is insert-only
               at test_engine.py:*: lambda: h.commit({"charges": [("-", ("a", 1))]}),
-              hint: make it a source of changes: h.source("charges", ..., changes=True)
+              hint: make it a source with retractions: h.source("charges", ..., changes=True)
               more: headrace error HARNESS_USE
             """,
             lambda: h.commit({"charges": [("-", ("a", 1))]}),

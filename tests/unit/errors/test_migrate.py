@@ -31,8 +31,8 @@ def test_place_that_is_taken(tmp_path: Path, old: Path) -> None:
     (tmp_path / "new").mkdir()
     check_error(
         """
-        CHECKPOINT_EXISTS: <folder>/new exists already
-          hint: name a folder that does not: --to another/place.
+        CHECKPOINT_EXISTS: <folder>/new already exists
+          hint: name a folder that does not exist.
           more: headrace error CHECKPOINT_EXISTS
         """,
         lambda: migrate(job("sums"), old, tmp_path / "new"),
@@ -40,8 +40,8 @@ def test_place_that_is_taken(tmp_path: Path, old: Path) -> None:
     )
     check_error(
         """
-        CHECKPOINT_EXISTS: <folder>/old/new lies in the old checkpoint <folder>/old
-          hint: name a folder beside it.
+        CHECKPOINT_EXISTS: <folder>/old/new is inside the old checkpoint <folder>/old
+          hint: name a folder outside it.
           more: headrace error CHECKPOINT_EXISTS
         """,
         lambda: migrate(job("sums"), old, old / "new"),
@@ -52,8 +52,8 @@ def test_place_that_is_taken(tmp_path: Path, old: Path) -> None:
 def test_nothing_to_migrate(tmp_path: Path, old: Path) -> None:
     check_error(
         """
-        NOTHING_TO_MIGRATE: this version of the job can go on in <folder>/old as it is, so no other checkpoint has to be made of it
-          hint: run it there.
+        NOTHING_TO_MIGRATE: this version of the job can continue from <folder>/old, so there is nothing to migrate
+          hint: run the job with this checkpoint.
           more: headrace error NOTHING_TO_MIGRATE
         """,
         lambda: migrate(job("sums"), old, tmp_path / "new"),
@@ -61,8 +61,8 @@ def test_nothing_to_migrate(tmp_path: Path, old: Path) -> None:
     )
     check_error(
         """
-        NOTHING_TO_MIGRATE: <folder>/away is no folder, so no other checkpoint has to be made of it
-          hint: --checkpoint names the folder of an earlier version of the job.
+        NOTHING_TO_MIGRATE: <folder>/away is not a folder, so there is nothing to migrate
+          hint: set checkpoint= to the checkpoint of an earlier version of the job.
           more: headrace error NOTHING_TO_MIGRATE
         """,
         lambda: migrate(job("sums"), tmp_path / "away", tmp_path / "new"),
@@ -71,8 +71,8 @@ def test_nothing_to_migrate(tmp_path: Path, old: Path) -> None:
     (old / "queries" / "main" / "offsets").rmdir()
     check_error(
         """
-        NOTHING_TO_MIGRATE: no run has been started in <folder>/old, so no other checkpoint has to be made of it
-          hint: run the job there.
+        NOTHING_TO_MIGRATE: no run has been started in <folder>/old, so there is nothing to migrate
+          hint: run the job with this checkpoint.
           more: headrace error NOTHING_TO_MIGRATE
         """,
         lambda: migrate(job("sums"), old, tmp_path / "new"),
@@ -84,16 +84,16 @@ def test_nothing_to_migrate(tmp_path: Path, old: Path) -> None:
 def test_checkpoint_that_was_migrated(tmp_path: Path, old: Path) -> None:
     (old / MIGRATED).write_text(f"{tmp_path / 'new'}\n")
     text = """
-        CHECKPOINT_MIGRATED: the job of <folder>/old goes on in <folder>/new, which was made of it
-          hint: start it with checkpoint=<folder>/new
-                to go back to what was before that, remove <folder>/new and the file <folder>/old/migrated
+        CHECKPOINT_MIGRATED: the checkpoint <folder>/old was migrated to <folder>/new
+          hint: continue with checkpoint=<folder>/new
+                to undo the migration, delete <folder>/new and the file <folder>/old/migrated
           more: headrace error CHECKPOINT_MIGRATED
         """
     check_error(
         """
-        CHECKPOINT_MIGRATED: the job of <folder>/old goes on in <folder>/new, which was made of it
-          hint: start it with checkpoint=<folder>/new
-                to go back to what was before that, remove <folder>/new and the file <folder>/old/migrated
+        CHECKPOINT_MIGRATED: the checkpoint <folder>/old was migrated to <folder>/new
+          hint: continue with checkpoint=<folder>/new
+                to undo the migration, delete <folder>/new and the file <folder>/old/migrated
           more: headrace error CHECKPOINT_MIGRATED
         """,
         lambda: begin(job("sums"), old),

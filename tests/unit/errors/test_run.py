@@ -73,8 +73,8 @@ def job(name: str, **settings: str) -> SparkJob:
 def test_checkpoint_of_another_job(folder: Path) -> None:
     check_error(
         """
-        CHECKPOINT_OTHER_JOB: <folder> is the checkpoint of job fraud, and this is job sums
-          hint: give each job a folder of its own; a renamed job keeps its old name in hr.job(...) or starts over with fresh=True.
+        CHECKPOINT_OTHER_JOB: <folder> is the checkpoint of job fraud, but this is job sums
+          hint: give each job a folder of its own; if you renamed the job, keep the old name in hr.job(...), or start over with fresh=True.
           more: headrace error CHECKPOINT_OTHER_JOB
         """,
         lambda: begin(job("sums"), folder),
@@ -85,8 +85,8 @@ def test_checkpoint_of_another_job(folder: Path) -> None:
 def test_checkpoint_under_other_settings(folder: Path) -> None:
     check_error(
         """
-        SETTINGS_CHANGED: settings that change what the job means are not those of the checkpoint: spark.sql.session.timeZone was UTC and is Europe/Berlin
-          hint: set them as they were, or start over with fresh=True.
+        SETTINGS_CHANGED: settings that affect results differ from those of the checkpoint: spark.sql.session.timeZone was UTC and is Europe/Berlin
+          hint: restore the old values, or start over with fresh=True.
           more: headrace error SETTINGS_CHANGED
         """,
         lambda: begin(job("fraud", **{"spark.sql.session.timeZone": "Europe/Berlin"}), folder),
@@ -96,8 +96,8 @@ def test_checkpoint_under_other_settings(folder: Path) -> None:
 def test_checkpoint_with_other_partitions(folder: Path) -> None:
     check_error(
         """
-        PARTITIONS_CHANGED: 8 partitions were asked for, and the checkpoint has 4
-          hint: ask for 4 or none, or start over with fresh=True.
+        PARTITIONS_CHANGED: the checkpoint has 4 partitions, not 8
+          hint: write partitions=4 or leave it out, or start over with fresh=True.
           more: headrace error PARTITIONS_CHANGED
         """,
         lambda: begin(job("fraud"), folder, partitions=8),
@@ -108,7 +108,7 @@ def test_one_query_with_two_clocks() -> None:
     plan = plan_of(charges.key_by("card").process(Sums, time="ts").key_by("card").process(Remind, order="arrival"))
     check_error(
         """
-        CLOCKS_MIXED: charges.Sums.Remind goes by processing time and stands behind charges.Sums, which works in event time; one Spark query has one clock
+        CLOCKS_MIXED: charges.Sums.Remind uses processing time and is downstream of charges.Sums, which uses event time; one Spark query has one clock
           at test_run.py:*: plan = plan_of(charges.key_by("card").process(Sums, time="ts").key_by("card").process(Remind, order="arrival"))
           hint: use one clock, or write the first result to files and read them in a second job; clock="event" is the default.
           more: headrace error CLOCKS_MIXED
@@ -122,9 +122,9 @@ def test_source_and_derived_rows_in_one_input() -> None:
     (node,) = (node for node in plan.nodes.values() if isinstance(node, Program))
     check_error(
         """
-        SOURCE_WITH_DERIVED: the input `event` of charges.Sums mixes rows straight from a source with rows that an operator made
+        SOURCE_WITH_DERIVED: the input `event` of charges.Sums mixes rows of a source with rows of an operator
           at test_run.py:*: plan = plan_of(charges.key_by("card").process(Sums, time="ts"))
-          hint: give the operator's rows an input of their own: .process(P, derived=stream.key_by(...)); only a source's rows can be late, and within one input the two cannot be told apart.
+          hint: give the operator's rows an input of their own: .process(P, derived=stream.key_by(...)). Only rows of a source can be late, so the two must be in separate inputs.
           more: headrace error SOURCE_WITH_DERIVED
         """,
         lambda: judged(
@@ -136,8 +136,8 @@ def test_source_and_derived_rows_in_one_input() -> None:
 def test_rows_that_are_missing() -> None:
     check_error(
         """
-        ROWS_UNACCOUNTED: input event of charges.Sums got 10 rows: 8 handled, 0 late, 1 dead, 0 held; 1 are missing
-          hint: this is a fault of headrace; please report it with the checkpoint's job.json and record folder.
+        ROWS_UNACCOUNTED: input event of charges.Sums got 10 rows: 8 handled, 0 late, 1 dead, 0 held; 1 missing
+          hint: this is a bug in headrace: do not rely on the results of this run. Please report it with the checkpoint's job.json and the folder record.
           more: headrace error ROWS_UNACCOUNTED
         """,
         lambda: prove((InputCounts("charges.Sums", "event", 10, 8, 0, 1, 0),)),
@@ -157,7 +157,7 @@ def test_a_file_system_that_the_session_has_not(said: str) -> None:
     check_error(
         """
         UNKNOWN_FILE_SYSTEM: out: the session has no file system for abfss://
-          hint: give the session its jar, of the Hadoop that Spark has: hr.session(conf={"spark.jars.packages": "org.apache.hadoop:hadoop-azure:<version>"})
+          hint: add its jar to the session: hr.session(conf={"spark.jars.packages": "org.apache.hadoop:hadoop-azure:<version>"})
           more: headrace error UNKNOWN_FILE_SYSTEM
         """,
         failure(ended("SINK_WRITE", "a task failed", node="out", trace=f"a task failed\nCaused by: org.apache.{said}"), None),
@@ -172,7 +172,7 @@ def test_what_spark_wraps_is_told_with_what_it_came_of(cause: str) -> None:
     check_error(
         """
         RUN_FAILED: An error occurred during loading state; caused by IOException: the header is too long: 65552 bytes
-          hint: the next start goes on after the last epoch that ended, and ends like this if the cause is still there.
+          hint: the next start continues after the last finished epoch, and fails again while the cause remains.
           more: headrace error RUN_FAILED
         """,
         failure(ended("CANNOT_DO", "An error occurred during loading state.", cause=cause), None),
@@ -188,7 +188,7 @@ def test_malformed_row() -> None:
     check_error(
         """
         MALFORMED_ROW: charges: column amount is no int at charges/a.json, position 17: {"amount": "x"}
-          hint: mend the input, or let such rows go to the dead letters: malformed="dead_letter".
+          hint: repair the input, or send such rows to the dead letters: malformed="dead_letter".
           more: headrace error MALFORMED_ROW
         """,
         failure(
@@ -207,7 +207,7 @@ def test_step_behind_dead_letters() -> None:
         """
         DEAD_LETTER_FAILED: charges.dead_letter.select: failed on a dead letter: CAST_INVALID_INPUT
           at job.py:*
-          hint: steps behind a dead_letter output must not fail: use try_cast and the like there.
+          hint: steps after a dead_letter output must not fail: use try_cast and similar functions there.
           more: headrace error DEAD_LETTER_FAILED
         """,
         failure(
@@ -255,7 +255,7 @@ def test_file_that_is_gone() -> None:
     check_error(
         """
         INPUT_GONE: [FAILED_READ_FILE.FILE_NOT_EXIST] Encountered error while reading file charges/a.parquet. File does not exist
-          hint: files that were listed must stay until they are read.
+          hint: restore the file and start again. Keep files until the job has read them.
           more: headrace error INPUT_GONE
         """,
         failure(
@@ -284,7 +284,7 @@ def test_full_disk_in_a_sink() -> None:
     check_error(
         """
         DISK_FULL: alerts: No space left on device: out/_headrace/0.json
-          hint: make room (the checkpoint, the output and Spark's temporary folder need it) and start again: no row is lost or doubled.
+          hint: free space for the checkpoint, the output and Spark's temporary folder, and start again: no row is lost or duplicated.
           more: headrace error DISK_FULL
         """,
         failure(ended("SINK_COMMIT", "-"), None, OSError(errno.ENOSPC, "No space left on device", "out/_headrace/0.json"), "alerts"),
@@ -298,7 +298,7 @@ def test_sink_that_raised(tmp_path: Path) -> None:
     check_error(
         """
         SINK_FAILED: alerts could not be written: PermissionError: [Errno 13] Permission denied: 'out/0.json'
-          hint: the next start writes the epoch again. The Java trace is in <folder>/errors.log
+          hint: fix the cause and start again: the epoch is written again. The Java trace is in <folder>/errors.log
           more: headrace error SINK_FAILED
         """,
         error,
@@ -317,7 +317,7 @@ def test_anything_else_that_spark_says(tmp_path: Path) -> None:
     check_error(
         """
         RUN_FAILED: Java heap space
-          hint: the next start goes on after the last epoch that ended, and ends like this if the cause is still there. The Java trace is in <folder>/errors.log
+          hint: the next start continues after the last finished epoch, and fails again while the cause remains. The Java trace is in <folder>/errors.log
           more: headrace error RUN_FAILED
         """,
         failure(
@@ -332,7 +332,7 @@ def test_what_fails_a_second_time_is_told_so() -> None:
     check_error(
         """
         RUN_FAILED: Java heap space
-          hint: the epoch was cut off before, too, and each start comes to it again: mend the cause first, or it ends like this.
+          hint: the epoch was interrupted before, too, and each start repeats it: fix the cause first.
           more: headrace error RUN_FAILED
         """,
         failure(ended(None, "Java heap space", kind="java.lang.OutOfMemoryError"), None, again=True),

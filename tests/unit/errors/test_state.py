@@ -41,8 +41,8 @@ def checkpoint(folder: Path, *, programs: bool = True) -> Path:
 def test_no_folder(tmp_path: Path) -> None:
     check_error(
         """
-        NOT_A_CHECKPOINT: <folder>/none is no checkpoint: there is no such folder
-          hint: a job keeps its checkpoint in .headrace/NAME, or where checkpoint= said.
+        NOT_A_CHECKPOINT: <folder>/none is not a checkpoint: there is no such folder
+          hint: a job keeps its checkpoint in .headrace/NAME unless the setting `checkpoint` names another folder.
           more: headrace error NOT_A_CHECKPOINT
         """,
         lambda: hr.state(tmp_path / "none"),
@@ -50,8 +50,8 @@ def test_no_folder(tmp_path: Path) -> None:
     )
     check_error(
         """
-        NOT_A_CHECKPOINT: <folder> is no checkpoint: it has no job.json
-          hint: a job keeps its checkpoint in .headrace/NAME, or where checkpoint= said.
+        NOT_A_CHECKPOINT: <folder> is not a checkpoint: it has no job.json
+          hint: a job keeps its checkpoint in .headrace/NAME unless the setting `checkpoint` names another folder.
           more: headrace error NOT_A_CHECKPOINT
         """,
         lambda: hr.state(tmp_path),
@@ -65,7 +65,7 @@ def test_folder_beside_the_checkpoint_of_its_name(tmp_path: Path, monkeypatch: p
     (tmp_path / "sums").mkdir()
     check_error(
         """
-        NOT_A_CHECKPOINT: <folder>/sums is no checkpoint: it has no job.json
+        NOT_A_CHECKPOINT: <folder>/sums is not a checkpoint: it has no job.json
           hint: the job sums keeps its checkpoint in .headrace/sums
           more: headrace error NOT_A_CHECKPOINT
         """,
@@ -74,8 +74,8 @@ def test_folder_beside_the_checkpoint_of_its_name(tmp_path: Path, monkeypatch: p
     )
     check_error(
         """
-        NOT_A_CHECKPOINT: <folder>/smus is no checkpoint: there is no such folder
-          hint: did you mean .headrace/sums? A job keeps its checkpoint in .headrace/NAME, or where checkpoint= said.
+        NOT_A_CHECKPOINT: <folder>/smus is not a checkpoint: there is no such folder
+          hint: did you mean .headrace/sums? A job keeps its checkpoint in .headrace/NAME unless the setting `checkpoint` names another folder.
           more: headrace error NOT_A_CHECKPOINT
         """,
         lambda: hr.state("smus"),
@@ -88,8 +88,8 @@ def test_folder_that_is_being_emptied(tmp_path: Path) -> None:
     (folder / "clearing").touch()
     check_error(
         """
-        NOT_A_CHECKPOINT: <folder>/c is no checkpoint: it is being emptied
-          hint: a job keeps its checkpoint in .headrace/NAME, or where checkpoint= said.
+        NOT_A_CHECKPOINT: <folder>/c is not a checkpoint: it is being emptied
+          hint: a job keeps its checkpoint in .headrace/NAME unless the setting `checkpoint` names another folder.
           more: headrace error NOT_A_CHECKPOINT
         """,
         lambda: hr.state(folder),
@@ -100,8 +100,8 @@ def test_folder_that_is_being_emptied(tmp_path: Path) -> None:
 def test_job_without_state(tmp_path: Path) -> None:
     check_error(
         """
-        NO_STATE: the job count has no operator that keeps anything
-          hint: job.explain() says what each operator of a job keeps.
+        NO_STATE: the job count has no operator that keeps state
+          hint: job.explain() lists the state of each operator.
           more: headrace error NO_STATE
         """,
         lambda: hr.state(checkpoint(tmp_path / "c", programs=False)),
@@ -130,7 +130,7 @@ def test_epoch_that_is_gone(tmp_path: Path) -> None:
     check_error(
         """
         UNKNOWN_EPOCH: the checkpoint <folder>/c has no state of epoch 2
-          hint: it has those of 3 to 5, 7
+          hint: it has epochs 3 to 5, 7
           more: headrace error UNKNOWN_EPOCH
         """,
         lambda: hr.state(folder, epoch=2),
@@ -158,7 +158,7 @@ def test_state_that_cannot_be_read() -> None:
     check_error(
         """
         STATE_UNREADABLE: the state in state/fraud cannot be read: [STDS_FAILED_TO_READ_STATE_SCHEMA] Failed to read the state schema
-          hint: a job that runs takes its oldest epochs away: look again. A checkpoint that was moved is read once its job has started in its new place.
+          hint: a running job deletes its oldest epochs: try again. A checkpoint that was moved can be read after its job has started in the new place.
           more: headrace error STATE_UNREADABLE
         """,
         unreadable(Path("state/fraud"), HeadraceError("RUN_FAILED", "[STDS_FAILED_TO_READ_STATE_SCHEMA] Failed to read the state schema")),

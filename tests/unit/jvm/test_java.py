@@ -89,7 +89,7 @@ def test_java_of_the_package_is_given_each_jar_once(bare: Path, monkeypatch: pyt
 def test_no_java(bare: Path) -> None:
     check_error(
         """
-        JAVA_MISSING: Spark needs a Java runtime, and there is none on this machine
+        JAVA_MISSING: Spark needs a Java runtime, and none was found on this machine
           hint: install a Java (`pip install "headrace[java]"`, or your system's openjdk-17-jre-headless).
           more: headrace error JAVA_MISSING
         """,
@@ -101,7 +101,7 @@ def test_wrong_java_home(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
     check_error(
         """
-        JAVA_MISSING: JAVA_HOME is /nowhere, and there is no bin/java in it
+        JAVA_MISSING: JAVA_HOME is /nowhere, which has no bin/java
           hint: unset JAVA_HOME, or install a Java (`pip install "headrace[java]"`, or your system's openjdk-17-jre-headless).
           more: headrace error JAVA_MISSING
         """,

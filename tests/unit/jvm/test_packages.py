@@ -53,8 +53,8 @@ def test_another_jar_of_that_name(repository: Path) -> None:
     (repository / JAR.path).write_bytes(b"<html>please log in</html>")
     check_error(
         f"""
-        PACKAGE_DIFFERS: <repository>/org/example/one/1.0/one-1.0.jar is not the jar that is asked for: its SHA-256 is cc6dc9af5b78dca34c8c2b1e2b0d6bafe1d3a63b5ed62edc2f4bfc21bd5bda4f, and that of org.example:one:1.0 is {JAR.sha256}
-          hint: the repository, or a proxy before it, serves something else; HEADRACE_MAVEN names another repository.
+        PACKAGE_DIFFERS: <repository>/org/example/one/1.0/one-1.0.jar is not the expected jar: its SHA-256 is cc6dc9af5b78dca34c8c2b1e2b0d6bafe1d3a63b5ed62edc2f4bfc21bd5bda4f, and that of org.example:one:1.0 is {JAR.sha256}
+          hint: the repository, or a proxy in front of it, serves another file; set HEADRACE_MAVEN to another repository.
           more: headrace error PACKAGE_DIFFERS
         """,
         lambda: provide(NEEDED),
@@ -71,8 +71,8 @@ def test_a_jar_that_the_repository_does_not_have(repository: Path, tmp_path: Pat
     check_error(
         """
         PACKAGE_MISSING: org.example:one:1.0 could not be fetched from file://<folder>/repository/org/example/one/1.0/one-1.0.jar: [Errno 2] No such file or directory: '<folder>/repository/org/example/one/1.0/one-1.0.jar'
-          hint: HEADRACE_MAVEN names another repository, or a folder laid out like one; a machine without network can be given
-                the cache of another one: <folder>/cache/jars
+          hint: set HEADRACE_MAVEN to another repository, or to a folder with the same layout; on a machine without network, copy
+                the cache of another machine: <folder>/cache/jars
           more: headrace error PACKAGE_MISSING
         """,
         lambda: provide(NEEDED),
@@ -86,8 +86,8 @@ def test_a_repository_out_of_reach_whose_password_is_not_told(repository: Path, 
     check_error(
         """
         PACKAGE_MISSING: org.example:one:1.0 could not be fetched from http://127.0.0.1:1/maven2/org/example/one/1.0/one-1.0.jar: [Errno 111] Connection refused
-          hint: HEADRACE_MAVEN names another repository, or a folder laid out like one; a machine without network can be given
-                the cache of another one: <folder>/cache/jars
+          hint: set HEADRACE_MAVEN to another repository, or to a folder with the same layout; on a machine without network, copy
+                the cache of another machine: <folder>/cache/jars
           more: headrace error PACKAGE_MISSING
         """,
         lambda: provide(NEEDED),
@@ -99,7 +99,7 @@ def test_a_repository_out_of_reach_whose_password_is_not_told(repository: Path, 
 def test_a_session_that_may_not_fetch(repository: Path) -> None:
     check_error(
         """
-        PACKAGE_MISSING: example needs org.example:one:1.0, and this session may not fetch packages
+        PACKAGE_MISSING: example needs org.example:one:1.0, but this session may not fetch packages
           hint: `headrace packages add example` fetches them once; hr.session(packages="auto") lets jobs do it.
           more: headrace error PACKAGE_MISSING
         """,
@@ -111,7 +111,7 @@ def test_many_jars_that_a_session_may_not_fetch(repository: Path) -> None:
     jars = tuple(Jar(f"org.example:{letter}:1", "") for letter in "abcdef")
     check_error(
         """
-        PACKAGE_MISSING: many needs org.example:a:1, org.example:b:1, org.example:c:1, org.example:d:1 and 2 more, and this session may not fetch packages
+        PACKAGE_MISSING: many needs org.example:a:1, org.example:b:1, org.example:c:1, org.example:d:1 and 2 more, but this session may not fetch packages
           hint: `headrace packages add many` fetches them once; hr.session(packages="auto") lets jobs do it.
           more: headrace error PACKAGE_MISSING
         """,
@@ -139,7 +139,7 @@ def test_who_says_whether_jobs_fetch(repository: Path, monkeypatch: pytest.Monke
     check_error(
         """
         BAD_SETTING: hr.session(packages=...) cannot be 'always'
-          hint: it is one of: auto, never.
+          hint: write one of: auto, never.
           more: headrace error BAD_SETTING
         """,
         lambda: hr.session(packages="always"),
@@ -180,7 +180,7 @@ def test_the_command(repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
     assert cli.main(["packages", "add", "exampel"]) == 1
     check_error(
         """
-        UNKNOWN_CONNECTOR: no connector needs packages named `exampel`
+        UNKNOWN_CONNECTOR: no connector has packages named `exampel`
           hint: did you mean `example`? There are: example
           more: headrace error UNKNOWN_CONNECTOR
         """,

@@ -125,7 +125,7 @@ def test_what_goes_wrong_is_kept_and_told_by_the_doctor(monkeypatch: pytest.Monk
     assert preparing.failure(JAVA).read_text(encoding="utf-8") == "no space left\nat all\n"
     found = doctor._archive()
     assert (found.ok, found.cure) == (False, "headrace prepare")
-    assert found.found == "not prepared: each takes about twice as long (tried beside a job: no space left)"
+    assert found.found == "not prepared: each takes about twice as long (tried next to a job: no space left)"
 
 
 _CHILD = """

@@ -52,7 +52,7 @@ def test_a_second_opening_is_refused(tmp_path: Path) -> None:
     check_error(
         """
         CHECKPOINT_IN_USE: the checkpoint <tmp>/c is in use by process <pid> on <host>
-          hint: stop that run first, give this one another checkpoint, or let it wait for its turn: standby=True.
+          hint: stop that run, use another checkpoint, or wait for it with standby=True.
           more: headrace error CHECKPOINT_IN_USE
         """,
         lambda: Checkpoint(tmp_path / "c"),
@@ -68,8 +68,8 @@ def test_the_lock_of_another_machine_is_believed(tmp_path: Path, lock: str) -> N
     check_error(
         """
         CHECKPOINT_IN_USE: the checkpoint <tmp> is in use by process 7 on elsewhere
-          hint: stop that run first, give this one another checkpoint, or let it wait for its turn: standby=True.
-                if that process is gone, standby=True takes over after 20 s without a sign of it.
+          hint: stop that run, use another checkpoint, or wait for it with standby=True.
+                if that process is gone, only standby=True takes over, after 20 s without a sign of life.
           more: headrace error CHECKPOINT_IN_USE
         """,
         lambda: Checkpoint(tmp_path),
@@ -81,8 +81,8 @@ def test_a_folder_with_other_things_is_no_checkpoint(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").touch()
     check_error(
         """
-        NOT_A_CHECKPOINT: <tmp> is not empty and no checkpoint: it has no job.json
-          hint: give an empty or a new folder as checkpoint=.
+        NOT_A_CHECKPOINT: <tmp> is not a checkpoint: it is not empty and has no job.json
+          hint: set checkpoint= to an empty or new folder.
           more: headrace error NOT_A_CHECKPOINT
         """,
         lambda: Checkpoint(tmp_path),
@@ -96,7 +96,7 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     check_error(
         """
         CHECKPOINT_UNUSABLE: the checkpoint folder <tmp>/file/c cannot be used: Not a directory
-          hint: checkpoint= names a folder on a disk of this machine that this user may write to.
+          hint: set checkpoint= to a folder on a disk of this machine that this user may write to.
           more: headrace error CHECKPOINT_UNUSABLE
         """,
         lambda: Checkpoint(tmp_path / "file" / "c"),
@@ -113,7 +113,7 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Mon
     check_error(
         """
         CHECKPOINT_UNUSABLE: the checkpoint folder <tmp> cannot be used: Permission denied
-          hint: checkpoint= names a folder on a disk of this machine that this user may write to.
+          hint: set checkpoint= to a folder on a disk of this machine that this user may write to.
           more: headrace error CHECKPOINT_UNUSABLE
         """,
         lambda: Checkpoint(tmp_path),
@@ -143,7 +143,7 @@ def test_another_format_is_refused(tmp_path: Path) -> None:
     check_error(
         """
         CHECKPOINT_UNREADABLE: <tmp>/job.json cannot be read: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)
-          hint: put back the whole checkpoint from a copy made while no job worked on it, or start over with fresh=True.
+          hint: restore the whole checkpoint from a copy made while no job was running on it, or start over with fresh=True.
           more: headrace error CHECKPOINT_UNREADABLE
         """,
         lambda: Checkpoint(tmp_path),

@@ -33,7 +33,7 @@ def test_what_does_not_decide_where_rows_lie_may_change(change: dict[str, Any]) 
 
 
 def test_a_sink_that_holds_the_epoch_and_is_gone() -> None:
-    with pytest.raises(HeadraceError, match="other: epoch 3 was cut off, and other was removed since"):
+    with pytest.raises(HeadraceError, match="other: epoch 3 was interrupted, and other was removed since"):
         refuse_in_mid_epoch(plan(**BEFORE), STORED, {"other": 3})
 
 
@@ -56,7 +56,7 @@ def test_what_decides_where_rows_lie_may_not(change: dict[str, Any], what: str) 
     changed = plan(**{**BEFORE, **change})
     with pytest.raises(HeadraceError) as refused:
         refuse_in_mid_epoch(changed, STORED, {change.get("name", "sink"): 3})
-    assert f"epoch 3 was cut off, and {what} since" in refused.value.message
+    assert f"epoch 3 was interrupted, and {what} since" in refused.value.message
     refuse_in_mid_epoch(changed, STORED, {})  # between two epochs anything may
 
 
@@ -68,16 +68,16 @@ def posting(batch: int, timeout: str = "1 second") -> Plan:
 def test_batches_that_have_keys_stay_what_they_are() -> None:
     stored = json.loads(json.dumps(posting(10).to_json()))
     refuse_in_mid_epoch(posting(10, "2 seconds"), stored, {"posts": 1})
-    with pytest.raises(HeadraceError, match="posts: epoch 1 was cut off, and posts was changed since"):
+    with pytest.raises(HeadraceError, match="posts: epoch 1 was interrupted, and posts was changed since"):
         refuse_in_mid_epoch(posting(20), stored, {"posts": 1})
 
 
 def test_the_message() -> None:
     check_error(
         """
-        EPOCH_UNFINISHED: sink: epoch 3 was cut off, and large was changed since
+        EPOCH_UNFINISHED: sink: epoch 3 was interrupted, and large was changed since
           at test_compare.py:*: large = rows.filter(f"n > {least}").named("large")
-          hint: nothing was changed: start the version that the checkpoint is of once, so that it ends the epoch, then this one; or start over with fresh=True.
+          hint: nothing was changed: run the version that wrote the checkpoint once, so that it finishes the epoch, then this one; or start over with fresh=True.
           more: headrace error EPOCH_UNFINISHED
         """,
         lambda: refuse_in_mid_epoch(plan(**{**BEFORE, "least": 2}), STORED, {"sink": 3}),

@@ -94,9 +94,9 @@ def test_offsets_that_were_changed(tmp_path: Path) -> None:
     (logs.query / "offsets" / "0").write_text("other")
     check_error(
         """
-        CHECKPOINT_INCOMPLETE: <tmp>/queries/main/offsets/0 is not the log that this epoch began with
-          hint: parts of the checkpoint are missing, or were copied at different moments.
-                put back the whole checkpoint from a copy made while no job worked on it, or start over with fresh=True.
+        CHECKPOINT_INCOMPLETE: <tmp>/queries/main/offsets/0 is not the log with which this epoch began
+          hint: parts of the checkpoint are missing, or were copied at different times.
+                restore the whole checkpoint from a copy made while no job was running on it, or start over with fresh=True.
           more: headrace error CHECKPOINT_INCOMPLETE
         """,
         lambda: logs.history.begin(0),
@@ -126,20 +126,20 @@ def test_parts_of_one_moment(tmp_path: Path) -> None:
 def test_parts_of_different_moments(tmp_path: Path) -> None:
     logs = Logs(tmp_path)
     logs.run(range(4))
-    assert incomplete(logs, 4) == "queries/main/offsets ends with epoch 3, and the job has counted epoch 4"
-    assert incomplete(logs, 2) == "queries/main/commits ends with epoch 3, and the job has counted epoch 2"
+    assert incomplete(logs, 4) == "queries/main/offsets ends with epoch 3, but the job has recorded epoch 4"
+    assert incomplete(logs, 2) == "queries/main/commits ends with epoch 3, but the job has recorded epoch 2"
     shutil.copytree(logs.query, tmp_path / "earlier")
     logs.run(range(4, 6))
     (logs.query / "commits" / "5").unlink()
     (logs.query / "commits" / "4").unlink()
-    assert incomplete(logs, 3) == "queries/main/commits ends with epoch 3, and epoch 5 has begun"
+    assert incomplete(logs, 3) == "queries/main/commits ends with epoch 3, but epoch 5 has begun"
     shutil.rmtree(logs.query)
-    assert incomplete(logs, 5) == "queries/main/offsets ends with no epoch, and the job has counted epoch 5"
-    assert incomplete(logs, -1) == "queries/main/offsets ends with no epoch, and epoch 5 has begun"
+    assert incomplete(logs, 5) == "queries/main/offsets ends with no epoch, but the job has recorded epoch 5"
+    assert incomplete(logs, -1) == "queries/main/offsets ends with no epoch, but epoch 5 has begun"
     (tmp_path / "earlier").rename(logs.query)
-    assert incomplete(logs, 3) == "queries/main/offsets ends with epoch 3, and epoch 5 has begun"
+    assert incomplete(logs, 3) == "queries/main/offsets ends with epoch 3, but epoch 5 has begun"
     shutil.rmtree(tmp_path / "epochs")
-    assert incomplete(logs, 3) == "epochs/main ends with no epoch, and the job has counted epoch 3"
+    assert incomplete(logs, 3) == "epochs/main ends with no epoch, but the job has recorded epoch 3"
     Logs(tmp_path, adopted=3).history.check(3)
 
 
@@ -147,7 +147,7 @@ def test_a_log_of_files_of_another_moment(tmp_path: Path) -> None:
     logs = Logs(tmp_path)
     logs.run(range(2))
     (logs.query / "sources" / "files" / "1").unlink()
-    ends = "queries/main/sources/files names the files of epochs up to {}, and the query has read up to 1"
+    ends = "queries/main/sources/files lists the files of epochs up to {}, but the query has read up to 1"
     assert incomplete(logs, 1) == ends.format(0)
     shutil.rmtree(logs.query / "sources")
     assert incomplete(logs, 1) == ends.format(-1)
@@ -247,9 +247,9 @@ def test_what_is_said_of_a_checkpoint_that_was_put_back(tmp_path: Path) -> None:
     totals = Totals(2, {}, {}, {name: Written(2, ids[2], place) for name, (place, _) in marks.items()})
     check_error(
         """
-        CHECKPOINT_BEHIND: best holds epoch 7; all holds epoch 2 of another history, and the checkpoint <tmp>, which ends with epoch 2, begun 1970-01-01 00:00:02 UTC, has not written that
-          hint: nothing was changed. The checkpoint was put back from an earlier copy, or a copy of it has run elsewhere: go on from the newest one.
-                to go on from this one, put back what the sinks held at the same moment; fresh=True starts over.
+        CHECKPOINT_BEHIND: best holds epoch 7; all holds epoch 2 of another history, but the checkpoint <tmp>, which ends with epoch 2, begun 1970-01-01 00:00:02 UTC, has not written it
+          hint: nothing was changed. The checkpoint was restored from an earlier copy, or a copy of it has run elsewhere: continue from the newest one.
+                to continue from this one, restore the sinks to the same moment; fresh=True starts over.
           more: headrace error CHECKPOINT_BEHIND
         """,
         lambda: agree(tmp_path, logs.query, logs.history, totals, marks),
@@ -262,11 +262,11 @@ def test_what_is_said_of_a_sink_that_was_emptied_or_removed(tmp_path: Path) -> N
     ids = logs.run(range(3))
     totals = Totals(2, {}, {}, written(2, ids[2]))
     hint = """
-          hint: nothing was changed. Put it back as it was, name another place to go on with what comes, or start over with fresh=True.
+          hint: nothing was changed. Restore it, write later rows to another place, or start over with fresh=True.
     """.strip()
     check_error(
         f"""
-        TABLE_MISSING: best: out is gone, and the job has written epoch 2 there
+        TABLE_MISSING: best: out is gone, but the job has written epoch 2 there
           {hint}
           more: headrace error TABLE_MISSING
         """,
@@ -274,7 +274,7 @@ def test_what_is_said_of_a_sink_that_was_emptied_or_removed(tmp_path: Path) -> N
     )
     check_error(
         f"""
-        TABLE_REPLACED: best: out holds no epoch of this job, and the job has written epoch 2 there
+        TABLE_REPLACED: best: out holds no epoch of this job, but the job has written epoch 2 there
           {hint}
           more: headrace error TABLE_REPLACED
         """,
@@ -282,7 +282,7 @@ def test_what_is_said_of_a_sink_that_was_emptied_or_removed(tmp_path: Path) -> N
     )
     check_error(
         f"""
-        TABLE_REPLACED: best: out ends with epoch 1, and the job has written epoch 2 there
+        TABLE_REPLACED: best: out ends with epoch 1, but the job has written epoch 2 there
           {hint}
           more: headrace error TABLE_REPLACED
         """,

@@ -110,7 +110,7 @@ def held(**changes: object) -> QueryShape:
     return changed(inputs={"event": replace(EVENT, **changes)})  # type: ignore[arg-type]
 
 
-CURE = "fresh=True starts over with an empty checkpoint; to keep what was computed, keep the earlier version of this part."
+CURE = "fresh=True starts over with an empty checkpoint; to keep the state, keep the earlier version of this part."
 
 
 @pytest.mark.parametrize(
@@ -121,11 +121,11 @@ CURE = "fresh=True starts over with an empty checkpoint; to keep what was comput
         (changed(clock="processing"), "alerts has timers of processing time instead of event"),
         (held(schema="card string, amount string, ts timestamp"), "alerts may hold rows of its input event, which had the columns "
          "card string, amount int, ts timestamp and now has card string, amount string, ts timestamp"),
-        (held(key=("card", "card = upper(card)", "card of charges")), "the key of alerts is computed in another way for its input event"),
+        (held(key=("card", "card = upper(card)", "card of charges")), "the key of alerts is computed differently for its input event"),
         (held(key=("card", "card of refunds")), "alerts has state of rows of charges, and its input event is now refunds"),
-        (held(time=("at of charges",)), "the event time of alerts comes from elsewhere for its input event"),
+        (held(time=("at of charges",)), "the input event of alerts takes its event time from elsewhere"),
         (changed(inputs={"event": EVENT, "other": EVENT}), "alerts has the new input other"),
-        (changed(inputs={"other": EVENT}), "alerts has lost its input event, of which it may hold rows"),
+        (changed(inputs={"other": EVENT}), "alerts no longer has the input event, whose rows it may hold"),
         (changed(cells=(Cell("n", "value", "string"),)), "in alerts, the cell n was int and is now string"),
         (changed(cells=(Cell("n", "timer", "timestamp"),)), "in alerts, the cell n was a value and is now a timer"),
         (query(ALERTS, OUT, sources=("charges", "cards")), "the source cards is new in query main"),
@@ -141,10 +141,10 @@ def test_what_state_cannot_follow_is_refused(now: QueryShape, said: str) -> None
     with pytest.raises(HeadraceError) as raised:
         again(stored, now)
     assert (raised.value.code, raised.value.hint, raised.value.also) == ("STATE_CHANGED", CURE, ())
-    assert raised.value.message == f"{said}, and the checkpoint holds state of the earlier version"
+    assert raised.value.message == f"{said}, but the checkpoint holds state of the earlier version"
 
 
-REWRITTEN = "`headrace state migrate FILE --to FOLDER` makes a checkpoint for this version of it; fresh=True starts over with an empty one."
+REWRITTEN = "`headrace state migrate FILE --to FOLDER` creates a checkpoint for this version; fresh=True starts over with an empty one."
 KEYED = replace(
     ALERTS,
     key="card int, day date",
@@ -177,7 +177,7 @@ def test_what_an_offline_rewrite_can_follow(now: QueryShape, said: str) -> None:
     stored = first(query(KEYED, OUT))
     with pytest.raises(HeadraceError) as raised:
         again(stored, now)
-    assert (raised.value.hint, raised.value.message) == (REWRITTEN, f"{said}, and the checkpoint holds state of the earlier version")
+    assert (raised.value.hint, raised.value.message) == (REWRITTEN, f"{said}, but the checkpoint holds state of the earlier version")
     entry = identify(stored, [now], offline=True)[0].query("main").live()["alerts"]
     # it goes on under its number, and all its layouts are known still
     assert (entry.op, entry.shape, entry.layouts[0]) == (1, now.shapes[0], stored.query("main").live()["alerts"].layouts[0])
@@ -223,9 +223,9 @@ def test_an_operator_that_moved_is_refused() -> None:
 def test_queries_that_meet_or_part_are_refused() -> None:
     other = query(replace(ALERTS, name="prices"), name="p", sources=("prices",))
     both = query(ALERTS, replace(ALERTS, name="prices"), sources=("charges", "prices"))
-    with pytest.raises(HeadraceError, match="the queries main and p have become one"):
+    with pytest.raises(HeadraceError, match="the queries main and p were merged"):
         again(first(query(ALERTS), other), both)
-    with pytest.raises(HeadraceError, match="what was one query, main, is now two"):
+    with pytest.raises(HeadraceError, match="the query main was split in two"):
         again(first(both), query(ALERTS), other)
 
 
@@ -237,8 +237,8 @@ def test_a_stateless_query_whose_source_was_renamed_is_refused() -> None:
     stored = first(query(OUT, DEAD))
     check_error(
         """
-        STATE_CHANGED: the source charges is gone and the source payments is new in query main, and the checkpoint holds state of the earlier version
-          hint: fresh=True starts over with an empty checkpoint; to keep what was computed, keep the earlier version of this part.
+        STATE_CHANGED: the source charges is gone and the source payments is new in query main, but the checkpoint holds state of the earlier version
+          hint: fresh=True starts over with an empty checkpoint; to keep the state, keep the earlier version of this part.
           more: headrace error STATE_CHANGED
         """,
         lambda: again(stored, query(OUT, DEAD, sources=("payments",))),
@@ -251,8 +251,8 @@ def test_a_sink_that_another_query_wrote_is_refused() -> None:
     moved = query(Shape("p", "sink"), OUT, DEAD, name="p", sources=("prices",))
     check_error(
         """
-        STATE_CHANGED: the sink out was written by query main and would now be written by query p, and the checkpoint holds state of the earlier version
-          hint: fresh=True starts over with an empty checkpoint; to keep what was computed, keep the earlier version of this part.
+        STATE_CHANGED: the sink out was written by query main and would now be written by query p, but the checkpoint holds state of the earlier version
+          hint: fresh=True starts over with an empty checkpoint; to keep the state, keep the earlier version of this part.
           more: headrace error STATE_CHANGED
         """,
         lambda: again(stored, query(KEPT, DEAD), moved),
@@ -276,12 +276,12 @@ def test_all_reasons_are_given_at_once() -> None:
     stored = first(query(ALERTS, COUNTS, OUT))
     check_error(
         """
-        STATE_CHANGED: alerts is now keyed by shop string instead of card string, and the checkpoint holds state of the earlier version
-          hint: fresh=True starts over with an empty checkpoint; to keep what was computed, keep the earlier version of this part.
+        STATE_CHANGED: alerts is now keyed by shop string instead of card string, but the checkpoint holds state of the earlier version
+          hint: fresh=True starts over with an empty checkpoint; to keep the state, keep the earlier version of this part.
           more: headrace error STATE_CHANGED
 
-        STATE_CHANGED: counts has order="time" instead of "arrival", and the checkpoint holds state of the earlier version
-          hint: fresh=True starts over with an empty checkpoint; to keep what was computed, keep the earlier version of this part.
+        STATE_CHANGED: counts has order="time" instead of "arrival", but the checkpoint holds state of the earlier version
+          hint: fresh=True starts over with an empty checkpoint; to keep the state, keep the earlier version of this part.
           more: headrace error STATE_CHANGED
         """,
         lambda: again(stored, query(replace(ALERTS, key="shop string"), replace(COUNTS, order="time"), OUT)),
@@ -303,7 +303,7 @@ def test_cells_come_go_widen_and_are_renamed() -> None:
 def test_a_program_over_another_operator_is_told_which() -> None:
     """What stands in front of an operator without a name is a part of what it computes: it has another name then."""
     old, new = (held(key=("card", f"card of sums-{number}")) for number in ("1a2b3c4d", "5e6f7a8b"))
-    message = "alerts has state of rows of sums, which computes something else than before, and the checkpoint holds state of"
+    message = "alerts has state of rows of sums, which computes something different, but the checkpoint holds state of"
     with pytest.raises(HeadraceError, match=message):
         again(first(old), new)
 
@@ -311,7 +311,7 @@ def test_a_program_over_another_operator_is_told_which() -> None:
 def test_state_cannot_begin_late() -> None:
     with pytest.raises(HeadraceError) as raised:
         again(first(query(OUT)), query(ALERTS, OUT))
-    assert raised.value.message == "query main kept no state, and state cannot begin in the middle of a checkpoint: alerts is new"
+    assert raised.value.message == "query main kept no state, and state cannot be added to an existing checkpoint: alerts is new"
     assert raised.value.hint == CURE
 
 
@@ -321,8 +321,8 @@ def test_another_content_under_the_same_name_is_refused() -> None:
     assert numbers(again(stored, query(spent, OUT, clock="none"))) == numbers(stored)
     check_error(
         """
-        STATE_CHANGED: spent computes something else than before, and the checkpoint holds state of the earlier version
-          hint: fresh=True starts over with an empty checkpoint; to keep what was computed, keep the earlier version of this part.
+        STATE_CHANGED: spent computes something different, but the checkpoint holds state of the earlier version
+          hint: fresh=True starts over with an empty checkpoint; to keep the state, keep the earlier version of this part.
           more: headrace error STATE_CHANGED
         """,
         lambda: again(stored, query(replace(spent, content="max"), OUT, clock="none")),

@@ -37,7 +37,7 @@ def test_a_swap_of_names_is_followed() -> None:
 
 
 def test_two_cells_cannot_have_been_one() -> None:
-    with pytest.raises(Unreadable, match="two cells say that they were one"):
+    with pytest.raises(Unreadable, match="two cells continue the same earlier cell"):
         follow((first([N]),), [Cell("a", "value", "int", was="n"), Cell("b", "value", "int", was="n")])
 
 

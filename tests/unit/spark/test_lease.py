@@ -144,8 +144,8 @@ def test_the_one_that_was_replaced_says_by_whom(tmp_path: Path) -> None:
     (tmp_path / "lock.2").write_text(json.dumps({"host": "elsewhere", "pid": 7}))
     check_error(
         """
-        LEASE_LOST: process 7 on elsewhere works on the checkpoint <tmp> now: this one gave no sign for too long
-          hint: nothing is lost or doubled, and the other goes on; start this one again as a standby if it should take over in turn.
+        LEASE_LOST: process 7 on elsewhere has taken over the checkpoint <tmp>: this one gave no sign of life for too long
+          hint: nothing is lost or duplicated, and the other process continues; to let this one take over later, start it again as a standby.
           more: headrace error LEASE_LOST
         """,
         held.check,

@@ -121,7 +121,7 @@ def test_clocks_behind_each_other_are_refused() -> None:
     wait = count(t, "a").key_by("k").process(Wait, order="arrival").named("wait")
     check_error(
         """
-        CLOCKS_MIXED: wait goes by processing time and stands behind a, which works in event time; one Spark query has one clock
+        CLOCKS_MIXED: wait uses processing time and is downstream of a, which uses event time; one Spark query has one clock
           at test_levels.py:*: wait = count(t, "a").key_by("k").process(Wait, order="arrival").named("wait")
           hint: use one clock, or write the first result to files and read them in a second job; clock="event" is the default.
           more: headrace error CLOCKS_MIXED
@@ -133,7 +133,7 @@ def test_clocks_behind_each_other_are_refused() -> None:
 def test_clocks_beside_each_other_in_one_sink_are_refused() -> None:
     t = source("t")
     wait = t.key_by("k").process(Wait, order="arrival").named("wait")
-    with pytest.raises(HeadraceError, match="s1 gets rows of a, which works in event time, and of wait, which goes by processing time"):
+    with pytest.raises(HeadraceError, match="s1 receives rows of a, which uses event time, and of wait, which uses processing time"):
         queries(count(t, "a").union(wait))
 
 

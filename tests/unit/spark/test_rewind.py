@@ -93,13 +93,13 @@ def test_sinks_come_back_to_what_was_written_there(put: Put) -> None:
 
 def test_a_sink_whose_epochs_may_be_of_another_place_stays(put: Put) -> None:
     put.sink("moved", range(6), written=3, place="elsewhere")
-    assert put.refused() == "moved: the checkpoint has written nothing at moved, which holds epoch 0 already"
+    assert put.refused() == "moved: the checkpoint has written nothing at moved, which already holds epoch 0"
 
 
 def test_one_that_cannot_keeps_all(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
     put.sink("behind", range(6), written=3)
     put.outlets.append(Outlet("kept", Memory(), parse_schema("k string")))
-    assert put.refused() == "kept: it holds no mark of its epochs, and would be sent rows again"
+    assert put.refused() == "kept: it has no mark of its epochs, and would receive rows again"
     fixed: Callable[..., Any] = ports.Sink.rewind
     monkeypatch.setattr(Sink, "rewind", fixed)
     put.outlets.pop()
@@ -131,7 +131,7 @@ def test_rows_that_were_repaired_since_go_with_what_comes_back(put: Put) -> None
     said = "  rows that `headrace letters replay` has fed to rows since the checkpoint was copied go, too: replay their files again"
     first = f"  behind, from epoch 4 to epoch 3: 1 file and its manifest are moved to {put.folder}/behind/_headrace/withdrawn/"
     assert str(found).splitlines()[1].startswith(first)
-    assert str(found).splitlines()[2:] == [said, "nothing was changed; --yes does it"]
+    assert str(found).splitlines()[2:] == [said, "nothing was changed; dry_run=False (--yes) rewinds them"]
     assert "replay" not in str(replace(found, repairable=())) + str(replace(found, sinks=()))
 
 

@@ -72,7 +72,7 @@ def test_what_a_script_says_of_runs_gives_way(monkeypatch: pytest.MonkeyPatch, t
     assert (settings("x", said).every, settings("x", said).partitions) == (2000, 4)
     check_error(
         """
-        BAD_SETTING: the setting partitions in the script cannot be '0': it is a whole number from 1 to 100,000
+        BAD_SETTING: the setting partitions in the script cannot be '0': expected a whole number from 1 to 100,000
           hint: write a whole number from 1 to 100,000. All settings: headrace docs settings
           more: headrace error BAD_SETTING
         """,

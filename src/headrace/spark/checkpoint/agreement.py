@@ -103,12 +103,12 @@ def _of_this_number(epoch: int, history: History) -> list[Mark]:
 
 def _behind(checkpoint: Path, problems: Iterable[str], last: int, since: datetime | None, rewinds: bool) -> HeadraceError:
     when = "" if since is None else f", begun {since:%Y-%m-%d %H:%M:%S} UTC"
-    back = "bring the sinks back to it: headrace rewind FILE" if rewinds else "put back what the sinks held at the same moment"
+    back = "rewind the sinks: headrace rewind FILE, or job.rewind()" if rewinds else "restore the sinks to the same moment"
     return HeadraceError(
         "CHECKPOINT_BEHIND",
-        f"{'; '.join(problems)}, and the checkpoint {checkpoint}, which ends with {named(last)}{when}, has not written that",
-        hint="nothing was changed. The checkpoint was put back from an earlier copy, or a copy of it has run elsewhere: go on from the "
-        f"newest one.\nto go on from this one, {back}; fresh=True starts over.",
+        f"{'; '.join(problems)}, but the checkpoint {checkpoint}, which ends with {named(last)}{when}, has not written it",
+        hint="nothing was changed. The checkpoint was restored from an earlier copy, or a copy of it has run elsewhere: continue from the "
+        f"newest one.\nto continue from this one, {back}; fresh=True starts over.",
     )
 
 

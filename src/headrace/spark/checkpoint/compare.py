@@ -39,7 +39,9 @@ def with_frozen_schemas(job: SparkJob, stored: Stored | None) -> SparkJob:
     except HeadraceError as error:
         # The plan was written for the columns that are inferred now, for example with `*`.
         schemas = "; ".join(f'{name} with schema="{schema}"' for name, schema in other.items())
-        hint = f"the files of {', '.join(other)} had other columns at the first start, and the job keeps to those. Say them: {schemas}"
+        hint = (
+            f"the files of {', '.join(other)} had other columns at the first start, and the job keeps using those. Declare them: {schemas}"
+        )
         raise HeadraceError(error.code, error.message, hint=hint, site=error.site, also=error.also) from None
 
 
@@ -50,8 +52,9 @@ def identified(job: SparkJob, stored: Stored | None, folder: Path, *, offline: b
     if stored.job != job.plan.job:
         raise HeadraceError(
             "CHECKPOINT_OTHER_JOB",
-            f"{folder} is the checkpoint of job {stored.job}, and this is job {job.plan.job}",
-            hint="give each job a folder of its own; a renamed job keeps its old name in hr.job(...) or starts over with fresh=True.",
+            f"{folder} is the checkpoint of job {stored.job}, but this is job {job.plan.job}",
+            hint="give each job a folder of its own; if you renamed the job, keep the old name in hr.job(...), "
+            "or start over with fresh=True.",
         )
     changed = [
         f"{name} was {stored.settings.get(name)} and is {value}"
@@ -61,8 +64,8 @@ def identified(job: SparkJob, stored: Stored | None, folder: Path, *, offline: b
     if changed:
         raise HeadraceError(
             "SETTINGS_CHANGED",
-            f"settings that change what the job means are not those of the checkpoint: {'; '.join(changed)}",
-            hint="set them as they were, or start over with fresh=True.",
+            f"settings that affect results differ from those of the checkpoint: {'; '.join(changed)}",
+            hint="restore the old values, or start over with fresh=True.",
         )
     return identify(stored.identity, job.shapes, offline=offline)
 
@@ -100,8 +103,8 @@ def refuse_in_mid_epoch(plan: Plan, before: Mapping[str, Any], holders: Mapping[
 def _unfinished(sink: str, epoch: int, change: str, site: Site | None = None) -> HeadraceError:
     return HeadraceError(
         "EPOCH_UNFINISHED",
-        f"{sink}: epoch {epoch} was cut off, and {change} since",
-        hint="nothing was changed: start the version that the checkpoint is of once, so that it ends the epoch, then this one; "
+        f"{sink}: epoch {epoch} was interrupted, and {change} since",
+        hint="nothing was changed: run the version that wrote the checkpoint once, so that it finishes the epoch, then this one; "
         "or start over with fresh=True.",
         site=site,
     )

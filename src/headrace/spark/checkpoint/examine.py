@@ -35,7 +35,7 @@ class Damage:
     problem: str
 
     def error(self) -> HeadraceError:
-        return unreadable(self.file, f"it is {self.kind}, and {self.problem}")
+        return unreadable(self.file, f"{self.problem} ({self.kind})")
 
 
 def needed(query: Path) -> Iterator[Damage]:
@@ -73,7 +73,7 @@ def _state(query: Path, epoch: int) -> Iterator[Damage]:
         if not files:
             yield Damage(place, _STATE, "it is gone")
         for file in files:
-            kind = "a snapshot of state" if file.suffix == ".zip" else "what the last epoch changed in the state"
+            kind = "a snapshot of state" if file.suffix == ".zip" else "the state changes of the last epoch"
             yield from _each([file], (kind, _sized))
             if file.suffix == ".zip":
                 yield from _each([file], (kind, _archive))
@@ -128,7 +128,7 @@ def _sized(file: Path) -> None:
         return
     sums, size = json.loads(beside.read_text(encoding="utf-8")), file.stat().st_size
     if sums["mainFileSize"] != size:
-        raise ValueError(f"it has {size} bytes, and {sums['mainFileSize']} were written")
+        raise ValueError(f"it has {size} bytes instead of {sums['mainFileSize']}")
     if sums["algorithm"] == "CRC32C" and size <= _SMALL and _crc32c(file.read_bytes()) != sums["value"] % (1 << 32):
         raise ValueError("its checksum is not that of what was written")
 
@@ -156,7 +156,7 @@ def _archive(file: Path) -> None:
     with zipfile.ZipFile(file) as archive:
         damaged = archive.testzip()
         if damaged is not None:
-            raise ValueError(f"{damaged} in it is damaged")
+            raise ValueError(f"its entry {damaged} is damaged")
         names: dict[str, Any] = json.loads(archive.read("metadata").decode().partition("\n")[2])
     for one in names.get("sstFiles", ()):
         table = file.parent / "SSTs" / one["dfsSstFileName"]
@@ -167,14 +167,14 @@ def _archive(file: Path) -> None:
 def _lines(file: Path) -> list[str]:
     lines = file.read_text(encoding="utf-8").splitlines()
     if not lines or not lines[0].startswith("v"):
-        raise ValueError("it does not begin with the version of its format")
+        raise ValueError("it does not begin with a format version")
     return lines
 
 
 def _offsets(file: Path) -> None:
     _, metadata, *offsets = _lines(file)
     if "batchTimestampMs" not in json.loads(metadata) or not offsets:
-        raise ValueError("it is cut off")
+        raise ValueError("it is truncated")
     for line in offsets:
         json.loads(line.partition(":")[2])
 
@@ -187,7 +187,7 @@ def _entries(file: Path) -> None:
     text = gzip.decompress(file.read_bytes()).decode() if file.suffix == ".gz" else file.read_text(encoding="utf-8")
     version, *lines = text.splitlines() or [""]
     if not version.startswith("v"):
-        raise ValueError("it does not begin with the version of its format")
+        raise ValueError("it does not begin with a format version")
     for line in lines:
         json.loads(line)["path"]
 
@@ -206,13 +206,13 @@ def _begun(file: Path) -> None:
 
 
 _LOGS: dict[str, tuple[str, Callable[[Path], object]]] = {
-    "offsets": ("the log of what an epoch reads", _offsets),
-    "commits": ("the log of an epoch's end", _commit),
+    "offsets": ("the offset log of an epoch", _offsets),
+    "commits": ("the commit log of an epoch", _commit),
 }
-_SOURCE = ("the log of the files that a source has read", _entries)
-_METADATA = ("the name of the query", _json)
-_OPERATOR = ("what Spark knows of a level", _described)
-_SCHEMA = ("the schema of a level's state", _begun)
+_SOURCE = ("the file log of a source", _entries)
+_METADATA = ("the metadata of the query", _json)
+_OPERATOR = ("the operator metadata of a level", _described)
+_SCHEMA = ("the state schema of a level", _begun)
 
 
 def _numbered(folder: Path) -> list[Path]:

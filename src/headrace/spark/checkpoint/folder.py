@@ -90,7 +90,7 @@ def stored_in(folder: Path) -> Stored | None:
             raise
         raise unreadable(path, problem.message) from None
     except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError) as problem:
-        raise unreadable(path, f"it is no job.json of headrace ({type(problem).__name__}: {problem})") from None
+        raise unreadable(path, f"it is not a job.json of headrace ({type(problem).__name__}: {problem})") from None
 
 
 def _stored(value: Any, folder: Path) -> Stored:
@@ -243,7 +243,7 @@ def unusable(folder: Path, said: str) -> HeadraceError:
     return HeadraceError(
         "CHECKPOINT_UNUSABLE",
         f"the checkpoint folder {folder} cannot be used: {said}",
-        hint="checkpoint= names a folder on a disk of this machine that this user may write to.",
+        hint="set checkpoint= to a folder on a disk of this machine that this user may write to.",
     )
 
 
@@ -251,8 +251,8 @@ def migrated(folder: Path, to: Path) -> HeadraceError:
     """Return the error for a migrated checkpoint: of two with one id only one may continue, as sinks could not tell their epochs apart."""
     return HeadraceError(
         "CHECKPOINT_MIGRATED",
-        f"the job of {folder} goes on in {to}, which was made of it",
-        hint=f"start it with checkpoint={to}\nto go back to what was before that, remove {to} and the file {folder / MIGRATED}",
+        f"the checkpoint {folder} was migrated to {to}",
+        hint=f"continue with checkpoint={to}\nto undo the migration, delete {to} and the file {folder / MIGRATED}",
     )
 
 
@@ -263,6 +263,6 @@ def _must_be_ours(folder: Path) -> None:
     if names - {_CLEARING} and not names & {"job.json", _CLEARING}:
         raise HeadraceError(
             "NOT_A_CHECKPOINT",
-            f"{folder} is not empty and no checkpoint: it has no job.json",
-            hint="give an empty or a new folder as checkpoint=.",
+            f"{folder} is not a checkpoint: it is not empty and has no job.json",
+            hint="set checkpoint= to an empty or new folder.",
         )

@@ -53,14 +53,14 @@ def misfit(before: Form, now: Form) -> str | None:
     for option, was in before.items():
         is_now = now.get(option, was)
         if option not in (COLUMNS, PLACES, _GONE) and was != is_now:
-            return f"with {_shown(option, was)}, and would write with {_shown(option, is_now)}"
+            return f"with {_shown(option, was)}, and new rows would be written with {_shown(option, is_now)}"
     was, is_now = (one.get(PLACES, []) for one in (before, now))
     if any(one.lower() != other.lower() for one, other in zip(was, is_now, strict=False)):
-        return f"without names of columns as {', '.join(was)}, and would write them as {', '.join(is_now)}"
+        return f"without column names as {', '.join(was)}, and new rows would be written as {', '.join(is_now)}"
     for name, kind in now.get(COLUMNS, {}).items():
         known = _known(_ever(before), name)
         if known and kind and _clash(parse_type(known), parse_type(kind)):
-            return f"with {name} as {known}, and would write it as {kind}"
+            return f"with {name} as {known}, and new rows would have it as {kind}"
     return None
 
 

@@ -42,7 +42,7 @@ class History:
         offsets = _digest(self._query / "offsets" / str(epoch))
         entry = self._entry(epoch) or self._drawn(epoch, offsets)
         if entry["offsets"] != offsets:
-            raise _incomplete(self._query / "offsets" / str(epoch), "is not the log that this epoch began with")
+            raise _incomplete(self._query / "offsets" / str(epoch), "is not the log with which this epoch began")
         return entry["identity"]
 
     def of(self, epoch: int) -> str:
@@ -66,22 +66,22 @@ class History:
         logged, ended, drawn = self.logged("offsets"), self.logged("commits"), _newest(self._folder, ".json")
         offsets = self._query / "offsets"
         if recorded > logged:
-            raise _incomplete(offsets, f"ends with {named(logged)}, and the job has counted {named(recorded)}")
+            raise _incomplete(offsets, f"ends with {named(logged)}, but the job has recorded {named(recorded)}")
         if drawn > logged:
-            raise _incomplete(offsets, f"ends with {named(logged)}, and {named(drawn)} has begun")
+            raise _incomplete(offsets, f"ends with {named(logged)}, but {named(drawn)} has begun")
         if logged > ended + 1:
-            raise _incomplete(self._query / "commits", f"ends with {named(ended)}, and {named(logged)} has begun")
+            raise _incomplete(self._query / "commits", f"ends with {named(ended)}, but {named(logged)} has begun")
         if recorded < ended:
-            raise _incomplete(self._query / "commits", f"ends with {named(ended)}, and the job has counted {named(recorded)}")
+            raise _incomplete(self._query / "commits", f"ends with {named(ended)}, but the job has recorded {named(recorded)}")
         if recorded > max(self.adopted, drawn):
-            raise _incomplete(self._folder, f"ends with {named(drawn)}, and the job has counted {named(recorded)}")
+            raise _incomplete(self._folder, f"ends with {named(drawn)}, but the job has recorded {named(recorded)}")
         if drawn == logged > self.adopted:
             # compares the log from which the query continues
             self.begin(drawn)
         for source, needed in logs_read(offsets / str(logged)).items():
             log = self._query / "sources" / source
             if needed > (newest := last_of(log)):
-                raise _incomplete(log, f"names the files of epochs up to {newest}, and the query has read up to {needed}")
+                raise _incomplete(log, f"lists the files of epochs up to {newest}, but the query has read up to {needed}")
 
     def tidy(self) -> None:
         """Remove outdated identities that an earlier run has left."""
@@ -104,7 +104,7 @@ class History:
     def _entry(self, epoch: int) -> dict[str, str] | None:
         entry = read(self._file(epoch))
         if entry is not None and not entry.keys() >= {"identity", "offsets"}:
-            raise unreadable(self._file(epoch), "it is no identity of an epoch")
+            raise unreadable(self._file(epoch), "it is not the identity of an epoch")
         return entry
 
     def _file(self, epoch: int) -> Path:
@@ -120,7 +120,7 @@ def _incomplete(what: Path, why: str) -> HeadraceError:
     return HeadraceError(
         "CHECKPOINT_INCOMPLETE",
         f"{what} {why}",
-        hint=f"parts of the checkpoint are missing, or were copied at different moments.\n{CURE}",
+        hint=f"parts of the checkpoint are missing, or were copied at different times.\n{CURE}",
     )
 
 

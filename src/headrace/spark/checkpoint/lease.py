@@ -151,8 +151,9 @@ class Lease:
     def _lost(self, to: Holder | None) -> HeadraceError:
         return HeadraceError(
             "LEASE_LOST",
-            f"{to or 'another process'} works on the checkpoint {self.folder} now: this one gave no sign for too long",
-            hint="nothing is lost or doubled, and the other goes on; start this one again as a standby if it should take over in turn.",
+            f"{to or 'another process'} has taken over the checkpoint {self.folder}: this one gave no sign of life for too long",
+            hint="nothing is lost or duplicated, and the other process continues; "
+            "to let this one take over later, start it again as a standby.",
         )
 
 
@@ -212,7 +213,7 @@ def held_by(folder: Path) -> Holder | None:
 
 
 def _in_use(folder: Path, file: Path, holder: Holder) -> HeadraceError:
-    hint = "stop that run first, give this one another checkpoint, or let it wait for its turn: standby=True."
+    hint = "stop that run, use another checkpoint, or wait for it with standby=True."
     if holder.host != socket.gethostname():
-        hint += f"\nif that process is gone, standby=True takes over after {holder.silence:g} s without a sign of it."
+        hint += f"\nif that process is gone, only standby=True takes over, after {holder.silence:g} s without a sign of life."
     return HeadraceError("CHECKPOINT_IN_USE", f"the checkpoint {folder} is in use by {holder}", hint=hint)

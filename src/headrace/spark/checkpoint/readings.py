@@ -43,7 +43,7 @@ def other_reading(source: Source, before: Mapping[str, Any] | None) -> str | Non
         return None
     was, now = stored.read_as(), source.connect().read_as()
     other = [name for name in sorted({*was, *now}) if was.get(name) != now.get(name)]
-    return f"{source.name} is read with another {' and another '.join(other)}" if other else None
+    return f"{source.name} is read with a different {' and a different '.join(other)}" if other else None
 
 
 def lost_position(source: Source, before: Mapping[str, Any] | None) -> str | None:
@@ -55,15 +55,15 @@ def lost_position(source: Source, before: Mapping[str, Any] | None) -> str | Non
     other = next((name for name in sorted(was.keys() & now.keys()) if was[name] != now[name]), None)
     if other is None:
         return None
-    position = f"{source.name} has come to a position {_spelled(other, was[other])}"
-    return f"{position}, which says nothing {_spelled(other, now[other])}"
+    position = f"the position of {source.name} was recorded {_spelled(other, was[other])}"
+    return f"{position}, and is not valid {_spelled(other, now[other])}"
 
 
 def reads_elsewhere(source: Source, before: Mapping[str, Any] | None) -> str | None:
     """Describe where a source reads now and where it read before; None if that is the same."""
     stored = _stored(source, before)
     was, now = (None, None) if stored is None else (stored.reads_from(), source.connect().reads_from())
-    return None if was == now else f"{source.name} reads {now} now, and read {was} before"
+    return None if was == now else f"{source.name} now reads {now} instead of {was}"
 
 
 def _stored(source: Source, before: Mapping[str, Any] | None) -> ports.Source | None:

@@ -184,7 +184,7 @@ def recorded(folder: Path, query: str) -> Totals:
     try:
         return Totals.from_json(read(file) or {})
     except (KeyError, TypeError, ValueError) as problem:
-        raise unreadable(file, f"it is no record: {problem!r}") from None
+        raise unreadable(file, f"it is not a record: {problem!r}") from None
 
 
 def newest(folder: Path, query: str) -> Path | None:

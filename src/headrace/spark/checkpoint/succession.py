@@ -34,8 +34,8 @@ from headrace.spark.compile.levels import Query
 from headrace.spark.compile.shapes import PROGRAM, SINK
 
 _CURE = (
-    "go on with the version that the checkpoint is of; or start over with fresh=True, which empties the sinks and reads all again; or run "
-    "this version as a job of another name, with sinks of its own."
+    "continue with the version that wrote the checkpoint; or start over with fresh=True, which empties the sinks and reads all again; or "
+    "run this version as a job with another name and sinks of its own."
 )
 
 
@@ -128,30 +128,28 @@ def _mixed(
     if forerunner is None:
         if not changing:
             return None
-        return _refused(
-            sink, f"{sink.name} is new on this checkpoint, and changes of {changing[0].name} are of rows that it was never sent"
-        )
+        return _refused(sink, f"{sink.name} is new on this checkpoint, and changes of {changing[0].name} refer to rows it never received")
     place, was = forerunner.place, forerunner.query
     if was.name != query.name:
         gone = [name for name in was.sources if name not in read]
-        cure = f'a source that was renamed gets its name back with name="{gone[0]}"; or ' if gone else ""
+        cure = f'if a source was renamed, restore its name with name="{gone[0]}"; or ' if gone else ""
         return _refused(
             sink, f"{sink.name} would write rows of {', '.join(query.sources)} to {place}, which has rows of {', '.join(was.sources)}", cure
         )
     empty = [node for node in order([sink]) if node.by_content and str(node.name) in new and _keeps(node)]
     if empty:
-        began = f"{empty[0].name}, which is new or was changed, would begin without the rows that were read before"
+        began = f"{empty[0].name}, which is new or was changed, would start without the rows read before"
         return _refused(empty[0], f"{sink.name} has rows of an earlier version in {place}, and {began}")
     if not changing:
         return None
     if not query.live()[str(sink.name)].shape.reads_like(forerunner.entry.shape):
         return _refused(
             sink,
-            f"{sink.name} has rows of {changing[0].name} in {place} that were computed in another way, and changes would not find them",
+            f"{sink.name} has rows of {changing[0].name} in {place} that were computed differently, so changes would not match them",
         )
     if sink.name in other:
         rows = f"{sink.name} has rows of {changing[0].name} in {place}"
-        return _refused(sink, f"{rows}, and changes would not find them: {other[str(sink.name)]}")
+        return _refused(sink, f"{rows}, and changes would not match them: {other[str(sink.name)]}")
     if forerunner.entry.retired:
         return _refused(sink, f"{sink.name} was left out for a while, and {place} lacks the changes of {changing[0].name} from that time")
     return None
@@ -175,9 +173,9 @@ def _moved(
     some = (f", which ends with {named(held.epoch)},", f" up to {named(forerunner.epoch)}") if held.epoch >= 0 else (",", "")
     return _refused(
         sink,
-        f"{sink.name} would write to {place}{some[0]} and changes of {changing[0].name} are of rows that it has written to "
+        f"{sink.name} would write to {place}{some[0]} and changes of {changing[0].name} refer to rows that it has written to "
         f"{forerunner.place}{some[1]}",
-        "move what is there to the new place, with all that lies beside it; or ",
+        "move the earlier output to the new place, with all files next to it; or ",
     )
 
 
@@ -193,7 +191,7 @@ def _misfit(sink: Sink, forerunner: _Forerunner | None, job: SparkJob, mark: Cal
     why = misfit(forerunner.form, _form(sink, job))
     if why is None:
         return None
-    cure = "" if sink.mode == "changes" else "let it write to another place, which begins there; or "
+    cure = "" if sink.mode == "changes" else "write to another place, which starts empty; or "
     return _refused(sink, f"{sink.name} has rows in {place} that were written {why}", cure)
 
 
@@ -201,7 +199,7 @@ def _other_columns(sink: Sink, forerunner: _Forerunner | None, job: SparkJob, ep
     """Yield the notice about a sink that writes other columns to its place than before."""
     if forerunner is not None and forerunner.place == place_of(sink.connect()):
         for now, was in other_columns(forerunner.form, _form(sink, job)):
-            yield f"{sink.name} writes the columns {now} from epoch {epoch + 1} on; the rows that are there have {was}"
+            yield f"{sink.name} writes the columns {now} from epoch {epoch + 1} on; earlier rows have {was}"
 
 
 def _form(sink: Sink, job: SparkJob) -> Form:
@@ -222,7 +220,7 @@ def _reread(operators: Iterable[Node], old: QueryIdentity, other: Mapping[str, s
     for node in operators:
         name = str(node.name)
         if name in other and name in before and before[name].shape.kind != PROGRAM and _keeps(node):
-            yield _refused(node, f"{name} has state of rows that were read in another way: {other[name]}")
+            yield _refused(node, f"{name} has state of rows that were read differently: {other[name]}")
 
 
 def _mixed_programs(
@@ -236,12 +234,12 @@ def _mixed_programs(
         if after[name].shape.kind != PROGRAM or not changing:
             continue
         if name in new:
-            yield _refused(node, f"{name} is new on this checkpoint, and changes of {changing[0].name} are of rows that it was never sent")
+            yield _refused(node, f"{name} is new on this checkpoint, and changes of {changing[0].name} refer to rows it never received")
             continue
         if not after[name].shape.reads_like(before[name].shape):
-            yield _refused(node, f"{name} has state of rows of {changing[0].name} that were computed in another way")
+            yield _refused(node, f"{name} has state of rows of {changing[0].name} that were computed differently")
         elif name in other:
-            yield _refused(node, f"{name} has state of rows of {changing[0].name} that were read in another way: {other[name]}")
+            yield _refused(node, f"{name} has state of rows of {changing[0].name} that were read differently: {other[name]}")
 
 
 def _other_within(operators: Iterable[Stateful], old: QueryIdentity) -> Iterator[HeadraceError]:
@@ -253,7 +251,7 @@ def _other_within(operators: Iterable[Stateful], old: QueryIdentity) -> Iterator
             continue
         was = next((cell.expires_ms for cell in entry.layouts[-1].cells), None)
         if was is not None and was != now:
-            yield _refused(node, f"{node.name} drops rows within {shown(now)}, and those before were judged within {shown(was)}")
+            yield _refused(node, f"{node.name} drops duplicates within {shown(now)}, and earlier rows were compared within {shown(was)}")
 
 
 def _other_times(query: Query, old: QueryIdentity, times: Collection[str], stored: Stored) -> Iterator[HeadraceError]:
@@ -272,8 +270,8 @@ def _other_times(query: Query, old: QueryIdentity, times: Collection[str], store
     for source in query.sources:
         before, now = known.get(str(source.name)), source.watermark
         if before is not None and now is not None and before["column"] != now.column:
-            said = f"the watermark of {source.name} goes by {now.column} instead of {before['column']}"
-            yield _refused(source, f"{said}, and what {by_time[0]} keeps ends by the times in {before['column']}")
+            said = f"the watermark of {source.name} uses {now.column} instead of {before['column']}"
+            yield _refused(source, f"{said}, and the state of {by_time[0]} expires by the times in {before['column']}")
 
 
 def _refused(node: Node, message: str, first: str = "") -> HeadraceError:
@@ -286,19 +284,19 @@ def _partial(
     """Yield the notice about a sink that holds less than the job has read, or rows that were computed in another way."""
     place = place_of(sink.connect())
     if not sink.connect().traits.lasting:
-        yield f"{sink.name} shows what this run brings, from epoch {epoch + 1} on"
+        yield f"{sink.name} shows the output of this run, from epoch {epoch + 1} on"
     elif forerunner is None:
-        yield f"{sink.name} is new on this checkpoint: it gets what comes from epoch {epoch + 1} on, and nothing from before"
+        yield f"{sink.name} is new on this checkpoint: it receives rows from epoch {epoch + 1} on, none from before"
     elif forerunner.entry.retired:
-        yield f"{sink.name} was left out for a while: what came then is not in {forerunner.place}"
+        yield f"{sink.name} was left out for a while: {forerunner.place} lacks the rows of that time"
     elif forerunner.place not in ("", place):
         held = mark(str(sink.name))
         since = "before" if held is None or held.epoch < 0 else f"after {named(held.epoch)}, the last one there,"
         yield f"{sink.name} writes to {place} from epoch {epoch + 1} on; what it wrote {since} stays in {forerunner.place}"
     elif not now.shape.reads_like(forerunner.entry.shape):
-        yield f"{sink.name} gets rows that are computed in another way, from epoch {epoch + 1} on"
+        yield f"{sink.name} receives differently computed rows from epoch {epoch + 1} on"
     elif sink.name in other:
-        yield f"{sink.name} gets rows that are read in another way, from epoch {epoch + 1} on: {other[str(sink.name)]}"
+        yield f"{sink.name} receives differently read rows from epoch {epoch + 1} on: {other[str(sink.name)]}"
 
 
 def _otherwise(operators: Iterable[Node], old: QueryIdentity, now: QueryIdentity, epoch: int, other: Mapping[str, str]) -> Iterator[str]:
@@ -309,9 +307,9 @@ def _otherwise(operators: Iterable[Node], old: QueryIdentity, now: QueryIdentity
         if name not in before or after[name].shape.kind != PROGRAM:
             continue
         if not after[name].shape.reads_like(before[name].shape):
-            yield f"{name} gets rows that are computed in another way, from epoch {epoch + 1} on"
+            yield f"{name} receives differently computed rows from epoch {epoch + 1} on"
         elif name in other:
-            yield f"{name} gets rows that are read in another way, from epoch {epoch + 1} on: {other[name]}"
+            yield f"{name} receives differently read rows from epoch {epoch + 1} on: {other[name]}"
 
 
 def _begun(old: QueryIdentity, now: QueryIdentity, operators: Iterable[Node], epoch: int) -> Iterator[str]:
@@ -323,15 +321,15 @@ def _begun(old: QueryIdentity, now: QueryIdentity, operators: Iterable[Node], ep
         name = str(node.name)
         if name not in before:
             renamed = (
-                f'; {lost[0]} is gone: if it is the same, give it that name, .named("{lost[0]}")' if lost and not node.by_content else ""
+                f'; {lost[0]} is gone: if it was renamed, keep its state with .named("{lost[0]}")' if lost and not node.by_content else ""
             )
-            yield f"{name} is new on this checkpoint: it begins empty with epoch {epoch + 1}{renamed}"
+            yield f"{name} is new on this checkpoint: it starts empty at epoch {epoch + 1}{renamed}"
             continue
         cells, kept = (one.layouts[-1].cells for one in (before[name], after[name]))
         dropped = [cell.name for cell in cells if cell.id not in {one.id for one in kept}]
         empty = [cell.name for cell in kept if cell.id not in {one.id for one in cells} and cell.computed is None]
         if dropped and empty:
-            yield f'the cell {empty[0]} of {name} begins empty, and {dropped[0]} is gone: if it is the same, say so with was="{dropped[0]}"'
+            yield f'the cell {empty[0]} of {name} starts empty, and {dropped[0]} is gone: to keep its values, write was="{dropped[0]}"'
 
 
 def _changing(end: Node, new: Collection[str]) -> list[Node]:

@@ -78,7 +78,7 @@ def _of(node: Stateful, entry: Entry) -> Iterator[Asked]:
                 yield Asked(entry.shape.name, cell, before, sites.get(cell.id) or node.site)
 
 
-_CONSTANT = "the clock and random numbers are for handlers: a first value is the same whenever its key is next worked on"
+_CONSTANT = "use the clock and random numbers in handlers only: a first value must not depend on when its key is next used"
 
 
 def _refused(asked: Asked, fault: Fault) -> HeadraceError:
@@ -90,7 +90,7 @@ def _refused(asked: Asked, fault: Fault) -> HeadraceError:
         message, hint = _unknown(asked, fault, text)
     else:
         said = error_of(fault)
-        message, hint = said.message, said.hint or "an expression over the cells of the version before gives the cell its first value"
+        message, hint = said.message, said.hint or "compute the first value from the cells of the previous version"
     return HeadraceError("BAD_WAS", message, hint=hint, site=asked.site)
 
 
@@ -102,8 +102,8 @@ def _unknown(asked: Asked, fault: Fault, text: str) -> tuple[str, str]:
     if kept is not None:
         return (
             f"{fault.node}: the cell {kept.name} is {kept.said}, which an expression cannot read{text}",
-            "it reads values and timers without keys; in a handler all cells can be read",
+            "an expression reads values and timers without keys; a handler reads all cells",
         )
     names = {cell.name.lower(): cell.name for cell in asked.readable}
     has = f"it had: {', '.join(names.values())}" if names else "it had none that an expression can read"
-    return f"{fault.node}: the version before had no cell `{name}`{text}", suggestion(first, names.values(), has)
+    return f"{fault.node}: the previous version had no cell `{name}`{text}", suggestion(first, names.values(), has)

@@ -121,13 +121,13 @@ class Identity:
         return cls(tuple(QueryIdentity.from_json(one) for one in value["queries"]), typed(value["next"], int))
 
 
-_KEEP = "fresh=True starts over with an empty checkpoint; to keep what was computed, keep the earlier version of this part."
-_MIGRATE = "`headrace state migrate FILE --to FOLDER` makes a checkpoint for this version of it; fresh=True starts over with an empty one."
+_KEEP = "fresh=True starts over with an empty checkpoint; to keep the state, keep the earlier version of this part."
+_MIGRATE = "`headrace state migrate FILE --to FOLDER` creates a checkpoint for this version; fresh=True starts over with an empty one."
 
 
 def refuse(what: str, site: Site | None = None, cure: str | None = None) -> HeadraceError:
     hint = f"{cure}; {_KEEP}" if cure else _KEEP
-    return HeadraceError("STATE_CHANGED", f"{what}, and the checkpoint holds state of the earlier version", hint=hint, site=site)
+    return HeadraceError("STATE_CHANGED", f"{what}, but the checkpoint holds state of the earlier version", hint=hint, site=site)
 
 
 class _Numbers:
@@ -153,7 +153,7 @@ def identify(stored: Identity, queries: Sequence[QueryShape], *, offline: bool =
         try:
             old = _counterpart(stored, query)
             if old is not None and old.name in taken:
-                raise refuse(f"what was one query, {old.name}, is now two")
+                raise refuse(f"the query {old.name} was split in two")
             name = old.name if old is not None else _free(query.name, kept)
             taken[name] = query.name
             kept[name] = _follow(old, query, name, numbers, offline) if old is not None else _fresh(query, name, numbers)
@@ -190,7 +190,7 @@ def _counterpart(stored: Identity, query: QueryShape) -> QueryIdentity | None:
     programs = {shape.name for shape in query.shapes if shape.keeps}
     same = [old for old in stored.queries if programs & {n for n, entry in old.live().items() if entry.shape.keeps}]
     if len(same) > 1:
-        raise refuse(f"the queries {' and '.join(old.name for old in same)} have become one")
+        raise refuse(f"the queries {' and '.join(old.name for old in same)} were merged")
     if same:
         return same[0]
     sinks = {shape.name for shape in _sinks(query)}
@@ -263,7 +263,7 @@ def _relevelled(old: QueryIdentity, query: QueryShape, name: str) -> HeadraceErr
     why = f": {' and '.join(changes)}" if changes else ""
     site = now[come[0]] if come else None
     if not old.levels:
-        message = f"query {name} kept no state, and state cannot begin in the middle of a checkpoint{why}"
+        message = f"query {name} kept no state, and state cannot be added to an existing checkpoint{why}"
         return HeadraceError("STATE_CHANGED", message, hint=_KEEP, site=site)
     levels = f"{old.levels} level{'s' if old.levels > 1 else ''} of operators with state"
     return refuse(f"query {name} had {levels} and now has {query.levels or 'none'}{why}", site)
@@ -274,9 +274,9 @@ _TIMES = {"none": "neither a watermark nor timers", "event": "a watermark", "pro
 
 # Changes that are refused while there is state, in the words of the error; each rule describes the change, or returns None.
 _RULES: tuple[Callable[[Shape, Shape], str | None], ...] = (
-    lambda old, new: _other_columns(old, new) or "computes something else than before" if not new.computes_like(old) else None,
+    lambda old, new: _other_columns(old, new) or "computes something different" if not new.computes_like(old) else None,
     # A program takes rows as they come. Checkpoints of earlier versions have no origins.
-    lambda old, new: "reads rows that are computed in another way" if old.content and not new.reads_like(old) else None,
+    lambda old, new: "reads rows that are computed differently" if old.content and not new.reads_like(old) else None,
     lambda old, new: f"moved from level {old.level} to level {new.level}" if old.level != new.level else None,
     lambda old, new: f'has order="{new.order}" instead of "{old.order}"' if old.order != new.order else None,
     lambda old, new: f"has timers of {new.clock} time instead of {old.clock}" if _clock(old) != _clock(new) else None,
@@ -315,14 +315,14 @@ def _layouts(entry: Entry, shape: Shape, offline: bool) -> tuple[Layout, ...]:
         if shape.order != "time":
             continue
         if now is None:
-            raise refuse(f"{shape.name} has lost its input {name}, of which it may hold rows", shape.site)
+            raise refuse(f"{shape.name} no longer has the input {name}, whose rows it may hold", shape.site)
         if now.schema != before.schema and (keys is None or held_columns(before, now, keys) is None):
             raise refuse(
                 f"{shape.name} may hold rows of its input {name}, which had the columns {before.schema} and now has {now.schema}",
                 shape.site,
             )
         if now.time != before.time:
-            raise refuse(f"the event time of {shape.name} comes from elsewhere for its input {name}", shape.site)
+            raise refuse(f"the input {name} of {shape.name} takes its event time from elsewhere", shape.site)
     if shape.order == "time" and set(shape.inputs) != set(old.inputs):
         raise refuse(f"{shape.name} has the new input {', '.join(sorted(set(shape.inputs) - set(old.inputs)))}", shape.site)
     try:

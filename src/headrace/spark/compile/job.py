@@ -128,6 +128,6 @@ def _one_sink_a_folder(plan: Plan) -> None:
             raise HeadraceError(
                 "FOLDER_OWNED",
                 f"the sinks {taken[owned].name} and {sink.name} both write to {owned}",
-                hint="give each sink a folder of its own; streams of the same columns go into one by union.",
+                hint="give each sink a folder of its own, or combine streams of the same columns with union.",
                 site=sink.site,
             )

@@ -125,7 +125,7 @@ def follow(layouts: Sequence[Layout], cells: Sequence[Cell], *, offline: bool = 
     taken = [cell.id for cell in now]
     if len(set(taken)) < len(taken):
         twice = next(cell for cell in now if taken.count(cell.id) > 1)
-        raise Unreadable(f"two cells say that they were one: {twice.name} among them")
+        raise Unreadable(f"two cells continue the same earlier cell: {twice.name} is one of them")
     known = tuple(_corrected(layout, texts) for layout in layouts)
     if tuple(now) == tuple(replace(cell, computed=None) for cell in last.cells):
         return known

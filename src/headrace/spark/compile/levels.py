@@ -80,11 +80,11 @@ def _clock(sink: Node, nodes: Sequence[Node], clocks: Mapping[str, Clock]) -> st
 
 def _refuse_mixed(sink: Node, event: Node, processing: Node) -> None:
     if event in order([processing]):
-        why = f"{processing.name} goes by processing time and stands behind {event.name}, which works in event time"
+        why = f"{processing.name} uses processing time and is downstream of {event.name}, which uses event time"
     elif processing in order([event]):
-        why = f"{event.name} works in event time and stands behind {processing.name}, which goes by processing time"
+        why = f"{event.name} uses event time and is downstream of {processing.name}, which uses processing time"
     else:
-        why = f"{sink.name} gets rows of {event.name}, which works in event time, and of {processing.name}, which goes by processing time"
+        why = f"{sink.name} receives rows of {event.name}, which uses event time, and of {processing.name}, which uses processing time"
     raise HeadraceError(
         "CLOCKS_MIXED",
         f"{why}; one Spark query has one clock",

@@ -20,7 +20,7 @@ def placement(job: SparkJob) -> Mapping[str, Fact]:
             found[str(node.name)] = Fact({"query": query.name, "level": level}, f"query {query.name}, level {level} of {levels}")
         for level, rounds in enumerate(query.lookups):
             for lookup in (lookup for nodes in rounds for lookup in nodes):
-                where = f"in front of level 1 of {levels}" if level == 0 else f"behind level {level} of {levels}"
+                where = f"before level 1 of {levels}" if level == 0 else f"after level {level} of {levels}"
                 text = f"query {query.name}" + (f", {where}" if levels else "")
                 found[str(lookup.name)] = Fact({"query": query.name, "behind": level}, text)
         for sink in query.sinks:

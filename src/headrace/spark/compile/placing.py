@@ -41,5 +41,5 @@ def how(sink: Sink, query: Query) -> str | None:
     if query.levels:
         return "its rows are in the tasks of the last level"
     if deals_out(query):
-        return f"its rows are brought to tasks by {', '.join(place_key(sink)) or 'their bytes'}, as many as the checkpoint has partitions"
+        return f"its rows are distributed to the checkpoint's partitions by {', '.join(place_key(sink)) or 'their bytes'}"
     return "its rows stay in the tasks that read them"

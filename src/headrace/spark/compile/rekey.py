@@ -60,10 +60,10 @@ def difference(operator: str, input: str, before: Texts, after: Texts) -> str:
     """
     (texts, was), (others, now) = (_apart(lines) for lines in (before, after))
     if texts != others or len(was) != 1 or len(now) != 1:
-        return f"the key of {operator} is computed in another way for its input {input}"
+        return f"the key of {operator} is computed differently for its input {input}"
     old, new = readable(*was), readable(*now)
     if old == new:
-        return f"{operator} has state of rows of {old}, which computes something else than before"
+        return f"{operator} has state of rows of {old}, which computes something different"
     return f"{operator} has state of rows of {old}, and its input {input} is now {new}"
 
 

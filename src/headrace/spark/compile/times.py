@@ -15,9 +15,9 @@ def judged(plan: Plan, node: Node, name: str, feeds: Sequence[Feed], apart: str)
     if len(found) > 1:
         raise HeadraceError(
             "SOURCE_WITH_DERIVED",
-            f"the input `{name}` of {node.name} mixes rows straight from a source with rows that an operator made",
-            hint=f"give the operator's rows an input of their own: {apart}; "
-            "only a source's rows can be late, and within one input the two cannot be told apart.",
+            f"the input `{name}` of {node.name} mixes rows of a source with rows of an operator",
+            hint=f"give the operator's rows an input of their own: {apart}. "
+            "Only rows of a source can be late, so the two must be in separate inputs.",
             site=node.site,
         )
     return True in found

@@ -76,7 +76,7 @@ class Inspected:
         columns = {field.name: field for name, schema in self.schemas.items() if name.lower() in words for field in schema.fields}
         error = error_of(Fault.from_json(found, None, Struct(tuple(columns.values()))))
         if error.code == "BAD_SYNTAX":
-            error.hint = "a query is one SELECT of Spark SQL over the tables of the state."
+            error.hint = "write one SELECT of Spark SQL over the tables of the state."
         return error
 
 
@@ -93,8 +93,8 @@ def unreadable(folder: Path, error: HeadraceError) -> HeadraceError:
     return HeadraceError(
         "STATE_UNREADABLE",
         f"the state in {folder} cannot be read: {error.message}",
-        hint="a job that runs takes its oldest epochs away: look again. "
-        "A checkpoint that was moved is read once its job has started in its new place.",
+        hint="a running job deletes its oldest epochs: try again. "
+        "A checkpoint that was moved can be read after its job has started in the new place.",
     )
 
 

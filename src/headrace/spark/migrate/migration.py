@@ -81,14 +81,14 @@ class Migration:
             if one.rewritten:
                 lines += [f"  {one.program} is rewritten: {words}" for words in one.rewritten]
             if one.projected:
-                lines.append(f"  {one.program}, when a key is next worked on: {'; '.join(one.projected)}")
+                lines.append(f"  {one.program}, when a key is next used: {'; '.join(one.projected)}")
             if not one.rewritten and not one.projected:
-                lines.append(f"  {one.program} stays as it is")
+                lines.append(f"  {one.program} is unchanged")
         if self.dry_run:
             lines.append("nothing was written")
         else:
             lines += [f"  {one.program}: {_amount(one)}" for one in self.programs if one.keys]
-            lines.append(f"done in {self.seconds:.1f} s; go on with checkpoint={self.new}. {self.old} is kept, and marked as migrated")
+            lines.append(f"done in {self.seconds:.1f} s; continue with checkpoint={self.new}. {self.old} is kept, and marked as migrated")
         return "\n".join(lines)
 
 

@@ -62,19 +62,19 @@ class Rewinding:
     def __str__(self) -> str:
         stays = [f"  {name}: this version of the job does not write to {place}, where later epochs stay" for name, place in self.left_out]
         if not self.sinks:
-            return "\n".join([f"{self.job}: the sinks hold what {self.checkpoint} has written, and nothing later", *stays])
-        does = "would bring" if self.dry_run else "has brought"
-        end = "nothing was changed; --yes does it" if self.dry_run else "the next start goes on from there"
+            return "\n".join([f"{self.job}: the sinks hold what {self.checkpoint} has written, nothing later", *stays])
+        does = "would rewind" if self.dry_run else "rewound"
+        end = "nothing was changed; dry_run=False (--yes) rewinds them" if self.dry_run else "the next start continues from there"
         count = f"{len(self.sinks)} sink{'' if len(self.sinks) == 1 else 's'}"
         return "\n".join(
-            [f"{self.job}: {does} {count} back to {self.checkpoint}", *(f"  {one}" for one in self.sinks), *self._repairs(), *stays, end]
+            [f"{self.job}: {does} {count} to {self.checkpoint}", *(f"  {one}" for one in self.sinks), *self._repairs(), *stays, end]
         )
 
     def _repairs(self) -> list[str]:
         """Return the rows that are removed and that the sources will not bring again."""
         names = ", ".join(self.repairable)
         fed = f"rows that `headrace letters replay` has fed to {names} since the checkpoint was copied"
-        return [f"  {fed} go, too: replay their files again"] if self.repairable else []
+        return [f"  {fed} are withdrawn, too: replay their files again"] if self.repairable else []
 
 
 @leaving()
@@ -84,7 +84,7 @@ def rewind(job: SparkJob, folder: Path, *, dry_run: bool) -> Rewinding:
     """
     folder = folder.absolute()
     if not folder.is_dir():
-        raise _nothing(f"{folder} is no folder")
+        raise _nothing(f"{folder} is not a folder")
     provide(job)
     checkpoint = Checkpoint(folder)
     with closing(checkpoint):
@@ -145,5 +145,5 @@ def _note(folder: Path, step: Rewound, what: str) -> None:
 
 
 def _nothing(what: str) -> HeadraceError:
-    why = f"{what}, so there is no epoch to which sinks could come back"
-    return HeadraceError("NOTHING_TO_REWIND", why, hint="--checkpoint names the folder in which the job keeps its state.")
+    why = f"{what}, so there is no epoch to rewind to"
+    return HeadraceError("NOTHING_TO_REWIND", why, hint="set checkpoint= to the folder in which the job keeps its state.")

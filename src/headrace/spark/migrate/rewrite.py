@@ -52,7 +52,7 @@ def _key(old: Shape, new: Shape) -> tuple[RowChangeText | None, list[str]]:
     same = all(place == i and was[place].type == field.type for i, (place, field) in enumerate(zip(places, now, strict=True)))
     words = [f"its key is {new.key} instead of {old.key}"] if old.key != new.key else []
     if not words and any(old.inputs[name].key != one.key for name, one in new.inputs.items() if name in old.inputs):
-        words = ["its key comes by other names"]
+        words = ["the columns of its key have other names"]
     return None if same else RowChangeText(before=old.key, after=new.key, places=places), words
 
 
@@ -67,7 +67,7 @@ def _cells(old: tuple[Cell, ...], new: tuple[Cell, ...]) -> tuple[list[CellChang
             projected.append(f"{cell.name} is new")
             continue
         if was.name != cell.name:
-            projected.append(f"{was.name} is called {cell.name}")
+            projected.append(f"{was.name} is renamed to {cell.name}")
         if was.said == cell.said:
             continue
         if not cell.projected:

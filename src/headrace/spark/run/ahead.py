@@ -79,12 +79,12 @@ def planned(job: SparkJob, checkpoint: Checkpoint, outlets: Mapping[str, Sequenc
                     raise
                 problems.append(error.message)
     if steps or problems:
-        problems += [f"{name}: it holds no mark of its epochs, and would be sent rows again" for name in silent]
+        problems += [f"{name}: it has no mark of its epochs, and would receive rows again" for name in silent]
     if problems:
         raise HeadraceError(
             "CANNOT_REWIND",
             "; ".join(problems),
-            hint="nothing was changed. Go on from the newest checkpoint; or put back all sinks from a backup of the moment at which the "
+            hint="nothing was changed. Continue from the newest checkpoint; or restore all sinks from a backup of the moment at which the "
             "checkpoint was copied; or start over with fresh=True.",
         )
     return tuple(steps)
@@ -94,7 +94,7 @@ def _step(sink: ports.Sink, context: ports.SinkContext, one: Strange, recorded: 
     to = one.last if one.last is not None else Mark()
     found = sink.rewind(context, to)
     if one.last is None and found.first <= recorded:
-        raise ports.cannot_rewind(one.sink, f"the checkpoint has written nothing at {one.place}, which holds epoch {found.first} already")
+        raise ports.cannot_rewind(one.sink, f"the checkpoint has written nothing at {one.place}, which already holds epoch {found.first}")
     return Rewound(one.sink, one.place, one.held.epoch, to.epoch, found.how, found)
 
 

@@ -28,26 +28,29 @@ _KNOWN: Mapping[str, tuple[str, str | None]] = {
     "LOOKUP_FAILED": ("LOOKUP_FAILED", "check the table and its login. No row is lost: the next start repeats the epoch"),
     "EXPECTATION_FAILED": (
         "EXPECTATION_FAILED",
-        'nothing of its epoch is written. Mend the input, or let such rows go to the dead letters: on_violation="dead_letter".',
+        'nothing of its epoch is written. Repair the input, or send such rows to the dead letters: on_violation="dead_letter".',
     ),
-    "MALFORMED_ROW": ("MALFORMED_ROW", 'mend the input, or let such rows go to the dead letters: malformed="dead_letter".'),
-    "DEAD_LETTER_FAILED": ("DEAD_LETTER_FAILED", "steps behind a dead_letter output must not fail: use try_cast and the like there."),
-    "MEMORY_SOURCE_LOST": ("ROWS_GONE", "rows in memory end with their process: start over with fresh=True, or put them into files."),
+    "MALFORMED_ROW": ("MALFORMED_ROW", 'repair the input, or send such rows to the dead letters: malformed="dead_letter".'),
+    "DEAD_LETTER_FAILED": (
+        "DEAD_LETTER_FAILED",
+        "steps after a dead_letter output must not fail: use try_cast and similar functions there.",
+    ),
+    "MEMORY_SOURCE_LOST": ("ROWS_GONE", "rows in memory are lost with their process: start over with fresh=True, or write them to files."),
     "KEY_COLLATION": ("WRONG_TYPE", "key by something that is compared byte by byte: lower(name), or the column collated as UTF8_BINARY."),
-    "ORDER_TYPE": ("WRONG_TYPE", 'leave the column out or make it a string: select("...", d="to_json(column)").'),
-    "QUERY_FAILED": ("BAD_EXPRESSION", "a value of the state does not do: try_divide, try_cast and the like give null instead."),
-    "SINK_COMMIT": ("SINK_FAILED", "the next start writes the epoch again."),
-    "SINK_SCHEMA": ("WRONG_TYPE", 'give the column a type that the format has: with_columns(d="to_json(column)").'),
-    "SINK_WRITE": ("SINK_FAILED", "the next start writes the epoch again."),
-    "SOURCE_SCHEMA": ("WRONG_TYPE", "give the schema that the files have; a cast behind the source changes a type."),
+    "ORDER_TYPE": ("WRONG_TYPE", 'leave out the column, or convert it to a string: select("...", d="to_json(column)").'),
+    "QUERY_FAILED": ("BAD_EXPRESSION", "use try_divide, try_cast and similar functions, which give null instead of an error."),
+    "SINK_COMMIT": ("SINK_FAILED", "fix the cause and start again: the epoch is written again."),
+    "SINK_SCHEMA": ("WRONG_TYPE", 'give the column a type that the format supports: with_columns(d="to_json(column)").'),
+    "SINK_WRITE": ("SINK_FAILED", "fix the cause and start again: the epoch is written again."),
+    "SOURCE_SCHEMA": ("WRONG_TYPE", "declare the schema that the files have; to change a type, cast after the source."),
     "STATE_LAYOUT": ("STATE_MISMATCH", "start the newer version of the job, or start over with fresh=True."),
     "CHECKPOINT_UNREADABLE": ("CHECKPOINT_UNREADABLE", CURE),
     "CHECKPOINT_INCOMPLETE": ("CHECKPOINT_INCOMPLETE", CURE),
-    "TABLE_REPLACED": ("TABLE_REPLACED", "start over with fresh=True, or give the job the table that it read."),
-    "TIMER_LOOP": ("TIMER_LOOP", "a timer that sets a timer sets it later than its own time: self.again.set(at + hr.seconds(1))."),
+    "TABLE_REPLACED": ("TABLE_REPLACED", "start over with fresh=True, or restore the table that it read."),
+    "TIMER_LOOP": ("TIMER_LOOP", "in the handler of a timer, set timers later than its own time: self.again.set(at + hr.seconds(1))."),
     "WAS_FAILED": (
         "WAS_FAILED",
-        "mend the expression, with try_add or coalesce for one, and start again: no state is lost, and keys worked on before keep theirs.",
+        "correct the expression, for example with try_add or coalesce, and start again: no state is lost, and converted keys keep theirs.",
     ),
     "STATE_OF_ANOTHER_LEVEL": ("STATE_MISMATCH", "restore the checkpoint from a copy, or start over with fresh=True."),
 }
@@ -84,7 +87,7 @@ def failure(
         code, hint = _KNOWN[condition]
         return HeadraceError(code, f"{node}{message}", hint=found.get("hint") or hint, site=site)
     if condition in ("INTERNAL", "KERNEL_DOCUMENT"):
-        return HeadraceError("INTERNAL", f"{node}{message}", hint=f"this is a fault of headrace; please report it.{where}", site=site)
+        return HeadraceError("INTERNAL", f"{node}{message}", hint=f"this is a bug in headrace; please report it.{where}", site=site)
     # the condition may be of a connector that this process has not loaded
     load_all()
     if condition in CODES:
@@ -92,7 +95,9 @@ def failure(
     if _DAMAGED.search(found["trace"]):
         return _damaged(log, f"{node}{message}", where)
     if (condition and _GONE.search(condition)) or _GONE.search(found["class"]):
-        return HeadraceError("INPUT_GONE", f"{node}{message}", hint="files that were listed must stay until they are read.", site=site)
+        return HeadraceError(
+            "INPUT_GONE", f"{node}{message}", hint="restore the file and start again. Keep files until the job has read them.", site=site
+        )
     cause = first_lines(found.get("cause") or "")
     if cause and (cause.partition(": ")[2] or cause) not in message:
         message = f"{message}; caused by {cause}"
@@ -102,8 +107,8 @@ def failure(
 def onward(again: bool) -> str:
     """Describe what a start does after a failure of unknown cause; `again`: the epoch was interrupted before, too."""
     if again:
-        return "the epoch was cut off before, too, and each start comes to it again: mend the cause first, or it ends like this."
-    return "the next start goes on after the last epoch that ended, and ends like this if the cause is still there."
+        return "the epoch was interrupted before, too, and each start repeats it: fix the cause first."
+    return "the next start continues after the last finished epoch, and fails again while the cause remains."
 
 
 def _damaged(log: Path | None, message: str, where: str) -> HeadraceError:
@@ -118,7 +123,7 @@ def full(message: str, site: Site | None = None) -> HeadraceError:
     return HeadraceError(
         "DISK_FULL",
         message,
-        hint="make room (the checkpoint, the output and Spark's temporary folder need it) and start again: no row is lost or doubled.",
+        hint="free space for the checkpoint, the output and Spark's temporary folder, and start again: no row is lost or duplicated.",
         site=site,
     )
 
@@ -144,7 +149,7 @@ def _of_sink(problem: BaseException, sink: str | None, where: str) -> HeadraceEr
     return HeadraceError(
         "SINK_FAILED",
         f"{sink or 'the record'} could not be written: {type(problem).__name__}: {problem}",
-        hint=f"the next start writes the epoch again.{where}",
+        hint=f"fix the cause and start again: the epoch is written again.{where}",
         cause=problem,
     )
 

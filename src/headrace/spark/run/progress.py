@@ -46,7 +46,7 @@ class Progress:
         if self.watermark is not None:
             parts.append(f"watermark {self.watermark:%Y-%m-%d %H:%M:%S}")
         if self.violated:
-            parts.append(f"{self.violated:,} not as expected")
+            parts.append(f"{many(self.violated, 'violation')}")
         parts += [f"{many(self.state_keys, 'key')} with state", many(self.epochs, "epoch"), f"last {self.epoch_ms:,} ms"]
         return " · ".join(parts)
 

@@ -151,8 +151,8 @@ def _partitions(stored: Stored | None, asked: int | None) -> int:
     if asked not in (None, stored.partitions):
         raise HeadraceError(
             "PARTITIONS_CHANGED",
-            f"{asked} partitions were asked for, and the checkpoint has {stored.partitions}",
-            hint=f"ask for {stored.partitions} or none, or start over with fresh=True.",
+            f"the checkpoint has {stored.partitions} partitions, not {asked}",
+            hint=f"write partitions={stored.partitions} or leave it out, or start over with fresh=True.",
         )
     return stored.partitions
 
@@ -161,8 +161,8 @@ def _refuse_endless(job: SparkJob) -> None:
     """Refuse unbounded input on a sealed checkpoint: it needs a watermark that advances, and this one is at the end of time."""
     endless = [str(source.name) for source in job.sources if not source.connect().traits.bounded]
     if endless:
-        has = "has" if len(endless) == 1 else "have"
-        raise _sealed(f"{', '.join(endless)} {has} no end now")
+        has = "is" if len(endless) == 1 else "are"
+        raise _sealed(f"{', '.join(endless)} {has} unbounded now")
 
 
 def _refuse_new_input(job: SparkJob, checkpoint: Checkpoint, stored: Stored, names: Mapping[str, str]) -> None:
@@ -187,5 +187,5 @@ def _sealed(what: str) -> HeadraceError:
     return HeadraceError(
         "CHECKPOINT_SEALED",
         f"{what}, and the job has read its bounded input to the end and fired all its timers",
-        hint="start over with fresh=True; flush=False keeps a job open for input that comes later.",
+        hint="start over with fresh=True; flush=False keeps a job open for later input.",
     )

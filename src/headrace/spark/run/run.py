@@ -330,7 +330,7 @@ class Run:
                 hint=onward(any(query.again for query in self._queries)) + (f" The JVM's log is in {log}" if log else ""),
             )
         return of_java(problem, self._checkpoint.errors) or HeadraceError(
-            "INTERNAL", f"{type(problem).__name__}: {problem}", hint="this is a fault of headrace; please report it.", cause=problem
+            "INTERNAL", f"{type(problem).__name__}: {problem}", hint="this is a bug in headrace; please report it.", cause=problem
         )
 
     def _rows(self) -> int:

@@ -251,8 +251,9 @@ def prove(inputs: tuple[InputCounts, ...]) -> None:
             raise HeadraceError(
                 "ROWS_UNACCOUNTED",
                 f"input {one.input} of {one.program} got {one.rows_in} rows: {one.handled} handled, {one.late} late, {one.dead} dead, "
-                f"{one.held} held; {abs(one.lost)} {'are missing' if one.lost > 0 else 'too many'}",
-                hint="this is a fault of headrace; please report it with the checkpoint's job.json and record folder.",
+                f"{one.held} held; {abs(one.lost)} {'missing' if one.lost > 0 else 'too many'}",
+                hint="this is a bug in headrace: do not rely on the results of this run. "
+                "Please report it with the checkpoint's job.json and the folder record.",
             )
 
 

@@ -82,25 +82,25 @@ class _Checks:
             for sample in SAMPLES:
                 report.check(sample.name, partial(self._sample, plainest, sample), may_refuse=True)
             times = next(sample for sample in SAMPLES if sample.name == "times")
-            report.check("times of a job with another zone", partial(self._sample, plainest, times, ELSEWHERE), may_refuse=True)
-            report.check("a column more in the next version", lambda: self._more_columns(plainest), may_refuse=True)
+            report.check("times of a job in another time zone", partial(self._sample, plainest, times, ELSEWHERE), may_refuse=True)
+            report.check("an additional column in the next version", lambda: self._more_columns(plainest), may_refuse=True)
             if rows:
                 report.check(f"an epoch of {rows:,} rows", lambda: self._many(plainest, rows))
             if points and traits.repeatable:
                 for mode in (plainest, *(mode for mode in others if mode == "upsert")):
-                    report.check(f"{mode}: left alone, and killed", partial(self._killed, report, mode, points, kills))
+                    report.check(f"{mode}: undisturbed and killed", partial(self._killed, report, mode, points, kills))
         return report
 
     def _mode(self, report: Report, mode: str, traits: ports.SinkTraits) -> None:
         """Run the checks of one mode."""
         report.check(f"{mode}: epoch after epoch, and one without rows", lambda: self._epochs(mode))
         if traits.visible == "epoch":
-            report.check(f"{mode}: nothing is seen before the commit", lambda: self._unseen(mode))
+            report.check(f"{mode}: nothing visible before the commit", lambda: self._unseen(mode))
         if traits.repeatable:
-            report.check(f"{mode}: an epoch again, by the same sink", lambda: self._again(mode, anew=False))
-            report.check(f"{mode}: an epoch again, by a new process", lambda: self._again(mode, anew=True))
-            report.check(f"{mode}: a commit that comes when others have gone on", lambda: self._late(mode, after=True))
-            report.check(f"{mode}: a commit that comes when another has taken over", lambda: self._late(mode, after=False))
+            report.check(f"{mode}: a repeated epoch, by the same sink", lambda: self._again(mode, anew=False))
+            report.check(f"{mode}: a repeated epoch, by a new process", lambda: self._again(mode, anew=True))
+            report.check(f"{mode}: a commit after another process has continued", lambda: self._late(mode, after=True))
+            report.check(f"{mode}: a commit after another process has taken over", lambda: self._late(mode, after=False))
 
     def _place(self, name: str, mode: str = "append") -> ports.Elsewhere:
         number = next(self._numbers)
@@ -143,12 +143,14 @@ class _Checks:
             if sink.traits.rewinds or error.code != "CANNOT_REWIND":
                 raise
             return
-        assert sink.traits.rewinds, "it can be brought back, and the traits say that it cannot"
-        assert found.first > mark.epoch, f"epochs from {found.first} on go, and {mark.epoch} is to stay"
+        assert sink.traits.rewinds, "it can be rewound, but its traits say that it cannot"
+        assert found.first > mark.epoch, f"epochs from {found.first} on are withdrawn, but {mark.epoch} must stay"
         found.work()
         self._holds(sink, bench.schema, rows)
         there = bench.mark()
-        assert there is not None and there.epoch == mark.epoch and there.agrees(mark.identity), f"{there} is the mark behind {mark}"
+        assert there is not None and there.epoch == mark.epoch and there.agrees(mark.identity), (
+            f"{there} is the mark after rewinding to {mark}"
+        )
 
     def _again(self, mode: str, *, anew: bool) -> None:
         bench, sink = self._bench(mode)
@@ -264,9 +266,9 @@ def _marked(bench: Workbench, marks: bool) -> None:
     mark, written = bench.mark(), bench.written()
     if marks:
         agrees = mark is not None and mark.identity and mark.epoch == written.epoch and mark.agrees(written.identity)
-        assert agrees, f"{mark} is the mark, and {written} was written"
+        assert agrees, f"{mark} is the mark, but {written} was written"
     else:
-        assert mark is None, f"{mark} is the mark, and the traits say that there is none"
+        assert mark is None, f"{mark} is the mark, but the traits say that there is none"
 
 
 def _changes(mode: str) -> list[tuple[list[Row], list[Row]]]:
@@ -316,7 +318,7 @@ class _Killed:
             model.take(self._given, rows, gone)
         self.expected: Contents = {SINK: Counter(plain(model.rows, self._given.schema))}
         if sink.connector not in ports.connectors():
-            raise NotTried(f"no entry point gives the connector {sink.connector} to other processes")
+            raise NotTried(f"no entry point names the connector {sink.connector} for other processes")
 
     def at(self, folder: Path) -> tuple[Plan, dict[str, ports.Sink]]:
         place = ports.Elsewhere(f"headrace_{uuid.uuid4().hex[:8]}", folder, self._checks._server, self._mode)

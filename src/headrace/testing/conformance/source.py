@@ -109,22 +109,22 @@ class _Checks:
             self._folder = Path(folder)
             looked = self._reader().feed.source()
             report = Report(looked.connector, only)
-            report.check("rows that come later, by a new process", self._later)
+            report.check("later rows, by a new process", self._later)
             if looked.traits.replayable:
-                report.check("an epoch again", self._again)
+                report.check("a repeated epoch", self._again)
             report.check("nothing to read", self._empty, may_refuse=True)
-            report.check("what is not read yet", self._unread)
-            report.check("as a plan stores it", self._stored)
-            report.check("its beginning", self._beginning)
-            report.check("something that is no row", self._malformed)
+            report.check("the count of unread rows", self._unread)
+            report.check("restored from a plan", self._stored)
+            report.check("a bounded beginning", self._beginning)
+            report.check("a malformed row", self._malformed)
             for sample in SAMPLES:
                 report.check(sample.name, partial(self._sample, sample), may_refuse=True)
             times = next(sample for sample in SAMPLES if sample.name == "times")
-            report.check("times of a job with another zone", partial(self._sample, times, ELSEWHERE), may_refuse=True)
+            report.check("times of a job in another time zone", partial(self._sample, times, ELSEWHERE), may_refuse=True)
             if rows:
                 report.check(f"an epoch of {rows:,} rows", lambda: self._many(rows))
             if points and looked.traits.replayable:
-                report.check("left alone, and killed", lambda: self._killed(report, points))
+                report.check("undisturbed and killed", lambda: self._killed(report, points))
         return report
 
     def _reader(self, ddl: str = SIMPLE) -> _Reader:
@@ -168,20 +168,20 @@ class _Checks:
         context = ports.SourceContext("rows", reader.checkpoint / "queries" / "main", "UTC")
         left = reader.feed.source().unread(session(), context)
         if left is None:
-            raise NotTried("the source cannot tell")
-        assert left == 0, f"all was read, and {left} are said to wait"
+            raise NotTried("the source cannot count them")
+        assert left == 0, f"all rows were read, but `unread` returns {left}"
         reader.feed.add(simple(10, 5))
-        assert reader.feed.source().unread(session(), context), "rows wait, and none are said to"
+        assert reader.feed.source().unread(session(), context), "rows are unread, but `unread` returns none"
 
     def _stored(self) -> None:
         reader = self._reader()
         reader.feed.add(simple(0, 10))
         given = reader.feed.source()
         if given.connector not in ports.connectors():
-            raise NotTried(f"no entry point gives the connector {given.connector}")
+            raise NotTried(f"no entry point names the connector {given.connector}")
         options = json.loads(json.dumps(given.options()))
         again = ports.source_class(given.connector).from_options(options, reader.schema)
-        assert json.loads(json.dumps(again.options())) == options, "its options are others when it is made of them"
+        assert json.loads(json.dumps(again.options())) == options, "its options change when it is restored from them"
         _same(reader.all(again), simple(0, 10), reader.schema)
 
     def _beginning(self) -> None:
@@ -191,12 +191,12 @@ class _Checks:
         place = ports.Elsewhere("beginning", reader.checkpoint.parent / "beginning", self._server)
         found = reader.feed.source().beginning(session(), place, 10, 3)
         if found is None:
-            raise NotTried("the source cannot give it")
+            raise NotTried("the source has none")
         assert found.traits.bounded, "it has no end"
         rows = Counter(plain(reader.all(found), reader.schema))
         more = rows - Counter(plain(simple(0, 24), reader.schema))
-        assert not more, f"{more.total()} rows are none of the source's"
-        assert rows.total() >= 10, f"it has {rows.total()} rows, and 10 were asked for"
+        assert not more, f"{more.total()} rows are not rows of the source"
+        assert rows.total() >= 10, f"it has {rows.total()} rows, expected at least 10"
 
     def _malformed(self) -> None:
         reader = self._reader()
@@ -237,7 +237,7 @@ class _Killed:
         self.expected: Contents = {SINK: Counter(plain(simple(0, 30), reader.schema))}
         connector = reader.feed.source().connector
         if connector not in ports.connectors():
-            raise NotTried(f"no entry point gives the connector {connector} to other processes")
+            raise NotTried(f"no entry point names the connector {connector} for other processes")
 
     def at(self, folder: Path) -> tuple[Plan, dict[str, ports.Sink]]:
         files: Any = ports.sink_class("files")

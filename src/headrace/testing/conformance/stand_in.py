@@ -40,7 +40,7 @@ class StandIn(ports.Sink):
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> StandIn:
-        raise TypeError("a stand-in lives in its check only")
+        raise TypeError("a stand-in exists in its check only")
 
     def check(self, columns: tuple[str, ...]) -> None:
         self.sink.check(columns)
