@@ -26,7 +26,7 @@ from tests.unit.errors import check_error
 
 pytestmark = pytest.mark.usefixtures("spark")
 
-FORMATS = ("avro", "json_schema", "protobuf")
+FORMATS = ("avro", "protobuf", pytest.param("json_schema", marks=pytest.mark.full))
 ALL = (
     "id bigint not null, b boolean, t tinyint, s smallint, i int, f float, d double, m decimal(20,3), n string, x binary, day date, "
     "at timestamp, ntz timestamp_ntz, tags array<string>, of map<string, double>, item struct<sku: string, price: decimal(10,2)>, "

@@ -117,7 +117,7 @@ def named(folder: Path, format: str, name: str, n: int) -> Path:
     return file
 
 
-@pytest.mark.parametrize("format", ["json", "csv", "parquet", pytest.param("orc", marks=pytest.mark.full)])
+@pytest.mark.parametrize("format", ["json", *(pytest.param(name, marks=pytest.mark.full) for name in ("csv", "parquet", "orc"))])
 @pytest.mark.parametrize("schema", ["n bigint", None])
 def test_files_of_any_name(tmp_path: Path, format: str, schema: str | None) -> None:
     """By their folder, by a pattern, and each by itself; a start after that reads none again."""

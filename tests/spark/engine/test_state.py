@@ -58,7 +58,7 @@ def write(folder: Path, number: int, made: list[Any]) -> None:
     (folder / f"{number}.json").write_text("".join(line + "\n" for line in lines), encoding="utf-8")
 
 
-@pytest.mark.parametrize(("seed", "partitions"), [(1, 1), (2, 3)])
+@pytest.mark.parametrize(("seed", "partitions"), [pytest.param(1, 1, marks=pytest.mark.full), (2, 3)])
 def test_every_table_of_every_epoch_that_is_kept(tmp_path: Path, spark: SparkSession, seed: int, partitions: int) -> None:
     events, rules = case(seed)
     state = tmp_path / "state"
