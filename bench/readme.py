@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from bench.nexmark import page
+from bench.nexmark.queries import QUERIES
 from bench.state import contenders as who
 from bench.state.show import text
 
@@ -19,8 +21,8 @@ ROOT = Path(__file__).parents[1]
 README, RESULTS = ROOT / "README.md", ROOT / "bench" / "results"
 BEGIN, END = "<!-- python -m bench.readme -->\n", "<!-- end -->\n"
 HEADS = {
-    who.HEADRACE: "headrace",
-    who.IN_TIME: '`order="time"`',
+    who.HEADRACE: 'headrace, `order="arrival"`',
+    who.IN_TIME: 'headrace, `order="time"`',
     who.SCALA: "Scala by hand",
     who.ROW: "PySpark, rows",
     who.PANDAS: "PySpark, pandas",
@@ -30,6 +32,17 @@ HEADS = {
 RATE, SPEED = "events/s", "×"
 MANY = 8
 """From this number on, contenders are steps of a series: only its ends are shown."""
+SHOWN = {
+    "first result of a small job from a cold start, the kernel's jar being there": "first result of a small job from a cold start, "
+    "with the kernel's jar in the cache",
+    "one-row epoch of aggregates one over the other (trigger time)": "one-row epoch of nested aggregates (trigger time)",
+    "Spark's join of streams": "Spark's stream-stream join",
+    "the same, state format 4": "Spark's stream-stream join with state format version 4",
+    "the same without epochs in headers": "headrace with `epoch_headers=False`",
+}
+"""Titles and contenders with another name in the pages than in the results."""
+ONE_ROW, PERCENT, BATCH = "epoch of one row", "epoch of 1 % of the rows", "Spark batch, 22 queries anew"
+_TPCH = re.compile(r"TPC-H, scale factor ([\d.]+), ([\d,]+) rows, 22 views in one job")
 
 
 def main() -> None:
@@ -49,22 +62,41 @@ def measured() -> dict[str, str]:
     found = _read("nexmark")
     on, how, results = found["machine"], found["how"], found["results"]
     names = ("headrace", "Flink SQL")
+    titles = {name: f"{name}, {query.title}" for name, query in QUERIES.items()}
     seconds = [[f"{one['contenders'][name]['median']:.1f}" if name in one["contenders"] else "—" for name in names] for one in results]
     rows = [
-        [one["title"], *spent, "—" if one["ratio"] is None else f"{one['ratio']:.2f}", "—" if one["rows"] is None else f"{one['rows']:,}"]
+        [
+            titles[short(one)],
+            *spent,
+            "—" if one["ratio"] is None else f"{one['ratio']:.2f}",
+            "—" if one["rows"] is None else f"{one['rows']:,}",
+        ]
         for one, spent in zip(results, seconds, strict=True)
     ]
     lines = [
         f"Seconds (medians) for {how['events']:,} events on {on['cores']} cores ({on['processor']}), with Spark {on['spark']}, Flink "
-        f"{on['flink']} and heaps of {how['heap']}. headrace runs {how['epochs']} epochs, with a checkpoint in each. Flink runs with "
-        "mini-batches, state on the heap and no checkpoints. The column × is Flink's time divided by headrace's; its geometric mean is "
-        f"{found['geometric_mean']:.2f}.",
+        f"{on['flink']} and heaps of {how['heap']}. {conditions(how)} The column × is Flink's time divided by headrace's; its geometric "
+        f"mean is {found['geometric_mean']:.2f}.",
         "",
         *cells(["", *names, "×", "rows of the result"], ["---", *["--:"] * 4], *rows),
         "",
-        *(f"* {one['title'].partition(',')[0]}: {name} takes no part: {why}" for one in results for name, why in one["absent"].items()),
+        *(f"* {name} refuses {short(one)}: `{why}`" for one in results for name, why in one["absent"].items()),
     ]
     return {"measured": "\n".join(lines) + "\n"}
+
+
+def conditions(how: Mapping[str, Any]) -> str:
+    """Return how headrace and Flink run the queries of Nexmark."""
+    return (
+        f"headrace runs {how['epochs']} epochs, with a checkpoint in each and without watermarks: it updates event-time windows in every "
+        "epoch and keeps their state. Flink runs without checkpoints, with mini-batches, state on the heap and a watermark of four "
+        "seconds: it emits a window once, when it closes, and drops its state. In queries over windows the two therefore do different work."
+    )
+
+
+def short(result: Mapping[str, Any]) -> str:
+    """Return the query of a result, such as q4."""
+    return str(result["title"]).partition(",")[0]
 
 
 def compared() -> dict[str, dict[str, str]]:
@@ -73,7 +105,7 @@ def compared() -> dict[str, dict[str, str]]:
     return {
         "figures": {
             "programs": table(state) + large(_read("large")["results"]),
-            "queries": queries().lstrip(),
+            "queries": queries(),
             "nexmark": nexmark(_read("nexmark"), "nexmark.md").lstrip(),
         },
         "flink": {"measured": nexmark(_read("nexmark"), "nexmark.md").lstrip()},
@@ -83,11 +115,11 @@ def compared() -> dict[str, dict[str, str]]:
 
 
 def against_spark() -> str:
-    """Queries and sinks that have a contender of Spark's, as a list."""
-    of = [_read(name) for name in ("tpch", "queries", "connectors")]
+    """Return TPC-H as a table, and queries and sinks that have a contender of Spark's as a list."""
+    of = [_read(name) for name in ("queries", "connectors")]
     results = [result for one in of for result in one["results"] if result["goals"]]
     spark = [result for result in results if any(mark in name for name in result["contenders"] for mark in ("Spark", "df."))]
-    return f"Measured on {processors(of)}:\n\n" + "".join(map(line, spark))
+    return f"{tpch()}\nQueries and sinks, on {machines(of)}. In brackets: the time divided by the first one.\n\n{items(spark)}"
 
 
 def with_table(readme: str) -> str:
@@ -104,8 +136,7 @@ def _read(name: str) -> Any:
 
 
 def table(found: Mapping[str, Any]) -> str:
-    others = [result for result in found["results"] if result["unit"] not in (RATE, SPEED)]
-    return "\n".join([rates(found, tuple(HEADS)), *map(item, others)]) + "\n"
+    return f"{rates(found, tuple(HEADS))}\n{items(result for result in found['results'] if result['unit'] not in (RATE, SPEED))}"
 
 
 def rates(found: Mapping[str, Any], names: Sequence[str]) -> str:
@@ -140,10 +171,20 @@ def multiple(ratio: float) -> str:
     return f"{ratio:.0f}×" if ratio >= 10 else f"{ratio:.1f}×" if ratio >= 2 else f"{ratio:.2f}×"
 
 
+def items(results: Iterable[Mapping[str, Any]]) -> str:
+    """Return other measurements as a list. Each value has its ratio to the first one."""
+    return "".join(f"* {item(result)}\n" for result in results)
+
+
 def item(result: Mapping[str, Any]) -> str:
-    """Return another measurement, as an item of a list."""
-    values = [f"{name}: {text(one['median'], result['unit'])} {result['unit']}" for name, one in result["contenders"].items()]
-    return f"* {result['title']}: {'; '.join(values)}"
+    unit = result["unit"]
+    title = SHOWN.get(result["title"], result["title"])
+    medians = [(SHOWN.get(name, name), float(one["median"])) for name, one in result["contenders"].items()]
+    values = [f"{name}: {text(value, unit)} {unit}" for name, value in medians]
+    if len(values) == 1:
+        return f"{title}: {values[0].partition(': ')[2]}"
+    others = [f"{shown} ({multiple(value / medians[0][1])})" for shown, (_, value) in zip(values[1:], medians[1:], strict=True)]
+    return f"{title}: {'; '.join([values[0], *(others if len(medians) < MANY else others[-1:])])}"
 
 
 def large(results: Iterable[Mapping[str, Any]]) -> str:
@@ -161,20 +202,32 @@ def large(results: Iterable[Mapping[str, Any]]) -> str:
 
 
 def queries() -> str:
-    """Queries kept up to date: the measurements, compared with their goals."""
-    of = [_read(name) for name in ("tpch", "queries")]
-    results = [result for one in of for result in one["results"] if result["goals"]]
-    return f"\nIncremental queries ({processors(of)}):\n\n" + "".join(map(line, results))
+    """Return TPC-H as a table, and other queries kept up to date as a list."""
+    found = _read("queries")
+    return f"{tpch()}\nOther queries, on {machines([found])}. In brackets: the value divided by the first one.\n\n{items(found['results'])}"
 
 
-def line(result: Mapping[str, Any]) -> str:
-    """Return a result and its goals, as an item of a list."""
-    goals = "; ".join(f"{text(goal['value'], goal['unit'])} {goal['unit']} {goal['name']}" for goal in result["goals"])
-    return f"{item(result) if len(result['contenders']) < MANY else ends(result)} ({goals})\n"
+def tpch() -> str:
+    """Return epochs over the views of TPC-H, and Spark batch, by the scale of the data."""
+    found = _read("tpch")
+    rows = []
+    for result in found["results"]:
+        if size := _TPCH.fullmatch(result["title"]):
+            times = [float(result["contenders"][name]["median"]) for name in (ONE_ROW, PERCENT, BATCH)]
+            rows.append([size[1], size[2], *(f"{time:,.0f}" for time in times), multiple(times[2] / times[1])])
+    lines = [
+        f"TPC-H, 22 views in one job: milliseconds on {machines([found])}. The column × is the time of Spark batch divided by that of an "
+        "epoch that changes 1 % of the rows.",
+        "",
+        *cells(["scale factor", "rows", ONE_ROW, PERCENT, "Spark batch, 22 queries", "×"], ["--:"] * 6, *rows),
+    ]
+    return "\n".join(lines) + "\n"
 
 
-def processors(found: Iterable[Mapping[str, Any]]) -> str:
-    return " and ".join(dict.fromkeys(one["machine"]["processor"] for one in found))
+def machines(found: Iterable[Mapping[str, Any]]) -> str:
+    of = [one["machine"] for one in found]
+    shown = (f"{on['cores']} cores ({on['processor']}) with {on['memory_gib']:.0f} GiB, Spark {on['spark']}" for on in of)
+    return " and ".join(dict.fromkeys(shown))
 
 
 def nexmark(found: Mapping[str, Any], plans: str) -> str:
@@ -184,21 +237,15 @@ def nexmark(found: Mapping[str, Any], plans: str) -> str:
     best = max(both, key=lambda one: float(one["ratio"]))
     others = math.exp(sum(math.log(one["ratio"]) for one in both if one is not best) / (len(both) - 1))
     lines = [
-        f"\nNexmark (`make bench-nexmark`): seconds for {how['events']:,} events on {on['cores']} cores ({on['processor']}). headrace runs "
-        f"{how['epochs']} epochs, with a checkpoint in each; Flink {on['flink']} runs with mini-batches, state on the heap and no "
-        f"checkpoints. In the geometric mean of the {len(both)} queries that both run, headrace is {multiple(found['geometric_mean'])} "
-        f"as fast; without its best, {best['title'].partition(',')[0]}, {multiple(others)}. [Nexmark]({plans}) has each query's plan.\n\n",
+        f"\nNexmark (`make bench-nexmark`): seconds for {how['events']:,} events on {on['cores']} cores ({on['processor']}), with Spark "
+        f"{on['spark']} and Flink {on['flink']}. {conditions(how)}\n\n"
+        f"In the geometric mean of the {len(both)} queries that both run, headrace is {multiple(found['geometric_mean'])} as fast; without "
+        f"its best, {short(best)}, {multiple(others)}. [Nexmark]({plans}) has each query's plan.\n\n",
     ]
-    heads = ["", *(one["title"].partition(",")[0] for one in both)]
+    heads = ["", *map(short, both)]
     values = [[name, *(f"{one['contenders'][name]['median']:.1f}" for one in both)] for name in ("headrace", "Flink SQL")]
     rows = [heads, ["---", *["--:"] * len(both)], *values, ["×", *(f"{one['ratio']:.2f}" for one in both)]]
     return "".join(f"{line}\n" for line in [*lines, *cells(*rows)]).replace("\n\n\n", "\n\n")
-
-
-def ends(result: Mapping[str, Any]) -> str:
-    """Return the first and the last of many values, as an item of a list."""
-    (first, least), *_, (last, most) = ((name, text(one["median"], result["unit"])) for name, one in result["contenders"].items())
-    return f"* {result['title']}: {first}: {least} {result['unit']}; {last}: {most} {result['unit']}"
 
 
 def cells(*rows: Iterable[str]) -> list[str]:

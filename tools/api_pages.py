@@ -33,13 +33,17 @@ NOTE = "<!-- Written by tools/api_pages.py from docstrings. -->\n\n"
 
 # Page -> its title, a line about it, and the names on it in order.
 PAGES = {
-    "streams": ("Streams", "The verbs of a stream: each gives a new stream and runs nothing.", "Stream Grouped Keyed"),
-    "windows": ("Windows of time", "The windows that `Stream.window` takes.", "tumble hop cumulate sessions"),
+    "streams": (
+        "Streams",
+        "`hr.read`, `hr.sql` and `hr.from_dataframe` return streams; their methods build the plan of a job.",
+        "Stream Grouped Keyed",
+    ),
+    "windows": ("Time windows", "The windows that `Stream.window` takes.", "tumble hop cumulate sessions"),
     "queries": ("Queries", "Spark SQL and PySpark DataFrames over streams.", "sql from_dataframe"),
     "expressions": ("Expressions", "Columns and the functions of Spark SQL.", "Column col lit expr case struct f"),
-    "sources": ("Sources", "`hr.read.<connector>(…)` gives a stream.", "read"),
-    "sinks": ("Sinks", "`stream.write.<connector>(…)` gives a sink for `hr.job`.", "Sink write"),
-    "lookups": ("Lookups", "`hr.lookup.<connector>(…)` gives an external table, for `Stream.lookup`.", "lookup"),
+    "sources": ("Sources", "`hr.read.<connector>(…)` returns a stream.", "read"),
+    "sinks": ("Sinks", "`stream.write.<connector>(…)` returns a sink for `hr.job`.", "Sink write"),
+    "lookups": ("Lookups", "`hr.lookup.<connector>(…)` returns an external table for `Stream.lookup`.", "lookup"),
     "programs": (
         "State programs",
         "The parts of a program: cells, timers, and the statements of its handlers.",
@@ -106,6 +110,12 @@ class Entry:
             parts.append(self.options)
         return "\n\n".join(part for part in parts if part)
 
+    @property
+    def meaning(self) -> str:
+        """The first sentence of its docstring."""
+        first = _line(self.docstring.partition("\n\n")[0])
+        return re.split(r"(?<=[^.][.:]) (?=[A-Z`])", first)[0].removesuffix(":").removesuffix(".") + "."
+
 
 def anchor(name: str) -> str:
     """`hr.job` and `hr.Job` stand on one page, so case counts."""
@@ -156,7 +166,7 @@ def _entry(name: str, value: Any, depth: int = 2) -> Entry:
         shown = value.func if isinstance(value, cached_property) else value if isinstance(value, property) else type(value)
         return Entry(name, "", _doc(shown), depth=depth)
     own = [one for one in inspect.signature(function).parameters.values() if one.name not in ("self", "cls")]
-    return Entry(name, _signature(name, function), _doc(function), tuple(own), depth=depth)
+    return Entry(name, _signature(name, function, isinstance(value, classmethod)), _doc(function), tuple(own), depth=depth)
 
 
 def _connectors(verb: str) -> Iterator[Entry]:
@@ -189,12 +199,34 @@ def _doc(value: Any) -> str:
     return inspect.cleandoc(value.__doc__ or "")
 
 
-def _signature(name: str, function: Any) -> str:
+def _signature(name: str, function: Any, of_class: bool = False) -> str:
     found = [one for one in inspect.signature(function).parameters.values() if one.name not in ("self", "cls")]
     returns = inspect.signature(function).return_annotation
     result = "" if returns in (inspect.Signature.empty, None, "None") or function.__name__ == "__init__" else f" -> {_type(returns)}"
     result = result.replace("Self", name.rpartition(".")[0])
-    return _spelled(name[0].lower() + name[1:] if "." in name and not name.startswith("hr.") else name, found, result)
+    return _spelled(_called(name, of_class), found, result)
+
+
+def _called(name: str, of_class: bool) -> str:
+    """How a call is written: `hr.tumble`, `stream.top`, `hr.Plan.from_json`, `error.to_json`."""
+    owner, _, method = name.rpartition(".")
+    if owner in ("", "hr") or not owner[0].isupper():
+        return name
+    return f"hr.{name}" if of_class else f"{'error' if owner.endswith('Error') else owner.lower()}.{method}"
+
+
+def _shown(parameter: inspect.Parameter) -> str:
+    """A parameter as a caller knows it: one whose name ends with an underscore to be free for others is given by its place."""
+    star = "*" if parameter.kind is parameter.VAR_POSITIONAL else "**" if parameter.kind is parameter.VAR_KEYWORD else ""
+    return star + (parameter.name.rstrip("_") if _by_place(parameter) else parameter.name)
+
+
+def _by_place(parameter: inspect.Parameter) -> bool:
+    return parameter.kind is parameter.POSITIONAL_OR_KEYWORD and parameter.name.endswith("_") and not _optional(parameter)
+
+
+def _optional(parameter: inspect.Parameter) -> bool:
+    return parameter.default is not parameter.empty and repr(parameter.default) != "<required>"
 
 
 def _spelled(name: str, taken: Any, returns: str) -> str:
@@ -203,8 +235,9 @@ def _spelled(name: str, taken: Any, returns: str) -> str:
     for one in taken:
         if one.kind is one.KEYWORD_ONLY and "*" not in parts and not any(part.startswith("*") and part != "**" for part in parts):
             parts.append("*")
-        star = {one.VAR_POSITIONAL: "*", one.VAR_KEYWORD: "**"}.get(one.kind, "")
-        parts.append(f"{star}{one.name}" + ("" if one.default is one.empty else f"={one.default!r}"))
+        parts.append(_shown(one) + (f"={one.default!r}" if _optional(one) else ""))
+        if _by_place(one):
+            parts.append("/")
     short = f"{name}({', '.join(parts)}){returns}"
     return short if len(short) <= 100 else f"{name}(\n" + "".join(f"    {part},\n" for part in parts) + f"){returns}"
 
@@ -234,11 +267,11 @@ def _row(one: Any, entry: Entry) -> str:
     parameter = own.get(one.name.lstrip("*"))
     if parameter is None:
         raise SystemExit(f"{entry.name} has no parameter {one.name}")
-    shown = "" if parameter.default is parameter.empty else f"`{parameter.default!r}`"
+    shown = f"`{parameter.default!r}`" if _optional(parameter) else ""
     kind = (
         "" if parameter.annotation is parameter.empty else f"`{_type(parameter.annotation)}`".replace("|", "\\|").replace("Self", "Stream")
     )
-    return f"| `{one.name}` | {kind} | {shown} | {_line(one.description)} |\n"
+    return f"| `{_shown(parameter)}` | {kind} | {shown} | {_line(one.description)} |\n"
 
 
 def _line(text: str) -> str:
@@ -258,8 +291,9 @@ def page(name: str) -> str:
 def index() -> str:
     rows = []
     for name, (title, line, names) in PAGES.items():
-        links = [f"[`{entry.name}`]({name}.md#{anchor(entry.name)})" for one in names.split() for entry in entries(one)]
-        rows.append(f"## [{title}]({name}.md)\n\n{line}\n\n" + ",\n".join(links))
+        shown = [entry for one in names.split() for entry in entries(one)]
+        listed = [f"| [`{entry.name}`]({name}.md#{anchor(entry.name)}) | {entry.meaning} |" for entry in shown]
+        rows.append(f"## [{title}]({name}.md)\n\n{line}\n\n| name | |\n|---|---|\n" + "\n".join(listed))
     head = "# Python API\n\n" + NOTE + "`import headrace as hr`; tests use `headrace.testing`. Every public name, by page.\n\n"
     return head + "\n\n".join(rows) + "\n"
 

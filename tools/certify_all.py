@@ -171,7 +171,8 @@ def _restored(cells: Mapping[str, list[Mapping[str, Any]]]) -> str:
     points = sorted({cell["point"] for name in names for cell in cells[name]}, key=lambda point: [len(point), point])
     lines = [("", *names), ("---", *["---"] * len(names))]
     for point in points:
-        lines.append((point, *(_outcomes([cell for cell in cells[name] if cell["point"] == point]) for name in names)))
+        outcomes = (_outcomes([cell for cell in cells[name] if cell["point"] == point]) for name in names)
+        lines.append((point.replace("put back", "restored"), *outcomes))
     all_of_them = [cell for name in names for cell in cells[name]]
     codes: Counter[str] = Counter()
     for cell in all_of_them:
@@ -199,7 +200,7 @@ def _summed(cells: list[Mapping[str, Any]], what: str) -> str:
     kills, lost, doubled = (sum(_count(cell[kind]) for cell in cells) for kind in ("kills", "lost", "doubled"))
     dates = sorted({cell["date"] for cell in cells}) or [""]
     when = dates[0] if dates[0] == dates[-1] else f"{dates[0]} to {dates[-1]}"
-    return f"{kills:,} {what}, {when}: {lost:,} rows lost, {doubled:,} rows doubled."
+    return f"{kills:,} {what}, {when}: {lost:,} rows lost, {doubled:,} rows duplicated."
 
 
 def _lines(lines: list[tuple[str, ...]]) -> str:
@@ -225,7 +226,7 @@ def _cell(found: list[Mapping[str, Any]]) -> str:
         return ""
     kills, lost, doubled = (sum(_count(cell[what]) for cell in found) for what in ("kills", "lost", "doubled"))
     failed = " **failed**" if any(cell["failed"] for cell in found) else ""
-    return f"{kills}{f' **lost {lost:,}**' if lost else ''}{f' **doubled {doubled:,}**' if doubled else ''}{failed}"
+    return f"{kills}{f' **lost {lost:,}**' if lost else ''}{f' **duplicated {doubled:,}**' if doubled else ''}{failed}"
 
 
 def _broken(cell: Mapping[str, Any]) -> bool:

@@ -16,10 +16,20 @@ _HEAD = """\
 
 Find the page of an error or dead letter by its code. `headrace error CODE` prints the page in the terminal.
 
-Every error is a `headrace.HeadraceError`. Its text has the code, the problem, the line of your code and a hint. The kind is the class to
-catch. A code never changes its meaning. The fault shows who can cure the error, and sets the exit code of `headrace run`:
+Every error is a `headrace.HeadraceError`, with the code and the problem, the line of your code, a hint, and the command that prints the
+page of the code:
 
-| fault | cure | exit code |
+```text
+UNKNOWN_COLUMN: no column `amout` in charges
+  at fraud.py:4: large = charges.filter("amout > 500")
+  hint: did you mean `amount`? It has: card, amount.
+  more: headrace error UNKNOWN_COLUMN
+```
+
+Codes are stable. The column *kind* names the subclass of `HeadraceError` to catch. The column *fault* says who can fix the error; it also
+sets the exit code of `headrace run`:
+
+| fault | fix | exit code |
 |---|---|---|
 {faults}
 ## Errors
@@ -40,10 +50,10 @@ _REASONS = """
 
 The [reason of a dead letter](../guides/outputs.md#dead-letters) begins with one of these:
 
-* a code of this table
-* [NULL_KEY](NULL_KEY.md), [FILE_BROKEN](FILE_BROKEN.md) or [FILE_CHANGED](FILE_CHANGED.md)
+* a code of the table below
+* [NULL_KEY](NULL_KEY.md), [FILE_BROKEN](FILE_BROKEN.md) or [FILE_CHANGED](FILE_CHANGED.md), which are also errors
 * an error condition of Spark in brackets, such as `[DIVIDE_BY_ZERO]` ([Spark's list][spark])
-* the text of `hr.reject`, or a description of the value that cannot be read or written
+* the reason given to `hr.reject`, or a description of the value that cannot be read or written
 
 [spark]: https://spark.apache.org/docs/latest/sql-error-conditions.html
 

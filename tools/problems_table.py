@@ -22,10 +22,14 @@ Each row of these tables is a test with a real server (a Kafka broker, PostgreSQ
 problem, compares the text of the error or dead letter, fixes the cause and starts the job again. Then a reader independent of headrace
 checks that each row exists once.
 
-* An error has a `hint` with the cure, and its code has a page. Java stack traces go to `errors.log` in the checkpoint.
+* An error has a `hint` with the fix, and its code has a page. Java stack traces go to `errors.log` in the checkpoint.
 * A dead letter is one row. That of a Kafka record has its topic, partition, offset and text, or its bytes for binary formats.
   [`headrace letters`](../guides/contracts.md#repair) shows dead letters, and replays repaired rows of sources.
 """
+
+
+_ADVICE = re.compile(r"(?<=refused)\. Check that the hostname and port are correct.*")
+"""What PostgreSQL's driver adds to each refused connection."""
 
 
 class Case(NamedTuple):
@@ -77,7 +81,11 @@ def text() -> str:
     parts = [_HEAD]
     for where in sorted({case.where for case in found}):
         parts.append(f"\n## {where}\n\n| problem | error or dead letter | effect |\n|---|---|---|\n")
-        parts.extend(f"| {_cell(case.what)} | {_told(case.says)} | {_cell(case.then)} |\n" for case in found if case.where == where)
+        rows: dict[tuple[str, str], list[str]] = {}
+        for case in found:
+            if case.where == where:
+                rows.setdefault((_told(case.says), _cell(case.then)), []).append(_cell(case.what))
+        parts.extend(f"| {'; '.join(whats)} | {says} | {then} |\n" for (says, then), whats in rows.items())
     return "".join(parts)
 
 
@@ -87,7 +95,7 @@ def _told(says: str) -> str:
     first = says.splitlines()[0]
     found = re.match(r"([A-Z_]+): (.*)", first)
     if found and len(says.splitlines()) > 1:
-        return f"[{found[1]}](../errors/{found[1]}.md): `{_cell(found[2])}`"
+        return f"[{found[1]}](../errors/{found[1]}.md): `{_ADVICE.sub('', _cell(found[2]))}`"
     return f"dead letter: `{_cell(first)}`"
 
 

@@ -77,7 +77,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# Public name -> where it lives.
+# Public name -> its module.
 _PUBLIC = {
     name: module
     for module, names in {
@@ -190,15 +190,15 @@ __all__ = [
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """`%load_ext headrace` in a notebook."""
+    """Load the notebook extension: `%load_ext headrace`."""
     import_module("headrace.client.notebook").load(shell)
 
 
 class _Package(ModuleType):
-    """This package as a module: `hr.expr` and `hr.load` are functions, though submodules of these names are imported, too."""
+    """The class of this package: `hr.expr` and `hr.load` are functions, although submodules of these names are imported too."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        # The import system binds a submodule in its package; under a public name that would hide the function.
+        # The import system binds a submodule in its package, which would hide the function of that name.
         if not (name in _PUBLIC and isinstance(value, ModuleType)):
             super().__setattr__(name, value)
 
@@ -224,7 +224,7 @@ def __getattr__(name: str) -> Any:
 def _meant(name: str) -> str | None:
     from importlib.util import find_spec
 
-    # Submodules are asked for here, too, before they are imported: for one of these nothing may be loaded.
+    # Python also looks up submodules here before it imports them; nothing may be loaded for those.
     if name.startswith("_") or find_spec(f"{__name__}.{name}") is not None:
         return None
     from headrace.words import public

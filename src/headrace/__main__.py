@@ -10,11 +10,11 @@ from headrace.interrupts import EXIT_CODE, SIGNALS, held, interrupted, interrupt
 
 
 def main() -> int:
-    """The command, which Ctrl-C and SIGTERM end quietly from its first import on."""
+    """Run the command. Ctrl-C and SIGTERM end it without a traceback, even during its imports."""
     try:
         with interruptible():
             with held():
-                # here, not above: it takes half a second
+                # imported here, because it takes half a second
                 from headrace.cli import main as command
 
             return command()
@@ -23,7 +23,7 @@ def main() -> int:
             return EXIT_CODE
         raise
     finally:
-        # what Python does at its end is not interrupted with a traceback either
+        # no traceback from an interruption of Python's shutdown either
         for number in SIGNALS:
             signal.signal(number, lambda *_: os._exit(EXIT_CODE))
 

@@ -1,4 +1,4 @@
-"""The table of stable codes: the kind of error and whose fault it is, and what it is in a few words."""
+"""The table of stable codes: the kind of error, the side at fault, and a short description."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-# By whose fault a command failed; 2 is kept free because command line parsers use it for their own complaints.
+# By the side at fault. Command line parsers use 2 for usage errors.
 EXIT_CODES = {"user": 1, "input": 3, "environment": 4, "headrace": 5}
 
 
 class Code(NamedTuple):
-    """One row of the table."""
+    """One row of the table of codes."""
 
     kind: str
     fault: str
     title: str
     cure: str = ""
-    """The hint of an error that the kernel reports by this code."""
+    """The hint of an error that the kernel reports with this code."""
 
 
-# One row per code, by the package that raises it; a connector registers its own. A code never changes its meaning; a page
-# docs/errors/CODE.md explains it.
+# One row per code, ordered by the package that raises it; connectors register their own. A code never changes its meaning, and has a page
+# docs/errors/CODE.md.
 CODES: dict[str, Code] = {
     # schema
     "BAD_DURATION": Code("SchemaError", "user", "an invalid duration"),
@@ -31,14 +31,14 @@ CODES: dict[str, Code] = {
     "UNKNOWN_TIME_ZONE": Code("SchemaError", "user", "a time zone that does not exist"),
     # plan
     "NAME_CLASH": Code("PlanError", "user", "two nodes with the same name"),
-    "PLAN_BROKEN": Code("PlanError", "user", "a file or text that is not a valid plan"),
+    "PLAN_BROKEN": Code("PlanError", "user", "a file or string that is not a valid plan"),
     "PLAN_UNKNOWN_FIELD": Code("PlanError", "user", "a plan with a field that this version does not know"),
     "PLAN_UNKNOWN_OPERATOR": Code("PlanError", "user", "a plan with an operator that this version does not know"),
     "PLAN_VERSION": Code("PlanError", "user", "a plan in an unsupported format"),
     # expr
     "BAD_LITERAL": Code("PlanError", "user", "a Python value that has no SQL literal"),
-    "NOT_AN_AGGREGATE": Code("PlanError", "user", "a column or text where an aggregate is required"),
-    "NULL_COMPARISON": Code("PlanError", "user", "a comparison with None"),
+    "NOT_AN_AGGREGATE": Code("PlanError", "user", "a column or expression where an aggregate is required"),
+    "NULL_COMPARISON": Code("PlanError", "user", "a comparison with `None`"),
     "TRACED_BOOL": Code("PlanError", "user", "a column used as a Python truth value"),
     "TRACED_VALUE": Code("PlanError", "user", "a column used as a Python value"),
     "UNKNOWN_METHOD": Code("PlanError", "user", "a method that columns do not have"),
@@ -46,8 +46,8 @@ CODES: dict[str, Code] = {
     "BAD_STATEMENT": Code("PlanError", "user", "an invalid statement in a SQL script"),
     "UNKNOWN_NAME": Code("PlanError", "user", "a name that the script does not define"),
     # program
-    "AGGREGATE_COLUMNS": Code("ProgramError", "user", "a row whose columns do not match its hr.Aggregate"),
-    "BAD_AGGREGATE": Code("ProgramError", "user", "an hr.Aggregate whose text is not an aggregate over rows"),
+    "AGGREGATE_COLUMNS": Code("ProgramError", "user", "a row whose columns do not match its `hr.Aggregate`"),
+    "BAD_AGGREGATE": Code("ProgramError", "user", "an `hr.Aggregate` whose expression is not an aggregate over rows"),
     "BAD_CLOCK": Code("ProgramError", "user", "a clock that does not exist"),
     "BAD_WAS": Code("ProgramError", "user", "an invalid `was=` of a cell"),
     "BROADCAST_USE": Code("ProgramError", "user", "keyed state used for all keys, or broadcast state for one key"),
@@ -55,7 +55,7 @@ CODES: dict[str, Code] = {
     "EACH_OVER": Code("ProgramError", "user", "a loop over something that has no entries"),
     "EMIT_COLUMNS": Code("ProgramError", "user", "an emitted row with no columns or a duplicate column"),
     "EMIT_DIFFERS": Code("ProgramError", "user", "rows of one output with different columns"),
-    "FOREIGN_CELL": Code("ProgramError", "user", "a cell or output that belongs to another program"),
+    "FOREIGN_CELL": Code("ProgramError", "user", "a cell or output that is not an attribute of its program"),
     "HANDLER_ASSIGNS": Code("ProgramError", "user", "a handler that sets an attribute of its program"),
     "HANDLER_FAILED": Code("ProgramError", "user", "a handler that raised an exception during tracing"),
     "HANDLER_KIND": Code("ProgramError", "user", "a handler that is not a plain method"),
@@ -63,32 +63,32 @@ CODES: dict[str, Code] = {
     "HANDLER_PARAMETERS": Code("ProgramError", "user", "a handler with the wrong parameters"),
     "HANDLER_RETURNS": Code("ProgramError", "user", "a handler that returns a value"),
     "HANDLER_UNKNOWN": Code("ProgramError", "user", "a handler without an input or timer"),
-    "LEAVES_WHEN": Code("ProgramError", "user", "return, raise, break, continue or yield inside a when"),
+    "LEAVES_WHEN": Code("ProgramError", "user", "`return`, `raise`, `break`, `continue` or `yield` inside a `when` or `each`"),
     "LET_TYPE": Code("ProgramError", "user", "a local variable without a type"),
     "LOOP_CHANGES": Code("ProgramError", "user", "a cell changed inside a loop over it"),
-    "NAME_FROM_WHEN": Code("ProgramError", "user", "a name bound inside a when and used outside it"),
+    "NAME_FROM_WHEN": Code("ProgramError", "user", "a variable assigned inside a `when` and used outside it"),
     "NAME_RESERVED": Code("ProgramError", "user", "a name that programs reserve"),
     "NAME_TWICE": Code("ProgramError", "user", "one name for two things in a program"),
     "NEVER_EMITTED": Code("ProgramError", "user", "an output that no handler emits to"),
     "NOT_A_PROGRAM": Code("ProgramError", "user", "an argument that is not a state program"),
     "NO_SOURCE": Code("ProgramError", "user", "a handler whose source code cannot be read"),
-    "NULL_KEY": Code("ProgramError", "user", "None used as the key of a map"),
+    "NULL_KEY": Code("ProgramError", "user", "`None` used as the key of a map"),
     "OUTSIDE_HANDLER": Code("ProgramError", "user", "a call that is valid only inside a handler"),
-    "OUT_OF_SCOPE": Code("ProgramError", "user", "a value read inside a when and used outside it"),
+    "OUT_OF_SCOPE": Code("ProgramError", "user", "a value read inside a `when` and used outside it"),
     "ROW_OPERATOR": Code("ProgramError", "user", "a row used where a column is required"),
     "STALE_VALUE": Code("ProgramError", "user", "a value of one handler used in another"),
     "TIMER_KEY": Code("ProgramError", "user", "a keyed timer used without a key, or an unkeyed timer with one"),
     "TIMER_TIME": Code("ProgramError", "user", "a timer set to something that is not a time"),
-    "TRY_IN_HANDLER": Code("ProgramError", "user", "a try and a when nested in each other"),
-    "WHEN_EXPECTED": Code("ProgramError", "user", "an elsewhen or otherwise that does not follow a when"),
-    "WHEN_WITHOUT_WITH": Code("ProgramError", "user", "a when or each without a with statement"),
+    "TRY_IN_HANDLER": Code("ProgramError", "user", "a `try` and a `when` nested in each other"),
+    "WHEN_EXPECTED": Code("ProgramError", "user", "an `elsewhen` or `otherwise` that does not follow a `when`"),
+    "WHEN_WITHOUT_WITH": Code("ProgramError", "user", "a `when` or `each` without a `with` statement"),
     # ops
     "BAD_EXPECTATION": Code("PlanError", "user", "an invalid expectation"),
     "BAD_JOIN": Code("PlanError", "user", "an invalid join"),
     "BAD_LOOKUP": Code("PlanError", "user", "an invalid lookup"),
     "BAD_QUERY": Code("PlanError", "user", "a query that is invalid or cannot be maintained incrementally"),
     "BAD_COLUMN": Code("PlanError", "user", "an argument that is not a column"),
-    "BAD_INPUT": Code("PlanError", "user", "an invalid input or argument of a verb"),
+    "BAD_INPUT": Code("PlanError", "user", "an invalid input or argument of a method"),
     "BAD_KEY": Code("PlanError", "user", "invalid keys"),
     "BAD_NAME": Code("PlanError", "user", "an invalid name"),
     "BAD_ORDER": Code("PlanError", "user", "an invalid order of rows"),
@@ -100,7 +100,7 @@ CODES: dict[str, Code] = {
     "LOOKUP_CHANGES": Code("PlanError", "user", "a stream with retractions, looked up in a table that may change"),
     "NO_WATERMARK": Code("PlanError", "user", "an operator that needs event time, and no event time"),
     "ORDER_CLOCK": Code("PlanError", "user", "event-time order in a program with processing-time timers"),
-    "SINK_KIND": Code("PlanError", "user", "a mode that the sink does not support"),
+    "SINK_KIND": Code("PlanError", "user", "a mode that the sink does not support, or retractions into an append-only sink"),
     "UNION_COLUMNS": Code("PlanError", "user", "a union of streams with different columns"),
     "UNKNOWN_COLUMN": Code("PlanError", "user", "a column that does not exist"),
     "UNKNOWN_OUTPUT": Code("PlanError", "user", "an output that does not exist"),
@@ -125,30 +125,30 @@ CODES: dict[str, Code] = {
     "CONNECT_SESSION": Code("ConfigError", "user", "a Spark Connect session where a classic session is required"),
     "JAVA_MISSING": Code("ConfigError", "environment", "no usable Java runtime"),
     "JAVA_VERSION": Code("ConfigError", "environment", "a Java runtime that is too old for Spark"),
-    "ARCHIVE_FAILED": Code("ConfigError", "environment", "a class archive for faster starts that could not be created"),
+    "ARCHIVE_FAILED": Code("ConfigError", "environment", "a CDS archive for faster starts that could not be created"),
     "KERNEL_BUILD": Code("ConfigError", "environment", "a kernel jar that could not be compiled"),
     "KERNEL_OTHER": Code("ConfigError", "environment", "a session with the kernel of another headrace version"),
     "PACKAGE_DIFFERS": Code("ConfigError", "environment", "a downloaded jar with the wrong checksum"),
     "SESSION_RUNNING": Code("ConfigError", "user", "settings for a new session while another session runs"),
     "SESSION_START": Code("ConfigError", "environment", "a Spark session that did not start"),
     "SPARK_VERSION": Code("ConfigError", "environment", "an unsupported Spark version"),
-    # ports: what several connectors say; the codes of one stand beside it
+    # ports: codes of several connectors; the codes of one connector are in its package
     "FOLDER_OWNED": Code("CheckpointError", "user", "an output folder that another sink, job or checkpoint writes"),
     "FOLDER_NOT_WRITABLE": Code("ConnectorError", "environment", "a folder or file that cannot be written"),
-    "MANIFEST_FORMAT": Code("CheckpointError", "user", "a manifest of a later version"),
-    "OUTPUT_MISSING": Code("ConnectorError", "environment", "an output file that is missing"),
+    "MANIFEST_FORMAT": Code("CheckpointError", "user", "a manifest of a newer version"),
+    "OUTPUT_MISSING": Code("ConnectorError", "environment", "an output file or manifest that is missing or truncated"),
     "SCHEMA_NEEDED": Code("ConnectorError", "user", "a source whose schema is neither given nor found"),
     "ROW_REFUSED": Code("RunError", "input", "a row that the sink's table refuses"),
     "SINK_FENCED": Code("CheckpointError", "environment", "a process that a later start of the job has replaced"),
     "STORE_FAILED": Code("ConnectorError", "environment", "a store that cannot be read or written"),
     "TABLE_MISSING": Code("ConnectorError", "user", "a table or other storage place that does not exist"),
-    "TABLE_OWNED": Code("CheckpointError", "user", "a table that another checkpoint or query writes"),
-    "TABLE_REPLACED": Code("ConnectorError", "input", "another table in place of the one that the checkpoint has read or written"),
+    "TABLE_OWNED": Code("CheckpointError", "user", "a table with rows that this job wrote from another checkpoint"),
+    "TABLE_REPLACED": Code("ConnectorError", "input", "a table that is not the one that the checkpoint has read or written"),
     "TABLE_SCHEMA": Code("ConnectorError", "user", "a table whose columns do not fit the stream"),
     "UNKNOWN_FILE_SYSTEM": Code("ConnectorError", "environment", "a path in a store for which the session has no file system"),
     # analysis
     "BAD_EXPRESSION": Code("PlanError", "user", "an expression that Spark refuses"),
-    "BAD_SYNTAX": Code("PlanError", "user", "a text that is not a SQL expression"),
+    "BAD_SYNTAX": Code("PlanError", "user", "a string that is not a SQL expression"),
     "KEYS_DIFFER": Code("PlanError", "user", "keys of incompatible types in a program or join"),
     "NOT_PER_ROW": Code("PlanError", "user", "an expression that does not give one value per row"),
     "NOT_REPEATABLE": Code("PlanError", "user", "a non-deterministic expression where rows are retracted or kept"),
@@ -171,13 +171,13 @@ CODES: dict[str, Code] = {
     "CLOCKS_MIXED": Code("PlanError", "user", "event time and processing time in one program or streaming query"),
     "DEAD_LETTER_FAILED": Code("RunError", "user", "a step downstream of dead letters that failed"),
     "DISK_FULL": Code("RunError", "environment", "a full disk"),
-    "EXPECTATION_FAILED": Code("RunError", "input", 'a row that violates an expectation with on_violation="fail"'),
-    "INPUT_GONE": Code("RunError", "environment", "an input file that was deleted before it was read"),
+    "EXPECTATION_FAILED": Code("RunError", "input", 'a row that violates an expectation with `on_violation="fail"`'),
+    "INPUT_GONE": Code("RunError", "environment", "an input file that disappeared while it was read"),
     "INTERNAL": Code("RunError", "headrace", "a bug in headrace"),
     "KEYS_MEET": Code("CheckpointError", "input", "two keys that become equal in a new key type"),
     "LOOKUP_FAILED": Code("RunError", "environment", "a lookup table that does not answer"),
     "KEY_NOT_UNIQUE": Code("RunError", "input", "two rows with the same unique key"),
-    "MALFORMED_ROW": Code("RunError", "input", 'a malformed row in a source with malformed="fail"'),
+    "MALFORMED_ROW": Code("RunError", "input", 'a malformed row in a source with `malformed="fail"`'),
     "NOT_A_CHECKPOINT": Code("CheckpointError", "user", "a folder that is not a checkpoint"),
     "CANNOT_REWIND": Code("CheckpointError", "environment", "sinks that cannot be rewound to a checkpoint"),
     "NO_STATE": Code("CheckpointError", "user", "a state query on a checkpoint without state"),
@@ -192,7 +192,7 @@ CODES: dict[str, Code] = {
     "SINK_FAILED": Code("RunError", "environment", "a sink that failed to write an epoch"),
     "SOURCE_WITH_DERIVED": Code("PlanError", "user", "rows of a source and rows of an operator in one input"),
     "STATE_CHANGED": Code("CheckpointError", "user", "a change of the job that its state cannot follow"),
-    "STATE_MISMATCH": Code("CheckpointError", "environment", "state on disk that does not match job.json"),
+    "STATE_MISMATCH": Code("CheckpointError", "environment", "state on disk that does not match `job.json`"),
     "STATE_UNREADABLE": Code("CheckpointError", "environment", "state on disk that cannot be read"),
     "UNKNOWN_EPOCH": Code("CheckpointError", "user", "an epoch for which the checkpoint has no state"),
     "UNKNOWN_SOURCE": Code("CheckpointError", "user", "a source that the job does not have"),
@@ -220,7 +220,7 @@ CODES: dict[str, Code] = {
     "DEMO_FOLDER": Code("ConfigError", "user", "a demo folder that holds other files"),
 }
 
-# What the reason of a dead letter begins with, where it is no error as well, as FILE_BROKEN is. Each has a page, too.
+# The codes of dead letters that are not also codes of errors, as FILE_BROKEN is. Each has a page.
 REASONS: dict[str, str] = {
     "EXPECTATION": "a row that violates an expectation",
     "NEVER_ADDED": "a retraction without a matching insertion",
@@ -242,15 +242,14 @@ _pages: dict[str, Path] = {}
 
 
 def register(codes: Mapping[str, Code], pages: Path | None = None) -> None:
-    """Add the codes of a connector, each with a page `CODE.md` in a folder; those of headrace's own are in its documentation.
+    """Add the codes of a connector, each with a page `CODE.md` in the folder `pages`.
 
-    Called where the connector's module is imported. `headrace error CODE` shows the page, and errors are made and caught like ours.
+    The connector's module calls this at import. `headrace error CODE` shows the page, and errors are raised and caught like built-in ones.
 
         register({"DUCKDB_LOCKED": Code("ConnectorError", "environment", "a database that another process has open")}, folder)
         raise ConnectorError("DUCKDB_LOCKED", "shop.duckdb is open in process 4711", hint="close it there.")
 
-    Raises ValueError for a name that is not in capitals, a kind or fault that does not exist, a code that means something else already, and
-    a page that is missing.
+    Raises ValueError for a name that is not in capitals, an unknown kind or fault, a code with another meaning, and a missing page.
     """
     for code, row in codes.items():
         if not re.fullmatch(r"[A-Z][A-Z0-9_]*", code):
@@ -269,5 +268,5 @@ def register(codes: Mapping[str, Code], pages: Path | None = None) -> None:
 
 
 def page_of(code: str) -> str:
-    """Where the page of a code is: in our documentation, or where a connector has its pages."""
+    """Return the path of the page of a code, in the documentation or in a connector's folder."""
     return str(_pages.get(code, f"docs/errors/{code}.md"))

@@ -24,7 +24,7 @@ class HeadraceError(Exception):
 
     * `code`: a stable name such as `UNKNOWN_COLUMN`, with a page in the documentation.
     * `message`, `hint`: the texts.
-    * `site`: the line of your code that the error is about, or None.
+    * `site`: the line of your code that the error is about, or None; it has `file`, `line`, `text` and `column`.
     * `also`: further errors found with it.
 
     The code decides the class: `HeadraceError("UNKNOWN_COLUMN", ...)` is a `PlanError`. A connector adds codes of its own with
@@ -47,7 +47,7 @@ class HeadraceError(Exception):
     """
 
     total: ClassVar[int] = 0
-    """How many there were in this process."""
+    """The number of errors made in this process."""
 
     def __new__(cls, code: str, *args: Any, **keywords: Any) -> HeadraceError:
         if code not in CODES:
@@ -101,7 +101,8 @@ class HeadraceError(Exception):
 
     @property
     def exit_code(self) -> int:
-        """The exit code of the command line for this error: 1 for user, 3 for input, 4 for environment, 5 for headrace.
+        """The [exit code](../cli.md#exit-codes) of the command line for this error: 1 for errors of the user, 3 of the input, 4 of the
+        environment, 5 of headrace.
 
         Examples:
             >>> import headrace as hr
@@ -202,7 +203,7 @@ class ConfigError(HeadraceError):
 
 
 class CheckpointError(HeadraceError):
-    """Stored state or output that does not allow what was called.
+    """The checkpoint or existing output does not permit the operation.
 
     Examples:
         >>> import headrace as hr

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM while no run watches for them: a KeyboardInterrupt, which ends a program with exit code 130 and no traceback."""
+"""Ctrl-C and SIGTERM outside a run: a KeyboardInterrupt that ends a program with exit code 130 and no traceback."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ class Interrupted(KeyboardInterrupt, SystemExit):
 
 
 def interruption(number: int = signal.SIGINT) -> KeyboardInterrupt:
-    """What a signal raises. At a prompt of Python that is a plain KeyboardInterrupt, since the prompt is not to end."""
+    """Return the exception of a signal. At a Python prompt it is a plain KeyboardInterrupt, which does not end the prompt."""
     return KeyboardInterrupt() if interactive() else Interrupted(number)
 
 
 def terminated(stop: KeyboardInterrupt) -> bool:
-    """Whether SIGTERM raised it, which ends a prompt of ours, too."""
+    """Return whether SIGTERM raised an exception; SIGTERM also ends the prompt of `headrace sql`."""
     return isinstance(stop, Interrupted) and stop.number == signal.SIGTERM
 
 
 def interactive() -> bool:
-    """Whether a person types statements into this process, at a prompt of Python or into a notebook."""
+    """Return whether a person types statements into this process, at a Python prompt or in a notebook."""
     return hasattr(sys, "ps1") or bool(sys.flags.interactive)
 
 
 @contextlib.contextmanager
 def interruptible() -> Iterator[None]:
-    """SIGINT and SIGTERM raise an interruption while the block runs. A handler of the program's own stays, an ignored signal is ignored.
+    """Raise an interruption for SIGINT and SIGTERM while the block runs. The program's own handlers and ignored signals stay.
 
-    Handlers belong to the main thread. In another thread this does nothing.
+    Signal handlers belong to the main thread; in another thread this does nothing.
     """
     before: dict[signal.Signals, Any] = {}
     try:
@@ -66,7 +66,7 @@ def interruptible() -> Iterator[None]:
 
 @contextlib.contextmanager
 def held() -> Iterator[None]:
-    """An interruption that comes while the block runs is raised at its end. In an import Python would make another error of it."""
+    """Delay an interruption to the end of the block. During an import, Python would turn it into another error."""
     global _held, _waiting
     _held += 1
     try:
@@ -79,7 +79,7 @@ def held() -> Iterator[None]:
 
 
 def interrupted() -> bool:
-    """Whether an interruption was raised in this process: whatever error a command ends with after that may come of it."""
+    """Return whether an interruption was raised in this process: it may be the cause of any later error."""
     return _raised
 
 

@@ -1,4 +1,4 @@
-"""hr.load: the job that a Python file or a script of SQL makes, that a YAML file describes, or that a JSON plan is."""
+"""hr.load: loads the job of a Python file, a SQL script, a YAML file or a JSON plan."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from headrace.syntax.script import statements
 from headrace.syntax.statements import Statement, lasting
 
 _LARGEST = 64 << 20
-"""Bytes of a plan: those of the largest that are written are some hundred kilobytes."""
+"""The most bytes of a plan. The largest plans written have some hundred kilobytes."""
 
 
 def load(path: str | Path, *, job: str | None = None) -> Job:
@@ -117,7 +117,7 @@ def _no_plan(message: str) -> HeadraceError:
 
 
 def _of_sql(place: Path) -> list[Job]:
-    """The job of a script, if it writes anything. What only asks, such as SELECT, is for `headrace sql`."""
+    """Return the job of a script, if it has sinks. Statements that only show something, such as SELECT, are for `headrace sql`."""
     catalogue = Catalogue()
     for statement in script(place):
         if lasting(statement):
@@ -126,7 +126,7 @@ def _of_sql(place: Path) -> list[Job]:
 
 
 def script(place: Path) -> tuple[Statement, ...]:
-    """The statements of a file."""
+    """Return the statements of a file."""
     try:
         return statements(place.read_text(encoding="utf-8-sig"), str(place.absolute()))
     except UnicodeDecodeError as problem:
@@ -134,7 +134,7 @@ def script(place: Path) -> tuple[Statement, ...]:
 
 
 def job_name(place: Path) -> str:
-    """What the job of a script is called that does not say it."""
+    """Return the name of the job of a script that does not set one."""
     return clean(place.stem)
 
 
@@ -149,7 +149,7 @@ def _of_yaml(place: Path) -> list[Job]:
 
 
 def _of_python(place: Path) -> list[Job]:
-    """All jobs among the names that a module has when it was run; run, so to speak, as an import: `__main__` parts are left out."""
+    """Run a module as an import does, without its `__main__` parts, and return the jobs among its names."""
     with _first_on_path(place.absolute().parent), loading(place):
         try:
             names: dict[str, Any] = runpy.run_path(str(place.absolute()), run_name=place.stem)
@@ -171,7 +171,7 @@ def _of_python(place: Path) -> list[Job]:
 
 @contextlib.contextmanager
 def _first_on_path(folder: Path) -> Iterator[None]:
-    """The file's folder in front, as Python does for a file it runs: modules beside it can be imported."""
+    """Put the file's folder first on the path, as Python does for a file it runs, so that modules beside it can be imported."""
     sys.path.insert(0, str(folder))
     try:
         yield
@@ -212,7 +212,7 @@ def _one(found: list[Job], place: Path, wanted: str | None) -> Job:
     return found[0]
 
 
-# What reads each kind of file that is not run.
+# The readers of files that are not run.
 _READ: Mapping[str, Callable[[Path], list[Job]]] = {".json": _of_json, ".sql": _of_sql, ".yaml": _of_yaml, ".yml": _of_yaml}
 KINDS = (".py", *_READ)
-"""How the names of files end that make a job."""
+"""The suffixes of files that make a job."""

@@ -1,6 +1,6 @@
-"""Masking: no text that leaves the process shows a secret that it has read, nor a password in an address or an assignment.
+"""Masking: no text that leaves the process shows a secret that the process has read, or a password in an address or an assignment.
 
-A secret is recognised however it is spelled: percent-encoded, escaped for JSON, Java, SQL, HTML or Python, or within Base64.
+A secret is recognized in all its spellings: percent-encoded, escaped for JSON, Java, SQL, HTML or Python, or within Base64.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterable, Iterator
 
 MASK = "***"
 SHORTEST = 6
-"""A secret of fewer characters cannot be told from other text, and is guessed at once: it is not masked."""
+"""The length from which secrets are masked. A shorter one cannot be distinguished from other text, and is easily guessed."""
 
 _NAMES = r"pas+w(?:or)?d?|passphrase|pwd|secret|token|credentials?|authorization|(?:api|access|account|private)[-_.]?key"
-# Behind the user's name, unless it is a port.
+# The password after the user's name; a port is no password.
 _IN_ADDRESS = re.compile(r"(://[^/?#\s:@'\"]*:)(?!\d{1,5}(?:[/?#\s'\"]|$))[^\s'\"]+@")
-# A place that is filled in later is none.
+# The value of a parameter; a placeholder in braces is no secret.
 _IN_QUERY = re.compile(rf"(?i)([?&;][\w.-]*(?:{_NAMES}|sig)=)[^&;\s'\"{{]+")
 _ASSIGNED = re.compile(rf"(?i)((?:{_NAMES})[\"'`]?\s*(?:=>|[:=])\s*([\"']))(?:(?!\2).)+(?=\2)")
 _SETTING = re.compile(r"(?i)secret|password|passphrase|token|(?:api|access|account|private)[-_.]?key")
@@ -28,13 +28,13 @@ _UNPAIRED = re.compile(r"[\ud800-\udfff]")
 
 _lock = threading.Lock()
 _secrets: dict[str, str] = {}
-"""Each secret and the pattern of its spellings."""
+"""The pattern of each secret's spellings."""
 _any: re.Pattern[str] | None = None
 _follower: Callable[[str], object] | None = None
 
 
 def is_secret(setting: str) -> bool:
-    """Whether a setting of this name holds a secret, as Spark and Hadoop name them.
+    """Return whether a setting of this name holds a secret, by the naming of Spark and Hadoop.
 
     >>> is_secret("spark.hadoop.fs.s3a.secret.key"), is_secret("spark.master")
     (True, False)
@@ -43,7 +43,7 @@ def is_secret(setting: str) -> bool:
 
 
 def hide(secret: str) -> None:
-    """Mask this value from now on, here and in the process that follows.
+    """Mask this value from now on, in this process and in the one of `follow`.
 
     >>> hide("s3same/now")
     >>> masked("s3same%2Fnow, " + base64.b64encode(b"s3same/now").decode())
@@ -60,7 +60,7 @@ def hide(secret: str) -> None:
 
 
 def follow(follower: Callable[[str], object]) -> None:
-    """Give another process the pattern of all secrets, a regular expression of Python's and Java's, now and whenever one is added."""
+    """Send another process the pattern of all secrets, now and whenever one is added: a regular expression for Python and Java."""
     global _follower
     with _lock:
         _follower = follower
@@ -68,7 +68,7 @@ def follow(follower: Callable[[str], object]) -> None:
 
 
 def masked(text: str) -> str:
-    """The text without secrets.
+    """Return the text without secrets.
 
     >>> masked('postgresql://app:hunter2@db/shop refuses password="hunter2"')
     'postgresql://app:***@db/shop refuses password="***"'
@@ -80,16 +80,16 @@ def masked(text: str) -> str:
 
 
 def holds_password(address: str) -> bool:
-    """Whether an address has a password in it, behind the user's name or among what is asked for."""
+    """Return whether an address has a password, after the user's name or in its query."""
     return bool(_IN_ADDRESS.search(address) or _IN_QUERY.search(address))
 
 
-class Masked(Exception):  # it stands for an exception of another kind
-    """An exception whose own text shows a secret, without it."""
+class Masked(Exception):  # it replaces an exception of another kind
+    """The replacement of an exception whose text shows a secret, with the secret masked."""
 
 
 def masked_problem(problem: BaseException) -> BaseException:
-    """The exception, if neither it nor what led to it shows a secret; else one that says the same without."""
+    """Return the exception, or one with a masked text if it shows a secret. Its causes are masked as well."""
     cause, context = problem.__cause__, problem.__context__
     if cause is not None:
         problem.__cause__ = masked_problem(cause)
@@ -97,7 +97,7 @@ def masked_problem(problem: BaseException) -> BaseException:
         problem.__context__ = masked_problem(context)
     try:
         text = "".join(traceback.format_exception_only(problem)).strip()
-    except Exception:  # its text is asked of a JVM that has ended
+    except Exception:  # the text comes from a JVM that has ended
         return problem
     shown = masked(text)
     return problem if shown == text else Masked(shown).with_traceback(problem.__traceback__)
@@ -105,7 +105,7 @@ def masked_problem(problem: BaseException) -> BaseException:
 
 @contextlib.contextmanager
 def leaving() -> Iterator[None]:
-    """No exception that leaves here shows a secret; also a decorator."""
+    """Mask secrets in any exception that leaves the block; also a decorator."""
     try:
         yield
     except Exception as problem:
@@ -116,15 +116,15 @@ def leaving() -> Iterator[None]:
 
 
 def _tell() -> None:
-    # bytes of a variable that are no UTF-8 are no text of another process
+    # bytes of a variable that are not UTF-8 cannot be text of another process
     known = [value for value in _secrets if not _UNPAIRED.search(value)]
     if _follower is not None and known:
-        with contextlib.suppress(Exception):  # a JVM that has ended writes nothing more
+        with contextlib.suppress(Exception):  # a JVM that has ended writes no more texts
             _follower(_pattern(known))
 
 
 def _pattern(values: Iterable[str]) -> str:
-    # the longest first: one secret may be a part of another
+    # longest first, because one secret may be a part of another
     return "|".join(_secrets[value] for value in sorted(values, key=len, reverse=True))
 
 
@@ -133,7 +133,7 @@ def _spellings(value: str) -> str:
 
 
 def _character(one: str) -> str:
-    """A character and its escapes."""
+    """Return the pattern of a character and its escapes."""
     octets = one.encode("utf-8", "surrogateescape")
     units = one.encode("utf-16-be", "surrogatepass")
     spelled = [
@@ -160,7 +160,7 @@ _NAMED = {
 
 
 def _in_base64(value: str) -> list[str]:
-    """A value in Base64, wherever it stands in the text that is encoded: all characters that hold a bit of it."""
+    """Return patterns of a value in Base64 at any offset in the encoded text, with all characters that hold a bit of it."""
     octets = value.encode("utf-8", "surrogateescape")
     found = []
     for before in range(3):

@@ -1,4 +1,4 @@
-"""What a connector needs beside Spark and headrace."""
+"""The packages that a connector needs beside Spark and headrace."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Jar:
 
     @property
     def path(self) -> str:
-        """Where it lies below a repository's address.
+        """The path of the jar below a repository's address.
 
         >>> Jar("org.postgresql:postgresql:42.7.14", "").path
         'org/postgresql/postgresql/42.7.14/postgresql-42.7.14.jar'
@@ -26,10 +26,11 @@ class Jar:
 
 @dataclass(frozen=True)
 class Packages:
-    """What a connector needs: jars (all of them, so that nothing is looked up), Scala of its own that is compiled against Spark, the kernel
-    and these jars once, and Python modules with the extra of headrace that brings them: `pip install "headrace[delta]"`.
+    """The needs of a connector.
 
-    `name` is what it is called in `headrace packages add NAME`; the module of a connector lists all that it may need in `PACKAGES`.
+    `jars` is complete, so that no dependency is looked up. `scala` is compiled once against Spark, the kernel and these jars. `modules` are
+    Python modules, and `extra` is the extra of headrace that installs them: `pip install "headrace[delta]"`. `name` is the name in
+    `headrace packages add NAME`. A connector's module lists all its packages in `PACKAGES`.
     """
 
     jars: tuple[Jar, ...] = ()

@@ -1,4 +1,4 @@
-"""Places in the user's code and files: where what is built was written, and where what is wrong stands."""
+"""Places in the user's code and files, for nodes and errors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 PACKAGE = str(Path(__file__).parent) + "/"
 _PASSING = re.compile(r"(contextlib|py4j|pyspark)(\.|$)")
-"""Modules that call functions of ours for the user: for a context of ours, and for an operator of PySpark with an operand of ours."""
+"""Modules that call this package on behalf of the user: for its context managers, and for operators of PySpark with its operands."""
 _WRITTEN_IN = (".py", ".ipynb", ".sql", ".yaml", ".yml")
 DEMO = PACKAGE + "demo/"
 _COMMANDS = PACKAGE + "cli/"
@@ -22,7 +22,7 @@ _COMMANDS = PACKAGE + "cli/"
 
 @dataclass(frozen=True)
 class Site:
-    """A place in the user's code; with a column, counted from 1, where a file of another kind than Python's is read for its job.
+    """A place in the user's code. A place in a file that is read and not run, such as YAML, also has a column, counted from 1.
 
     >>> str(Site("job.py", 12, 'charges.filter("amount > 3")')), str(Site("job.yaml", 12, "filter: amount > 3", 9))
     ('job.py:12', 'job.yaml:12:9')
@@ -38,20 +38,20 @@ class Site:
 
     @classmethod
     def parse(cls, text: str) -> Site:
-        """The site that `str(site)` printed; the line's text is read again where the file is still there."""
+        """Parse `str(site)`; the line's text is read again if the file still exists."""
         found = re.fullmatch(r"(.+?):(\d+)(?::(\d+))?", text)
         if found is None:
             return cls(text, 0)
         file, line, column = found[1], int(found[2]), int(found[3] or 0)
-        # A text may name any file, one without an end among them: only those in which jobs are written are read, and what Python has read.
+        # A text may name any file, even an endless one, so only files of jobs are read, and those that Python has read already.
         if file not in linecache.cache and (Path(file).suffix not in _WRITTEN_IN or not os.path.isfile(file)):
             return cls(file, line, "", column)
-        linecache.checkcache(file)  # it may have been written again since it was read
+        linecache.checkcache(file)  # the file may have changed since it was read
         return cls(file, line, linecache.getline(file, line).strip(), column)
 
 
 def ours(file: str) -> bool:
-    """Whether a file is one of this package. The demo counts as a user's: its programs are written as a user writes them."""
+    """Return whether a file belongs to this package. The demo does not count, because its programs are like a user's."""
     return file.startswith(PACKAGE) and not file.startswith(DEMO)
 
 
@@ -61,26 +61,26 @@ _placed: ContextVar[tuple[Site, Inside | None] | None] = ContextVar("headrace_pl
 
 @contextlib.contextmanager
 def standing(place: Site, inside: Inside | None = None) -> Iterator[None]:
-    """While this lasts, what is built has this place in a file, and not the line of Python that reads the file.
+    """Give all that is built inside this place in a file, in place of the line of Python that reads the file.
 
-    `inside` gives the place of a line and column, counted from 1, of the text that stands there.
+    `inside` returns the place of a line and column, counted from 1, of the text at this place.
     """
     token = _placed.set((place, inside))
     try:
         yield
     except Exception as error:
         if getattr(error, "site", place) is None:
-            error.site = place  # type: ignore[attr-defined]  # errors of headrace have it
+            error.site = place  # type: ignore[attr-defined]  # errors of headrace have a site
         raise
     finally:
         _placed.reset(token)
 
 
 def here(line: int | None = None, column: int | None = None) -> Site | None:
-    """The innermost line outside this package and PySpark: the one its user wrote; in a file read for its job, the place in that file;
-    None where a command of ours does what no line of its user's did.
+    """Return the user's place: the innermost line outside this package and PySpark, or the place that `standing` has set.
 
-    `line` and `column` count within the text that is wrong, such as a query.
+    It is None if a command of `headrace` calls, without any line of the user's. `line` and `column` are those in the text with the error,
+    such as a query.
     """
     placed = _placed.get()
     if placed is not None:
@@ -96,7 +96,7 @@ def here(line: int | None = None, column: int | None = None) -> Site | None:
 
 
 def shown_path(file: str) -> str:
-    """A path as a person wants to read it: from the current folder where it lies below, a notebook's cell by that name."""
+    """Return a path for people: relative to the current folder if it lies below; a notebook's cell is `cell`."""
     if "ipykernel_" in file:
         return "cell"
     if file.startswith("<") or not Path(file).is_absolute():

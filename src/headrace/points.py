@@ -1,12 +1,12 @@
-"""Named points of a run at which a test, or `headrace certify`, kills, stops or fails the process. Not armed, a point does nothing.
+"""Named points of a run at which a test, or `headrace certify`, kills, stops or fails the process. A point that is not armed does nothing.
 
-A point is armed by HEADRACE_POINT, in the environment of the process: `NAME[@OF][#N]:ACTION`. OF is what the point is passed for (a sink,
-a query), N which passing it is (the first, 1), and ACTION is `kill` (as kill -9 does), `hang` (until somebody
-ends it), `pause` (the whole process sleeps until it gets SIGCONT) or `fail`.
-With HEADRACE_POINT_FOLDER, a folder, each passing is noted in its file `passed`, a line each, and what acts makes the file `acted`: where
-that is there already no point acts, so of several processes that share the environment one does, once.
+HEADRACE_POINT in the environment of the process arms a point: `NAME[@OF][#N]:ACTION`. OF is the sink or query for which the point is
+passed. N is the number of the passing, by default 1. ACTION is `kill` (kill -9), `hang` (until the process is ended), `pause` (the whole
+process sleeps until SIGCONT) or `fail`.
+HEADRACE_POINT_FOLDER names a folder. Each passing adds a line to its file `passed`, and a point that acts creates the file `acted`. If that
+file exists, no point acts: of several processes with the same environment, only one acts, once.
 
-The kernel has the same points, in `headrace.point.Point`, and so has each executor. A `kill` in the driver's JVM ends its Python too.
+The kernel has the same points in `headrace.point.Point`, and so has each executor. A `kill` in the driver's JVM ends its Python too.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any
 VARIABLE = "HEADRACE_POINT"
 FOLDER = "HEADRACE_POINT_FOLDER"
 OWNER = "HEADRACE_POINT_OWNER"
-"""The process that a JVM belongs to, for its points to kill; set for the JVM while it starts."""
+"""The process that started a JVM, which the JVM's points kill too; set while the JVM starts."""
 ACTIONS = ("kill", "hang", "pause", "fail")
 
 POINTS: Mapping[str, str] = {
@@ -45,13 +45,13 @@ POINTS: Mapping[str, str] = {
     "before the commit log": "Spark has the result of the commit and has not logged the epoch as committed.",
     "after the commit log": "The epoch is committed, and the next has not begun.",
 }
-"""All points, in the order in which an epoch passes them. A point of sinks is passed for each."""
+"""All points, in the order in which an epoch passes them. A point of sinks is passed for each sink."""
 
 CALL = "at a call in sink commit"
-"""The one point that an epoch passes many times, so a kill there has a number."""
+"""The only point that an epoch passes many times, so a kill there has a number."""
 
 OF_SINKS = ("in a task", "after staging", "before sink commit", CALL, "in sink commit", "after sink commit")
-"""Those that are passed for a sink, by its name; the others are passed for a query."""
+"""The points that are passed for a sink, by its name; the others are passed for a query."""
 
 
 class Injected(Exception):
@@ -60,7 +60,7 @@ class Injected(Exception):
 
 @dataclass(frozen=True)
 class Armed:
-    """A point, and what happens there.
+    """A point and its action.
 
     >>> Armed.parse("before sink commit@out#3:kill")
     Armed(name='before sink commit', of='out', passing=3, action='kill')
@@ -90,7 +90,7 @@ _passed = 0
 _lock = threading.Lock()
 
 OFF = _armed is None and _folder is None
-"""Nothing is armed or noted, which is the rule."""
+"""Set if no point is armed and none is noted, as in every ordinary run."""
 
 
 def point(name: str, of: str = "") -> None:
@@ -101,10 +101,10 @@ def point(name: str, of: str = "") -> None:
 
 @contextmanager
 def calls(of: str) -> Iterator[None]:
-    """While this lasts, each call that changes something outside of the process passes the point `CALL`.
+    """Pass the point `CALL` at each call inside the block that may change something outside the process.
 
-    Calls are seen as `sys.setprofile` shows them, in this thread: those of the operating system, of files, sockets and waits, and of
-    libraries that are not Python's own.
+    `sys.setprofile` shows the calls of this thread: those of the operating system, files, sockets and waits, and those of compiled
+    third-party libraries.
     """
     if OFF:
         yield
@@ -136,7 +136,7 @@ _OUTSIDE = {
 
 
 def _leaves(called: Any) -> bool:
-    """Whether a function that is not written in Python may change something outside.
+    """Return whether a compiled function may change something outside the process.
 
     >>> import time
     >>> _leaves(os.rename), _leaves(time.sleep), _leaves(len), _leaves([].append), _leaves(open)
@@ -150,7 +150,7 @@ def _leaves(called: Any) -> bool:
 
 
 def environment() -> dict[str, str]:
-    """What a process has to have in its environment to pass the points of this one's run."""
+    """Return the variables that another process of this run needs for its points."""
     return {name: os.environ[name] for name in (VARIABLE, FOLDER) if os.environ.get(name)}
 
 
@@ -176,7 +176,7 @@ def _pass(name: str, of: str) -> None:
 
 
 def _first() -> bool:
-    """Whether no point has acted yet, as far as can be told."""
+    """Return whether no point has acted yet, and note that one does; without a folder, always True."""
     if _folder is None:
         return True
     try:

@@ -1,4 +1,4 @@
-"""Settings of a run: argument > HEADRACE_* > headrace.toml [job.NAME] > [job] > SET in the job's script > default."""
+"""Settings of a run, by precedence: argument > HEADRACE_* > headrace.toml [job.NAME] > [job] > SET in the job's script > default."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from headrace.spelling import suggestion
 FILE = "headrace.toml"
 _NUMBER = re.compile(r"\s*[+-]?\d+(\.\d+)?\s*", re.ASCII)
 ARGUMENT = "an argument"
-"""The place of a setting that is an argument of the user's call."""
+"""The place, in errors, of a setting given as an argument."""
 JOBS = Path(".headrace")
-"""Where jobs keep their checkpoints, each under its name, unless a setting says otherwise."""
+"""The default folder of checkpoints, each in a folder with the job's name."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a run was asked for. `partitions` is None where nobody said a number.
+    """The settings of a run; `every` and `lease` are in milliseconds. `partitions` is None if it is not set.
 
     >>> settings("fraud", checkpoint="/tmp/fraud", every="2 seconds").every
     2000
@@ -42,9 +42,9 @@ class Settings:
 
 
 _LONGEST = 365 * 86_400_000
-"""Milliseconds of a setting."""
+"""The longest duration of a setting in milliseconds."""
 _MOST = 100_000
-"""Tasks per level: each keeps a store of its own for every operator."""
+"""The most tasks per level: each has a state store for every operator."""
 
 _CURES = {
     "checkpoint": "name a folder on a disk of this machine",
@@ -112,7 +112,7 @@ READ: Mapping[str, Callable[[Any], Any]] = {
 
 
 def settings(job: str, said: Mapping[str, Any] | None = None, **arguments: Any) -> Settings:
-    """The settings of a run of `job`, whose script `said` some; arguments that are None count as not given."""
+    """Return the settings of a run of `job`. `said` has those of its script; arguments that are None count as not given."""
     found: dict[str, Any] = {"checkpoint": JOBS / job, "every": 0, "partitions": None, "progress": None, "lease": 20_000}
     for place, values in (("the script", said or {}), *_lasting(job), (ARGUMENT, arguments)):
         for name, value in values.items():
@@ -126,7 +126,7 @@ def settings(job: str, said: Mapping[str, Any] | None = None, **arguments: Any) 
 
 
 def checkpoint_of(job: str) -> Path:
-    """Where a job keeps its state, as far as the environment and headrace.toml say it.
+    """Return the folder of a job's state by the environment, headrace.toml and the default.
 
     >>> checkpoint_of("fraud")
     PosixPath('.headrace/fraud')
@@ -139,7 +139,7 @@ def checkpoint_of(job: str) -> Path:
 
 
 def _lasting(job: str) -> list[tuple[str, dict[str, Any]]]:
-    """What is said outside of a call, and where."""
+    """Return the places of settings outside a call, with their values, the weakest first."""
     return [*_file(job), ("the environment", _environment())]
 
 

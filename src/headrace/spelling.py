@@ -1,4 +1,4 @@
-"""Names that are nearly right: what stands behind every "did you mean"."""
+"""Finds similar names, for every "did you mean"."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 
 def nearest(name: str, known: Iterable[str], least: float = 0.6) -> str | None:
-    """The known name that is most like `name`, whatever its case.
+    """Return the known name that is most similar to `name`, ignoring case; None if none is similar.
 
     >>> nearest("Amout", ["card", "amount"])
     'amount'
@@ -19,7 +19,7 @@ def nearest(name: str, known: Iterable[str], least: float = 0.6) -> str | None:
 
 
 def listing(items: Sequence[str], last: str) -> str:
-    """Items in a sentence.
+    """Return items as a list in a sentence.
 
     >>> listing(["a", "b", "c"], "or"), listing(["a"], "or")
     ('a, b or c', 'a')
@@ -28,7 +28,7 @@ def listing(items: Sequence[str], last: str) -> str:
 
 
 def suggestion(name: str, known: Iterable[str], rest: str = "", *, shown: str = "`{}`", least: float = 0.6) -> str:
-    """A hint that begins with the name that was meant, if one is near, and goes on with `rest`.
+    """Return a hint that begins with a similar name, if there is one, and ends with `rest`.
 
     >>> suggestion("amout", ["card", "amount"], "it has: card, amount")
     'did you mean `amount`? It has: card, amount'

@@ -1,4 +1,4 @@
-"""Names under which PySpark and pandas know what is called otherwise here, for whoever writes one of these."""
+"""Names from PySpark and pandas, and what to write in headrace instead, for hints."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 def _by_word(table: Mapping[T, str]) -> dict[str, T]:
-    """A table from what is written here to words of theirs, the other way round."""
+    """Invert a table from what to write to the words of other libraries, separated by blanks."""
     return {word: ours for ours, words in table.items() for word in words.split()}
 
 
@@ -40,7 +40,7 @@ WORDS = _by_word(
         "as_dataframe()": "todf",
     }
 )
-"""What is written here for a word of theirs, which stands without upper case."""
+"""Verbs by the lower-case names of methods in other libraries."""
 
 
 CALLS = _by_word(
@@ -52,7 +52,7 @@ CALLS = _by_word(
         'hr.job("name", stream.write...).run()': "run start execute",
     }
 )
-"""What is called with a stream here, and is a method of theirs."""
+"""Calls with a stream, by the lower-case names of methods in other libraries."""
 
 
 CONNECTORS = _by_word(
@@ -65,7 +65,7 @@ CONNECTORS = _by_word(
         ),
     }
 )
-"""The calls of connectors that stand here for a method of PySpark's readers and writers, which have no methods of formats here."""
+"""Calls of connectors that replace methods of PySpark's readers and writers."""
 
 
 FUNCTIONS = frozenset(
@@ -75,10 +75,10 @@ FUNCTIONS = frozenset(
         *("lower", "trim", "substring", "split", "size", "date_trunc", "to_date", "to_timestamp", "current_timestamp"),
     )
 )
-"""Functions of Spark that `pyspark.sql.functions` makes a habit of."""
+"""Functions of Spark that users of `pyspark.sql.functions` often write without `hr.f`."""
 
 
-_PYTHON = "no Python function is called for a row: write an expression or a program, or register a function of Java or Scala on the session"
+_PYTHON = "Python functions cannot run on rows: write an expression or a program, or register a Java or Scala function on the session"
 
 _OF_FUNCTIONS = _by_word(
     {
@@ -89,24 +89,24 @@ _OF_FUNCTIONS = _by_word(
         'write hr.f.count("card").distinct(), in SQL count(DISTINCT card)': "count_distinct countdistinct",
         'write hr.f.sum("amount").distinct(), in SQL sum(DISTINCT amount)': "sum_distinct sumdistinct",
         'write hr.f.listagg("card").distinct(), in SQL listagg(DISTINCT card)': "listagg_distinct string_agg_distinct",
-        'write hr.col("amount").asc(), where an order is asked for by="amount asc"': "asc asc_nulls_first",
-        'where an order is asked for write by="amount asc nulls last"': "asc_nulls_last",
-        'write hr.col("amount").desc(), where an order is asked for by="amount desc"': "desc desc_nulls_last",
-        'where an order is asked for write by="amount desc nulls first"': "desc_nulls_first",
+        'write hr.col("amount").asc(), or by="amount asc" where a verb takes an order': "asc asc_nulls_first",
+        'where a verb takes an order, write by="amount asc nulls last"': "asc_nulls_last",
+        'write hr.col("amount").desc(), or by="amount desc" where a verb takes an order': "desc desc_nulls_last",
+        'where a verb takes an order, write by="amount desc nulls first"': "desc_nulls_first",
         'write hr.expr("~flags")': "bitwise_not bitwisenot",
         'write hr.f.map(hr.lit("key"), "value")': "create_map",
         "write hr.f.negative(...)": "negate",
-        'of positive numbers write hr.expr("exp(sum(ln(amount)))")': "product",
+        'for positive numbers, write hr.expr("exp(sum(ln(amount)))")': "product",
         "write hr.f and the name of the function, as in hr.f.upper(...)": "call_function call_udf",
         'write hr.expr("timestampadd(HOUR, 1, ts)")': "timestamp_add",
         'write hr.expr("timestampdiff(HOUR, since, until)")': "timestamp_diff",
-        "leave it out: a join of streams has no such hint": "broadcast",
-        "a length of time is written hr.hours(1) or hr.days(1)": "days hours",
-        "a length of time is written hr.expr(\"INTERVAL '1' MONTH\"), a part of a time hr.f.month(...), hr.f.year(...)": "months years",
+        "leave it out: joins of streams have no such hint": "broadcast",
+        "for a duration, write hr.hours(1) or hr.days(1)": "days hours",
+        "for a duration, write hr.expr(\"INTERVAL '1' MONTH\"); for a part of a time, hr.f.month(...) or hr.f.year(...)": "months years",
         _PYTHON: "udf udtf pandas_udf arrow_udf arrow_udtf",
     }
 )
-"""What is written for functions of `pyspark.sql.functions` that Spark SQL does not know, by their names in lower case."""
+"""Hints for functions of `pyspark.sql.functions` that Spark SQL does not have, by lower-case name."""
 
 _OF_COLUMNS = _by_word(
     {
@@ -114,50 +114,46 @@ _OF_COLUMNS = _by_word(
         'write hr.expr("try_cast(amount AS int)")': "try_cast",
         "write .alias(...)": "name",
         "write hr.f.equal_null(one, other)": "eqnullsafe",
-        'an item is written xs[0], the value of a key xs["key"]': "getitem",
-        'a field is written hr.col("place").city': "getfield",
-        'a struct is written anew: hr.struct(city="place.city", zip="upper(place.zip)")': "withfield dropfields",
+        'for an item, write xs[0]; for the value of a key, xs["key"]': "getitem",
+        'for a field, write hr.col("place").city': "getfield",
+        'build a new struct: hr.struct(city="place.city", zip="upper(place.zip)")': "withfield dropfields",
         'write it in SQL: hr.expr("flags & 4")': "bitwiseand bitwiseor bitwisexor",
-        "as_dataframe() gives a frame for it": "outer",
+        "use it on the frame of as_dataframe()": "outer",
     }
 )
-"""What is written for methods of PySpark's columns, by their names in lower case."""
+"""Hints for methods of PySpark's columns, by lower-case name."""
 
 
 def function_cure(name: str) -> str | None:
-    """What to write instead of a function of PySpark's that Spark SQL does not know."""
+    """Return the hint for a function of PySpark that Spark SQL does not have."""
     return _OF_FUNCTIONS.get(name.lower())
 
 
 def method_cure(name: str, has: Collection[str]) -> str:
-    """What to write instead of a method that columns do not have."""
+    """Return the hint for a method that columns do not have."""
     cure = _OF_COLUMNS.get(name.lower()) or function_cure(name)
     spelled = {method.replace("_", ""): method for method in has}
     near = nearest(name.replace("_", ""), spelled)
     if cure is not None or near is not None:
         return cure or f"did you mean `.{spelled[str(near)]}()`?"
-    return (
-        f"a function of Spark is called as hr.f.{name}(...)"
-        if name in FUNCTIONS
-        else f"if it is a function of Spark, write hr.f.{name}(...)"
-    )
+    return f"call a Spark function as hr.f.{name}(...)" if name in FUNCTIONS else f"if it is a Spark function, write hr.f.{name}(...)"
 
 
 _WINDOWS = {
-    "window": 'windows are made in front of it: .window(hr.tumble("ts", "1 minute")), which adds window_start and window_end',
-    "session_window": 'sessions are made in front of it: .window(hr.sessions("ts", "1 minute", per="card")), '
+    "window": 'assign windows before it: .window(hr.tumble("ts", "1 minute")), which adds window_start and window_end',
+    "session_window": 'assign sessions before it: .window(hr.sessions("ts", "1 minute", per="card")), '
     "which adds window_start and window_end",
 }
 
 
 def windows_cure(text: str) -> str | None:
-    """What to write instead of an expression that calls Spark's `window` or `session_window`; None for another one."""
+    """Return the hint for an expression that calls Spark's `window` or `session_window`, else None."""
     called = re.search(r"(?i)(?<![\w.`])(session_window|window)\s*\(", text)
     return _WINDOWS[called[1].lower()] if called else None
 
 
 def meant(word: str, known: Iterable[str]) -> str | None:
-    """What is written here for a verb that is not one of the `known`.
+    """Return what to write for a verb that is not one of the `known`.
 
     >>> meant("withColumn", ["filter"]), meant("flter", ["filter"]), meant("x", ["filter"])
     ('with_columns(...)', 'filter', None)
@@ -166,7 +162,7 @@ def meant(word: str, known: Iterable[str]) -> str | None:
 
 
 def public(name: str, known: Iterable[str], verbs: Collection[str]) -> str | None:
-    """What is written for a name that the package has not: it may be a verb of streams, or a function of Spark.
+    """Return what to write for a name that the package does not have: another name, a verb of streams, or a function of Spark.
 
     >>> known, verbs = ["job", "letters"], ["filter"]
     >>> public("jop", known, verbs), public("flter", known, verbs), public("sum", known, verbs)
@@ -176,18 +172,18 @@ def public(name: str, known: Iterable[str], verbs: Collection[str]) -> str | Non
         return f"hr.f.{name}"
     if name in verbs or name.lower() in WORDS:
         return f"stream.{WORDS.get(name.lower(), name)}"
-    # Of a short word a letter is a third: another one may stand in its place, and none be left out.
+    # One letter is a third of a short name, so less similarity is enough there, but only between names of the same length.
     near = nearest(name, known, 0.7) or nearest(name, [one for one in known if len(one) == len(name) <= 4])
     verb = None if near else nearest(name, verbs, 0.75)
     return f"hr.{near}" if near else f"stream.{verb}" if verb else CALLS.get(name.lower())
 
 
 class Verbs:
-    """What has verbs, and says which one was meant where it has no such verb."""
+    """The base of classes with verbs. An unknown verb raises an error with a suggestion."""
 
     __slots__ = ()
 
-    if not TYPE_CHECKING:  # a checker of types is to find unknown verbs itself
+    if not TYPE_CHECKING:  # a type checker must report unknown verbs itself
 
         def __getattr__(self, name: str) -> Any:
             kind = type(self).__name__
@@ -197,7 +193,7 @@ class Verbs:
             found = meant(name, has) if kind == "Stream" else nearest(name, has)
             call = CALLS.get(name.lower()) if kind == "Stream" else None
             if kind == "Stream" and name in self.columns:
-                call = f'hr.col("{name}") for the column, or its name in a text of SQL'
+                call = f'hr.col("{name}") for the column, or its name in a SQL string'
             hint = f"write {call}" if call else f"did you mean `.{found}`?" if found else f"it has: {', '.join(has)}"
             what = "a stream" if kind == "Stream" else f"a {kind.lower()} stream"
             raise AttributeError(f"{what} has no `{name}`; {hint}")

@@ -19,7 +19,7 @@ OF_CHECKPOINTS = ("job.json", "record/", "epochs/", "queries/", "_headrace/", "c
 """Folders of jobs, not of this repository."""
 ROOTS = (ROOT, ROOT / "src" / "headrace", ROOT / "src" / "headrace" / "kernel", ROOT / "docs")
 """Where a name on these pages may begin."""
-TITLES = ("What they keep and cost", "Where they are")
+TITLES = ("State and cost of each operator", "Where they are")
 """The tables of the map of operators."""
 
 

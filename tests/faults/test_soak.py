@@ -11,8 +11,8 @@ from tests.faults.soak import check, soak
 
 
 def test_some_hundred_epochs(tmp_path: Path) -> None:
-    soak(tmp_path, epochs=250, stops=1, kills=1)
-    check(tmp_path, epochs=250)
+    soak(tmp_path, epochs=150, stops=1, kills=1)
+    check(tmp_path, epochs=150)
 
 
 @pytest.mark.full

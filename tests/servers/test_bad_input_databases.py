@@ -40,7 +40,7 @@ def run(
 @problem(
     WHERE,
     "a string with a NUL character (PostgreSQL)",
-    "x has a text with the character 0, which this database cannot hold",
+    "x has a string with a NUL character, which this database cannot store",
     DEAD,
 )
 def test_a_text_with_a_zero(pg: Served, says: str) -> None:
@@ -56,7 +56,7 @@ def test_a_text_with_a_zero(pg: Served, says: str) -> None:
 @problem(
     WHERE,
     "a string with a NUL character inside a nested value (PostgreSQL)",
-    "x has a text with the character 0, which this database cannot hold",
+    "x has a string with a NUL character, which this database cannot store",
     DEAD,
 )
 @FULL
@@ -80,7 +80,7 @@ def test_a_row_that_would_replace_another(pg: Served) -> None:
         assert rows(pg, "t") == [("a", "2"), ("b", "1")]
 
 
-@problem(WHERE, "NaN (MariaDB, SQLite)", "x has the value NaN, which this database cannot hold", DEAD)
+@problem(WHERE, "NaN (MariaDB, SQLite)", "x has the value NaN, which this database cannot store", DEAD)
 @pytest.mark.parametrize("kind", ["sqlite", pytest.param("maria", marks=FULL)])
 def test_a_number_that_is_none(kind: str, says: str, request: pytest.FixtureRequest) -> None:
     place: Place = request.getfixturevalue(kind)
@@ -90,7 +90,7 @@ def test_a_number_that_is_none(kind: str, says: str, request: pytest.FixtureRequ
     assert [letter[:2] for letter in letters(Path("ck"))] == [("out", says)]
 
 
-@problem(WHERE, "an infinite number (MariaDB)", "x has the value Infinity, which this database cannot hold", DEAD)
+@problem(WHERE, "an infinite number (MariaDB)", "x has the value Infinity, which this database cannot store", DEAD)
 @FULL
 def test_a_number_without_an_end(maria: Served, says: str) -> None:
     run(maria, [(0, 0.5), (1, float("inf"))], "n int, x double")
@@ -118,7 +118,7 @@ def test_a_group_of_nulls(pg: Served, says: str) -> None:
     WHERE,
     "a table of an engine without transactions (MariaDB)",
     """
-    TABLE_SCHEMA: the table t is kept by Aria, which has no transactions: a part of an epoch could stay there
+    TABLE_SCHEMA: the table t uses the engine Aria, which has no transactions: part of an epoch could remain
       at test_bad_input_databases.py:*: job = hr.job("bad", made(read).write.jdbc(place.url, "t", name="out", **{**place.options, **options}))
       hint: ALTER TABLE `t` ENGINE=InnoDB
       more: headrace error TABLE_SCHEMA
@@ -137,9 +137,9 @@ def test_a_table_without_transactions(maria: Served, says: str) -> None:
     WHERE,
     "a second unique index, by which MariaDB would also replace rows",
     """
-    TABLE_SCHEMA: the table t has the unique index mail too, and MariaDB replaces the row that it finds by any of them
+    TABLE_SCHEMA: the table t has a second unique index, mail, and MariaDB would also replace rows that match only this one
       at test_bad_input_databases.py:*: job = hr.job("bad", made(read).write.jdbc(place.url, "t", name="out", **{**place.options, **options}))
-      hint: make it an index that is not unique, or drop it: ALTER TABLE `t` DROP INDEX `mail`
+      hint: drop it, or make it non-unique: ALTER TABLE `t` DROP INDEX `mail`
       more: headrace error TABLE_SCHEMA
     """,
     "nothing was read or written",
@@ -156,9 +156,9 @@ def test_a_second_unique_index(maria: Served, says: str) -> None:
     WHERE,
     "a column type that cannot hold every value of the stream",
     """
-    TABLE_SCHEMA: the column x of the table t is int4, which does not hold every bigint
+    TABLE_SCHEMA: the column x of the table t is int4, which cannot store every bigint
       at test_bad_input_databases.py:*: job = hr.job("bad", made(read).write.jdbc(place.url, "t", name="out", **{**place.options, **options}))
-      hint: bigint does; or cast the stream's column to a type that fits
+      hint: bigint can; or cast the stream's column to a type that fits
       more: headrace error TABLE_SCHEMA
     """,
     "found before anything is read, so no value can overflow later",
@@ -189,8 +189,8 @@ def test_a_text_that_the_column_does_not_take(pg: Served, says: str) -> None:
     WHERE,
     'a string that is too long for its column, with `on_refused="fail"`',
     """
-    ROW_REFUSED: out: <url> refuses a row: value too long for type character varying(3)
-      hint: nothing of the epoch was written. Mend such rows in front of the sink, or let them go to the dead letters: on_refused="dead_letter".
+    ROW_REFUSED: out: <url> rejected a row: value too long for type character varying(3)
+      hint: nothing of the epoch was written. Correct such rows upstream of the sink, or make them dead letters: on_refused="dead_letter"
       more: headrace error ROW_REFUSED
     """,
     STOPS,
@@ -203,7 +203,7 @@ def test_a_text_that_is_too_long(pg: Served, says: str) -> None:
     pg.run("ALTER TABLE t ALTER x TYPE text")
     run(pg, [], "n int, x string")
     assert rows(pg, "t") == [(0, "abc"), (1, "d"), (2, "abcd")]
-    with pytest.raises(hr.HeadraceError, match=r'ROW_REFUSED: out: .* refuses a row: new row for relation "t" violates check constraint'):
+    with pytest.raises(hr.HeadraceError, match=r'ROW_REFUSED: out: .* rejected a row: new row for relation "t" violates check constraint'):
         run(pg, [(100, "e")], "n int, x string", on_refused="fail")
 
 

@@ -46,7 +46,7 @@ BAD = [
     ),
     pytest.param(
         "text", b"\xff\xfe", "\ufffd\ufffd", id="text-bytes",
-        marks=problem(READ, 'a value that is not UTF-8, with `value="text"`', "no text: the value is not UTF-8", DEAD),
+        marks=problem(READ, 'a value that is not UTF-8, with `value="text"`', "not text: the value is not UTF-8", DEAD),
     ),
     pytest.param(
         "json", b"", "", id="json-empty",
@@ -58,15 +58,15 @@ BAD = [
     ),
     pytest.param(
         "csv", b"7,a\n8,b", "7,a\n8,b", id="csv-two",
-        marks=[FULL, problem(READ, "a second CSV record in one value", "not CSV: text behind the record", DEAD)],
+        marks=[FULL, problem(READ, "a second CSV record in one value", "not CSV: text after the record", DEAD)],
     ),
     pytest.param(
         "json", b'{"id": 7, "name": "\\ud83d"}', '{"id": 7, "name": "\\ud83d"}', id="json-half",
-        marks=[FULL, problem(READ, "JSON with half of a surrogate pair", "not JSON: \\ud83d is half of a character", DEAD)],
+        marks=[FULL, problem(READ, "JSON with half of a surrogate pair", "not JSON: \\ud83d is half of a surrogate pair", DEAD)],
     ),
     pytest.param(
         "json", None, "", id="null",
-        marks=[FULL, problem(READ, 'a record without a value, unless `tombstones="skip"`', "no text: the value is null", DEAD)],
+        marks=[FULL, problem(READ, 'a record without a value, unless `tombstones="skip"`', "not text: the value is null", DEAD)],
     ),
 ]  # fmt: skip
 
@@ -100,7 +100,7 @@ def test_a_record_that_cannot_be_read(
     assert letters(tmp_path / "ck") == [("orders", says, f"{topic}-0", 1, raw)]
 
 
-@problem(READ, 'a key that is not UTF-8, with `metadata="key"`', "no text: the key is not UTF-8", DEAD + '; `"key_bytes"` reads any key')
+@problem(READ, 'a key that is not UTF-8, with `metadata="key"`', "not text: the key is not UTF-8", DEAD + '; `"key_bytes"` reads any key')
 def test_a_key_that_is_no_text(broker: Broker, tmp_path: Path, says: str) -> None:
     topic = broker.create_topic("bad-key")
     broker.produce(topic, [Record('{"id": 0}', b"\xff"), Record('{"id": 1}', b"k"), Record('{"id": 2}')])
@@ -170,7 +170,7 @@ def again(broker: Broker, topic: str, place: Path, **options: Any) -> hr.Summary
 @problem(
     WRITE,
     "a record larger than the producer's limit",
-    "a record of 2000145 bytes is larger than the 1048576 that the producer sends (max.request.size)",
+    "a record of 2000145 bytes is larger than the producer's limit of 1048576 (max.request.size)",
     'all other rows are written; raise the limits with `options={"max.request.size": ...}` and `max.message.bytes` of the topic',
 )
 def test_a_record_that_is_too_large(broker: Broker, tmp_path: Path, says: str) -> None:
@@ -186,7 +186,7 @@ def test_a_record_that_is_too_large(broker: Broker, tmp_path: Path, says: str) -
 @problem(
     WRITE,
     "a record larger than the topic's limit",
-    "a record of 5142 bytes is larger than the 2000 that the topic takes (max.message.bytes)",
+    "a record of 5142 bytes is larger than the topic's limit of 2000 (max.message.bytes)",
     "all other rows are written; the compressed size counts",
 )
 @FULL
@@ -211,7 +211,7 @@ def test_a_record_that_the_topic_does_not_take(broker: Broker, tmp_path: Path, s
 @problem(
     WRITE,
     "a record that is too large, in an upsert sink",
-    "a record of 2000153 bytes is larger than the 1048576 that the producer sends (max.request.size)",
+    "a record of 2000153 bytes is larger than the producer's limit of 1048576 (max.request.size)",
     "the older row of its key gets a tombstone; all other rows are written",
 )
 def test_a_record_that_is_too_large_to_replace_another(broker: Broker, tmp_path: Path, says: str) -> None:
@@ -229,8 +229,8 @@ def test_a_record_that_is_too_large_to_replace_another(broker: Broker, tmp_path:
     WRITE,
     'a record that is too large, in an upsert sink with `on_refused="fail"`',
     """
-    KAFKA_TOO_LARGE: out: bad-upsert-fail: a record of 2000153 bytes is larger than the 1048576 that the producer sends (max.request.size)
-      hint: raise what the topic takes (max.message.bytes) and what the producer sends (options={"max.request.size": "5242880"}), or leave such rows out: .filter("length(body) < 1000000").
+    KAFKA_TOO_LARGE: out: bad-upsert-fail: a record of 2000153 bytes is larger than the producer's limit of 1048576 (max.request.size)
+      hint: raise the limits of the producer, options={"max.request.size": "5242880"}, and of the topic, max.message.bytes; or filter such rows: .filter("length(body) < 1000000")
       more: headrace error KAFKA_TOO_LARGE
     """,
     "the run ends; the next start writes the epoch exactly once",
@@ -250,7 +250,7 @@ def test_a_record_that_is_too_large_and_ends_the_job(broker: Broker, tmp_path: P
 @problem(
     WRITE,
     "a timestamp before 1970",
-    "at is before 1970, and a record of Kafka has no such timestamp",
+    "at is before 1970, which Kafka does not support as a timestamp",
     "all other rows are written",
 )
 @FULL
@@ -267,8 +267,8 @@ def test_a_time_before_1970(broker: Broker, tmp_path: Path, says: str) -> None:
     WRITE,
     'a timestamp before 1970, with `on_refused="fail"`',
     """
-    KAFKA_RECORD: out: at is before 1970, and a record of Kafka has no such timestamp
-      hint: change it in front of the sink: greatest(at, timestamp'1970-01-01').
+    KAFKA_RECORD: out: at is before 1970, which Kafka does not support as a timestamp
+      hint: replace it upstream of the sink: greatest(at, timestamp'1970-01-01')
       more: headrace error KAFKA_RECORD
     """,
     "the run ends; the next start writes the epoch exactly once",

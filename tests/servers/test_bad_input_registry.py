@@ -32,22 +32,22 @@ BAD = [
     ),
     pytest.param(
         GOOD + b"x", id="long",
-        marks=[FULL, problem(WHERE, "an Avro record with trailing bytes", "schema 1: bytes behind the record", DEAD)],
+        marks=[FULL, problem(WHERE, "an Avro record with trailing bytes", "schema 1: there are bytes after the record", DEAD)],
     ),
     pytest.param(
         b'{"id": 7}', id="none",
         marks=[FULL, problem(
             WHERE, "a record without a schema id",
-            "no record of a schema registry: it does not begin with a zero and the number of a schema", DEAD,
+            "not a record of a schema registry: it does not begin with a zero byte and a schema id", DEAD,
         )],
     ),
     pytest.param(
         b"\0\0\0\0\x4d" + GOOD[5:], id="unknown",
-        marks=problem(WHERE, "an unknown schema id", "the registry has no schema with the number 77", DEAD),
+        marks=problem(WHERE, "an unknown schema id", "the registry has no schema with the id 77", DEAD),
     ),
     pytest.param(
         b"\0\0\0\0\x02{}", id="kind",
-        marks=[FULL, problem(WHERE, "a schema id of another format", "schema 2 is JSON, and not AVRO", DEAD)],
+        marks=[FULL, problem(WHERE, "a schema id of another format", "schema 2 is JSON, not AVRO", DEAD)],
     ),
 ]  # fmt: skip
 
@@ -102,8 +102,8 @@ def stopped(broker: Broker, registry: Registry, topic: str, place: Path, given: 
     WHERE,
     "the registry fails while a job runs",
     """
-    REGISTRY_UNREACHABLE: the registry <registry> does not answer: it answers 500
-      hint: the next start goes on from the last epoch, when the registry answers again.
+    REGISTRY_UNREACHABLE: the registry <registry> cannot be used: it answered 500
+      hint: check the registry, its address, user and password; the next start continues after the last committed epoch
       more: headrace error REGISTRY_UNREACHABLE
     """,
     "the run ends, because the records may be valid; the next start reads them",
@@ -120,8 +120,8 @@ def test_a_registry_that_fails(broker: Broker, registry: Registry, tmp_path: Pat
     WHERE,
     "a proxy answers instead of the registry while a job runs",
     """
-    REGISTRY_UNREACHABLE: the registry <registry> does not answer: what it answers is no JSON
-      hint: the next start goes on from the last epoch, when the registry answers again.
+    REGISTRY_UNREACHABLE: the registry <registry> cannot be used: its response is not JSON
+      hint: check the registry, its address, user and password; the next start continues after the last committed epoch
       more: headrace error REGISTRY_UNREACHABLE
     """,
     "the run ends, because the records may be valid; the next start reads them",
@@ -139,8 +139,8 @@ def test_a_proxy_in_its_place(broker: Broker, registry: Registry, tmp_path: Path
     WHERE,
     "the registry's password is changed while a job runs",
     """
-    REGISTRY_UNREACHABLE: the registry <registry> does not answer: it answers 401
-      hint: the next start goes on from the last epoch, when the registry answers again.
+    REGISTRY_UNREACHABLE: the registry <registry> cannot be used: it denied access: 401
+      hint: check the registry, its address, user and password; the next start continues after the last committed epoch
       more: headrace error REGISTRY_UNREACHABLE
     """,
     "the run ends; the next start reads the password again, then the records",
@@ -161,9 +161,9 @@ def test_a_password_that_is_changed(broker: Broker, registry: Registry, tmp_path
     WHERE,
     "a wrong password",
     """
-    REGISTRY_UNREACHABLE: the registry <registry> does not answer: it answers 401 Unauthorized
+    REGISTRY_UNREACHABLE: the registry <registry> cannot be used: it denied access: 401 Unauthorized
       at test_bad_input_registry.py:*: read = hr.read.kafka(topic, servers=broker.servers, value="avro", registry=registry, end=end, name="orders")
-      hint: look whether it runs, whether its address is right, and whether it wants a user and a password
+      hint: check that it runs, its address, and its user and password
       more: headrace error REGISTRY_UNREACHABLE
     """,
     "nothing was read or written; each start reads the password again",

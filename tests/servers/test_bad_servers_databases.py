@@ -57,9 +57,9 @@ def signs(place: Place) -> dict[str, str]:
     WRITE,
     "a wrong password",
     """
-    DATABASE_REFUSED: <url> refuses: password authentication failed for user "app"
+    DATABASE_REFUSED: <url> rejected the request: password authentication failed for user "app"
       at test_bad_servers_databases.py:*: job = hr.job("bad", read.write.jdbc(url or place.url, "t", name="out", **{**place.options, **options}))
-      hint: user= and password=hr.secret("DB_PASSWORD") say who connects
+      hint: check user= and password=hr.secret("DB_PASSWORD")
       more: headrace error DATABASE_REFUSED
     """,
     NOTHING,
@@ -77,8 +77,9 @@ def test_a_wrong_password(pg: Served, says: str, monkeypatch: pytest.MonkeyPatch
     WRITE,
     "a wrong password (MariaDB)",
     """
-    DATABASE_REFUSED: <url> refuses: (conn=N) Access denied for user 'app'@'127.0.0.1' (using password: YES)
-      hint: user= and password=hr.secret("DB_PASSWORD") say who connects
+    DATABASE_REFUSED: <url> rejected the request: (conn=N) Access denied for user 'app'@'127.0.0.1' (using password: YES)
+      at test_bad_servers_databases.py:*: job = hr.job("bad", read.write.jdbc(url or place.url, "t", name="out", **{**place.options, **options}))
+      hint: check user= and password=hr.secret("DB_PASSWORD")
       more: headrace error DATABASE_REFUSED
     """,
     NOTHING,
@@ -97,9 +98,9 @@ def test_a_wrong_password_for_mariadb(maria: Served, says: str, monkeypatch: pyt
     READ,
     "a wrong password",
     """
-    DATABASE_REFUSED: <url> refuses: password authentication failed for user "app"
+    DATABASE_REFUSED: <url> rejected the request: password authentication failed for user "app"
       at test_bad_servers_databases.py:*: told = hr.read.jdbc(place.url, "t", by="id", schema="id bigint", name="told", **{**place.options, **options})
-      hint: user= and password=hr.secret("DB_PASSWORD") say who connects
+      hint: check user= and password=hr.secret("DB_PASSWORD")
       more: headrace error DATABASE_REFUSED
     """,
     NOTHING,
@@ -120,8 +121,8 @@ def test_a_wrong_password_for_reading(pg: Served, says: str, monkeypatch: pytest
     LOOK,
     "a wrong password",
     """
-    LOOKUP_FAILED: told.lookup_t: the table does not answer: FATAL: password authentication failed for user "app"
-      hint: no row of the epoch is lost: the next start looks its rows up again.
+    LOOKUP_FAILED: told.lookup_t: the lookup failed: password authentication failed for user "app"
+      hint: check the table and its login. No row is lost: the next start repeats the epoch
       more: headrace error LOOKUP_FAILED
     """,
     "the run ends before the epoch is written; the next start runs it again",
@@ -152,7 +153,7 @@ def test_a_wrong_password_for_looking_up(pg: Served, says: str, monkeypatch: pyt
     """
     DATABASE_UNREACHABLE: <url> cannot be reached: SSL error: PKIX path validation failed: Path does not chain with any of the trust anchors
       at test_bad_servers_databases.py:*: job = hr.job("bad", read.write.jdbc(url or place.url, "t", name="out", **{**place.options, **options}))
-      hint: options={"sslmode": "verify-full", "sslrootcert": "root.crt"} say what certificate is right
+      hint: check that the certificate is for this host, and signed by the authority in options={"sslmode": "verify-full", "sslrootcert": "root.crt"}
       more: headrace error DATABASE_UNREACHABLE
     """,
     NOTHING,
@@ -173,7 +174,8 @@ def test_a_certificate_of_another_authority(pg: Served, says: str, tmp_path: Pat
     "a server certificate for another host",
     """
     DATABASE_UNREACHABLE: postgresql://localhost:PORT/DB cannot be reached: The hostname localhost could not be verified by hostnameverifier PgjdbcHostnameVerifier.
-      hint: options={"sslmode": "verify-full", "sslrootcert": "root.crt"} say what certificate is right
+      at test_bad_servers_databases.py:*: job = hr.job("bad", read.write.jdbc(url or place.url, "t", name="out", **{**place.options, **options}))
+      hint: check that the certificate is for this host, and signed by the authority in options={"sslmode": "verify-full", "sslrootcert": "root.crt"}
       more: headrace error DATABASE_UNREACHABLE
     """,
     NOTHING,
@@ -193,7 +195,8 @@ def test_a_certificate_of_another_host(pg: Served, says: str) -> None:
     "a server certificate of an untrusted authority (MariaDB)",
     """
     DATABASE_UNREACHABLE: <url> cannot be reached: <what its driver says>
-      hint: options={"sslMode": "verify-full", "serverSslCert": "root.crt"} say what certificate is right; "disable" asks for none
+      at test_bad_servers_databases.py:*: job = hr.job("bad", read.write.jdbc(url or place.url, "t", name="out", **{**place.options, **options}))
+      hint: check that the certificate is for this host, and signed by the authority in options={"sslMode": "verify-full", "serverSslCert": "root.crt"}
       more: headrace error DATABASE_UNREACHABLE
     """,
     NOTHING,
@@ -228,9 +231,9 @@ def guest(pg: Served, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any
     WRITE,
     "a user without the right to write the table",
     """
-    DATABASE_REFUSED: <url> refuses: permission denied for table t
+    DATABASE_REFUSED: <url> rejected the request: permission denied for table t
       at test_bad_servers_databases.py:*: job = hr.job("bad", read.write.jdbc(url or place.url, "t", name="out", **{**place.options, **options}))
-      hint: the user needs the rights to read and write the table, and to create tables beside it
+      hint: grant the user SELECT on the table; a sink also needs INSERT, UPDATE, DELETE, and CREATE for its staging tables
       more: headrace error DATABASE_REFUSED
     """,
     NOTHING,
@@ -247,9 +250,9 @@ def test_no_right_to_write(pg: Served, guest: dict[str, Any], says: str) -> None
     READ,
     "a user without the right to read the table",
     """
-    DATABASE_REFUSED: <url> refuses: permission denied for table t
+    DATABASE_REFUSED: <url> rejected the request: permission denied for table t
       at test_bad_servers_databases.py:*: told = hr.read.jdbc(place.url, "t", by="id", schema="id bigint", name="told", **{**place.options, **options})
-      hint: the user needs the rights to read and write the table, and to create tables beside it
+      hint: grant the user SELECT on the table; a sink also needs INSERT, UPDATE, DELETE, and CREATE for its staging tables
       more: headrace error DATABASE_REFUSED
     """,
     NOTHING,
@@ -270,8 +273,8 @@ def test_no_right_to_read(pg: Served, guest: dict[str, Any], says: str) -> None:
     WRITE,
     "the table is dropped while a job writes it",
     """
-    TABLE_MISSING: out: <url> says: relation "t" does not exist; Position: 13
-      hint: restore it as it was; or start over with fresh=True, which writes all of it again
+    TABLE_MISSING: out: a table of <url> is missing: relation "t" does not exist; Position: 13
+      hint: restore it, or start over with fresh=True, which writes all rows again
       more: headrace error TABLE_MISSING
     """,
     "nothing of the epoch was written; the next start does not create the table, because earlier rows would be missing",
@@ -311,7 +314,7 @@ def test_a_table_that_is_dropped(pg: Served, says: str, monkeypatch: pytest.Monk
     "the table is dropped while a job follows it",
     """
     TABLE_MISSING: <url>: relation "t" does not exist; Position: 21
-      hint: restore it as it was; then the next start goes on from the last epoch.
+      hint: restore it; then the next start continues after the last committed epoch
       more: headrace error TABLE_MISSING
     """,
     "rows read before count once",
@@ -347,7 +350,7 @@ def following(pg: Served, spoil: Any, says: str) -> None:
     "the server stops while a job follows a table",
     """
     DATABASE_UNREACHABLE: <url> cannot be reached: <what its driver says>
-      hint: see that the server runs; then the next start goes on from the last epoch.
+      hint: check that the server runs; then the next start continues after the last committed epoch
       more: headrace error DATABASE_UNREACHABLE
     """,
     "rows read before count once; the next start resumes after them",

@@ -65,8 +65,8 @@ def written(broker: Broker, topic: str) -> list[int]:
     READ,
     "the topic is deleted while a job reads it",
     """
-    TOPIC_GONE: told: the topic bad-deleted is gone and cannot be read on
-      hint: start over with fresh=True when there is one again; with a pattern, on_gap="skip" goes on without it.
+    TOPIC_GONE: told: the topic bad-deleted was deleted while it was read
+      hint: create it again and start over with fresh=True; with a pattern, on_gap="skip" continues without it
       more: headrace error TOPIC_GONE
     """,
     "records read before count once; a topic that is created again is another topic",
@@ -101,7 +101,7 @@ def test_a_topic_that_is_deleted(broker: Broker, tmp_path: Path, says: str) -> N
     """
     TOPIC_MISSING: there is no topic bad-missing at <server>
       at test_bad_servers_kafka.py:*: read = hr.read.kafka(topic, servers=servers, value="text", end=end, name="told", **options)
-      hint: make it first, or look for its name: `kafka-topics.sh --list` names all that this user may see
+      hint: create it, or check its name: `kafka-topics.sh --list` lists the topics that this user can see. If the job has read it before, start over with fresh=True
       more: headrace error TOPIC_MISSING
     """,
     "records read before count once; a topic that is created again is another topic: read it with `fresh=True`",
@@ -119,9 +119,9 @@ def test_a_topic_that_was_deleted(broker: Broker, tmp_path: Path, says: str) -> 
     READ,
     "the topic is deleted and created again between two runs",
     """
-    OFFSETS_GONE: told: the topic bad-anew was deleted and made anew since it was read
+    OFFSETS_GONE: told: the topic bad-anew was deleted and created again since it was read
       at test_bad_servers_kafka.py:*: read = hr.read.kafka(topic, servers=servers, value="text", end=end, name="told", **options)
-      hint: start over with fresh=True, which reads the new one from where `start` says.
+      hint: start over with fresh=True, which reads the new topic from `start`
       more: headrace error OFFSETS_GONE
     """,
     'records read before count once; with `on_gap="skip"` the job resumes in the new, shorter topic, with a dead letter for the gap',
@@ -154,7 +154,7 @@ def test_a_topic_that_is_made_anew(broker: Broker, tmp_path: Path, says: str) ->
     "the topic is deleted while a job writes it",
     """
     TOPIC_MISSING: out: bad-sink-deleted: the topic was deleted
-      hint: the rows written before are gone with it: create the topic, and fresh=True writes all of them again. The page says how to go on without them.
+      hint: the rows written before are lost with it: create the topic, and fresh=True writes all of them again. The page of this error describes how to continue without them.
       more: headrace error TOPIC_MISSING
     """,
     "the epoch was not written; the next start refuses a new topic of the same name",
@@ -190,9 +190,9 @@ def test_a_topic_that_is_deleted_while_it_is_written(broker: Broker, tmp_path: P
     WRITE,
     "the topic is deleted before a start",
     """
-    TOPIC_MISSING: out: there is no topic bad-sink-missing at <server> any more
+    TOPIC_MISSING: out: the topic bad-sink-missing at <server> no longer exists
       at test_bad_servers_kafka.py:*: return hr.job("bad", rows.write.kafka(topic, servers=servers, name="out", **options))
-      hint: the rows written before are gone with it. fresh=True writes all of them again; to go on without them, remove <note>
+      hint: the rows written before are lost with it. fresh=True writes all of them again; to continue without them, delete <note>
       more: headrace error TOPIC_MISSING
     """,
     "nothing was written; `create=` creates a topic only at the first start",
@@ -223,9 +223,9 @@ def opened(user: str = USER) -> dict[str, Any]:
     READ,
     "a wrong password",
     """
-    KAFKA_DENIED: Kafka at <server> does not let the user reader in: Authentication failed: Invalid username or password
+    KAFKA_DENIED: Kafka at <server> denies access to the user reader: Authentication failed: Invalid username or password
       at test_bad_servers_kafka.py:*: read = hr.read.kafka(topic, servers=servers, value="text", end=end, name="told", **options)
-      hint: look at the user, the password and its rights; a password is read anew at each start
+      hint: check the user and the password; each start reads the password again
       more: headrace error KAFKA_DENIED
     """,
     NOTHING,
@@ -249,9 +249,9 @@ def test_a_wrong_password(broker: Broker, tmp_path: Path, says: str, monkeypatch
     WRITE,
     "a wrong password",
     """
-    KAFKA_DENIED: Kafka at <server> does not let the user reader in: Authentication failed: Invalid username or password
-      at test_bad_servers_kafka.py:*: writing(servers, topic, place, **options).run(checkpoint=place / "ck", progress=False, flush=False, fresh=fresh)
-      hint: look at the user, the password and its rights; a password is read anew at each start
+    KAFKA_DENIED: Kafka at <server> denies access to the user reader: Authentication failed: Invalid username or password
+      at test_bad_servers_kafka.py:*: return hr.job("bad", rows.write.kafka(topic, servers=servers, name="out", **options))
+      hint: check the user and the password; each start reads the password again
       more: headrace error KAFKA_DENIED
     """,
     NOTHING,
@@ -275,9 +275,9 @@ def test_a_wrong_password_for_writing(broker: Broker, tmp_path: Path, says: str,
     READ,
     "a user without the right to see the topic",
     """
-    KAFKA_DENIED: Kafka at <server> does not let the user guest in: Topic authorization failed
+    KAFKA_DENIED: Kafka at <server> denies access to the user guest: Topic authorization failed
       at test_bad_servers_kafka.py:*: read = hr.read.kafka(topic, servers=servers, value="text", end=end, name="told", **options)
-      hint: look at the user, the password and its rights; a password is read anew at each start
+      hint: grant the user the ACLs of each topic: DESCRIBE and READ to read it, DESCRIBE and WRITE to write it
       more: headrace error KAFKA_DENIED
     """,
     NOTHING,
@@ -295,7 +295,7 @@ def test_no_right_to_see(broker: Broker, tmp_path: Path, says: str, monkeypatch:
     "a user who may see the topic but not read it",
     """
     KAFKA_DENIED: told: Not authorized to access topics: [bad-unread]
-      hint: mend that, and the next start goes on from the last epoch.
+      hint: fix the cause; the next start continues after the last committed epoch
       more: headrace error KAFKA_DENIED
     """,
     "nothing of the epoch was written; once the user may read it, the next start resumes",
@@ -318,7 +318,7 @@ def test_no_right_to_read(broker: Broker, tmp_path: Path, says: str, monkeypatch
     "a user without the right to write the topic",
     """
     KAFKA_DENIED: out: bad-unwritten: Not authorized to access topics: [bad-unwritten]
-      hint: the user needs the rights to write the topic, its transactional ids and groups (prefix=); with them the next start writes the epoch again, and no row is lost or doubled.
+      hint: grant the user the right to write the topic, and its transactional ids and groups (prefix=); then the next start writes the epoch again, and no row is lost or duplicated.
       more: headrace error KAFKA_DENIED
     """,
     "nothing of the epoch was written; once the user may write it, the next start writes the epoch",
@@ -345,7 +345,7 @@ def test_no_right_to_write(broker: Broker, tmp_path: Path, says: str, monkeypatc
     """
     KAFKA_TLS: no connection by TLS to <server>: Path does not chain with any of the trust anchors
       at test_bad_servers_kafka.py:*: read = hr.read.kafka(topic, servers=servers, value="text", end=end, name="told", **options)
-      hint: security={"ca": "ca.pem"} names the authority that signed its certificate; the server has to speak TLS on this port
+      hint: check that this port uses TLS, and that the certificate is for this host and signed by the authority in security={"ca": "ca.pem"}
       more: headrace error KAFKA_TLS
     """,
     NOTHING,
@@ -366,7 +366,7 @@ def test_a_certificate_of_another_authority(broker: Broker, tmp_path: Path, says
     """
     KAFKA_TLS: no connection by TLS to localhost:PORT: No name matching localhost found
       at test_bad_servers_kafka.py:*: read = hr.read.kafka(topic, servers=servers, value="text", end=end, name="told", **options)
-      hint: security={"ca": "ca.pem"} names the authority that signed its certificate; the server has to speak TLS on this port
+      hint: check that this port uses TLS, and that the certificate is for this host and signed by the authority in security={"ca": "ca.pem"}
       more: headrace error KAFKA_TLS
     """,
     NOTHING,
@@ -387,8 +387,8 @@ def test_a_certificate_of_another_host(broker: Broker, tmp_path: Path, says: str
     "a server certificate of an untrusted authority",
     """
     KAFKA_TLS: no connection by TLS to <server>: Path does not chain with any of the trust anchors
-      at test_bad_servers_kafka.py:*: writing(servers, topic, place, **options).run(checkpoint=place / "ck", progress=False, flush=False, fresh=fresh)
-      hint: security={"ca": "ca.pem"} names the authority that signed its certificate; the server has to speak TLS on this port
+      at test_bad_servers_kafka.py:*: return hr.job("bad", rows.write.kafka(topic, servers=servers, name="out", **options))
+      hint: check that this port uses TLS, and that the certificate is for this host and signed by the authority in security={"ca": "ca.pem"}
       more: headrace error KAFKA_TLS
     """,
     NOTHING,

@@ -51,9 +51,9 @@ def keys(redis: Redis) -> list[str]:
     WRITE,
     "a wrong password",
     """
-    DATABASE_REFUSED: <url> refuses: invalid username-password pair or user is disabled.
+    DATABASE_REFUSED: <url> rejected the request: invalid username-password pair or user is disabled.
       at test_bad_servers_redis.py:*: sink = read.write.redis(url or redis.url, prefix="t:", key="k", password=hr.secret(VARIABLE), name="out", **options)
-      hint: user= and password=hr.secret("REDIS_PASSWORD") say who connects
+      hint: check user= and password=hr.secret("REDIS_PASSWORD")
       more: headrace error DATABASE_REFUSED
     """,
     NOTHING,
@@ -75,7 +75,7 @@ def test_a_wrong_password(redis: Redis, says: str, monkeypatch: pytest.MonkeyPat
     """
     DATABASE_UNREACHABLE: <url> cannot be reached: Error 1 connecting to 127.0.0.1:PORT. [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self-signed certificate.
       at test_bad_servers_redis.py:*: sink = read.write.redis(url or redis.url, prefix="t:", key="k", password=hr.secret(VARIABLE), name="out", **options)
-      hint: ca="ca.pem" names the authority that signed its certificate, which has to be of the host in the address
+      hint: check that ca="ca.pem" names the authority that signed the certificate, and that it is for the host in the address
       more: headrace error DATABASE_UNREACHABLE
     """,
     NOTHING,
@@ -97,7 +97,7 @@ def test_a_certificate_of_another_authority(redis: Redis, says: str, tmp_path: P
     """
     DATABASE_UNREACHABLE: <url> cannot be reached: Error 1 connecting to localhost:PORT. [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: Hostname mismatch, certificate is not valid for 'localhost'.
       at test_bad_servers_redis.py:*: sink = read.write.redis(url or redis.url, prefix="t:", key="k", password=hr.secret(VARIABLE), name="out", **options)
-      hint: ca="ca.pem" names the authority that signed its certificate, which has to be of the host in the address
+      hint: check that ca="ca.pem" names the authority that signed the certificate, and that it is for the host in the address
       more: headrace error DATABASE_UNREACHABLE
     """,
     NOTHING,
@@ -114,7 +114,7 @@ def test_a_certificate_of_another_host(redis: Redis, says: str) -> None:
     "the server stays unavailable",
     """
     DATABASE_UNREACHABLE: <url> cannot be reached: <what its client says>
-      hint: see that the server runs and that its port can be reached from here
+      hint: check that the server runs and that its port can be reached from here
       more: headrace error DATABASE_UNREACHABLE
     """,
     "the run ends after `retry`; the next start writes the epoch, each key once",
@@ -164,8 +164,8 @@ def not_told(redis: Redis, url: str, **options: Any) -> str:
     LOOK,
     "a wrong password",
     """
-    LOOKUP_FAILED: told.lookup_c: the table does not answer: WRONGPASS invalid username-password pair or user is disabled
-      hint: no row of the epoch is lost: the next start looks its rows up again.
+    LOOKUP_FAILED: told.lookup_c: the lookup failed: WRONGPASS invalid username-password pair or user is disabled
+      hint: check the table and its login. No row is lost: the next start repeats the epoch
       more: headrace error LOOKUP_FAILED
     """,
     AGAIN,
@@ -185,8 +185,8 @@ def test_a_wrong_password_for_looking_up(redis: Redis, says: str, monkeypatch: p
     LOOK,
     "a server certificate of an untrusted authority",
     """
-    LOOKUP_FAILED: told.lookup_c: the table does not answer: the certificate of 127.0.0.1:PORT does not do: unable to find valid certification path to requested target; ca= names the authority that signed it
-      hint: no row of the epoch is lost: the next start looks its rows up again.
+    LOOKUP_FAILED: told.lookup_c: the lookup failed: the certificate of 127.0.0.1:PORT is not accepted: unable to find valid certification path to requested target; ca= must name the authority that signed it
+      hint: check the table and its login. No row is lost: the next start repeats the epoch
       more: headrace error LOOKUP_FAILED
     """,
     AGAIN,
@@ -210,8 +210,8 @@ def test_a_certificate_of_another_authority_for_looking_up(redis: Redis, says: s
     LOOK,
     "a server certificate for another host",
     """
-    LOOKUP_FAILED: told.lookup_c: the table does not answer: the certificate of localhost:PORT does not do: No name matching localhost found
-      hint: no row of the epoch is lost: the next start looks its rows up again.
+    LOOKUP_FAILED: told.lookup_c: the lookup failed: the certificate of localhost:PORT is not accepted: No name matching localhost found
+      hint: check the table and its login. No row is lost: the next start repeats the epoch
       more: headrace error LOOKUP_FAILED
     """,
     AGAIN,

@@ -61,7 +61,7 @@ def test_a_broker_that_is_restarted(other_broker: Broker, tmp_path: Path) -> Non
     "the brokers stay unavailable",
     """
     KAFKA_UNREACHABLE: away: Timed out waiting for a node assignment
-      hint: when the brokers answer again, the next start goes on from the last epoch.
+      hint: once the brokers answer again, the next start continues after the last committed epoch
       more: headrace error KAFKA_UNREACHABLE
     """,
     "the run ends after a minute; the next start reads the records that were not read",
@@ -116,7 +116,7 @@ def test_a_broker_that_goes_and_comes_back(other_broker: Broker, tmp_path: Path)
     "the brokers stay unavailable",
     """
     KAFKA_UNREACHABLE: out: away: <what Kafka's client waited for>
-      hint: when the brokers answer again, the next start writes the epoch again; no row is lost or doubled.
+      hint: once the brokers answer again, the next start writes the epoch again; no row is lost or duplicated.
       more: headrace error KAFKA_UNREACHABLE
     """,
     "the run ends after two minutes; the next start writes the epoch exactly once",

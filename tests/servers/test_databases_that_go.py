@@ -61,7 +61,7 @@ def test_server_restarted_before_the_commit(other_postgres: Any, monkeypatch: py
     "the server stays unavailable",
     """
     DATABASE_UNREACHABLE: postgresql://127.0.0.1:PORT/db1 cannot be reached: Connection to 127.0.0.1:PORT refused. Check that the hostname and port are correct and that the postmaster is accepting TCP/IP connections. (Connection refused)
-      hint: see that the server runs and that its port can be reached from here
+      hint: check that the server runs and that its port can be reached from here
       more: headrace error DATABASE_UNREACHABLE
     """,
     "the run ends after `retry`; the next start writes the epoch exactly once",
@@ -127,7 +127,7 @@ def test_server_that_crashed_has_lost_what_was_staged(other_postgres: Any, says:
     "the server is unavailable while tasks stage rows",
     """
     DATABASE_UNREACHABLE: out: postgresql://127.0.0.1:PORT/db1 cannot be reached: Connection to 127.0.0.1:PORT refused. Check that the hostname and port are correct and that the postmaster is accepting TCP/IP connections. (Connection refused)
-      hint: see that the server runs and that its port can be reached from here; the next start writes the epoch again.
+      hint: check that the server runs and that its port can be reached from here; the next start writes the epoch again
       more: headrace error DATABASE_UNREACHABLE
     """,
     "the run ends after `retry`; the next start writes the epoch exactly once",
@@ -266,7 +266,7 @@ def shut(url: str, says: str, hide: dict[str, str], **options: Any) -> None:
     """
     DATABASE_UNREACHABLE: postgresql://127.0.0.1:PORT/db cannot be reached: Connection to 127.0.0.1:PORT refused. Check that the hostname and port are correct and that the postmaster is accepting TCP/IP connections. (Connection refused)
       at test_databases_that_go.py:*: job = hr.job("shut", hr.read.memory([(1,)], "a int", name="s").write.jdbc(url, "t", **options))
-      hint: see that the server runs and that its port can be reached from here
+      hint: check that the server runs and that its port can be reached from here
       more: headrace error DATABASE_UNREACHABLE
     """,
     "nothing was read or written",
@@ -282,7 +282,7 @@ def test_nobody_listens(pg: Served, says: str) -> None:
     """
     DATABASE_UNREACHABLE: sqlite:<folder>/nowhere/out.db cannot be reached: [SQLITE_CANTOPEN] Unable to open the database file (unable to open database file)
       at test_databases_that_go.py:*: job = hr.job("shut", hr.read.memory([(1,)], "a int", name="s").write.jdbc(url, "t", **options))
-      hint: name a file in a folder that this user may write
+      hint: choose a file in a folder that this user can write to
       more: headrace error DATABASE_UNREACHABLE
     """,
     "nothing was read or written",

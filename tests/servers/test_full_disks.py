@@ -41,8 +41,8 @@ def run(sink: Any, checkpoint: str | Path = "ck") -> None:
     WHERE,
     "the disk of a files sink",
     """
-    DISK_FULL: out: sink out cannot write <file>: No space left on device
-      hint: free space for the checkpoint, the output and Spark's temporary folder, and start again: no row is lost or duplicated.
+    DISK_FULL: out: cannot write <file>: No space left on device
+      hint: make room (the checkpoint, the output and Spark's temporary folder need it) and start again: no row is lost or doubled.
       more: headrace error DISK_FULL
     """,
     THEN,
@@ -179,8 +179,8 @@ def test_sqlite(tmp_path: Path, says: str) -> None:
     WHERE,
     "the memory of Redis (`maxmemory`)",
     """
-    DISK_FULL: out: <url> says: command not allowed when used memory > 'maxmemory'.
-      hint: give the server more memory (maxmemory) and start again: no row is lost or doubled.
+    DISK_FULL: out: <url> reported: command not allowed when used memory > 'maxmemory'.
+      hint: give the server more memory (maxmemory) and start again: no row is lost or duplicated
       more: headrace error DISK_FULL
     """,
     "the next start writes the epoch, each key once",

@@ -224,7 +224,7 @@ def test_a_file_that_is_removed_while_a_job_runs(sqlite: File) -> None:
         sqlite.path.unlink()
         gone = """
             TABLE_MISSING: out: the file <file> is gone
-              hint: restore it as it was; or start over with fresh=True, which writes all of it again
+              hint: restore it, or start over with fresh=True, which writes all rows again
               more: headrace error TABLE_MISSING
             """
         check_error(gone, lambda: h.commit({"s": [("+", (2,))]}), hide={str(sqlite.path): "<file>"})
@@ -259,7 +259,7 @@ def test_reading_makes_no_file(sqlite: File) -> None:
         """
         TABLE_MISSING: there is no file <file>
           at test_jdbc_history.py:*: lambda: hr.read.jdbc(sqlite.url, "t"),
-          hint: create it, or mend its name
+          hint: create it, or correct its name
           more: headrace error TABLE_MISSING
         """,
         lambda: hr.read.jdbc(sqlite.url, "t"),

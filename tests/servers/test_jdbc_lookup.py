@@ -97,9 +97,9 @@ def test_a_column_that_is_not_there(pg: Served) -> None:
     told = hr.read.memory([("a",)], "k string", name="told")
     check_error(
         """
-        LOOKUP_FAILED: told.lookup_t: the table does not answer: ERROR: column "v" does not exist; Position: 13
+        LOOKUP_FAILED: told.lookup_t: the lookup failed: column "v" does not exist; Position: 13
           at test_jdbc_lookup.py:*: lambda: hr.collect(told.lookup(hr.lookup.jdbc(pg.url, "t", "k string, v int", **pg.options), on="k")),
-          hint: no row of the epoch is lost: the next start looks its rows up again.
+          hint: check the table and its login. No row is lost: the next start repeats the epoch
           more: headrace error LOOKUP_FAILED
         """,
         lambda: hr.collect(told.lookup(hr.lookup.jdbc(pg.url, "t", "k string, v int", **pg.options), on="k")),

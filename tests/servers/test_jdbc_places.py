@@ -30,7 +30,7 @@ def test_two_sinks_of_one_table(pg: Served) -> None:
         """
         FOLDER_OWNED: the sinks one and other both write to the table public.t
           at test_jdbc_places.py:*: return hr.job("twice", *(stream.write.jdbc(place.url, table, name=name, **place.options) for name, table, stream in sinks))
-          hint: give each sink a table of its own; streams of the same columns go into one by union.
+          hint: give each sink its own table; combine streams that have the same columns with union
           more: headrace error FOLDER_OWNED
         """,
         lambda: job(pg, ("one", "t", rows_of_it), ("other", "public.t", rows_of_it)).run(checkpoint="ck", progress=False),

@@ -208,8 +208,8 @@ def test_a_process_that_was_replaced_writes_nothing(place: Place) -> None:
         place.run("UPDATE _headrace_epochs SET term = 7")
         check_error(
             """
-            SINK_FENCED: out: start 7 of this job has taken over the table result, and this is start 1
-              hint: nothing more of this epoch was written; the process that took over goes on with it.
+            SINK_FENCED: out: start 7 of this job has taken over the table result from start 1
+              hint: nothing more of this epoch was written; the process that took over continues with it
               more: headrace error SINK_FENCED
             """,
             lambda: h.commit({"s": [("+", ("b", 2))]}),
@@ -227,8 +227,8 @@ def test_its_tasks_cannot_stage_any_more(place: Place) -> None:
             h.commit({"s": [("+", ("b", 2))]})
         check_error(
             """
-            SINK_FENCED: out: its staging table is gone: another process has taken the job over, or the database was put back
-              hint: nothing of this epoch was written; a start of the job looks what the database holds.
+            SINK_FENCED: out: its staging table is gone: another process has taken over the job, or the database was restored
+              hint: nothing of this epoch was written; the next start checks what the database has
               more: headrace error SINK_FENCED
             """,
             caught.value,
@@ -244,7 +244,7 @@ def test_another_checkpoint_of_the_job(place: Place, tmp_path: Path) -> None:
     job(1, 2).run(checkpoint=tmp_path / "one", progress=False)
     check_error(
         """
-        TABLE_OWNED: the table result holds what sink out of job same wrote from another checkpoint or query
+        TABLE_OWNED: the table result was written by the sink out of the job same, from another checkpoint or query
           at test_jdbc_sink.py:*: return hr.job("same", source.write.jdbc(place.url, "result", name="out", **place.options))
           hint: write to another table, continue from the checkpoint that wrote it, or start with fresh=True, which empties it.
           more: headrace error TABLE_OWNED
@@ -266,9 +266,9 @@ def test_a_table_that_others_write_too(place: Place, tmp_path: Path) -> None:
     job("two", 2).run(checkpoint=tmp_path / "two", progress=False)
     check_error(
         """
-        TABLE_OWNED: the table result holds what sink out of job one wrote from another checkpoint or query
+        TABLE_OWNED: the table result was written by the sink out of the job one, from another checkpoint or query
           at test_jdbc_sink.py:*: return hr.job(name, hr.read.memory([(value,)], "n int", name="s").write.jdbc(place.url, "result", name="out", **place.options))
-          hint: write to another table, go on from the checkpoint that wrote it, or empty it by hand, and take the job's row out of _headrace_epochs.
+          hint: write to another table, continue from the checkpoint that wrote it, or empty it by hand, and delete the job's row from _headrace_epochs.
           more: headrace error TABLE_OWNED
         """,
         lambda: job("one", 3).run(checkpoint=tmp_path / "three", fresh=True, progress=False),
@@ -303,7 +303,7 @@ def test_no_table(place: Place) -> None:
         """
         TABLE_MISSING: there is no table t
           at test_jdbc_sink.py:*: job = hr.job("refused", source.write.jdbc(place.url, "t", **{**place.options, **options}))
-          hint: create it, mend its name, or let the sink create it: create=True
+          hint: create it, correct its name, or let the sink create it: create=True
           more: headrace error TABLE_MISSING
         """,
         None,
@@ -330,9 +330,9 @@ def test_a_column_too_many(place: Place) -> None:
     refused(
         place,
         """
-        TABLE_SCHEMA: the table t needs a value for c, and the stream has no such column
+        TABLE_SCHEMA: the table t needs a value for c, but the stream has no such column
           at test_jdbc_sink.py:*: job = hr.job("refused", source.write.jdbc(place.url, "t", **{**place.options, **options}))
-          hint: give the column a default, let it be null, or add it to the stream
+          hint: give the column a default, make it nullable, or add it to the stream
           more: headrace error TABLE_SCHEMA
         """,
         "CREATE TABLE t (a INTEGER, c INTEGER NOT NULL)",
@@ -345,9 +345,9 @@ def test_a_column_of_another_type(place: Place) -> None:
     refused(
         place,
         f"""
-        TABLE_SCHEMA: the column a of the table t is {kind}, which does not hold every string
+        TABLE_SCHEMA: the column a of the table t is {kind}, which cannot store every string
           at test_jdbc_sink.py:*: job = hr.job("refused", source.write.jdbc(place.url, "t", **{{**place.options, **options}}))
-          hint: {wanted} does; or cast the stream's column to a type that fits
+          hint: {wanted} can; or cast the stream's column to a type that fits
           more: headrace error TABLE_SCHEMA
         """,
         "CREATE TABLE t (a INTEGER)",
@@ -363,7 +363,7 @@ def test_no_unique_index(place: Place) -> None:
     refused(
         place,
         f"""
-        TABLE_SCHEMA: the table t has no unique index over a, so rows cannot be replaced by it
+        TABLE_SCHEMA: the table t has no unique index on a, so rows cannot be replaced by it
           at test_jdbc_sink.py:*: job = hr.job("refused", source.write.jdbc(place.url, "t", **{{**place.options, **options}}))
           hint: add one: {cure}
           more: headrace error TABLE_SCHEMA
@@ -381,9 +381,9 @@ def test_a_narrow_decimal(pg: Served) -> None:
     refused(
         pg,
         """
-        TABLE_SCHEMA: the column a of the table t is numeric(10,2), which does not hold every decimal(12,2)
+        TABLE_SCHEMA: the column a of the table t is numeric(10,2), which cannot store every decimal(12,2)
           at test_jdbc_sink.py:*: job = hr.job("refused", source.write.jdbc(place.url, "t", **{**place.options, **options}))
-          hint: numeric(12,2) does; or cast the stream's column to a type that fits
+          hint: numeric(12,2) can; or cast the stream's column to a type that fits
           more: headrace error TABLE_SCHEMA
         """,
         "CREATE TABLE t (a NUMERIC(10, 2))",
@@ -450,9 +450,9 @@ def test_no_database(place: Place) -> None:
         job.run(progress=False)
     check_error(
         f"""
-        DATABASE_REFUSED: {url.replace(port, "PORT")} refuses: {said}
+        DATABASE_REFUSED: {url.replace(port, "PORT")} rejected the request: {said}
           at test_jdbc_sink.py:*: job = hr.job("shut", source.write.jdbc(url, "t", **place.options))
-          hint: create it, or mend the address
+          hint: create it, or correct the address
           more: headrace error DATABASE_REFUSED
         """,
         re.sub(r"conn=\d+", "conn=N", str(caught.value)).replace(port, "PORT"),

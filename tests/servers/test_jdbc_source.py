@@ -72,9 +72,9 @@ def test_a_type_that_no_cast_makes(pg: Served) -> None:
     read = hr.read.jdbc(pg.url, "orders", schema="id int, lines array<int>", **pg.options)
     check_error(
         """
-        TABLE_SCHEMA: the table orders has lines as string, and no cast makes array<int> of it
+        TABLE_SCHEMA: the table orders has lines as string, which cannot be cast to array<int>
           at test_jdbc_source.py:*: read = hr.read.jdbc(pg.url, "orders", schema="id int, lines array<int>", **pg.options)
-          hint: ask for it as string, and convert it behind the source, by from_json(lines, 'array<int>')
+          hint: declare it as string, and convert it after the source, by from_json(lines, 'array<int>')
           more: headrace error TABLE_SCHEMA
         """,
         lambda: hr.collect(read),
@@ -200,9 +200,9 @@ def test_a_column_that_cannot_be_looked_at(pg: Served) -> None:
     port = pg.url.split(":")[2].split("/")[0]
     check_error(
         """
-        DATABASE_REFUSED: postgresql://127.0.0.1:PORT/DB refuses: ERROR: division by zero
+        DATABASE_REFUSED: postgresql://127.0.0.1:PORT/DB rejected the request: ERROR: division by zero
           at test_jdbc_source.py:*: read = hr.read.jdbc(pg.url, "SELECT id, 1 / id AS n FROM orders", by="n", schema="n int", **pg.options)
-          hint: the statement is headrace's own, about the table or query that was named
+          hint: check the table or query: headrace created the statement from it
           more: headrace error DATABASE_REFUSED
         """,
         lambda: hr.collect(read),
@@ -246,7 +246,8 @@ def test_guarantees(pg: Served) -> None:
     text = {name: str(found) for name, found in job.items()}
     assert "exactly once" in text["added"] and "a range of id is read again, where rows are only added" in text["added"]
     assert (
-        "at most once" in text["updated"] and "a row that was updated since has left the range of at that is read again" in text["updated"]
+        "at most once" in text["updated"]
+        and "a row updated since then is no longer in the range of at that is read again" in text["updated"]
     )
     assert "at most once" in text["whole"] and "the table is read from its beginning, and may have changed" in text["whole"]
 
@@ -256,7 +257,7 @@ def test_what_is_not_there(pg: Served) -> None:
         """
         TABLE_MISSING: there is no table t
           at test_jdbc_source.py:*: lambda: hr.read.jdbc(pg.url, "t", **pg.options),
-          hint: create it, or mend its name
+          hint: create it, or correct its name
           more: headrace error TABLE_MISSING
         """,
         lambda: hr.read.jdbc(pg.url, "t", **pg.options),
@@ -281,7 +282,7 @@ def test_what_is_not_there(pg: Served) -> None:
         """
         TABLE_SCHEMA: at is null in some rows, which would never be read
           at test_jdbc_source.py:*: read = hr.read.jdbc(pg.url, "t", **pg.options, **options)
-          hint: take a column that every row has, or a query: "SELECT *, coalesce(...) AS at FROM ..."
+          hint: choose a column that is never null, or a query: "SELECT *, coalesce(...) AS at FROM ..."
           more: headrace error TABLE_SCHEMA
         """,
         lambda: run(schema="a int", by="at"),

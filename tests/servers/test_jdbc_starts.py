@@ -101,7 +101,9 @@ def test_two_checkpoints_of_a_job_start_at_once(served: Served, monkeypatch: pyt
         return committed
 
     monkeypatch.setattr(Ledger, "_writers", meanwhile)
-    with pytest.raises(hr.HeadraceError, match="TABLE_OWNED: the table t holds what sink sink of job job wrote from another checkpoint"):
+    with pytest.raises(
+        hr.HeadraceError, match="TABLE_OWNED: the table t was written by the sink sink of the job job, from another checkpoint"
+    ):
         start(served, "t", checkpoint_id="one")
     assert rows(served, "_headrace_epochs", "checkpoint") == [("other",)]
     start(served, "t", checkpoint_id="other", term=2)

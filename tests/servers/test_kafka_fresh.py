@@ -35,9 +35,9 @@ def test_nothing_is_emptied(broker: Broker, tmp_path: Path, monkeypatch: pytest.
     security = {"protocol": "SASL_PLAINTEXT", "user": USER, "password": hr.secret("KAFKA_PASSWORD")}
     check_error(
         """
-        KAFKA_DENIED: Kafka at <server> does not let the user reader in: Authentication failed: Invalid username or password
+        KAFKA_DENIED: Kafka at <server> denies access to the user reader: Authentication failed: Invalid username or password
           at test_kafka_fresh.py:*: topic = rows.write.kafka("fresh", name="topic", **{"servers": broker.servers, **options})
-          hint: look at the user, the password and its rights; a password is read anew at each start
+          hint: check the user and the password; each start reads the password again
           more: headrace error KAFKA_DENIED
         """,
         lambda: run(broker, tmp_path, fresh=True, servers=broker.secured, security=security),
@@ -47,9 +47,9 @@ def test_nothing_is_emptied(broker: Broker, tmp_path: Path, monkeypatch: pytest.
     broker.delete_topic("fresh")
     check_error(
         """
-        TOPIC_MISSING: topic: there is no topic fresh at <server> any more
+        TOPIC_MISSING: topic: the topic fresh at <server> no longer exists
           at test_kafka_fresh.py:*: topic = rows.write.kafka("fresh", name="topic", **{"servers": broker.servers, **options})
-          hint: the rows written before are gone with it. Create the topic; then fresh=True writes all of them again; to go on without them, remove <note>
+          hint: the rows written before are lost with it. Create the topic; then fresh=True writes all of them again; to continue without them, delete <note>
           more: headrace error TOPIC_MISSING
         """,
         lambda: run(broker, tmp_path),
@@ -59,7 +59,7 @@ def test_nothing_is_emptied(broker: Broker, tmp_path: Path, monkeypatch: pytest.
         """
         TOPIC_MISSING: there is no topic fresh at <server>
           at test_kafka_fresh.py:*: topic = rows.write.kafka("fresh", name="topic", **{"servers": broker.servers, **options})
-          hint: make it first, or let headrace make it: create={"partitions": 4}
+          hint: create it, or let headrace create it: create={"partitions": 4}
           more: headrace error TOPIC_MISSING
         """,
         lambda: run(broker, tmp_path, fresh=True),

@@ -89,7 +89,7 @@ def test_a_checkpoint_that_was_put_back_in_mid_epoch(broker: Broker, tmp_path: P
     """
     TABLE_REPLACED: out: the topic history-replaced at <server> was deleted and created again since this job opened it
       at test_kafka_history.py:*: return Drill(folder, lambda stream: stream.write.kafka(topic, servers=broker.servers, name="out", **options), contents)
-      hint: the rows written before are gone with it. fresh=True writes all of them again; to go on without them, remove <note>
+      hint: the rows written before are lost with it. fresh=True writes all of them again; to continue without them, delete <note>
       more: headrace error TABLE_REPLACED
     """,
     "nothing was written; to continue with new rows only, delete the file that the hint names",
@@ -103,7 +103,7 @@ def test_a_topic_that_is_gone_and_one_in_its_place(broker: Broker, tmp_path: Pat
     term, note = drill.term, drill.checkpoint / "kafka" / "out.json"
     broker.delete_topic(topic)
     for _ in range(2):
-        with pytest.raises(HeadraceError, match=r"TOPIC_MISSING: out: there is no topic history-replaced at .* any more"):
+        with pytest.raises(HeadraceError, match=r"TOPIC_MISSING: out: the topic history-replaced at .* no longer exists"):
             drill.run()
     broker.create_topic(topic)
     for _ in range(2):

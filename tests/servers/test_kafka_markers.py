@@ -70,9 +70,9 @@ def test_markers_that_are_gone(broker: Broker, spark: SparkSession, tmp_path: Pa
     for _ in range(2):
         check_error(
             """
-            KAFKA_MARKERS_GONE: sink-expired: epoch 0 was cut off, and Kafka has forgotten which of its tasks had written
+            KAFKA_MARKERS_GONE: sink-expired: epoch 0 was interrupted, and Kafka has deleted the record of which tasks had written it
               at test_kafka_markers.py:*: job = hr.job("j", rows.write.kafka(topic, servers=broker.servers, name="out"))
-              hint: look into the topic which of its rows are there (header headrace.epoch = 0); to write the epoch again as a whole, remove <note>
+              hint: check which of its rows are in the topic (header headrace.epoch = 0); to write the whole epoch again, delete <note>
               more: headrace error KAFKA_MARKERS_GONE
             """,
             lambda: run(job, tmp_path),
@@ -163,7 +163,7 @@ def test_a_task_that_wakes_up_late_cannot_write(broker: Broker, spark: SparkSess
     check_error(
         """
         KAFKA_FENCED: out: sink-fenced: <what Kafka says>
-          hint: another process has the job, and goes on; or the epoch took longer than transaction_timeout: make that longer, or epochs smaller, and start again. No row is lost or doubled.
+          hint: another process has taken over the job and continues; or the epoch took longer than transaction_timeout: raise it or make epochs smaller, and start again. No row is lost or duplicated.
           more: headrace error KAFKA_FENCED
         """,
         re.sub(r"(sink-fenced: ).*", r"\1<what Kafka says>", str(told)),

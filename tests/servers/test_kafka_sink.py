@@ -138,8 +138,8 @@ def test_a_key_that_is_null_replaces_nothing(broker: Broker, spark: SparkSession
             rows.commit(("+", (2, None)))
     check_error(
         """
-        KAFKA_RECORD: out: v is null, and a record without a key takes the place of none
-          hint: write the key as JSON, which has nulls, key_format="json", or leave such rows out: .filter("v IS NOT NULL").
+        KAFKA_RECORD: out: v is null, but a record without a key cannot replace another
+          hint: write the key as JSON, which has nulls, key_format="json", or filter such rows: .filter("v IS NOT NULL")
           more: headrace error KAFKA_RECORD
         """,
         str(caught.value),
@@ -291,7 +291,7 @@ def test_what_is_found_before_a_run_starts(broker: Broker, spark: SparkSession, 
         """
         TOPIC_MISSING: there is no topic sink-nowhere at <servers>
           at test_kafka_sink.py:*: missing = hr.job("j", rows.write.kafka("sink-nowhere", servers=broker.servers, name="out"))
-          hint: make it first, or let headrace make it: create={"partitions": 4}
+          hint: create it, or let headrace create it: create={"partitions": 4}
           more: headrace error TOPIC_MISSING
         """,
         lambda: run(missing, tmp_path),
@@ -302,7 +302,7 @@ def test_what_is_found_before_a_run_starts(broker: Broker, spark: SparkSession, 
         """
         KAFKA_TRANSACTION_TIMEOUT: sink-errors at <servers>: The transaction timeout is larger than the maximum value allowed by the broker
           at test_kafka_sink.py:*: long = hr.job("j", rows.write.kafka(topic, servers=broker.servers, transaction_timeout="1 day", name="out"))
-          hint: the brokers allow less (transaction.max.timeout.ms): transaction_timeout="5 minutes"
+          hint: the brokers allow less (transaction.max.timeout.ms); set transaction_timeout="5 minutes", for example
           more: headrace error KAFKA_TRANSACTION_TIMEOUT
         """,
         lambda: run(long, tmp_path),

@@ -166,7 +166,7 @@ def test_what_cannot_be_read_is_a_dead_letter(broker: Broker, tmp_path: Path) ->
         ("orders", "field id: cannot read 'x' as INT", "source-dead-3", 1, '{"id": "x"}'),
         ("orders", "not JSON: Unexpected end-of-input: expected close marker for Object", "source-dead-3", 2, "{"),
         ("orders", "not JSON: Invalid UTF-8 start byte 0xfe", "source-dead-3", 3, "��"),
-        ("orders", "no text: the value is null", "source-dead-3", 4, ""),
+        ("orders", "not text: the value is null", "source-dead-3", 4, ""),
     ]
     assert summary.sources[0].malformed == 4
     strict = hr.read.kafka(topic, servers=broker.servers, schema="id int", end="latest", malformed="fail", name="strict")
@@ -205,9 +205,9 @@ def test_where_a_job_begins(broker: Broker) -> None:
     assert sorted(hr.collect(ended).rows()) == [("1",), ("2",), ("3",), ("4",), ("5",), ("7",), ("9",)]
     check_error(
         """
-        BAD_OPTION: read.kafka: start has an offset of partition 7 of source-start, which there is not
+        BAD_OPTION: read.kafka: start has an offset for partition 7 of source-start, which does not exist
           at test_kafka_source.py:*: read = hr.read.kafka(topic, servers=broker.servers, value="text", end="latest", start=start, name="begun")
-          hint: source-start has 2 of them
+          hint: source-start has 2 partitions
           more: headrace error BAD_OPTION
         """,
         lambda: begun({7: 1}),
@@ -216,7 +216,7 @@ def test_where_a_job_begins(broker: Broker) -> None:
         """
         OFFSETS_GONE: read.kafka: start is offset 99 of partition 0 of source-start, which has 0 to 5
           at test_kafka_source.py:*: read = hr.read.kafka(topic, servers=broker.servers, value="text", end="latest", start=start, name="begun")
-          hint: begin with an offset that there is, or with "earliest"
+          hint: start at an offset in this range, or with "earliest"
           more: headrace error OFFSETS_GONE
         """,
         lambda: begun({0: 99}),
@@ -311,8 +311,8 @@ def test_gaps_stop_a_job_or_are_told(broker: Broker, tmp_path: Path) -> None:
     broker.delete_records(topic, 1, 7)
     check_error(
         """
-        OFFSETS_GONE: gap: 2 records of source-gap-1 from offset 5 on are gone: the topic keeps them no longer
-          hint: keep records for longer than a job may stand; on_gap="skip" goes on, with a dead letter for each gap.
+        OFFSETS_GONE: gap: 2 records of source-gap-1 from offset 5 on are gone: the topic no longer retains them
+          hint: set the retention of the topic longer than the job may be stopped; on_gap="skip" continues, with a dead letter for each gap
           more: headrace error OFFSETS_GONE
         """,
         lambda: run("fail"),
@@ -323,7 +323,7 @@ def test_gaps_stop_a_job_or_are_told(broker: Broker, tmp_path: Path) -> None:
         json.loads(line) for file in (tmp_path / "state" / "dead_letters").glob("**/part-*.json") for line in file.read_text().splitlines()
     ]
     assert [(one["reason"], one["file"], one["position"]) for one in letters] == [
-        ("GAP: 2 records of source-gap-1 from offset 5 on are gone: the topic keeps them no longer", "source-gap-1", 5)
+        ("GAP: 2 records of source-gap-1 from offset 5 on are gone: the topic no longer retains them", "source-gap-1", 5)
     ]
     lines = [json.loads(line) for file in hr.committed_files(tmp_path / "out") for line in file.read_text().splitlines()]
     assert sorted(int(one["value"]) for one in lines) == [n for n in range(20) if n not in (11, 13)]
@@ -351,8 +351,8 @@ def test_where_a_partition_that_comes_begins_is_kept(broker: Broker, tmp_path: P
     broker.delete_records(topic, 1, 4)
     check_error(
         """
-        OFFSETS_GONE: begins: 4 records of source-begins-1 from offset 0 on are gone: the topic keeps them no longer
-          hint: keep records for longer than a job may stand; on_gap="skip" goes on, with a dead letter for each gap.
+        OFFSETS_GONE: begins: 4 records of source-begins-1 from offset 0 on are gone: the topic no longer retains them
+          hint: set the retention of the topic longer than the job may be stopped; on_gap="skip" continues, with a dead letter for each gap
           more: headrace error OFFSETS_GONE
         """,
         lambda: run("fail"),
@@ -408,9 +408,9 @@ def test_a_password(broker: Broker, monkeypatch: pytest.MonkeyPatch, tmp_path: P
     monkeypatch.setenv("KAFKA_PASSWORD", "falsch")
     check_error(
         """
-        KAFKA_DENIED: Kafka at <server> does not let the user reader in: Authentication failed: Invalid username or password
+        KAFKA_DENIED: Kafka at <server> denies access to the user reader: Authentication failed: Invalid username or password
           at test_kafka_source.py:*: read = hr.read.kafka(topic, servers=broker.secured, value="text", end="latest", security=security, name="secured")
-          hint: look at the user, the password and its rights; a password is read anew at each start
+          hint: check the user and the password; each start reads the password again
           more: headrace error KAFKA_DENIED
         """,
         lambda: hr.collect(read),
@@ -425,7 +425,7 @@ def test_nobody_answers() -> None:
         """
         KAFKA_UNREACHABLE: Kafka at 127.0.0.1:1 does not answer: Timed out waiting for a node assignment
           at test_kafka_source.py:*: read = hr.read.kafka("x", servers="127.0.0.1:1", value="text", end="latest", name="nobody")
-          hint: look whether it runs, whether its address is right, and whether it wants a user or TLS on this port
+          hint: check that it runs, that its address is right, and whether this port requires a user or TLS
           more: headrace error KAFKA_UNREACHABLE
         """,
         lambda: hr.collect(read),
@@ -438,7 +438,7 @@ def test_a_topic_that_does_not_exist(broker: Broker) -> None:
         """
         TOPIC_MISSING: there is no topic nothing-here at <server>
           at test_kafka_source.py:*: read = hr.read.kafka(["nothing-here"], servers=broker.servers, value="text", end="latest")
-          hint: make it first, or look for its name: `kafka-topics.sh --list` names all that this user may see
+          hint: create it, or check its name: `kafka-topics.sh --list` lists the topics that this user can see. If the job has read it before, start over with fresh=True
           more: headrace error TOPIC_MISSING
         """,
         lambda: hr.collect(read),

@@ -52,8 +52,8 @@ def test_a_fresh_start_leaves_the_keys_of_another_job(redis: Redis) -> None:
     for fresh in (False, True):
         check_error(
             """
-            TABLE_OWNED: redis://127.0.0.1:PORT/0, keys t:* holds what sink sink of job job wrote from another checkpoint or query
-              hint: write to another prefix, go on from the checkpoint that wrote it, or remove the keys and _headrace:t: by hand: fresh=True does not, as another job wrote them.
+            TABLE_OWNED: redis://127.0.0.1:PORT/0, keys t:* was written by the sink sink of the job job, from another checkpoint or query
+              hint: write to another prefix, continue from the checkpoint that wrote it, or delete the keys and _headrace:t: by hand: fresh=True does not, because another job wrote them.
               more: headrace error TABLE_OWNED
             """,
             lambda fresh=fresh: sink(redis, job="other", checkpoint_id="c2", fresh=fresh),  # type: ignore[misc]  # of a loop
@@ -82,7 +82,7 @@ def test_two_sinks_of_one_start_at_the_same_keys(redis: Redis, query: str, fresh
     check_error(
         """
         FOLDER_OWNED: the sinks sink and twin both write to redis://127.0.0.1:PORT/0, keys t:*
-          hint: give each sink a prefix of its own; streams of the same columns go into one by union.
+          hint: give each sink its own prefix; combine streams that have the same columns with union
           more: headrace error FOLDER_OWNED
         """,
         lambda: sink(redis, name="twin", query=query, fresh=fresh),

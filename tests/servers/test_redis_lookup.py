@@ -101,7 +101,7 @@ def test_the_server_goes_away_and_comes_back(spark: SparkSession, redis: Redis) 
         out = h.collect(told.lookup(table(redis, "id string, v string"), on="id", retry="0 seconds"))
         h.commit({"told": [("+", ("a",))]})
         redis.stop()
-        with pytest.raises(HeadraceError, match=r"told.lookup_c: the table does not answer: Jedis"):
+        with pytest.raises(HeadraceError, match=r"told.lookup_c: the lookup failed: Jedis"):
             h.commit({"told": [("+", ("a",))]})
         redis.start()
         h.restart()

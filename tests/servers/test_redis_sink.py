@@ -155,8 +155,8 @@ def test_a_process_that_was_replaced_writes_nothing(redis: Redis) -> None:
         redis.run("HSET", "_headrace:t:", "term", "7")
         check_error(
             """
-            SINK_FENCED: out: start 7 of this job has taken over redis://127.0.0.1:PORT/0, keys t:*, and this is start 1
-              hint: nothing more of this epoch was written; the process that took over goes on with it.
+            SINK_FENCED: out: start 7 of this job has taken over redis://127.0.0.1:PORT/0, keys t:* from start 1
+              hint: nothing more of this epoch was written; the process that took over continues with it
               more: headrace error SINK_FENCED
             """,
             lambda: h.commit({"s": [("+", ("b", 2))]}),
@@ -173,8 +173,8 @@ def test_the_note_is_gone(redis: Redis) -> None:
         redis.run("DEL", "_headrace:t:")
         check_error(
             """
-            SINK_FAILED: out: the key _headrace:t: is gone or another's, which says what epochs are there
-              hint: start over with fresh=True; if the server evicts keys, give it more room or another policy.
+            SINK_FAILED: out: the key _headrace:t:, which stores the last epoch, is gone or belongs to another writer
+              hint: start over with fresh=True; if the server evicts keys, give it more memory or another eviction policy.
               more: headrace error SINK_FAILED
             """,
             lambda: h.commit({"s": [("+", ("b", 2))]}),
@@ -189,7 +189,7 @@ def test_another_checkpoint_of_the_job(redis: Redis, tmp_path: Path) -> None:
     job("a").run(checkpoint=tmp_path / "one", progress=False)
     check_error(
         """
-        TABLE_OWNED: redis://127.0.0.1:PORT/0, keys t:* holds what sink out of job same wrote from another checkpoint or query
+        TABLE_OWNED: redis://127.0.0.1:PORT/0, keys t:* was written by the sink out of the job same, from another checkpoint or query
           at test_redis_sink.py:*: return stream.write.redis(redis.url, **{"prefix": "t:", "key": "k", "password": hr.secret(VARIABLE), "name": "out", **options})
           hint: write to another prefix, continue from the checkpoint that wrote it, or start with fresh=True, which empties it.
           more: headrace error TABLE_OWNED
@@ -242,7 +242,7 @@ def test_nobody_listens(redis: Redis) -> None:
         """
         DATABASE_UNREACHABLE: redis://127.0.0.1:PORT/0 cannot be reached: Error 111 connecting to 127.0.0.1:PORT. Connection refused.
           at test_redis_sink.py:*: return stream.write.redis(redis.url, **{"prefix": "t:", "key": "k", "password": hr.secret(VARIABLE), "name": "out", **options})
-          hint: see that the server runs and that its port can be reached from here
+          hint: check that the server runs and that its port can be reached from here
           more: headrace error DATABASE_UNREACHABLE
         """,
         lambda: job.run(progress=False),

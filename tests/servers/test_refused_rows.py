@@ -97,7 +97,7 @@ def test_what_was_refused_before_a_crash_and_is_taken_after_it(place: Place, mon
 def test_a_job_that_is_to_fail(place: Place) -> None:
     place.run(TABLE)
     sink = put(FIRST).write.jdbc(place.url, "t", name="out", on_refused="fail", **place.options)
-    with pytest.raises(HeadraceError, match=r"ROW_REFUSED: out: .* refuses a row: "):
+    with pytest.raises(HeadraceError, match=r"ROW_REFUSED: out: .* rejected a row: "):
         run(sink)
     assert rows(place, "t") == [] and dead() == []
     run(put([]).write.jdbc(place.url, "t", name="out", **place.options))
@@ -167,7 +167,7 @@ def test_texts_that_are_not_utf8(place: Place) -> None:
     given = "SELECT int(id) AS id, IF(id = 1, x'61ff', x'61') AS x FROM VALUES (0), (1), (2) AS v(id)"
     run(put(given, "id int, x binary").with_columns(x="CAST(x AS string)").write.jdbc(place.url, "t", name="out", **place.options))
     assert rows(place, "t", "id, x") == [(0, "a"), (2, "a")]
-    assert dead() == [(1, "x has a text that is not UTF-8")]
+    assert dead() == [(1, "x has a string that is not UTF-8")]
 
 
 def test_a_key_that_no_index_holds(pg: Served) -> None:

@@ -47,7 +47,7 @@ def test_what_the_connectors_promise(tmp_path: Path) -> None:
         "b": "at least once: an epoch that is run again is printed again",
         "c": "at least once: the function is called again for an epoch whose end was not seen",
         "d": "exactly once: an epoch that is written again takes the place of its rows, as long as the process lives; the rows stay in this "
-        "process; arrival takes rows as they arrive; those of an epoch are sorted, so that a replay is equal",
+        "process; arrival handles rows as they arrive; those of an epoch are sorted, so that a replay is equal",
     }
 
 
@@ -68,7 +68,7 @@ def test_texts_that_give_other_values_again(stream: hr.Stream, why: str | None) 
     if why is None:
         assert text.startswith("exactly once: ")
     else:
-        assert text == f"at least once: {why} may give other values when an epoch is run again"
+        assert text == f"at least once: {why} may give other values when an epoch is replayed"
 
 
 def test_the_time_of_an_epoch_is_the_same_when_it_is_run_again() -> None:
@@ -82,7 +82,7 @@ def test_a_guarantee_that_a_text_weakens() -> None:
     job = hr.job("fraud", charges.with_columns("uuid() AS id").write.memory(name="a"), charges.write.console(name="b"))
     check_error(
         """
-        GUARANTEE: a is not written exactly once, but at least once: uuid() in charges.with_columns may give other values when an epoch is run again (1 more of its sinks are not, either)
+        GUARANTEE: a is not written exactly once, but at least once: uuid() in charges.with_columns may give other values when an epoch is replayed (1 more of its sinks are not, either)
           at test_guarantee.py:*: job = hr.job("fraud", charges.with_columns("uuid() AS id").write.memory(name="a"), charges.write.console(name="b"))
           hint: use an exactly-once sink, such as stream.write.files(...); job.explain() shows the reasons for each sink.
           more: headrace error GUARANTEE

@@ -168,6 +168,6 @@ def test_a_wrong_import_is_seen(file: str, text: str, wrong: list[str]) -> None:
 
 
 def test_the_page_has_the_floors() -> None:
-    (section,) = re.findall(r"^## Floors$(.*?)^## ", PAGE.read_text(encoding="utf-8"), re.M | re.S)
+    (section,) = re.findall(r"^## Layers$(.*?)^## ", PAGE.read_text(encoding="utf-8"), re.M | re.S)
     rows = re.findall(r"^\| (\d+) \| (?:the root|`([a-z/]+)/`) \|", section, re.M)
     assert [(int(number), folder) for number, folder in rows] == [(n, folder) for n, floor in enumerate(FLOORS) for folder in floor]

@@ -127,11 +127,11 @@ def test_how_a_sink_of_files_comes_back(tmp_path: Path) -> None:
     given = context(tmp_path, checkpoint_id=OWNER.checkpoint)
     assert sink.traits.rewinds and not Sink("s3a://bucket/out", format="json").traits.rewinds
     found = sink.rewind(given, Mark(2, identity(2)))
-    assert found.how == f"4 files and their manifests go to {tmp_path}/_headrace/withdrawn/{3:020}-04040404" and found.first == 3
+    assert found.how == f"4 files and their manifests are moved to {tmp_path}/_headrace/withdrawn/{3:020}-04040404" and found.first == 3
     assert committed(tmp_path) == names(range(5))
-    assert sink.rewind(given, Mark(3, identity(3))).how.startswith("2 files and their manifest go to ")
+    assert sink.rewind(given, Mark(3, identity(3))).how.startswith("2 files and their manifest are moved to ")
     for mark in (Mark(2, identity(1)), Mark(7, identity(7))):
-        with pytest.raises(HeadraceError, match=f"CANNOT_REWIND: sink: {tmp_path} does not hold epoch {mark.epoch} of this checkpoint"):
+        with pytest.raises(HeadraceError, match=f"CANNOT_REWIND: sink: {tmp_path} does not have epoch {mark.epoch} of this checkpoint"):
             sink.rewind(given, mark)
     found.work()
     assert sink.mark(given) == Mark(2, identity(2)) and committed(tmp_path) == names(range(3))

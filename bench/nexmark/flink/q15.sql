@@ -1,4 +1,4 @@
--- Bidding statistics
+-- Bidding statistics report
 SELECT date_format(`dateTime`, 'yyyy-MM-dd') AS `day`,
   count(*) AS total_bids,
   count(*) FILTER (WHERE price < 10000) AS rank1_bids,

@@ -1,4 +1,4 @@
--- Channel statistics
+-- Channel statistics report
 SELECT channel,
   date_format(`dateTime`, 'yyyy-MM-dd') AS `day`,
   max(date_format(`dateTime`, 'HH:mm')) AS `minute`,

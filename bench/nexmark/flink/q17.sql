@@ -1,4 +1,4 @@
--- Auction statistics
+-- Auction statistics report
 SELECT auction,
   date_format(`dateTime`, 'yyyy-MM-dd') AS `day`,
   count(*) AS total_bids,

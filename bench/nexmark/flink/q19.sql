@@ -1,4 +1,4 @@
--- The ten highest bids of an auction
+-- Auction top-10 price
 SELECT *
 FROM (
   SELECT *, row_number() OVER (PARTITION BY auction ORDER BY price DESC) AS rank_number FROM bid

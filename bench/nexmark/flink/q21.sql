@@ -1,4 +1,4 @@
--- Channel numbers
+-- Add channel id
 SELECT auction, bidder, price, channel,
   CASE
     WHEN lower(channel) = 'apple' THEN '0'

@@ -1,4 +1,4 @@
--- Channel statistics
+-- Channel statistics report
 SELECT channel,
   strftime(dateTime, '%Y-%m-%d') AS "day",
   max(strftime(dateTime, '%H:%M')) AS "minute",

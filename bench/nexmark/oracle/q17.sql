@@ -1,4 +1,4 @@
--- Auction statistics
+-- Auction statistics report
 SELECT auction,
   strftime(dateTime, '%Y-%m-%d') AS "day",
   count(*) AS total_bids,

@@ -1,4 +1,4 @@
--- Last bid
+-- Find last bid
 -- Ties as headrace settles them: by all columns, ascending.
 SELECT auction, bidder, price, channel, url, dateTime, extra
 FROM (

@@ -1,4 +1,4 @@
--- The ten highest bids of an auction
+-- Auction top-10 price
 -- Ties as headrace settles them: by all columns, ascending.
 SELECT *
 FROM (

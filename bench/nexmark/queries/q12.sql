@@ -1,4 +1,4 @@
--- Windows in processing time
+-- Processing time windows
 WITH B AS (SELECT *, PROCTIME() AS p_time FROM bid)
 SELECT bidder, count(*) AS bid_count, window_start AS starttime, window_end AS endtime
 FROM TUMBLE(TABLE B, DESCRIPTOR(p_time), INTERVAL '10' SECOND)

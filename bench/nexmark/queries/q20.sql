@@ -1,4 +1,4 @@
--- Bids with their auctions
+-- Expand bid with auction
 SELECT B.auction, B.bidder, B.price, B.channel, B.url, B.dateTime AS bid_dateTime, B.extra AS bid_extra,
   A.itemName, A.description, A.initialBid, A.reserve, A.dateTime AS auction_dateTime, A.expires, A.seller, A.category,
   A.extra AS auction_extra

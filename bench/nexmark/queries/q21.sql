@@ -1,4 +1,4 @@
--- Channel numbers
+-- Add channel id
 -- Spark finds '' where Flink finds null.
 SELECT auction, bidder, price, channel,
   CASE

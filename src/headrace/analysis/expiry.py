@@ -21,8 +21,8 @@ def require_expiry(plan: Plan) -> None:
         if not any(source.watermark is not None for source in sources_of(order([node]))):
             raise PlanError(
                 "NO_WATERMARK",
-                f"{label(node)} expires by event time, and no source of it has any",
-                hint='give one of them a watermark, .watermark("ts", "5 minutes"), or leave expires out',
+                f"{label(node)} expires by event time, but none of its sources has a watermark",
+                hint='add a watermark to a source: .watermark("ts", "5 minutes"); or leave expires out',
                 site=node.site,
             )
 
@@ -30,8 +30,8 @@ def require_expiry(plan: Plan) -> None:
 def _one_group(node: Node) -> PlanError:
     return PlanError(
         "BAD_EXPIRY",
-        f"{label(node)} has no keys, so all of its rows are one group, which is never left alone",
-        hint='give it keys: group_by("card"), per="card", on="card"; or leave expires out',
+        f"{label(node)} cannot expire: without keys all its rows are one group",
+        hint='add keys: group_by("card"), per="card", on="card"; or leave expires out',
         site=node.site,
     )
 
@@ -39,7 +39,7 @@ def _one_group(node: Node) -> PlanError:
 def _closes(node: Node) -> PlanError:
     return PlanError(
         "BAD_EXPIRY",
-        f"the groups of {label(node)} close by themselves, and their state is given back then",
-        hint='leave expires out; what comes after a group has closed is said by .window(..., lateness="1 hour")',
+        f"{label(node)} cannot expire: its groups close, which releases their state",
+        hint='leave expires out; .window(..., lateness="1 hour") keeps groups open longer',
         site=node.site,
     )

@@ -92,7 +92,7 @@ def _bad_syntax(fault: Fault) -> Words:
     return (
         "BAD_SYNTAX",
         f"{fault.node}: Spark cannot read `{fault.text}`{where}",
-        windows_cure(fault.text) or "a text is one Spark SQL expression; hr.lit(...) is the text itself",
+        windows_cure(fault.text) or "write one Spark SQL expression; for a string constant use hr.lit(...)",
     )
 
 
@@ -102,11 +102,9 @@ def _wrong_type(fault: Fault) -> Words:
 
 def _no_hash(fault: Fault) -> Words:
     maps = [field.name for field in fault.schema.fields if re.search(r"\b(map<|variant)", field.type.text)]
-    message = f"{fault.node}: there is no hash of a map or a variant" + (
-        f", as in {', '.join(f'`{name}`' for name in maps)}" if maps else ""
-    )
+    message = f"{fault.node}: Spark cannot hash a map or a variant" + (f", as in {', '.join(f'`{name}`' for name in maps)}" if maps else "")
     names = ", ".join(f'"{name}"' for name in maps or ["column"])
-    return "WRONG_TYPE", message, f"leave out what has no hash: .drop({names})"
+    return "WRONG_TYPE", message, f"drop such columns: .drop({names})"
 
 
 def _cast(fault: Fault) -> str | None:
@@ -123,17 +121,17 @@ def _cast(fault: Fault) -> str | None:
     if number and re.search(r"TIMESTAMP|INTERVAL DAY", types) and re.search(r" [-+] ", written):
         return _LENGTH
     if '"STRING"' in types and re.search(r" \+ ", written):
-        return "texts are put together by hr.f.concat(...), in SQL concat(a, b)"
+        return "concatenate strings with hr.f.concat(...), in SQL concat(a, b)"
     return None
 
 
 _COMPARES = r"(?i) ([<>]=?|=|<=>|IN|BETWEEN) "
 
-_LENGTH = "a length of time is hr.seconds(60), hr.minutes(5), hr.hours(1) or hr.days(1), in SQL INTERVAL '60' SECOND"
+_LENGTH = "write a duration as hr.seconds(60), hr.minutes(5), hr.hours(1) or hr.days(1), in SQL INTERVAL '60' SECOND"
 
 _TIMES = {
-    "TIMESTAMP": "a time is datetime(2026, 1, 1), in SQL TIMESTAMP'2026-01-01 00:00:00', or timestamp_seconds(...) of seconds since 1970",
-    "DATE": "a date is date(2026, 1, 1), in SQL DATE'2026-01-01', or date_from_unix_date(...) of days since 1970",
+    "TIMESTAMP": "write a timestamp as datetime(2026, 1, 1), in SQL TIMESTAMP'2026-01-01 00:00:00', or timestamp_seconds(...)",
+    "DATE": "write a date as date(2026, 1, 1), in SQL DATE'2026-01-01', or date_from_unix_date(...) of days since 1970",
     "INTERVAL": _LENGTH,
 }
 
@@ -141,15 +139,15 @@ _TIMES = {
 def _wrong_arguments(fault: Fault) -> Words:
     given, wanted = fault.parameters.get("actualNum", "?"), fault.parameters.get("expectedNum", "?")
     name = _bare(fault.parameters.get("functionName", "the function"))
-    return "WRONG_TYPE", f"{fault.node}: `{name}` takes {wanted} arguments and gets {given}{_in(fault)}", None
+    return "WRONG_TYPE", f"{fault.node}: `{name}` takes {wanted} arguments, got {given}{_in(fault)}", None
 
 
 def _cell_type(fault: Fault) -> Words:
     holds, found = fault.parameters["type"], fault.parameters["found"]
-    literal = "; a text is a literal here, hr.expr(...) makes SQL of it" if fault.text.startswith("'") else ""
+    literal = "; a string is a literal here, use hr.expr(...) for SQL" if fault.text.startswith("'") else ""
     cure = "cast it, or give the cell this type"
     if holds in _WHOLE and re.match("DECIMAL|DOUBLE|FLOAT", found):
-        cure = f'.cast("{holds.lower()}") cuts off the digits behind the point; or give the cell this type'
+        cure = f'truncate it with .cast("{holds.lower()}"), or give the cell this type'
     return "WRONG_TYPE", f"{fault.node}: {sentence(fault.message)}{_in(fault)}", cure + literal
 
 
@@ -171,16 +169,13 @@ def _no_aggregate(said: str | None = None) -> Callable[[Fault], Words]:
     return words
 
 
-_OUTSIDE = "a column stands outside of an aggregate function"
+_OUTSIDE = "a column is outside an aggregate function"
 
-_OF_GROUPS = (
-    "each column stands in an aggregate function, as in sum(amount) / count(*); what is computed from a key of the groups comes after agg: "
-    ".with_columns(...)"
-)
+_OF_GROUPS = "put each column in an aggregate function, as in sum(amount) / count(*); compute with group keys after agg: .with_columns(...)"
 
 _MANY_ROWS = (
-    'an aggregate is of many rows: .group_by("card").agg(total="sum(amount)"), beside each row hr.f.sum("amount").over(per="card"); '
-    "a program keeps one in an hr.Aggregate"
+    'aggregate with .group_by("card").agg(total="sum(amount)"), or for each row with hr.f.sum("amount").over(per="card"); '
+    "in a program use an hr.Aggregate"
 )
 
 _WHOLE = ("TINYINT", "SMALLINT", "INT", "BIGINT")
@@ -197,26 +192,22 @@ def _constant_text(hint: str) -> Callable[[Fault], Words]:
     def words(fault: Fault) -> Words:
         text, to = (fault.parameters.get(name, "") for name in ("text", "type"))
         kind = "whole number" if to.endswith("INT") else "number" if re.match("DECIMAL|DOUBLE|FLOAT", to) else _KINDS.get(to, to)
-        return "WRONG_TYPE", f"{fault.node}: the text {text} is no {kind}{_in(fault)}", hint
+        return "WRONG_TYPE", f"{fault.node}: the string {text} is not a {kind}{_in(fault)}", hint
 
     return words
 
 
 def _joined_keys(fault: Fault) -> Words:
     left, _, right = fault.parameters["types"].partition(", ")
-    message = (
-        f"{fault.node}: `{fault.parameters['left']}` is {left} on the left side, `{fault.parameters['right']}` {right} on the right one"
-    )
-    return "KEYS_DIFFER", message, 'cast one of them, so that both can be compared: .with_columns(card="CAST(card AS string)")'
+    message = f"{fault.node}: `{fault.parameters['left']}` is {left} on the left, `{fault.parameters['right']}` is {right} on the right"
+    return "KEYS_DIFFER", message, "join columns of one type: cast one of them, such as CAST(card AS bigint), or explode an array first"
 
 
-_PER_ROW = "an expression gives one value for each row; explode makes rows of an array, a program adds up over rows"
+_PER_ROW = "an expression returns one value per row; use explode for the rows of an array, a program to accumulate over rows"
 
-_WINDOW = "window functions stand in select and with_columns, in front of it: .with_columns(place=hr.f.rank().over(by=...))"
+_WINDOW = "compute window functions in a select or with_columns before it: .with_columns(place=hr.f.rank().over(by=...))"
 
-_OF_ROWS = (
-    "an hr.Aggregate is an expression of aggregate functions over the columns it declares: sum(x), max_by(name, x), sum(x) / count(*)"
-)
+_OF_ROWS = "write an hr.Aggregate as aggregate functions of its declared columns: sum(x), max_by(name, x), sum(x) / count(*)"
 
 # Spark's conditions and those of the kernel's check; other conditions keep Spark's sentence.
 _WORDS: Mapping[str, Callable[[Fault], Words]] = {
@@ -234,12 +225,12 @@ _WORDS: Mapping[str, Callable[[Fault], Words]] = {
     "INVALID_EXTRACT_BASE_FIELD_TYPE": _wrong_type,
     "INCOMPATIBLE_COLUMN_TYPE": _wrong_type,
     "NUM_COLUMNS_MISMATCH": _wrong_type,
-    "NOT_BOOLEAN": _says("WRONG_TYPE", "compare it with something, as in `amount > 0`"),
+    "NOT_BOOLEAN": _says("WRONG_TYPE", "write a comparison, as in `amount > 0`"),
     "NOT_A_TIMESTAMP": _says("WRONG_TYPE", "cast it: CAST(... AS timestamp)"),
-    "KEY_TYPE": _says("WRONG_TYPE", "key by a part of it that can be put in order"),
+    "KEY_TYPE": _says("WRONG_TYPE", "key by an orderable part of it"),
     "CELL_TYPE": _cell_type,
     "CONSTANT_TEXT": _constant_text(
-        'give a value of that type, such as 5, Decimal("0.5") or datetime(2026, 1, 1); or cast what stands beside it to string',
+        'give a value of that type, such as 5, Decimal("0.5") or datetime(2026, 1, 1); or cast the other side to string',
     ),
     "EMIT_TYPES_DIFFER": _says("WRONG_TYPE", "cast one of them, so that the column has one type"),
     "EMIT_NAMES_DIFFER": _says("EMIT_DIFFERS", "all rows of one output have the same columns in the same order"),
@@ -257,7 +248,7 @@ _WORDS: Mapping[str, Callable[[Fault], Words]] = {
     "INTERNAL": _says("INTERNAL", "this is a fault of headrace; please report it."),
     "MISSING_GROUP_BY": _no_aggregate(_OUTSIDE),
     "NOT_AN_AGGREGATE": _no_aggregate(),
-    "DISTINCT_AGGREGATE": _says("BAD_AGGREGATE", "keep what was seen in a map: seen = hr.Map(type, 'boolean'), and ask seen.has(...)"),
+    "DISTINCT_AGGREGATE": _says("BAD_AGGREGATE", "keep the values seen in a map: seen = hr.Map(type, 'boolean'), and test seen.has(...)"),
     "AGGREGATE_KIND": _no_aggregate(),
     "AGGREGATE_FUNCTION_WITH_NONDETERMINISTIC_EXPRESSION": _no_aggregate(),
     "NOT_A_GENERATOR": _says("WRONG_TYPE", "explode takes an array or a map"),

@@ -23,7 +23,7 @@ def _guarantee(plan: Plan, node: Sink) -> Fact:
     traits = node.connect().traits
     lost = [source for source in sources(node) if not source.connect().traits.replayable]
     if lost:
-        why = "; ".join(f"{source.name} cannot be read again: {source.connect().traits.why}" for source in lost)
+        why = "; ".join(f"{source.name} cannot be replayed: {source.connect().traits.why}" for source in lost)
         # A replay reads other rows. A sink that does not recognize a repeated epoch, or commits it in parts, may have rows of both.
         both = not traits.repeatable or traits.placed or traits.batched
         return Fact(NONE, f"{NONE}: {why}; {traits.why}") if both else Fact(MOST, f"{MOST}: {why}")
@@ -33,11 +33,11 @@ def _guarantee(plan: Plan, node: Sink) -> Fact:
     texts = check(plan).unsteady
     unsteady = [f"{', '.join(dict.fromkeys(found))} in {before.name}" for before in order([node]) if (found := texts.get(str(before.name)))]
     if unsteady:
-        return Fact(LEAST, f"{LEAST}: {'; '.join(unsteady)} may give other values when an epoch is run again")
+        return Fact(LEAST, f"{LEAST}: {'; '.join(unsteady)} may give other values when an epoch is replayed")
     asked = [f"{before.name}: {before.unrepeatable}" for before in map(operator, order([node])) if before.unrepeatable is not None]
     if asked:
         why = "; ".join(asked)
-        return Fact(LEAST, f"{LEAST}: what is looked up may be other values when an epoch is run again ({why})")
+        return Fact(LEAST, f"{LEAST}: lookups may return other values when an epoch is replayed ({why})")
     return Fact(EXACTLY, "; ".join([f"{EXACTLY}: {traits.why}", *([read] if read else []), *_caveats(plan, node)]))
 
 

@@ -10,9 +10,9 @@ from headrace.ops import kinds
 from headrace.ops.operator import operator
 from headrace.plan import Fact, Plan, fact
 
-_FROM_A_COLUMN = "take the value from a column of the rows: it must be the same when a row is taken away again"
+_FROM_A_COLUMN = "take the value from a column: a retraction must have the value of its insertion"
 _AS_A_COLUMN = (
-    'make it a column where rows are only added: .with_columns(at="current_timestamp()") in front of what takes them away or keeps them'
+    'make it a column of an append-only stream: .with_columns(at="current_timestamp()") before operators that retract or keep rows'
 )
 
 
@@ -20,9 +20,7 @@ _AS_A_COLUMN = (
 def time_of(plan: Plan) -> Mapping[str, Fact]:
     """Return for each node that uses the current time which time it gets."""
     return {
-        name: Fact(
-            list(texts), f"{', '.join(dict.fromkeys(texts))} by the time at which the epoch begins; a second run gives other results"
-        )
+        name: Fact(list(texts), f"{', '.join(dict.fromkeys(texts))}: the start time of the epoch; a second run gives other results")
         for name, texts in check(plan).timed.items()
     }
 
@@ -36,7 +34,7 @@ def require_repeatable(plan: Plan, schemas: Schemas) -> None:
             if node.compares_rows or any(changing.get(before) == "changes" for before in node.inputs):
                 raise PlanError(
                     "NOT_REPEATABLE",
-                    f"{name}: `{texts[0]}` gives another value each time, and rows are also taken away here",
+                    f"{name}: `{texts[0]}` returns another value each time, but rows are also retracted here",
                     hint=hint,
                     site=node.site,
                 )

@@ -43,15 +43,15 @@ def _given_back(node: Stateful, group: Group, kept: Fact) -> Fact:
         text = node.grouped_by[number]
         time = text if closes.at == SELF else f"{text}.end" if closes.at == IN_STRUCT else closes.at.of(text)
         times.append(f"{time} and {shown(closes.lateness_ms)} more" if closes.lateness_ms else time)
-    late = "; rows that come later are late" if any(group.judged) else ""
+    late = "; later rows are late" if any(group.judged) else ""
     clock = "the watermark" if EVENT in group.clocks else "processing time"
-    return Fact(GIVEN, f"given back when {clock} passes {' or '.join(times)}{late}; till then: {kept.text}")
+    return Fact(GIVEN, f"released when {clock} passes {' or '.join(times)}{late}; until then: {kept.text}")
 
 
 def _forgotten(node: Stateful, after_ms: int, kept: Fact) -> Fact:
     """Return what an operator keeps of a group until it expires."""
     of = f"a group of {', '.join(plain_name(text) or text for text in node.grouped_by)}"
-    said = "what was said of it stays, a row that comes later begins it anew"
-    late = "; rows that take away what is forgotten are late" if any(node.judged) else ""
-    text = f"forgotten when no row has come to {of} for {shown(after_ms)} of event time; {said}{late}; till then: {kept.text}"
+    said = "its output stays, a later row starts it over"
+    late = "; retractions of forgotten rows are late" if any(node.judged) else ""
+    text = f"forgotten when {of} has had no row for {shown(after_ms)} of event time; {said}{late}; until then: {kept.text}"
     return Fact(GIVEN, text)

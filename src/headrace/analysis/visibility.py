@@ -8,7 +8,7 @@ from headrace.ops import sinks_of
 from headrace.plan import Fact, Plan, fact
 
 STEPS = {
-    "task": "what a task wrote at once: an epoch comes in as many steps as it has tasks",
+    "task": "the rows of one task at a time: an epoch appears in as many steps as it has tasks",
     "row": "row by row, while an epoch is committed",
 }
 
@@ -28,10 +28,10 @@ def restored(plan: Plan) -> Mapping[str, Fact]:
     repeatable writes can be.
     """
     found = {str(node.name): node.connect().traits for node in sinks_of(plan.nodes.values())}
-    unmarked = "not noticed here, as the sink holds no mark of its epochs: rows that were written since the copy are written again"
+    unmarked = "not noticed, as the sink does not record its epochs: rows written since the copy are written again"
     told = {name: Fact(False, unmarked) for name, traits in found.items() if not traits.marks}
     if all(traits.rewinds or not (traits.marks or traits.repeatable) for traits in found.values()):
-        back = "refused, as the sink holds later epochs; `headrace rewind` brings it back"
+        back = "refused, as the sink holds later epochs; `headrace rewind` restores it"
         told.update((name, Fact(True, back)) for name, traits in found.items() if traits.rewinds)
     return told
 

@@ -1,6 +1,4 @@
-"""A certificate for a job: a copy of it is killed at every point of its epochs, and its results are compared with those of a run that was
-left alone.
-"""
+"""Certifies a job: kills a copy at every point of its epochs, and compares its results with those of an undisturbed run."""
 
 from headrace.certify.certificate import Certificate, Tried, Written
 from headrace.certify.certifying import certify

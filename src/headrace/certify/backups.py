@@ -1,4 +1,4 @@
-"""Checkpoints as operators put them back: whole, with files of two moments, or without a part."""
+"""Checkpoints as operators restore them: whole, with files of two moments, or without a part."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from pathlib import Path
 from typing import TypeAlias
 
 Backup: TypeAlias = Callable[[Path, Path, Path], None]
-"""Makes a checkpoint in the third folder of an early copy in the first one and the newest copy in the second."""
+"""Makes a checkpoint in the third folder, from an early copy in the first and the newest copy in the second."""
 
 
 def put_back(kept: Path, checkpoint: Path) -> None:
-    """A copy in the place of the checkpoint."""
+    """Replace the checkpoint by a copy."""
     shutil.rmtree(checkpoint, ignore_errors=True)
     shutil.copytree(kept, checkpoint)
 
 
 def early(old: Path, new: Path, checkpoint: Path) -> None:
-    """The early copy as it is."""
+    """Restore the early copy unchanged."""
     put_back(old, checkpoint)
 
 
 def newest(old: Path, new: Path, checkpoint: Path) -> None:
-    """The newest copy as it is."""
+    """Restore the newest copy unchanged."""
     put_back(new, checkpoint)
 
 
 def two_moments(chosen: Callable[[list[Path]], set[Path]]) -> Backup:
-    """Files of both copies, the `chosen` ones of the later moment, as in a copy of a folder that is written meanwhile."""
+    """Return a backup with files of both copies, the `chosen` ones from the newest, as when a folder is copied while it is written."""
 
     def make(old: Path, new: Path, checkpoint: Path) -> None:
         shutil.rmtree(checkpoint, ignore_errors=True)
@@ -45,22 +45,22 @@ def two_moments(chosen: Callable[[list[Path]], set[Path]]) -> Backup:
 
 
 def from_(part: float) -> Callable[[list[Path]], set[Path]]:
-    """The files behind this part of the way: they were copied last."""
+    """Choose the files after this fraction: the ones copied last."""
     return lambda files: set(files[int(len(files) * part) :])
 
 
 def until(part: float) -> Callable[[list[Path]], set[Path]]:
-    """The files in front of this part of the way."""
+    """Choose the files before this fraction."""
     return lambda files: set(files[: int(len(files) * part)])
 
 
 def some(seed: int) -> Callable[[list[Path]], set[Path]]:
-    """Every other file, by chance."""
+    """Choose a random half of the files."""
     return lambda files: set(random.Random(seed).sample(files, len(files) // 2))
 
 
 def without(part: Callable[[Path], Path | None], of: Backup) -> Backup:
-    """A copy without one of its parts."""
+    """Return a backup that lacks one of its parts."""
 
     def make(old: Path, new: Path, checkpoint: Path) -> None:
         of(old, new, checkpoint)
@@ -72,7 +72,7 @@ def without(part: Callable[[Path], Path | None], of: Backup) -> Backup:
 
 
 def last(pattern: str) -> Callable[[Path], Path | None]:
-    """The newest of the numbered files of a log."""
+    """Find the newest of the numbered files of a log."""
 
     def find(checkpoint: Path) -> Path | None:
         found = [file for file in checkpoint.glob(pattern) if file.stem.isdigit()]
@@ -82,7 +82,7 @@ def last(pattern: str) -> Callable[[Path], Path | None]:
 
 
 def first(pattern: str) -> Callable[[Path], Path | None]:
-    """A file or folder of this name."""
+    """Find the first file or folder of this pattern."""
     return lambda checkpoint: next(iter(sorted(checkpoint.glob(pattern))), None)
 
 
@@ -100,11 +100,11 @@ PARTS: Mapping[str, Callable[[Path], Path | None]] = {
     "record/": first("record"),
     "job.json": first("job.json"),
 }
-"""What may be missing."""
+"""The parts that may be missing."""
 
 
 def kind(name: str) -> str:
-    """What a backup is one of.
+    """Return the kind of a backup.
 
     >>> kind("a copy that took long, from 25%"), kind("an early copy without queries/"), kind("the newest")
     ('a copy that took long', 'an early copy without a part', 'the newest')
@@ -122,4 +122,4 @@ BACKUPS: Mapping[str, Backup] = {
     **{f"the newest without {name}": without(part, newest) for name, part in PARTS.items()},
     "the newest": newest,
 }
-"""By what they are called; the last one has to go on after all that was refused before."""
+"""The backups by name. A start must continue from the last one, whatever was refused before."""

@@ -1,4 +1,4 @@
-"""What came of a certification: as text, as JSON and as Markdown."""
+"""The result of a certification as text, JSON and Markdown."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from headrace.ports import connectors
 FORMAT = 1
 
 RESTORED = "put back after"
-"""What it is called where a checkpoint is put back, so many epochs after it was copied."""
+"""The beginning of a kind of fault: a checkpoint is put back some epochs after it was copied."""
 
 
 @dataclass(frozen=True)
 class Written:
-    """A sink of the copy: what it promises, and how many rows are in it after a run that is left alone. `instead` says what was written
-    to, if that is not what the job writes to.
+    """A sink of the copy: its guarantee, and its number of rows after an undisturbed run. `instead` names the system that was written in
+    place of the job's own.
     """
 
     name: str
@@ -40,9 +40,9 @@ class Written:
 
 @dataclass(frozen=True)
 class Tried:
-    """Kills of one kind: how many, and the rows that were lost or doubled by them, by sink. `failed` says why a restart did not do it.
+    """Kills of one kind: their number, and the rows lost or doubled by sink. `failed` is the reason why a restart failed.
 
-    Of checkpoints that were put back these are starts, and `outcomes` says how many were refused, by the code, and how many exact.
+    For checkpoints that were put back, `kills` counts starts; `outcomes` counts refusals by code, and exact starts.
     """
 
     point: str
@@ -69,7 +69,7 @@ class Tried:
 
     @classmethod
     def sum(cls, tried: Sequence[Tried]) -> Tried:
-        """Several of one kind as one."""
+        """Return the sum of several of one kind."""
         lost, doubled = (sum((Counter(rows) for rows in kind), Counter()) for kind in ([t.lost for t in tried], [t.doubled for t in tried]))
         failed = next((one.failed for one in tried if one.failed), "")
         outcomes = sum((Counter(one.outcomes) for one in tried), Counter())
@@ -79,7 +79,7 @@ class Tried:
 
 @dataclass(frozen=True)
 class Certificate:
-    """What a job's sinks held after it was killed in all these ways, against what they hold if it is not."""
+    """A comparison of the contents of a job's sinks after kills of all kinds with those after an undisturbed run."""
 
     job: str
     date: str
@@ -94,7 +94,7 @@ class Certificate:
 
     @property
     def broken(self) -> tuple[Tried, ...]:
-        """What did not go as the sinks promise: rows lost by one that keeps them, rows doubled by one that has none twice."""
+        """The kinds of kills that broke a guarantee: failed restarts, and rows lost or doubled by a sink that promises not to."""
         promised = {one.name: one.guarantee for one in self.sinks}
 
         def breaks(one: Tried) -> bool:
@@ -110,7 +110,7 @@ class Certificate:
 
     @property
     def fault(self) -> str:
-        """Whose fault it is that it does not hold: "user" where each sink that broke its promise is of a connector from elsewhere."""
+        """The side at fault: "user" if each sink that lost or doubled rows has a third-party connector, else "headrace"."""
         ours = {name for name, entry in connectors().items() if entry.value.startswith("headrace.")}
         broke = {name for one in self.broken for name in (*one.lost, *one.doubled)}
         elsewhere = {one.name for one in self.sinks if one.connector not in ours}
@@ -148,7 +148,7 @@ class Certificate:
         return "\n".join([self._title(), *(f"  {text}" for text in self._sinks()), "", *table, "", self._verdict()])
 
     def markdown(self) -> str:
-        """The certificate as a page."""
+        """Return the certificate as a Markdown page."""
         lines = [f"# {self._title()}", "", f"{self.date}, headrace {self.version}", "", *(f"* {text}" for text in self._sinks()), ""]
         lines += [_row(_HEAD), _row(("---", *["---:"] * (len(_HEAD) - 1))), *map(_row, self._lines())]
         return "\n".join([*lines, "", self._verdict(), ""])

@@ -1,4 +1,4 @@
-"""certify: run the copy of a job alone, kill it everywhere, and compare."""
+"""certify: runs the copy of a job undisturbed, kills it everywhere, and compares."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from headrace.plan import facts
 from headrace.points import CALL, POINTS
 
 ALONE = 2
-"""Runs that are left alone: if they differ, the job has no result to compare with."""
+"""Undisturbed runs. If their results differ, there is nothing to compare with."""
 
 
 @leaving()
@@ -54,16 +54,19 @@ def certify(
     master: str | None = None,
     told: Callable[[str], object] = lambda text: None,
 ) -> Certificate:
-    """Kill a copy of a job at each of `points` (default: all), and at so many `random` moments, make it fail at those of `fails`, and say
-    what its sinks held in the end.
+    """Kill a copy of a job at each of `points` (default: all) and at `random` random moments, make it fail at each of `fails`, and return
+    the contents of its sinks compared with those of an undisturbed run.
 
-    The copy reads about so many first `rows` of each source in about so many `epochs`, and writes to places that are thrown away, on
-    the `servers` that are given by the names of connectors. `executors` is how often one executor is killed at random: copies run on two of
-    this machine for that, unless a `master` is given, on which all run. `outages` are functions that do something to the servers, by what
-    that is called ("server restarted"): then no process is killed at the points; it sleeps there until the function has returned, and goes
-    on. `readers`, by the names of connectors, are asked what sinks hold, in place of the sinks themselves. `restored`: after so many more
-    epochs an early copy of the checkpoint is put back in each of the ways of `headrace.certify.backups`, or in those of `backups`: each
-    start has to be refused by its code, or exact. `told` is called with a line of progress now and then.
+    * The copy reads about the first `rows` rows of each source in about `epochs` epochs, and writes to temporary places, on the `servers`
+      by name of connector.
+    * `executors`: how often an executor is killed at random. For that, copies run with two executors on this machine. With a `master`
+      all copies run there.
+    * `outages`: functions that disturb the servers, by description ("server restarted"). At the points, the process is then not killed
+      but sleeps until the function has returned, and continues.
+    * `readers`, by name of connector, read the contents of sinks in place of the sinks themselves.
+    * `restored`: for each number an early copy of the checkpoint is put back that many epochs later, in each way of
+      `headrace.certify.backups` or of `backups`. Each start must be refused with a code, or be exact.
+    * `told` is called with lines of progress.
     """
     began = time.monotonic()
     wanted = list(POINTS) if points is None else [known(point) for point in points]
@@ -78,7 +81,7 @@ def certify(
         remote = Work(made, _below(folder, "executors"), partitions, master or CLUSTER, told)
         with closing(work), closing(remote), ThreadPoolExecutor(parallel) as pool:
             try:
-                # checkpoints that are put back have a job beside them that nobody disturbs
+                # restored checkpoints have an undisturbed job of their own to compare with
                 runs_alone = ALONE if wanted or failing or random or executors else 1
                 alone = list(pool.map(lambda _: work.alone(), range(runs_alone)))
                 first = alone[0]
@@ -89,7 +92,7 @@ def certify(
                     )
                 passed = first.trace.points(made.plan.sinks)
                 asked = [kill for kill in passed if kill.point in wanted]
-                # a call cannot be made to fail from outside: who makes it would not know whether it was done
+                # a call cannot be made to fail from outside: its caller would not know whether it took effect
                 failures = [replace(kill, fails=True) for kill in passed if kill.point in failing and kill.point != CALL]
                 runs = at_points(work, pool, failures if outages else asked + failures, first.trace, parallel)
                 if outages:
@@ -98,7 +101,7 @@ def certify(
                 if executors:
                     runs += at_random(remote, pool, kills.at_random(executors, remote.alone().seconds, seed, of="an executor"))
             except BaseException:
-                # Ctrl-C, for one: the pool would wait for the runs that have begun
+                # after Ctrl-C, for example, the pool would wait for the runs that have begun
                 pool.shutdown(wait=False, cancel_futures=True)
                 end_all()
                 raise

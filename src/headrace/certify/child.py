@@ -1,6 +1,6 @@
-"""A run of the copy of a job, in a process that may be killed: `python -m headrace.certify.child PLAN CHECKPOINT LEFT PARTITIONS`.
+"""Runs the copy of a job in a process that may be killed: `python -m headrace.certify.child PLAN CHECKPOINT LEFT PARTITIONS`.
 
-Who is killed cannot clear up: what Java and Spark unpack goes to the folder LEFT, which somebody else removes.
+A killed process cannot clean up: temporary files of Java and Spark go to the folder LEFT, which the parent removes.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from headrace.jvm.launch import quoted
 from headrace.jvm.session import session
 from headrace.plan import Plan
 
-# A run of some seconds is over before the JVM's second compiler has earned what it costs.
+# A run of some seconds is too short for the JVM's second compiler to pay off.
 _QUICK = "-XX:TieredStopAtLevel=1"
 
 
 def short_lived(left: str) -> None:
-    """A session for some seconds, that leaves what it leaves in this folder."""
+    """Start a session for some seconds that puts its temporary files into this folder."""
     Path(left).mkdir(exist_ok=True)
     options = f"{_QUICK} {quoted(f'-Djava.io.tmpdir={left}')}"
     session(conf={"spark.driver.extraJavaOptions": options, "spark.local.dir": left})

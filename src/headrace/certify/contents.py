@@ -1,4 +1,4 @@
-"""What the sinks of a copy hold, as readers find it, and how two such contents differ."""
+"""The contents of a copy's sinks, and how two of them differ."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _GONE = ("delete", "update_before")
 
 
 def counted(rows: Iterable[Sequence[Any]], columns: Sequence[str] = ()) -> Counter[str]:
-    """Rows as texts, with how often each is there.
+    """Count rows as texts.
 
-    Rows that say by a word in the column `_change` what they do to others are taken for that: what they are in the end does not depend on
-    where epochs were cut, and how they came to be it does.
+    If the rows are changes, by the column `_change`, their net result is counted: it does not depend on the boundaries of epochs, as the
+    single changes do.
 
     >>> counted([("a", 1, "insert"), ("a", 1, "delete"), ("a", 2, "insert")], ["k", "n", "_change"])
     Counter({"('a', 2)": 1})
@@ -32,12 +32,12 @@ def counted(rows: Iterable[Sequence[Any]], columns: Sequence[str] = ()) -> Count
     found: Counter[str] = Counter()
     for row in rows:
         found[repr((*row[:place], *row[place + 1 :]))] += -1 if row[place] in _GONE else 1
-    # one that was taken away and never came is none of the result, and is told apart
+    # a row that was deleted and never inserted is counted under a name of its own
     return Counter({row if n > 0 else f"without {row}": abs(n) for row, n in found.items() if n})
 
 
 def dead_letters(checkpoint: Path) -> Counter[str]:
-    """Those that nobody reads, which a job keeps beside its state, and the rows that sinks have put aside."""
+    """Count the dead letters in a checkpoint: those that no sink reads, and the rows that sinks have refused."""
     found: Counter[str] = Counter()
     for folder in sorted((checkpoint / "dead_letters").glob("*")):
         for file in committed_files(folder):
@@ -48,7 +48,7 @@ def dead_letters(checkpoint: Path) -> Counter[str]:
 
 
 def missing(expected: Contents, found: Contents) -> dict[str, int]:
-    """How many rows of each sink are not there; with the two exchanged, how many are there too often.
+    """Return the number of rows missing in each sink; with exchanged arguments, of rows too many.
 
     >>> missing({"out": Counter(["a", "a", "b"])}, {"out": Counter(["a", "b", "c"])})
     {'out': 1}

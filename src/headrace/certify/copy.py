@@ -1,4 +1,4 @@
-"""A copy of a job: it reads the beginnings of its sources, and writes to places that are thrown away."""
+"""A copy of a job that reads the beginnings of its sources and writes to temporary places."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from headrace.schema import Struct
 from headrace.spark.compile.job import compile
 
 Reader: TypeAlias = Callable[[ports.Sink, Struct], Iterable[Sequence[Any]]]
-"""Says which rows a sink holds, as `ports.Sink.contents` does."""
+"""Returns the rows in a sink, as `ports.Sink.contents` does."""
 
 
 @dataclass(frozen=True)
 class Copy:
-    """A job that can be run again and again, each time elsewhere. `left_out` says of some of its sinks why they are not in it, and
-    `instead` of others to what they write instead.
+    """A job that can be run repeatedly, each time with other sinks. `left_out` has the reasons why sinks are not in it, and `instead` the
+    systems that others write in place of their own.
     """
 
     plan: Plan
@@ -37,7 +37,7 @@ class Copy:
     readers: Mapping[str, Reader]
 
     def at(self, folder: Path) -> tuple[Plan, dict[str, ports.Sink]]:
-        """The plan that writes below a folder, and its sinks."""
+        """Return the plan that writes below a folder, and its sinks."""
         moved: dict[str, ports.Sink] = {}
         id = uuid.uuid4().hex[:6]
 
@@ -52,7 +52,7 @@ class Copy:
         return self.plan.changed({sink: move(sink) for sink in sinks_of(self.plan.nodes.values())}), moved
 
     def read(self, sinks: dict[str, ports.Sink]) -> Contents:
-        """What the sinks hold."""
+        """Return the contents of the sinks."""
         return {name: counted(self._rows(sink, of), of.names) for name, sink in sinks.items() for of in [self.schemas[name]]}
 
     def _rows(self, sink: ports.Sink, schema: Struct) -> Iterable[Sequence[Any]]:
@@ -63,7 +63,7 @@ class Copy:
 def copy(
     plan: Plan, folder: Path, *, rows: int, epochs: int, servers: Mapping[str, str], readers: Mapping[str, Reader] | None = None
 ) -> Copy:
-    """The copy of a plan that reads about so many first rows of each source, kept below a folder."""
+    """Copy a plan: the copy reads about the first `rows` rows of each source, which are kept below a folder."""
     trial = folder / "trial"
     kept, left_out, instead = [], {}, {}
     for node in sinks_of(plan.nodes[name] for name in plan.sinks):

@@ -1,4 +1,4 @@
-"""What is killed when, and in which order: one run of a job can be killed once in every epoch."""
+"""Kills and their order: one run of a job can be killed once in every epoch."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from headrace.certify.refused import refused
 from headrace.points import CALL, OF_SINKS, POINTS, Armed
 
 OVER = "after the commit log"
-"""The point at which an epoch has ended: the next start does not do it again."""
+"""The point at which an epoch has ended: the next start does not repeat it."""
 
 STEPS = 6
-"""How many kills are tried at a point that an epoch passes many times."""
+"""The most kills at a point that an epoch passes many times."""
 
 FAILED = "made to fail"
-"""What it is called where the process is not killed and fails."""
+"""The name of a fault at which the process fails and is not killed."""
 
 
 def known(point: str) -> str:
-    """The point; refused if there is none of that name."""
+    """Return the name of a point, and refuse an unknown one."""
     if point not in POINTS:
         raise refused(f"unknown point `{point}`", f"points: {', '.join(POINTS)}")
     return point
@@ -30,11 +30,10 @@ def known(point: str) -> str:
 
 @dataclass(frozen=True)
 class Kill:
-    """One kill: at a point, or `after` so many seconds from the first epoch's beginning (then `of` may be an executor).
+    """One kill: at a point, or `after` some seconds from the beginning of the first epoch (then `of` may be an executor).
 
-    At a point that an epoch passes many times `step` says which passing it is, from 0.
-    With an `outage` that befalls the servers, while the process sleeps at the point. With `fails` what stands at the point fails, and the
-    process ends as it does after any failure.
+    At a point that an epoch passes many times, `step` is the number of the passing, from 0. With an `outage` the process is not killed: it
+    sleeps at the point while the outage hits the servers. With `fails` the point fails, and the process ends as after any failure.
 
     >>> print(Kill("in a task", "out"), Kill("in a task", "out", outage="server hung"), Kill("in a task", "out", fails=True), sep="\\n")
     in a task of out
@@ -61,13 +60,13 @@ class Kill:
         return Armed(self.point, self.of, passing, "pause" if self.outage else "fail" if self.fails else "kill")
 
     def earlier(self) -> Kill:
-        """The same, for a run that was over before."""
+        """Return an earlier kill, after a run that ended before this one."""
         return self if self.after is None else replace(self, after=self.after * 0.7)
 
 
 @dataclass(frozen=True)
 class Trace:
-    """The points that a run passed: how often in each of its epochs."""
+    """The number of times that a run passed each point, by epoch."""
 
     epochs: tuple[Mapping[tuple[str, str], int], ...]
 
@@ -90,7 +89,7 @@ class Trace:
         return cls(tuple(dict(epoch) for epoch in epochs if epoch))
 
     def points(self, sinks: Iterable[str]) -> list[Kill]:
-        """A kill for each point that was passed, in the order of an epoch, those of sinks for each of these."""
+        """Return a kill for each point that was passed, in the order of an epoch; at points of sinks, for each sink."""
         passed = {place for epoch in self.epochs for place in epoch}
         wanted = set(sinks)
         queries = sorted({of for name, of in passed if name not in OF_SINKS})
@@ -98,12 +97,12 @@ class Trace:
         return [Kill(name, of, step=step) for name, of in places for step in (self._steps(name, of) if name == CALL else [0])]
 
     def _steps(self, name: str, of: str) -> list[int]:
-        """Some of the passings of an epoch that passes a point often: the first, the last, and some between."""
+        """Return numbers of passings in the epoch that passes a point most often: the first, the last, and some between."""
         most = max(epoch.get((name, of), 0) for epoch in self.epochs)
         return sorted({round(number * (most - 1) / (STEPS - 1)) for number in range(STEPS)})
 
     def arm(self, kill: Kill, begins: int, least: int) -> tuple[Armed, int] | None:
-        """The point armed for a process that begins in one epoch, to act in the first that is at `least` another, and which that is."""
+        """Arm the point for a process that starts at epoch `begins`, to act as soon as possible from `least`. Return it and its epoch."""
         place = (kill.point, kill.of)
         target = next((epoch for epoch in range(least, len(self.epochs)) if self.epochs[epoch].get(place, 0) > kill.step), None)
         if target is None:
@@ -114,20 +113,20 @@ class Trace:
 
 @dataclass(frozen=True)
 class Step:
-    """A kill of a chain, with its point armed so that it acts in an epoch after the one that the last kill cut off."""
+    """A kill of a chain, with its point armed to act in an epoch after the one that the previous kill interrupted."""
 
     kill: Kill
     armed: Armed | None
 
 
 def chains(kills: Sequence[Kill], trace: Trace, least: int) -> list[list[Step]]:
-    """Kills dealt out to runs, `least` of them at least: each in an epoch of its own, so that what one broke no later one mends."""
+    """Distribute kills to at least `least` runs, each in an epoch of its own, so that no kill repairs the damage of an earlier one."""
     left = list(kills)
     found: list[list[Step]] = []
     room = max(len(trace.epochs) - 1, 1)
     size = max(1, min(room, -(-len(left) // max(least, 1))))
     while left:
-        # One run is killed in its first epoch too, when nothing is there yet; in the others a kill finds something committed.
+        # The first chain also kills in the first epoch, before anything is committed; kills of the others find something committed.
         chain, left = _chain(left, trace, size, 1 if found else 0)
         found.append(chain)
     return found
@@ -146,25 +145,25 @@ def _chain(kills: Sequence[Kill], trace: Trace, size: int, least: int) -> tuple[
         chain.append(Step(kill, armed))
         begins, least = epoch + (kill.point == OVER), epoch + 1
     if not chain:
-        # passed in the first epoch alone
+        # the point is passed only in the first epoch
         first, *left = kills
         chain.append(Step(first, first.armed(1 + first.step)))
     return chain, left
 
 
 def alone(kill: Kill, trace: Trace) -> Step:
-    """The kill as the only one of a run."""
+    """Return the step of a kill that is the only one of its run."""
     found = trace.arm(kill, 0, 1)
     return Step(kill, found[0] if found is not None else kill.armed(1 + kill.step))
 
 
 def at_random(count: int, seconds: float, seed: int, *, of: str = "") -> list[Kill]:
-    """So many kills at moments of a run that takes about so long; `of` the whole process, or of one executor."""
+    """Return `count` kills at random moments of a run of about `seconds`; `of` is empty for the whole process, or names an executor."""
     chance = random.Random(f"{seed} {of}")
     return [Kill("at random", of, chance.uniform(0.0, seconds)) for _ in range(count)]
 
 
 def together(kills: Sequence[Kill], size: int) -> Iterator[list[Step]]:
-    """Kills at random, so many in one run."""
+    """Yield the steps of runs with `size` random kills each."""
     for at in range(0, len(kills), size):
         yield [Step(kill, None) for kill in kills[at : at + size]]

@@ -17,20 +17,20 @@ from headrace.certify.kills import Kill
 from headrace.points import FOLDER, VARIABLE, Armed
 
 PATIENCE = 600.0
-"""Seconds after which a process is taken to hang."""
+"""Seconds after which a process counts as hanging."""
 
 LOCAL, CLUSTER = "local[2]", "local-cluster[2,1,1024]"
-"""Where copies run, and where they do that have executors of their own: two, of one core and 1 GiB."""
+"""The masters of copies, without executors of their own, and with two of one core and 1 GiB."""
 
 CHILD = "headrace.certify.child"
-"""What runs in a process: a job, to the end of its input."""
+"""The module that a process runs: a job, to the end of its input."""
 
 _children: set[subprocess.Popen[bytes]] = set()
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where runs of one copy leave everything: plan, checkpoint, sinks, and what processes passed, said and left lying about."""
+    """The folder of one run of a copy: its plan, checkpoint, sinks, passed points, log and temporary files."""
 
     folder: Path
     partitions: int
@@ -63,8 +63,8 @@ class Place:
 
 @dataclass(frozen=True)
 class Ended:
-    """How a process ended: `code` is 0 if it had done all, `killed` says that the kill, or what else was to
-    befall it or its servers, took place. `running` are the seconds from its first epoch on.
+    """The end of a process. `code` is 0 if it read all input; `killed` is set if the kill, failure or outage took place; `running` is the
+    seconds from its first epoch.
     """
 
     code: int
@@ -76,7 +76,7 @@ class Ended:
 def run(
     place: Place, number: int, kill: Kill | None = None, armed: Armed | None = None, outage: Callable[[], object] | None = None
 ) -> Ended:
-    """Start process `number` at a place, kill it if that was asked for, or let the `outage` come where it sleeps, and wait for its end."""
+    """Start process `number` at a place, kill it as ordered or start the `outage` where it sleeps, and wait for its end."""
     points = place.points(number)
     points.mkdir(parents=True)
     began = time.monotonic()
@@ -87,7 +87,7 @@ def run(
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
-            start_new_session=True,  # so that the process and its JVM are one group, to be killed as one
+            start_new_session=True,  # the process and its JVM are one group, to be killed together
         )
     _children.add(child)
     struck = False
@@ -102,11 +102,11 @@ def run(
                 outage()
                 struck = True
             if struck and outage is not None:
-                # again and again: of Python and its JVM one may have fallen asleep later than the other
+                # repeatedly, because Python and its JVM may fall asleep at different times
                 _wake(child)
             time.sleep(0.01 if kill is not None and kill.after is not None else 0.1)
     finally:
-        # a JVM whose Python is dead takes a moment to notice
+        # a JVM notices the death of its Python only after a moment
         _kill(child)
         child.wait()
         _children.discard(child)
@@ -115,7 +115,7 @@ def run(
 
 
 def end_all() -> None:
-    """End what runs now, when nobody waits for it any more."""
+    """End all running processes, whose results are no longer needed."""
     for child in tuple(_children):
         _kill(child)
 
@@ -126,7 +126,7 @@ def _kill(child: subprocess.Popen[bytes]) -> None:
 
 
 def _asleep(child: subprocess.Popen[bytes]) -> bool:
-    """Whether a process has come to a point at which it pauses."""
+    """Return whether a process is stopped at a point."""
     with contextlib.suppress(FileNotFoundError, ProcessLookupError):
         return Path(f"/proc/{child.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "T"
     return False
@@ -149,7 +149,7 @@ def _environment(place: Place, points: Path, armed: Armed | None) -> dict[str, s
 
 
 def _strike(child: subprocess.Popen[bytes], kill: Kill) -> bool:
-    """Kill the process and all it started, or one executor of it; False if there is none now."""
+    """Kill the process and all it started, or one of its executors; return False if it has none now."""
     if not kill.of:
         _kill(child)
         return True
@@ -161,7 +161,7 @@ def _strike(child: subprocess.Popen[bytes], kill: Kill) -> bool:
 
 
 def _executors(child: int) -> list[int]:
-    """The executors of a run on `local-cluster`: processes of its group."""
+    """Return the executors of a run on `local-cluster`, which are processes of its group."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError, ValueError):

@@ -6,5 +6,5 @@ from headrace.errors import HeadraceError
 
 
 def refused(why: str, hint: str) -> HeadraceError:
-    """No copy of the job can be run, or none can be compared with another."""
+    """Return the error for a job of which no copy can run, or whose runs cannot be compared."""
     return HeadraceError("CANNOT_CERTIFY", f"the job cannot be certified: {why}", hint=hint)

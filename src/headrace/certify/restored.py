@@ -1,4 +1,4 @@
-"""Checkpoints that are put back while a copy's sinks have gone on: each start is refused by its code and changes nothing, or is exact."""
+"""Checkpoints put back after a copy's sinks have moved on: each start must be refused with a code and change nothing, or be exact."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BEGUN = 4
 """Epochs before the early copy is made."""
 
 MANIFEST = "an output without its newest manifest"
-"""What befalls an output of files in place of the checkpoint."""
+"""The name of damage to a files output, in place of damage to the checkpoint."""
 
 REFUSALS = (
     "CHECKPOINT_BEHIND",
@@ -37,24 +37,24 @@ REFUSALS = (
     "TABLE_MISSING",
     "TABLE_REPLACED",
 )
-"""The codes by which a start may refuse what was put back."""
+"""The codes with which a start may refuse a checkpoint or output."""
 
 EXACT, UNNOTICED = "exact", "not noticed"
-"""What a start may be instead: one that goes on exactly, or not, where a sink holds no mark by which it could tell."""
+"""The outcomes of other starts: exact, or not exact but unnoticed, because the sinks concerned hold no mark of their epoch."""
 
 STARTS = (1, 2, 1, 3, 1, 10)
-"""How often a supervisor starts the job, from one backup to the next."""
+"""The numbers of starts by a supervisor, from one backup to the next."""
 
 
 def epochs_needed(after: Sequence[int]) -> int:
-    """How many files of input are read: one more for each backup that goes on, which are few; where input ends, they go on without."""
+    """Return the number of input files to lay out. A backup from which a start continues uses up one; there are few, so eight are spare."""
     return BEGUN + max(after, default=0) + 8
 
 
 def put_back_after(
     made: Copy, folder: Path, partitions: int, after: Sequence[int], told: Callable[[str], object], backups: Iterable[str] | None = None
 ) -> Iterator[Tried]:
-    """Put back each of the `backups` (default: all) once the sinks are so many epochs `after` the early copy."""
+    """Put back each of the `backups` (default: all) when the sinks are `after` epochs ahead of the early copy."""
     names = [MANIFEST, *BACKUPS] if backups is None else list(backups)
     for epochs in after:
         drill = Drill(made, folder / f"after-{epochs}", partitions, epochs)
@@ -72,7 +72,7 @@ def put_back_after(
 
 
 class Lane:
-    """One history of a copy: a checkpoint, sinks of its own, and input that comes file by file."""
+    """One history of a copy: a checkpoint, sinks of its own, and input that arrives file by file."""
 
     def __init__(self, made: Copy, folder: Path, partitions: int) -> None:
         folder.mkdir(parents=True)
@@ -92,28 +92,28 @@ class Lane:
             self._input(name).mkdir(parents=True)
 
     def give(self, files: int = 1) -> None:
-        """So many more files of each source."""
+        """Add files to the input of each source."""
         for name, laid in self._inputs.items():
             for file in laid[self.given : self.given + files]:
                 shutil.copy(file, self._input(name))
         self.given += files
 
     def run(self, cut: int = 1) -> None:
-        """Read what has come, so many files an epoch."""
+        """Read the new input, `cut` files per epoch."""
 
         def cut_so(node: Source) -> Source:
             return replace(node, options={**node.options, "path": str(self._input(str(node.name))), "files_per_epoch": cut}, live=None)
 
-        # as another process would make it
+        # read from JSON, as another process would do
         plan = Plan.from_json(self._plan.changed({source: cut_so(source) for source in self._sources}).to_json())
         try:
             Job(plan).run(checkpoint=self.checkpoint, partitions=self._partitions, flush=False, progress=False)
         finally:
-            # a process that has ended keeps no state in memory, and uploads none to a checkpoint that is put back meanwhile
+            # like the end of a process: no state stays in memory or is uploaded later, when another checkpoint has been put back
             jvm(session()).org.apache.spark.sql.execution.streaming.state.StateStore.stop()
 
     def read(self) -> Contents:
-        """What the sinks hold, and the dead letters of the checkpoint."""
+        """Return the contents of the sinks, and the dead letters of the checkpoint."""
         found = dict(self._made.read(self.sinks))
         if letters := dead_letters(self.checkpoint):
             found[DEAD] = letters
@@ -121,7 +121,7 @@ class Lane:
 
     def close(self) -> None:
         for sink in self.sinks.values():
-            # a server that is gone, for one, which somebody else has told of
+            # such as a server that is gone, which has been reported elsewhere
             with suppress(Exception):
                 sink.discard()
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -131,7 +131,7 @@ class Lane:
 
 
 class Drill:
-    """A lane whose checkpoint is put back again and again, beside one with the same input that nobody disturbs."""
+    """A lane whose checkpoint is put back repeatedly, and an undisturbed one with the same input."""
 
     def __init__(self, made: Copy, folder: Path, partitions: int, epochs: int) -> None:
         self._made, self._folder, self._partitions = made, folder, partitions
@@ -145,13 +145,13 @@ class Drill:
 
     @property
     def manifest(self) -> Path | None:
-        """The newest manifest of an output of files."""
+        """The newest manifest of a files output."""
         places = (Path(path) for sink in self._lane_now.sinks.values() if (path := getattr(sink, "path", None)) is not None)
         found = sorted(file for place in places for file in (place / CONTROL).glob("*.json") if file.stem.isdigit())
         return found[-1] if found else None
 
     def tried(self, name: str, starts: int, cut: int) -> Tried:
-        """Put back one backup, start the job so often, with what came since cut into epochs of so many files, and look at the sinks."""
+        """Put back one backup, start the job `starts` times with `cut` files per epoch, and compare the sinks."""
         began, lane = time.monotonic(), self._lane_now
         if lane.given == self._read:
             self._next()
@@ -182,7 +182,7 @@ class Drill:
             found = expected
         lost, doubled = missing(expected, found), missing(found, expected)
         if differing or failed:
-            # what comes next begins with a history that is right
+            # the next backup begins with a correct history
             lane.close()
             self._begin()
         elif went:
@@ -196,7 +196,7 @@ class Drill:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _begin(self) -> None:
-        """A lane that has read all but the last file that was given to the other one, and its two copies."""
+        """Begin a new lane that has read all input of the undisturbed one, with an early and the newest copy of its checkpoint."""
         lane = self._lane_now = self._lane()
         self._old, self._new = lane.folder / "old", lane.folder / "new"
         lane.give(BEGUN)
@@ -209,7 +209,7 @@ class Drill:
         self._before = self._after
 
     def _next(self) -> None:
-        """One more file for both."""
+        """Add one file to the input of both lanes, and run the undisturbed one."""
         self._lane_now.give()
         self._alone.give()
         self._alone.run()

@@ -1,4 +1,4 @@
-"""Rounds: runs in which all kills of a certification take place, and what came of them by the places at which they did."""
+"""Rounds: the runs with all kills of a certification, and their results by the place of the kill."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from headrace.certify.work import Run, Work
 from headrace.points import POINTS
 
 AT_ONCE = 4
-"""Kills of whole processes at random moments of one run. A run outlives an executor, so it has one kill of those."""
+"""Random kills of the whole process in one run. A run survives the loss of an executor, so only one executor is killed in it."""
 
 
 def at_points(work: Work, pool: ThreadPoolExecutor, asked: Sequence[Kill], trace: Trace, parallel: int) -> list[Run]:
-    """Runs in which each of these kills took place: several in one run, each alone where that did not go as it should."""
+    """Return runs in which each of these kills took place: several in one run, but each alone if that run went wrong or ended early."""
     runs = list(pool.map(work.killed, kills.chains(asked, trace, parallel)))
     doubted = [run for run in runs if work.wrong(run) and len(run.struck) > 1]
     alone = [kill for run in runs for kill in run.late] + [kill for run in doubted for kill, _ in run.struck]
     single = list(pool.map(work.killed, [[kills.alone(kill, trace)] for kill in alone]))
     broken = {kill for run in single if work.wrong(run) for kill, _ in run.struck}
-    # what was found in a row is explained where one of its kills does it alone
+    # a wrong run of several kills is explained if one of its kills alone goes wrong too
     explained = [run for run in doubted if any(kill in broken for kill, _ in run.struck)]
     return [*(run for run in runs if run not in explained), *single]
 
 
 def at_outages(work: Work, asked: Sequence[Kill], trace: Trace) -> list[Run]:
-    """Runs in each of which the servers had one outage: one after the other, as they are the same for all."""
-    # In this thread and no other: what it starts may end with it.
+    """Return runs with one outage each, one after the other, because all runs share the servers."""
+    # In this thread, because processes that an outage starts may end with their thread.
     return [work.killed([kills.alone(kill, trace)]) for kill in asked]
 
 
 def at_random(work: Work, pool: ThreadPoolExecutor, asked: list[Kill]) -> list[Run]:
-    """Runs in which so many kills took place as were asked for; one that comes too late is tried again, earlier."""
+    """Return runs in which all these kills took place; a kill that comes after the end of its run is tried again, earlier."""
     runs: list[Run] = []
     while asked:
         done = list(pool.map(work.killed, kills.together(asked, 1 if asked[0].of else AT_ONCE)))
@@ -45,7 +45,7 @@ def at_random(work: Work, pool: ThreadPoolExecutor, asked: list[Kill]) -> list[R
 
 
 def summed(runs: Iterable[Run], expected: Contents) -> tuple[Tried, ...]:
-    """The kills by their places, in the order of an epoch, then those at random."""
+    """Sum up kills by place, in the order of an epoch, followed by random ones."""
     found: dict[tuple[str, str], list[Tried]] = {}
     for run in runs:
         places = {(kill.name, kill.of) for kill, _ in run.struck}

@@ -1,4 +1,4 @@
-"""Runs of the copy of a job: left alone, or killed on the way."""
+"""Runs of the copy of a job, undisturbed or killed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from headrace.ports import Sink
 
 
 class Repeated(Protocol):
-    """What can be run again and again: a plan that writes below a folder, with its sinks by name, and what these hold."""
+    """A job that can be run repeatedly: it returns a plan that writes below a folder, with its sinks by name, and their contents."""
 
     def at(self, folder: Path) -> tuple[Plan, dict[str, Sink]]: ...
 
@@ -29,7 +29,7 @@ class Repeated(Protocol):
 
 @dataclass(frozen=True)
 class Alone:
-    """A run that nobody disturbed: its result, what it passed, and the seconds from its first epoch to its end."""
+    """An undisturbed run: its result, the points it passed, and the seconds from its first epoch to its end."""
 
     found: Contents
     trace: Trace
@@ -38,8 +38,8 @@ class Alone:
 
 @dataclass(frozen=True)
 class Run:
-    """A run that was killed: the kills that took place, each with the seconds that its process lived; those for which it was over too
-    early; and its result, or why it has none.
+    """A run that was killed: the kills that took place, each with the lifetime of its process in seconds; the kills that came too late; and
+    the result, or the reason why there is none.
     """
 
     struck: tuple[tuple[Kill, float], ...]
@@ -48,7 +48,7 @@ class Run:
     failed: str = ""
 
     def compared(self, expected: Contents) -> tuple[dict[str, int], dict[str, int]]:
-        """The rows that are lost and those that are doubled, by sink."""
+        """Return the numbers of lost and of doubled rows by sink."""
         return ({}, {}) if self.failed else (missing(expected, self.found), missing(self.found, expected))
 
     def differs(self, expected: Contents) -> bool:
@@ -56,7 +56,7 @@ class Run:
 
 
 class Work:
-    """Runs of one copy, each at a place of its own, in any number of threads."""
+    """Runs of one copy, each in a folder of its own, in any number of threads."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class Work:
         self._open: list[dict[str, Sink]] = []
 
     def alone(self) -> Alone:
-        """Run the copy to its end."""
+        """Run the copy to the end of its input."""
         place, sinks = self._place()
         ended = run(place, 0)
         if ended.code != 0:
@@ -94,7 +94,7 @@ class Work:
         return Alone(found, trace, ended.running)
 
     def killed(self, steps: Sequence[Step]) -> Run:
-        """Run the copy, killing it at each step, to its end."""
+        """Run the copy to the end of its input, killing it at each step."""
         place, sinks = self._place()
         struck: list[tuple[Kill, float]] = []
         for number, step in enumerate(steps):
@@ -116,10 +116,10 @@ class Work:
         return Run(tuple(struck), tuple(step.kill for step in steps if step.kill not in done), found)
 
     def close(self) -> None:
-        """Throw away what runs have written that came to no end."""
+        """Discard the outputs of runs that did not end."""
         while self._open:
             for sink in self._open.pop().values():
-                # a server that is gone, for one, which somebody else has told of
+                # such as a server that is gone, which has been reported elsewhere
                 with suppress(Exception):
                     sink.discard()
 
@@ -153,5 +153,5 @@ class Work:
 
 
 def _last(log: Path) -> str:
-    """The end of what a process said."""
+    """Return the last lines of a log."""
     return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-15:])

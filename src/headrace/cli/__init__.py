@@ -39,7 +39,7 @@ exit code: 0 success, 1 the job has to be changed, 2 the command is invalid, 3 t
 
 
 def parser() -> argparse.ArgumentParser:
-    """The parser of the whole command line; completion scripts are made from it."""
+    """Return the parser of the whole command line; completion scripts are made from it."""
     top = Parser(prog="headrace", description="Keep results up to date on Apache Spark.", epilog=_EXITS)
     top.add_argument("--version", action="version", version=f"headrace {version()}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
@@ -49,7 +49,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def version() -> str:
-    """The version of the installed package."""
+    """Return the version of the installed package."""
     try:
         return metadata.version("headrace")
     except metadata.PackageNotFoundError:
@@ -57,7 +57,7 @@ def version() -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and give its exit code."""
+    """Run the command line and return its exit code."""
     try:
         with interruptible():
             asked = parser().parse_args(arguments)
@@ -71,6 +71,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return EXIT_CODE
     except BrokenPipeError:
-        # the reader of our output is gone (`headrace plan job.py | head`); nothing is left to be said to it
+        # the reader of the output has closed it (`headrace plan job.py | head`)
         sys.stderr.close()
         return EXIT_CODES["user"]

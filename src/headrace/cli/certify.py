@@ -15,7 +15,7 @@ from headrace.plan import DisplayNames
 from headrace.points import POINTS
 
 _MOST = 100_000
-"""Of epochs, and of what happens to copies: each takes seconds."""
+"""The most epochs, kills or epochs before a restore: each takes seconds."""
 EPILOG = """\
 The job itself does not run. Copies of it read the first rows of its sources and write to temporary places. Each copy is killed at some
 points of its epochs and restarted until it ends. Then the contents of its sinks are compared with those of an undisturbed run.
@@ -64,11 +64,11 @@ def add(commands: Any) -> None:
 
 
 def run(asked: argparse.Namespace) -> int:
-    # here, not above: no other command needs it
+    # imported here, since no other command needs it
     from headrace.certify import certify
 
     job = load.job(asked)
-    # before an hour of copies has run
+    # checked first, because the copies may run for an hour
     out = named.folder(asked.out) if asked.out else None
     points = None if asked.points is None else [name.strip() for name in asked.points.split(",") if name.strip() not in ("", "none")]
     found = certify(

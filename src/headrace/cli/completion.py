@@ -1,4 +1,4 @@
-"""`headrace completion SHELL`: a script for the shell, made from the parser itself."""
+"""`headrace completion SHELL`: a script for the shell, made from the parser."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ EPILOG = """\
 bash: eval "$(headrace completion bash)"    zsh: eval "$(headrace completion zsh)"    fish: headrace completion fish | source
 """
 _FILES = ("FILE", "FOLDER", "JOB")
-"""What stands for a path; a JOB may be the folder in which it keeps its state."""
+"""The placeholders for paths; a JOB may be the folder of its state."""
 
 
 @dataclass(frozen=True)
 class Words:
-    """What may follow a command: commands below it, options with the choices of their values (None: no value), words in any other place.
+    """The words after a command: subcommands, options with the choices of their values (None: no value), and other choices.
 
-    `jobs` and `files` say whether the names of jobs, and of files, may stand there, too.
+    `jobs` and `files`: names of jobs, or of files, may follow too.
     """
 
     commands: tuple[str, ...]
@@ -44,7 +44,7 @@ def run(asked: argparse.Namespace) -> int:
 
 
 def words() -> dict[str, Words]:
-    """Each command, `state show` for one below another, and what may follow it; the first is `headrace` itself, an empty text."""
+    """Return the words after each command. A subcommand is `state show`; the empty name is `headrace` itself and comes first."""
     from headrace.cli import parser
 
     return dict(_words("", parser()))
@@ -68,13 +68,13 @@ def _choices(action: argparse.Action) -> tuple[str, ...]:
 
 
 def bash() -> str:
-    """The script for bash. Where it offers nothing, bash goes on with the names of files."""
+    """Return the script for bash. Where it offers nothing, bash completes file names."""
     found = words()
     parents = "|".join(name for name, one in found.items() if name and one.commands)
     values, places = [], []
     for name, one in found.items():
         values += [f"    '{name}:{option}') words='{' '.join(of)}' ;;" for option, of in one.options.items() if of is not None]
-        # what has places of its own offers options only where one is begun
+        # a command with arguments offers options only after a `-`
         here = (*one.commands, *one.choices) or (() if one.files else tuple(one.options))
         jobs = f'"$(command ls {JOBS} 2>/dev/null)"' if one.jobs else ""
         places.append(f"    '{name}') options='{' '.join(one.options)}' words='{' '.join(here)}'{jobs} ;;")

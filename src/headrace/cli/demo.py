@@ -17,7 +17,7 @@ def add(commands: Any) -> None:
 
 
 def run(asked: argparse.Namespace) -> int:
-    # here, not above: the demo brings plots and data that no other command needs
+    # imported here, since no other command needs its plots and data
     from headrace.demo import main
 
     code: int = main(asked.out)

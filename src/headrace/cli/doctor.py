@@ -53,7 +53,7 @@ def run(asked: argparse.Namespace) -> int:
 
 
 def _asked(text: str) -> str | Path:
-    """The file of a job, as a path, or the folder of a checkpoint."""
+    """Return the file of a job as a path, or the folder of a checkpoint as text."""
     return Path(text) if Path(text).suffix in KINDS and not Path(text).is_dir() else rows.checkpoint(text)
 
 
@@ -85,7 +85,7 @@ def _checkpoint(asked: argparse.Namespace) -> int:
 
 
 def _sinks(examination: Examination) -> None:
-    """Whether the sinks hold what the checkpoint has written, or that nobody has looked."""
+    """Print whether the sinks hold what the checkpoint has written, or that they were not examined."""
     if examination.refusal is not None:
         print("REFUSED  the next start:")
         print(textwrap.indent(str(in_options(examination.refusal)), "         "))
@@ -102,7 +102,7 @@ def _sinks(examination: Examination) -> None:
 
 
 def _connectors_of_spark() -> list[Check]:
-    """Spark's own connectors, where they are of another version than Spark."""
+    """Return a check for each of Spark's own connectors that has another version than Spark."""
     from headrace import ports
     from headrace.jvm.compile import spark_version
     from headrace.jvm.doctor import Check
@@ -110,7 +110,7 @@ def _connectors_of_spark() -> list[Check]:
     try:
         spark = spark_version()
     except (HeadraceError, ImportError):
-        return []  # said already
+        return []  # another check reports it
     found = {
         name: version
         for name, needed in ports.packages().items()

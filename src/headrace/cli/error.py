@@ -46,7 +46,7 @@ def run(asked: argparse.Namespace) -> int:
 
 
 def page(code: str) -> str:
-    """The page of a code as Markdown."""
+    """Return the page of a code as Markdown."""
     places = (*(folder / f"{code}.md" for folder in pages.ERRORS), Path(page_of(code)))
     file = next(place for place in places if place.is_file())
     return file.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""`headrace letters ...`: the dead letters of a job, shown, written out to be repaired, and fed back."""
+"""`headrace letters ...`: shows the dead letters of a job, exports them for repair, and replays them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `run`, `explain` and `plan` share: the job of a file, with paths replaced on the command line."""
+"""The FILE of a job on the command line, shared by all commands that load one: its options, and the job with replaced paths."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """What may be said with a FILE."""
-    parser.add_argument("--job", metavar="NAME", help="the job, if the file defines several")
+    """Add the options that go with a FILE."""
+    parser.add_argument("--job", metavar="NAME", help="which job, where the file makes several")
     parser.add_argument(
         "--path",
         metavar="SOURCE=PATH",
@@ -27,7 +27,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def job(asked: argparse.Namespace) -> Job:
-    """The job that the command line names."""
+    """Return the job that the command line names."""
     found = load(asked.file, job=asked.job)
     paths: dict[str, str] = {}
     for text in asked.path:

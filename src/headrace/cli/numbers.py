@@ -9,7 +9,7 @@ MOST = 2**31 - 1
 
 
 def whole(least: int = 0, most: int = MOST) -> Callable[[str], int]:
-    """What reads a whole number within these bounds.
+    """Return a parser of whole numbers within these bounds.
 
     >>> whole(1)("7")
     7

@@ -1,4 +1,4 @@
-"""What the command line tells: what is an argument in Python is an option here."""
+"""Rewrites messages for the command line: arguments of Python become options."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OPTIONS = {
 
 
 def told(text: str) -> str:
-    """A text with options in place of arguments.
+    """Return a text with options in place of arguments.
 
     >>> told("start over with fresh=True, or go on with checkpoint=state")
     'start over with --fresh, or go on with --checkpoint state'
@@ -30,7 +30,7 @@ def told(text: str) -> str:
 
 
 def in_options(error: HeadraceError) -> HeadraceError:
-    """The same error, with options in place of arguments in what it says itself; a line of the user's stays as it is."""
+    """Put options in place of arguments in an error's message and hint, and return it; the user's line stays unchanged."""
     error.message = told(error.message)
     error.hint = error.hint and told(error.hint)
     error.args = (error.code, error.message)

@@ -43,7 +43,7 @@ def show(asked: argparse.Namespace) -> int:
 
 
 def _line(name: str, parts: list[tuple[str, bool, str]]) -> str:
-    """Whether all is there that a connector needs, and how to get the rest."""
+    """Return a line: whether a connector has all it needs, and how to get the rest."""
     cures = dict.fromkeys(cure for _, there, cure in parts if not there)
     if not cures:
         return f"there    {name}"
@@ -66,7 +66,7 @@ def fetch(asked: argparse.Namespace) -> int:
 
 
 def _parts(name: str, needed: Packages) -> list[tuple[str, bool, str]]:
-    """Each thing that is needed with its place, whether it is there, and how to get it."""
+    """Return each needed part with its place, whether it exists, and how to get it."""
     from headrace.jvm import fetch
     from headrace.jvm.packages import installed
 

@@ -1,4 +1,4 @@
-"""Pages of the documentation, in the terminal. hatch_build.py puts them into the wheel; a clone has them in its folder `docs`."""
+"""Pages of the documentation in the terminal. hatch_build.py puts them into the wheel; a clone has them in its folder `docs`."""
 
 from __future__ import annotations
 
@@ -13,29 +13,30 @@ SECTIONS = ("start", "guides", "concepts", "reference", "connectors", "cookbook"
 
 
 def names() -> dict[str, str]:
-    """The pages, by name, with what each is called: `settings`, `connectors/kafka`."""
+    """Return the titles of the pages by name: `reference/settings`, `connectors/kafka`."""
     folder = next(place for place in DOCS if place.is_dir())
     files = (file for part in SECTIONS for file in sorted((folder / part).glob("*.md")))
     return {str(file.relative_to(folder).with_suffix("")): _title(file) for file in files}
 
 
 def shortcuts() -> dict[str, str]:
-    """Short names of pages: `settings` for `reference/settings`, `connectors` for `connectors/index`. The first page of a name has it."""
+    """Return pages by short name: `settings` is `reference/settings`, `connectors` is `connectors/index`. The first page of a name wins."""
     known = names()
     last = {name.rpartition("/")[2]: name for name in reversed(known) if not name.endswith("index")}
     return last | {name.removesuffix("/index"): name for name in known if name.endswith("/index")}
 
 
 def text(name: str) -> str:
-    """A page as Markdown."""
-    return next(place for folder in DOCS if (place := folder / f"{name}.md").is_file()).read_text(encoding="utf-8")
+    """Return a page as Markdown, without the settings of the site at its top."""
+    page = next(place for folder in DOCS if (place := folder / f"{name}.md").is_file()).read_text(encoding="utf-8")
+    return re.sub(r"\A---\n.*?\n---\n\s*", "", page, flags=re.S)
 
 
 def show(page: str, folder: str = "") -> None:
-    """Print a page that lies in a folder of the documentation. Links name the command that prints what they lead to."""
-    page = re.sub(r"^!\[[^\]]*\]\([^)]+\)\n", "", page, flags=re.M)  # a drawing
+    """Print a page of a folder of the documentation. Each link becomes the command that prints its target."""
+    page = re.sub(r"^!\[[^\]]*\]\([^)]+\)\n", "", page, flags=re.M)  # drops drawings
     page = re.sub(r"\[([^\]]+)\]\(([^)\s]+)\)", lambda link: _linked(link[1], link[2], folder), page)
-    # within parentheses alone
+    # a link alone in parentheses becomes the command alone
     page = re.sub(r"\(([A-Z_]+|`[^`]+`|[^()\n]+) \((headrace [^()\n]+)\)\)", r"(\2)", page)
     if not sys.stdout.isatty():
         print(page, end="")

@@ -1,4 +1,4 @@
-"""The parser of the command line: argparse, which also says what was meant."""
+"""The parser of the command line: argparse with suggestions."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from headrace.spelling import suggestion
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose complaints about commands, choices and options name the nearest one."""
+    """A parser whose errors suggest the nearest command, choice or option."""
 
-    def parse_known_args(  # type: ignore[override]  # one signature for the overloads of argparse
+    def parse_known_args(  # type: ignore[override]  # one signature in place of argparse's overloads
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
         found, unknown = super().parse_known_args(args, namespace)
@@ -34,7 +34,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def _commands(command: argparse.ArgumentParser) -> list[str]:
-    """The commands below a command."""
+    """Return the subcommands of a command."""
     return [name for action in command._actions if isinstance(action, argparse._SubParsersAction) for name in action.choices]
 
 

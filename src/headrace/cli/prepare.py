@@ -39,7 +39,7 @@ def run(asked: argparse.Namespace) -> int:
 
 
 def _in_background(found: Java) -> int:
-    """For nobody to watch: what goes wrong is kept for `headrace doctor`, and is not tried again."""
+    """Prepare unattended. A failure is recorded for `headrace doctor`, and there is no second attempt."""
     from headrace.jvm import preparing
 
     preparing.step_back()
@@ -65,7 +65,7 @@ def _prepare(*, again: bool) -> int:
     began = time.monotonic()
     with tempfile.TemporaryDirectory(dir=cache.folder("classes"), prefix="making-") as folder:
         made = Path(folder) / "classes.jsa"
-        # The second compiler has not earned what it costs before this is over.
+        # This run is too short for the JVM's second compiler to pay off.
         options = " ".join(map(launch.quoted, ("-XX:TieredStopAtLevel=1", *archive.writing(found, made))))
         spark = session.session(master="local[2]", conf={"spark.driver.extraJavaOptions": options, "spark.driver.memory": "1g"})
         class_path = session.jvm(spark).java.lang.System.getProperty("java.class.path")
@@ -77,7 +77,7 @@ def _prepare(*, again: bool) -> int:
 
 
 class Rehearsed(hr.Program):
-    """A cell of each kind, each kind of handler."""
+    """A program with a value, a timer and both their handlers."""
 
     n = hr.Value("bigint")
     quiet = hr.Timer()
@@ -93,7 +93,7 @@ class Rehearsed(hr.Program):
 
 
 def rehearse(folder: Path) -> None:
-    """What most jobs do: files and rows of memory, a program, files of each format, a restart."""
+    """Do what most jobs do: read files, run a program, write files of each format, restart, and collect rows."""
     charges = hr.read.files(samples.CHARGES, format="json", schema="card string, amount decimal(10,2), shop string, ts timestamp")
     counted = charges.watermark("ts", "5 minutes").filter("amount > 0").key_by("card").process(Rehearsed).named("rehearsed")
     job = hr.job("rehearsal", *(counted.write.files(folder / format, format=format, name=format) for format in ("json", "csv", "parquet")))

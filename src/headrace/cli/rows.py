@@ -1,4 +1,4 @@
-"""What `state show` and `state query` share: which state is asked for, and how rows are printed."""
+"""The JOB on the command line, and the printing of rows, shared by `state show`, `state query`, `letters` and `doctor`."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ def job(parser: argparse.ArgumentParser) -> None:
 
 
 def checkpoint(text: str) -> str:
-    """The folder of a job, by its name or by itself. Another folder that happens to have the name of a job is never meant.
+    """Return the folder of a job's state, given the job's name or the folder.
 
-    A name leads where `headrace run` would keep the state of that job: HEADRACE_CHECKPOINT and headrace.toml count.
+    A name means the folder in which `headrace run` would keep the job's state: HEADRACE_CHECKPOINT and headrace.toml count. If ./NAME is
+    another checkpoint, the name is refused as ambiguous.
     """
     if Path(text).name != text:
         return text
@@ -39,7 +40,7 @@ def checkpoint(text: str) -> str:
 
 
 def kept(text: str) -> str:
-    """The folder that `checkpoint` made of a name or a path. Raises NOT_A_CHECKPOINT; for a name with both places that were looked at."""
+    """Return the folder that `checkpoint` found. Raises NOT_A_CHECKPOINT for a name without a checkpoint, with both places searched."""
     here = Path(text)
     if here.name == text and not is_checkpoint(here):
         named = checkpoint_of(text)
@@ -48,7 +49,7 @@ def kept(text: str) -> str:
 
 
 def _keeps(folder: Path, job: str) -> bool:
-    """Whether a folder keeps the state of this job, and not of another one."""
+    """Return whether a folder keeps the state of this job. Raises CHECKPOINT_OTHER_JOB if it keeps that of another one."""
     stored = stored_in(folder)
     if stored is not None and stored.job != job and not is_checkpoint(Path(job)):
         raise HeadraceError(

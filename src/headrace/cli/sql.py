@@ -56,7 +56,7 @@ def run(asked: argparse.Namespace) -> int:
 
 
 def _answer(client: Client, place: Path | None, texts: list[str]) -> int:
-    """Only what was asked; a file says what there is."""
+    """Run only the texts of `-e`; of the file, only the statements that define something."""
     known = () if place is None else script(place)
     ended = client.run(statement for statement in known if lasting(statement))
     for text in texts:
@@ -65,7 +65,7 @@ def _answer(client: Client, place: Path | None, texts: list[str]) -> int:
 
 
 def _whole(client: Client, found: tuple[Statement, ...], asked: argparse.Namespace) -> int:
-    """A script, then its job, which RUN in it would only run twice."""
+    """Run a script, then its job. RUN statements are skipped, because they would run the job twice."""
     ended = client.run(one for one in found if not isinstance(one, Run))
     if not ended or not client.catalogue.sinks():
         return 0 if ended else EXIT_CODE

@@ -1,4 +1,4 @@
-"""`headrace state ...`: what is done with the state of a job, one file per sub-command."""
+"""`headrace state ...`: commands on the state of a job, one file per subcommand."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The SQL client: statements of scripts run one after the other, in a terminal or a notebook."""
+"""The SQL client: runs statements of scripts one after the other, in a terminal or a notebook."""

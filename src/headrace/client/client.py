@@ -1,4 +1,4 @@
-"""Statements run one after the other, and what each of them shows."""
+"""Runs statements one after the other, and prints their results."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ from headrace.syntax.statements import (
 
 
 class Client:
-    """The names of a session, and where its results go; `job` is what its job is called unless a SET says another name.
+    """The objects of a session, and its output. `job` is the name of its job, unless a SET changes it.
 
-    `talks`: what a CREATE made is told, as somebody types.
+    With `talks`, a note confirms each CREATE and INSERT: a person types the statements.
     """
 
     def __init__(self, output: Output, *, job: str = "sql", talks: bool = False) -> None:
@@ -50,14 +50,14 @@ class Client:
         self.output = output
         self.talks = talks
         self._name = job
-        self._ordered = False  # whether the last result was printed in the order that its query asks for
+        self._ordered = False  # whether the last result was printed in the order of its query
 
     def run(self, statements: Iterable[Statement]) -> bool:
-        """Run statements up to the first that was stopped; whether none was."""
+        """Run statements up to the first that is stopped; return whether none was."""
         return all(self.one(statement) for statement in statements)
 
     def one(self, statement: Statement) -> bool:
-        """Run one statement, the same way."""
+        """Run one statement; return whether it was not stopped."""
         with self._warned(), standing(statement.site):
             if lasting(statement):
                 self.catalogue.add(statement)
@@ -80,18 +80,18 @@ class Client:
             return True
 
     def job(self) -> Job:
-        """The job that the INSERTs so far make."""
+        """Return the job of the INSERTs so far."""
         return of_script(self._name, self.catalogue)
 
     def run_job(self, **arguments: Any) -> Summary:
-        """Run it, and say what it did."""
+        """Run the job and print its summary."""
         summary = self.job().run(**arguments)
         self.output.note(str(summary))
         return summary
 
     @contextmanager
     def _warned(self) -> Iterator[None]:
-        """What Python would print with the line of a file, as a note."""
+        """Print Python's warnings as the client's own, without a line of a file."""
         self._ordered = False
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -123,7 +123,7 @@ class Client:
                 self.output.table(found if in_order is None else in_order)
                 return True
             summary = self.output.live(stream)
-            # Somebody has to end what has no end: where a person looks on, that is how it goes well.
+            # An endless query must be stopped: for a person at a terminal that is its normal end.
             return self.output.drawn or not summary.stopped
 
     def _show(self, what: str) -> None:
@@ -189,6 +189,6 @@ class Client:
 
 
 def _line(part: Part) -> str:
-    """A text in one line, as a list shows it."""
+    """Return a text in one line, cut for a terminal."""
     text = " ".join(part.text.split())
     return text if len(text) <= 100 or not sys.stdout.isatty() else text[:97] + "..."

@@ -1,4 +1,4 @@
-"""Rows as Rich draws them in a terminal."""
+"""Draws rows in a terminal with Rich."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def drawing(table: Table) -> Drawn:
-    """A table as Rich draws it."""
+    """Return a table for Rich."""
     drawn = empty(table.schema)
     for row in table.rows():
         drawn.add_row(*cells(row))
@@ -20,7 +20,7 @@ def drawing(table: Table) -> Drawn:
 
 
 def empty(schema: Struct, *marks: str, wraps: bool = True) -> Drawn:
-    """A table with these columns, and narrow ones before them. Without `wraps` a row is one line, its long values cut."""
+    """Return an empty table with these columns, and the columns `marks` before them. Without `wraps` long values are cut to one line."""
     from rich.markup import escape
     from rich.table import Table as Drawn
 
@@ -37,7 +37,7 @@ def empty(schema: Struct, *marks: str, wraps: bool = True) -> Drawn:
 
 
 def cells(row: tuple[Any, ...]) -> list[Any]:
-    """The values of a row for Rich."""
+    """Return the values of a row for Rich."""
     from rich.text import Text
 
     return [Text("NULL", style="dim") if value is None else Text(str(value)) for value in row]

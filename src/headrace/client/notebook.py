@@ -1,4 +1,4 @@
-"""Notebooks: cells of SQL, results as tables, and streams that stay current under their cell."""
+"""Notebooks: SQL cells, results as tables, and streams whose rows are kept current below their cell."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _COLOURS = {"+": "#e8f5e9", "~": "#fff8e1"}
 
 
 def running() -> bool:
-    """Whether this is a notebook, whose output is more than text."""
+    """Return whether this process runs in a notebook, which can show HTML."""
     shell = get_ipython()
     return shell is not None and type(shell).__name__ == "ZMQInteractiveShell"
 
 
 def load(shell: Any) -> None:
-    """`%load_ext headrace`: cells that begin with `%%headrace` are SQL, over the names of the cells before and over streams of Python."""
+    """Load the extension: cells that begin with `%%headrace` are SQL over the objects of earlier cells and over streams of Python."""
     client = Client(Shown(), talks=True)
 
     def headrace(line: str, cell: str) -> None:
@@ -43,7 +43,7 @@ def load(shell: Any) -> None:
 
 
 class Shown(Output):
-    """Results in a notebook."""
+    """The output of a notebook."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ class Shown(Output):
 
 
 def watch(stream: Stream, n: int = 20, epochs: int | None = None) -> Summary:
-    """Show the newest rows of a stream until the kernel is interrupted, its input ends or so many epochs are there."""
+    """Show the newest rows of a stream until the kernel is interrupted, the input ends, or `epochs` epochs have run."""
     schema = stream.schema
     handle = display(HTML(""), display_id=True)
 
@@ -74,7 +74,7 @@ def watch(stream: Stream, n: int = 20, epochs: int | None = None) -> Summary:
 
 
 def drawn(board: Board, schema: Struct, n: int, status: str) -> str:
-    """The board as HTML, what the last epoch changed in another colour."""
+    """Return the board as HTML, with the changes of the last epoch in another colour."""
     head = "".join(f"<th>{escape(name)}</th>" for name in schema.names)
     body = ""
     lines = board.lines()
@@ -87,7 +87,7 @@ def drawn(board: Board, schema: Struct, n: int, status: str) -> str:
 
 
 def _cell(shell: Any, client: Client, line: str, cell: str) -> None:
-    """Run a cell. A stream in a variable is a table; what the cell names becomes a variable, where none of another kind has the name."""
+    """Run a cell. Streams in variables are tables in it. Its own tables become variables, unless that replaces one that is no stream."""
     assert isinstance(client.output, Shown)
     client.output.epochs = _options(line)
     known = client.catalogue.streams
@@ -97,9 +97,9 @@ def _cell(shell: Any, client: Client, line: str, cell: str) -> None:
     try:
         client.run(statements(cell, "cell"))
     except HeadraceError as error:
-        # Its text says it all; the lines of this package above it say nothing to who wrote the cell.
+        # Show only the error's text, because the stack trace has only lines of this package.
         told = str(error).splitlines()
-        error._render_traceback_ = lambda: told  # type: ignore[attr-defined]  # IPython asks for it
+        error._render_traceback_ = lambda: told  # type: ignore[attr-defined]  # IPython calls it
         raise
     finally:
         made = {name: known[name] for name in client.catalogue.created if name in known and name.isidentifier()}
@@ -107,7 +107,7 @@ def _cell(shell: Any, client: Client, line: str, cell: str) -> None:
 
 
 def _options(line: str) -> int | None:
-    """What stands behind `%%headrace`: `--epochs N`."""
+    """Parse the options after `%%headrace`: `--epochs N`."""
     parser = argparse.ArgumentParser(prog="%%headrace", exit_on_error=False, add_help=False)
     parser.add_argument("--epochs", type=int)
     try:

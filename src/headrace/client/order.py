@@ -1,4 +1,4 @@
-"""The order of a result: a stream has none, but a table that is printed once can have the one that its query asks for."""
+"""The order of a result. A stream has none, but a table that is printed once can be sorted by the ORDER BY of its query."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Row = tuple[Any, ...]
 
 
 def ordered(table: Table, order: Sequence[tuple[str, str, str]]) -> Table | None:
-    """A table in an order by its columns or their numbers; None where the order is by something that the rows do not show.
+    """Sort a table by its columns or their numbers; return None if the order uses anything else.
 
     >>> from headrace.schema import parse_schema
     >>> table = Table([("a", 1), ("b", None), ("c", 3)], parse_schema("card string, n int"))
@@ -24,7 +24,7 @@ def ordered(table: Table, order: Sequence[tuple[str, str, str]]) -> Table | None
     """
     rows = table.rows()
     names = [name.lower() for name in table.schema.names]
-    # The last part of the order first: a later sort keeps what an earlier one did to equal rows.
+    # Sorting is stable, so the last item of the order is applied first.
     for text, direction, nulls in reversed(order):
         at = _place(text, names)
         if at is None:
@@ -34,13 +34,13 @@ def ordered(table: Table, order: Sequence[tuple[str, str, str]]) -> Table | None
         try:
             there.sort(key=lambda row: _key(row[at]), reverse=direction == "desc")
         except TypeError:
-            return None  # what Spark can compare and Python cannot, such as structs with nulls in them
+            return None  # values that Spark can compare and Python cannot, such as structs with nulls
         rows = [*missing, *there] if nulls == "first" else [*there, *missing]
     return Table(rows, table.schema)
 
 
 def _place(text: str, names: Sequence[str]) -> int | None:
-    """Which column a part of an order means."""
+    """Return the place of the column that an item of an order names or numbers."""
     if text.isdigit():
         return int(text) - 1 if 0 < int(text) <= len(names) else None
     name = plain_name(text)
@@ -48,5 +48,5 @@ def _place(text: str, names: Sequence[str]) -> int | None:
 
 
 def _key(value: Any) -> Any:
-    """What to compare: to Spark NaN is the largest number."""
+    """Return a value's sort key: in Spark NaN is the largest number."""
     return (1, 0.0) if isinstance(value, float) and math.isnan(value) else (0, value) if isinstance(value, float) else value

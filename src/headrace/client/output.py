@@ -1,4 +1,4 @@
-"""How results are printed: as a table, CSV or JSON."""
+"""Prints results as a table, CSV or JSON."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ FORMATS = ("table", "csv", "json")
 
 
 class Output:
-    """Where results and notes go: results to standard output, notes beside them where they would spoil what a program reads."""
+    """Prints results to standard output. Notes for people go there too if the format is a table, else to standard error."""
 
     def __init__(self, format: str = "table") -> None:
         self.format = format
 
     @property
     def drawn(self) -> bool:
-        """Whether a person looks at a terminal."""
+        """Whether results are drawn in a terminal."""
         return self.format == "table" and sys.stdout.isatty()
 
     def table(self, table: Table) -> None:
-        """All rows of a result."""
+        """Print all rows of a result."""
         if self.format == "table" and not self.drawn:
             print(table.shown(len(table)))
         elif self.format == "table":
@@ -45,7 +45,7 @@ class Output:
             self.lines(table, head=True)
 
     def lines(self, table: Table, *, head: bool) -> None:
-        """Rows for programs: an object a line, or CSV, with its header if this is the `head`."""
+        """Print rows for programs: a JSON object per line, or CSV, with the header if `head` is set."""
         if self.format == "table":
             print(table.shown(len(table)), flush=True)
         elif self.format == "csv":
@@ -61,11 +61,11 @@ class Output:
                 print(json.dumps(row, ensure_ascii=False), flush=True)
 
     def live(self, stream: Stream) -> Summary:
-        """A stream without an end: a table that stays current, or for programs what each epoch changes."""
+        """Show an endless stream: its current rows in a terminal, else the changes of each epoch."""
         return watch(stream) if self.drawn else self._changes(stream)
 
     def _changes(self, stream: Stream) -> Summary:
-        """For a program that reads lines: what each epoch adds, or with the column `_change` what it changes."""
+        """Print the rows that each epoch adds, or, if rows may be retracted, its changes with the column `_change`."""
         shown = stream.changes() if shows_changes(stream) else stream
         schema = shown.schema
         heads = [True]
@@ -77,14 +77,14 @@ class Output:
         return follow(shown, lambda board, run, signals: None, told)
 
     def listed(self, columns: Sequence[str], rows: Sequence[tuple[str, ...]]) -> None:
-        """Names and what is said of them."""
+        """Print a list, such as names with descriptions."""
         self.table(Table(rows, parse_schema(", ".join(f"{name} string" for name in columns))))
 
     def text(self, text: str) -> None:
         print(text, flush=True)
 
     def note(self, text: str) -> None:
-        """What a person wants to know and no program reads."""
+        """Print a line for people, not for programs."""
         print(text, file=sys.stdout if self.format == "table" else sys.stderr, flush=True)
 
     def warn(self, text: str) -> None:
@@ -98,5 +98,5 @@ class Output:
 
 
 def _cell(value: Any) -> Any:
-    """A value in CSV: empty for null, JSON for what has parts."""
+    """Return a value for CSV: structs, lists and maps as JSON. Null becomes an empty field."""
     return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value

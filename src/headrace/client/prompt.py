@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _WELCOME = "headrace: statements end with a semicolon; HELP lists them, QUIT or Ctrl-D leaves."
 _HELP = ("HELP", "QUIT", "EXIT")
 
-# What stands in queries often enough to be worth a key.
+# The words of queries that completion offers.
 _WORDS = """all and anti array as asc between by case cast connector count cross cube desc distinct else end except exists explode false
 filter first following from full group having if in inner intersect interval into is join last lateral left like limit map max min not
 null on or order outer over partition path preceding qualify range replace return returns right rollup row rows schema select semi set
@@ -39,7 +39,7 @@ sink source struct sum then true unbounded union using values view watermark whe
 
 
 def prompt(output: Output) -> int:
-    """Read statements and run them, until somebody leaves."""
+    """Read statements and run them until QUIT, EXIT or Ctrl-D; return the exit code."""
     client = Client(output, talks=True)
     session: PromptSession[str] = PromptSession(
         history=history(),
@@ -57,7 +57,7 @@ def prompt(output: Output) -> int:
         except KeyboardInterrupt as stop:
             if terminated(stop):
                 raise
-            continue  # the line is thrown away, as in a shell
+            continue  # discards the line, as in a shell
         except EOFError:
             return 0
         word = text.strip().rstrip(";").strip().upper()
@@ -70,7 +70,7 @@ def prompt(output: Output) -> int:
 
 
 def answer(client: Client, text: str) -> None:
-    """Run what was typed; an error ends it and not the prompt."""
+    """Run the typed text. An error or Ctrl-C ends it but not the prompt."""
     try:
         found = statements(text)
         if found:
@@ -85,7 +85,7 @@ def answer(client: Client, text: str) -> None:
 
 
 def history() -> History:
-    """What was typed before, in the user's folder for such things; only this time's where that cannot be written."""
+    """Return the history in the user's state folder, or one in memory if that folder cannot be written."""
     base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     folder = Path(base) / "headrace"
     try:
@@ -97,7 +97,7 @@ def history() -> History:
 
 
 class Names(Completer):
-    """Words of SQL, and the names of tables, columns, functions, sinks, settings and connectors."""
+    """Completes words of SQL, and names of tables, columns, functions, sinks, settings and connectors."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
@@ -106,7 +106,7 @@ class Names(Completer):
         begun = document.get_word_before_cursor(WORD=False)
         for name, what in self._known():
             if begun and name.lower().startswith(begun.lower()):
-                # A word of SQL goes on as it was begun.
+                # A word of SQL is completed in the case in which it was begun.
                 shown = name.lower() if what == "" and begun.islower() else name
                 yield Completion(shown, start_position=-len(begun), display_meta=what)
 
@@ -124,7 +124,7 @@ class Names(Completer):
 
 
 def _bindings() -> KeyBindings:
-    """Enter ends a text that ends with a semicolon, or is a word of the prompt; else it begins a new line."""
+    """Return the bindings: Enter accepts a text that ends with a semicolon or is a command of the prompt, else it begins a new line."""
     found = KeyBindings()
 
     @Condition
@@ -145,7 +145,7 @@ def _whole(buffer: Buffer) -> bool:
 
 
 def _awake() -> None:
-    """Start Spark, if it is not there, and say so: it takes some seconds."""
+    """Start Spark if it does not run, and show that, since it takes some seconds."""
     from rich.console import Console
 
     from headrace.jvm.session import session

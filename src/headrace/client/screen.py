@@ -1,4 +1,4 @@
-"""A stream in a terminal: its rows as a table that stays current, what the last epoch changed marked."""
+"""Shows a stream in a terminal: its current rows, with the changes of the last epoch marked."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _STYLES = {"+": "green", "~": "yellow"}
 
 
 def watch(stream: Stream, epochs: int | None = None) -> Summary:
-    """Show a stream until Ctrl-C or q, until its input ends, or so many epochs are there."""
+    """Show a stream until Ctrl-C or q, the end of its input, or `epochs` epochs have run."""
     from rich.console import Console
     from rich.live import Live
 
@@ -42,7 +42,7 @@ def watch(stream: Stream, epochs: int | None = None) -> Summary:
 
 
 def drawn(board: Board, schema: Struct, height: int, status: str) -> Group:
-    """The newest rows that fit, and below them where the run stands."""
+    """Return the newest rows that fit, and below them the state of the run."""
     from rich.console import Group
     from rich.text import Text
 
@@ -61,7 +61,7 @@ def drawn(board: Board, schema: Struct, height: int, status: str) -> Group:
 
 @contextlib.contextmanager
 def _keys() -> Iterator[Callable[[], str]]:
-    """What is typed while the block runs, without waiting for the end of a line; nothing where standard input is no terminal."""
+    """Yield a function that returns the keys typed since its last call; none if standard input is no terminal."""
     if not sys.stdin.isatty():
         yield lambda: ""
         return

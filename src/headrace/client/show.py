@@ -1,4 +1,4 @@
-"""hr.show: the rows of a stream, printed."""
+"""hr.show: prints the rows of a stream."""
 
 from __future__ import annotations
 

@@ -26,14 +26,14 @@ class Sink(ports.Options, ports.Sink):
     connector: ClassVar[str] = "console"
     on_refused = None
 
-    rows: int = option.number("how many rows to show of each epoch, its last ones", default=20, kw_only=False, stored="always")
+    rows: int = option.number("the number of rows shown per epoch (the last ones)", default=20, kw_only=False, stored="always")
 
     def __post_init__(self) -> None:
         self._context: ports.SinkContext | None = None
 
     @property
     def traits(self) -> ports.SinkTraits:
-        return ports.SinkTraits("plain", "an epoch that is run again is printed again")
+        return ports.SinkTraits("plain", "a repeated epoch is printed again")
 
     def describe(self) -> str:
         return f"console ({self.rows} row{'' if self.rows == 1 else 's'})"

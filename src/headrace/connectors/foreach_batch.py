@@ -22,8 +22,8 @@ PORTS = 1
 
 register(
     {
-        "FUNCTION_FAILED": Code("RunError", "user", "a foreach_batch function that raised an exception"),
-        "FUNCTION_GONE": Code("ConnectorError", "user", "a foreach_batch function that cannot be found again"),
+        "FUNCTION_FAILED": Code("RunError", "user", "a `foreach_batch` function that raised an exception"),
+        "FUNCTION_GONE": Code("ConnectorError", "user", "a `foreach_batch` function that cannot be imported"),
     }
 )
 
@@ -51,7 +51,9 @@ class Sink(ports.Sink):
 
     def __init__(self, function: Function) -> None:
         if not callable(function):
-            raise wrong(f"write.foreach_batch: {function!r} cannot be called", "give a function of a DataFrame and the number of the epoch")
+            raise wrong(
+                f"write.foreach_batch: {function!r} cannot be called", "pass a function that takes a DataFrame and the number of the epoch"
+            )
         self.function: Function | None = function
         module = getattr(function, "__module__", None) or "__main__"
         self.place = f"{module}:{getattr(function, '__qualname__', type(function).__name__)}"
@@ -61,8 +63,8 @@ class Sink(ports.Sink):
     def traits(self) -> ports.SinkTraits:
         return ports.SinkTraits(
             "plain",
-            "the function is called again for an epoch whose end was not seen",
-            cleans="the rows of an epoch lie beside the checkpoint until the function has had them; a start removes those of earlier ones",
+            "the function is called again for an epoch that was interrupted",
+            cleans="the rows of an epoch are stored next to the checkpoint until the function returns; a start deletes older ones",
         )
 
     def options(self) -> dict[str, Any]:
@@ -120,7 +122,7 @@ class Sink(ports.Sink):
                 raise RunError(
                     "FUNCTION_FAILED",
                     f"{self.place.partition(':')[2]} failed in epoch {epoch} of {context.name}: {type(cause).__name__}: {cause}",
-                    hint="the epoch is not committed: the next start calls the function with it again",
+                    hint="the epoch is not committed; the next start calls the function again with the same rows",
                     cause=cause,
                 ) from masked_problem(cause)
         _remove(folder / "_headrace" / "staging")
@@ -150,8 +152,8 @@ def _imported(place: str) -> Function:
     except (ImportError, AttributeError) as cause:
         raise ConnectorError(
             "FUNCTION_GONE",
-            f"the function {name} of foreach_batch is not found in {module}",
-            hint="run the Python file that has it, or put the function into a module that can be imported",
+            f"the foreach_batch function {name} cannot be imported from {module}",
+            hint="run the Python file that defines it, or move it to a module that can be imported",
             cause=cause,
         ) from masked_problem(cause)
     return found  # type: ignore[no-any-return]  # its type is known only at run time

@@ -141,7 +141,7 @@ class Sink(ports.Options, ports.Sink):
 
     @property
     def traits(self) -> ports.SinkTraits:
-        why = "an epoch that is written again takes the place of its rows, as long as the process lives"
+        why = "an epoch that is written again replaces its rows, as long as the process runs"
         return ports.SinkTraits("idempotent", why, ("append", "changes", "upsert"), lasting=bool(self._epochs))
 
     def open(self, context: ports.SinkContext) -> None:
@@ -190,7 +190,8 @@ class Lookup(ports.Lookup):
     """Looks up rows of this Python process, given as tuples or dicts, which each executor keeps in memory.
 
     `rows` is a list of them, `schema` the columns in Spark's DDL. Timestamps without a zone, also those given as text, are in the job's
-    time zone. The rows do not change, so guarantees are not weakened. A stored plan that runs in another process has no rows (`ROWS_GONE`).
+    time zone. The rows do not change, so sinks downstream keep their guarantee. A stored plan that runs in
+    another process has no rows (`ROWS_GONE`).
 
     Examples:
         >>> import headrace as hr
@@ -248,6 +249,6 @@ class Lookup(ports.Lookup):
 def _gone(what: str) -> ConnectorError:
     return ConnectorError(
         "ROWS_GONE",
-        f"the rows of {what} are in the process that made the job, and a stored plan has only their number",
-        hint="run the Python file that makes them, or put the rows into files",
+        f"the rows of {what} exist only in the process that built the job; a stored plan has only their number",
+        hint="run the Python file that builds the job, or put the rows into files",
     )

@@ -1,4 +1,4 @@
-"""The demo: New York's flights of 2013 as a stream, and how a delay travels through it (docs/start/demo.md)."""
+"""The demo: New York's flights of 2013 as a stream, and how delays propagate from flight to flight (docs/start/demo.md)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from headrace.durable import named
 from headrace.errors import HeadraceError
 
 MARK = ".headrace-demo"
-# A run of a minute is over before the JVM's second compiler has earned what it costs.
+# A run of a minute is too short for the JVM's second compiler to pay off.
 QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
 
 
 def main(out: str | Path = "headrace-demo") -> int:
-    """Lay out the events, run the job, look at its results; everything is below the folder `out`. Gives the exit code."""
+    """Lay out the events, run the job and show its results, all below the folder `out`. Return the exit code."""
     from rich.console import Console
 
     import headrace as hr
@@ -51,7 +51,7 @@ def main(out: str | Path = "headrace-demo") -> int:
 
 
 def own(folder: Path) -> Path:
-    """Make the demo's folder, or take one that the demo made before; another folder with something in it is left alone."""
+    """Make the demo's folder, or reuse one; refuse a folder with other files."""
     if folder.is_dir() and any(folder.iterdir()) and not (folder / MARK).exists():
         raise HeadraceError(
             "DEMO_FOLDER", f"{folder} is not empty and was not made by the demo", hint="name another folder: headrace demo --out FOLDER"
@@ -62,5 +62,5 @@ def own(folder: Path) -> Path:
 
 
 def shown(path: Path) -> str:
-    """A path from here, where it lies below."""
+    """Return a path as text, relative to the current folder if it lies below."""
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)

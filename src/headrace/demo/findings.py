@@ -1,4 +1,4 @@
-"""What the results say: Spark SQL over the Parquet folders that the job wrote, as any reader of them would ask."""
+"""The findings: Spark SQL over the Parquet folders that the job wrote, as any reader of them could run it."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 RESULTS = ("flights", "turns", "chains", "vanished")
 NEW_YORK = "America/New_York"
-REGULAR = 100  # flights that make an aircraft a regular, so that staying away means something
+REGULAR = 100  # an aircraft with this many flights is a regular, whose absence is worth reporting
 
 Rows = list[tuple[Any, ...]]
 
 
 @dataclass(frozen=True)
 class Findings:
-    """The answers, each a single row by name or a list of rows in the order of its query's columns."""
+    """The results of the queries: a single row by column name, or a list of rows in the order of the query's columns."""
 
     year: dict[str, Any]
     handed: dict[str, Any]
@@ -53,7 +53,7 @@ ONE_ROW = {
 }
 
 MANY_ROWS = {
-    # what a late arrival does to the next departure, by the hours between the two departures
+    # the effect of a late arrival on the next departure, by the hours between the two departures
     "by_gap": """
         SELECT floor(timestampdiff(MINUTE, previous, at) / 60) AS hours, count(*) AS turns,
                avg(int(dep_delay >= 15)) FILTER (WHERE arrived_late >= 15) AS after_late,
@@ -90,7 +90,7 @@ MANY_ROWS = {
 
 
 def find(spark: SparkSession, results: Path) -> Findings:
-    """Ask all questions of the folders below `results`."""
+    """Run all queries on the folders below `results`."""
     tables: dict[str, Any] = {name: spark.read.parquet(str(results / name)).cache() for name in RESULTS}
     constants = {"zone": NEW_YORK, "regular": REGULAR}
 
@@ -101,4 +101,4 @@ def find(spark: SparkSession, results: Path) -> Findings:
     lists = {name: [tuple(row) for row in ask(query)] for name, query in MANY_ROWS.items()}
     for table in tables.values():
         table.unpersist()
-    return Findings(**single, **lists)  # type: ignore[arg-type]  # the fields are the names of the queries
+    return Findings(**single, **lists)  # type: ignore[arg-type]  # the fields have the names of the queries

@@ -1,4 +1,4 @@
-"""The demo's page: one HTML file with its plots inside, no network needed."""
+"""The demo's page: one HTML file with its plots, readable offline."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from headrace.spark.run.summary import Summary
 
 
 def write(page: Path, found: Findings, summary: Summary, plan: str, tables: Path) -> None:
-    """Write the page for what was found in a run."""
+    """Write the page with the findings of a run."""
     names, kinds = events.carriers(tables), events.aircraft(tables)
     text = Template(Path(__file__).with_name("page.html").read_text(encoding="utf-8")).substitute(
         **headlines(found, names),
@@ -34,7 +34,7 @@ def write(page: Path, found: Findings, summary: Summary, plan: str, tables: Path
 
 
 def headlines(found: Findings, names: dict[str, str]) -> dict[str, str]:
-    """The numbers in the text, and the tiles on top."""
+    """Return the numbers in the text, and the tiles on top."""
     year, handed, away = found.year, found.handed, found.away
     tiles = (
         (
@@ -73,7 +73,7 @@ def headlines(found: Findings, names: dict[str, str]) -> dict[str, str]:
 
 def plots(found: Findings, names: dict[str, str]) -> dict[str, str]:
     hours = [row for row in found.by_hour if row[0] >= 5] + [row for row in found.by_hour if row[0] < 5]
-    # some of the last evening's flights left in the next year, which the calendar does not have
+    # some flights of the last evening left in the next year, which the calendar does not show
     days = {row[0]: row for row in found.by_day if row[0].year == 2013}
     return {
         "by_gap": lines(
@@ -125,7 +125,7 @@ def plots(found: Findings, names: dict[str, str]) -> dict[str, str]:
 
 
 def account(summary: Summary) -> dict[str, str]:
-    """What went in and what became of it, as the run's summary counted it."""
+    """Return the counts of input rows and their outcomes, from the run's summary."""
     rows = [(f"{one.program} ← {one.input}", one.rows_in, one.handled, one.late, one.dead, one.held) for one in summary.inputs]
     return {
         "rows": f"{summary.rows:,}",
@@ -150,14 +150,14 @@ def vanished(found: Findings, names: dict[str, str]) -> str:
 
 
 def together(found: Findings, names: dict[str, str]) -> str:
-    """The day on which most regulars were last seen, if there is one to speak of."""
+    """Return a sentence about the day on which most regulars of an airline were last seen, empty if they are fewer than three."""
     days = Counter((seen.date(), carrier) for _, carrier, seen, _, _ in found.regulars)
     (day, carrier), count = days.most_common(1)[0] if days else ((None, ""), 0)
     return f"{count} of them, all of {airline(carrier, names)}, were last seen on one day, {day_of(day)}." if day and count > 2 else ""
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Numbers to the right, under their heads."""
+    """Return an HTML table with numbers aligned to the right."""
     numeric = [bool(rows) and isinstance(cell, int) for cell in (rows[0] if rows else head)]
 
     def line(tag: str, cells: Sequence[Any]) -> str:

@@ -17,7 +17,7 @@ EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
 def show(console: Console, found: Findings) -> None:
-    """The day's picture and the largest chains."""
+    """Print the picture of the day and the largest chains."""
     console.print()
     console.print(day(found, max(10, min(34, (console.width - 30) // 2))))
     console.print()
@@ -26,7 +26,7 @@ def show(console: Console, found: Findings) -> None:
 
 
 def day(found: Findings, width: int) -> RenderableType:
-    """What became of late arrivals, by the local hour of the aircraft's next departure."""
+    """Draw the inherited and recovered minutes of late arrivals, by the local hour of the aircraft's next departure."""
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text
@@ -50,7 +50,7 @@ def day(found: Findings, width: int) -> RenderableType:
 
 
 def bar_right(length: float) -> str:
-    """A bar that grows to the right, drawn in eighths.
+    """Return a bar that grows to the right, drawn in eighths.
 
     >>> bar_right(2.5), bar_right(0)
     ('██▌', '')
@@ -60,7 +60,7 @@ def bar_right(length: float) -> str:
 
 
 def bar_left(length: float) -> str:
-    """A bar that grows to the left, where there are only halves.
+    """Return a bar that grows to the left, drawn in halves: there are no characters for eighths.
 
     >>> bar_left(2.5)
     '▐██'
@@ -70,7 +70,7 @@ def bar_left(length: float) -> str:
 
 
 def chains(found: Findings) -> RenderableType:
-    """The chains that handed on the most minutes."""
+    """Return a table of the chains that handed on the most minutes."""
     from rich.table import Table
 
     table = Table(title="The chains that handed on the most", title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
@@ -84,7 +84,7 @@ def chains(found: Findings) -> RenderableType:
 
 
 def said(found: Findings) -> list[str]:
-    """What was found, in sentences."""
+    """Return the findings in sentences."""
     year, handed, away = found.year, found.handed, found.away
     return [
         f"After a late arrival of its aircraft {handed['late_after_late']:.0%} of the flights left late; "
@@ -99,7 +99,7 @@ def said(found: Findings) -> list[str]:
 
 
 def accounted(summary: Summary) -> str:
-    """That no row went missing, as the summary has proved it."""
+    """Return a sentence with the outcomes of all input rows."""
     rows_in, handled, late, dead, held = (
         sum(getattr(one, count) for one in summary.inputs) for count in ("rows_in", "handled", "late", "dead", "held")
     )
@@ -107,7 +107,7 @@ def accounted(summary: Summary) -> str:
 
 
 def next_files(page: Path, results: Path) -> list[tuple[str, Path]]:
-    """What to open now."""
+    """Return the files to open next, with descriptions."""
     return [
         ("the page with all plots", page),
         ("each flight with its weather", results / "flights"),

@@ -1,4 +1,4 @@
-"""The demo's job: two sources, two programs, five sinks."""
+"""The demo's job: two sources, two programs, four sinks."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ FORTNIGHT = 14  # event files, a day each
 
 
 def delays(events: Path, results: Path) -> hr.Job:
-    """Each flight of `events` with its weather, and what became of its delay, as Parquet folders in `results`."""
+    """Returns the job that writes each flight of `events` with its weather, and what became of its delay, to `results` as Parquet."""
     flights = hr.read.files(str(events / "flights"), format="json", schema=FLIGHTS, files_per_epoch=FORTNIGHT).watermark("at", "10 minutes")
     weather = hr.read.files(str(events / "weather"), format="json", schema=WEATHER, files_per_epoch=FORTNIGHT).watermark(
         "hour", "10 minutes"
     )
 
     seen = weather.key_by("origin").process(HourOfWeather, flight=flights.key_by("origin"), time="at").named("flights_in_weather")
-    flown = seen.filter("dep_delay IS NOT NULL")  # a cancelled flight hands nothing on
+    flown = seen.filter("dep_delay IS NOT NULL")  # a cancelled flight passes on no delay
     turns = flown.key_by("tailnum").process(DelayChain(END), time="at").named("turns")
 
     return hr.job(

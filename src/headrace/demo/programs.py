@@ -6,15 +6,15 @@ from datetime import datetime
 
 import headrace as hr
 
-LATE = 15  # minutes: what American statistics call a late flight
-REACH = hr.hours(10)  # from one departure to the next; after a longer pause the aircraft has had its night
+LATE = 15  # minutes from which American statistics call a flight late
+REACH = hr.hours(10)  # the longest time between departures of a chain; a longer pause is a night's rest
 GONE = hr.days(30)
 
 
 class HourOfWeather(hr.Program):
-    """Adds to each flight the weather of the hour it leaves in, per airport.
+    """Adds to each flight the weather of the hour in which it leaves, per airport.
 
-    The reports are the main input because at equal times that one comes first: a flight that leaves at 10:00 finds the report of 10:00.
+    The reports are the main input because at equal times rows of the main input come first: a flight at 10:00 finds the report of 10:00.
     A report holds for its own hour. Where the next one is missing, flights go on without.
     """
 
@@ -32,11 +32,11 @@ class HourOfWeather(hr.Program):
 
 
 class DelayChain(hr.Program):
-    """Follows how a delay is handed from flight to flight, per aircraft.
+    """Follows how a delay is passed on from flight to flight, per aircraft.
 
-    An aircraft that arrived late flies back to New York (a leg these tables do not show), is made ready and leaves again. What is left of
-    the delay by then the new flight inherits, the rest was recovered. Flights that leave late after a late arrival form a chain with the
-    flight that was late first; it ends with a flight that leaves on time, or when the aircraft rests.
+    An aircraft that arrived late flies back to New York (a leg that these tables do not show), is made ready and leaves again. Its next
+    flight inherits the delay that remains; the rest was recovered. Flights that leave late after a late arrival form a chain with the
+    first late flight. A chain ends with a flight that leaves on time, or when the aircraft rests.
     """
 
     chains = hr.Output()
@@ -51,7 +51,7 @@ class DelayChain(hr.Program):
     missing = hr.Timer()
 
     def __init__(self, until: datetime) -> None:
-        self.until = until  # where the tables end: nobody can say who is missing after that
+        self.until = until  # the end of the tables, after which nothing is known of an aircraft
 
     def on_event(self, e: hr.Row) -> None:
         last = self.last.get()

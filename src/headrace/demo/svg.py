@@ -1,4 +1,4 @@
-"""Four small plots as inline SVG. Colours are the page's CSS variables, so a plot follows its light or dark theme."""
+"""Four small plots as inline SVG. Their colours are the page's CSS variables, so they follow its light or dark theme."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LEFT, RIGHT, TOP, BOTTOM = 64, 12, 14, 30
 
 @dataclass(frozen=True)
 class Series:
-    """A row of values under one name and one CSS colour."""
+    """Values with one name and one CSS colour."""
 
     name: str
     color: str
@@ -24,7 +24,7 @@ class Series:
 def columns(
     labels: Sequence[str], series: Sequence[Series], unit: str, *, mirrored: bool = False, height: int = 260, suffix: str = ""
 ) -> str:
-    """Columns side by side; `mirrored`: the second series hangs below the axis, to be compared with the first."""
+    """Plot columns side by side; with `mirrored` the second series hangs below the axis, for comparison with the first."""
     top = ceiling(max(max(s.values) for s in series))
     parts, step = [], (WIDTH - LEFT - RIGHT) / len(labels)
     inner = height - TOP - BOTTOM
@@ -51,7 +51,7 @@ def columns(
 
 
 def lines(labels: Sequence[str], series: Sequence[Series], unit: str, *, height: int = 260) -> str:
-    """One line with points per series, from zero; values are shares of one."""
+    """Plot a line with points per series, from zero; values are fractions of one."""
     top = ceiling(max(max(s.values) for s in series))
     step, inner = (WIDTH - LEFT - RIGHT) / len(labels), height - TOP - BOTTOM
     parts = [grid(TOP + inner - value / top * inner, percent(value)) for value in ticks(top, 4)]
@@ -69,7 +69,7 @@ def lines(labels: Sequence[str], series: Sequence[Series], unit: str, *, height:
 
 
 def bars(rows: Sequence[tuple[str, float, str]], color: str, *, left: int = 190) -> str:
-    """One bar per row: its label, its value and the text at its end."""
+    """Plot a bar per row: its label, its value and the text at its end."""
     top, tall = max(value for _, value, _ in rows), 27
     parts = []
     for index, (label, value, said) in enumerate(rows):
@@ -81,7 +81,7 @@ def bars(rows: Sequence[tuple[str, float, str]], color: str, *, left: int = 190)
 
 
 def calendar(days: dict[date, float], told: Callable[[date], str]) -> str:
-    """A year of squares, one a day and one column a week; the deeper the colour, the larger the value."""
+    """Plot a year of squares, one per day, in columns of weeks; a deeper colour is a larger value."""
     first = min(days)
     monday = first - timedelta(days=first.weekday())
     size, top = 16.6, max(days.values())
@@ -91,7 +91,7 @@ def calendar(days: dict[date, float], told: Callable[[date], str]) -> str:
         x, y = 38 + week * size, 22 + weekday * size
         if day.day == 1:
             parts.append(f'<text x="{x:.1f}" y="14" class="said">{day:%b}</text>')
-        # the root spreads the many ordinary days; a linear scale would show the ten worst and nothing else
+        # the square root spreads the ordinary days; a linear scale would show only the ten worst
         depth = math.sqrt(value / top)
         parts.append(
             f'<rect x="{x:.1f}" y="{y:.1f}" width="{size - 2:.1f}" height="{size - 2:.1f}" rx="2" class="day" '
@@ -118,7 +118,7 @@ def axis_label(x: float, y: float, text: str) -> str:
 
 
 def ceiling(value: float) -> float:
-    """The next round number: 1, 1.5, 2, 2.5, 3, 4, 5, 6, 8 or 10 times a power of ten.
+    """Return the next round number: 1, 1.5, 2, 2.5, 3, 4, 5, 6, 8 or 10 times a power of ten.
 
     >>> ceiling(54_685), ceiling(0.66)
     (60000.0, 0.8)

@@ -84,7 +84,7 @@ class Job:
         return self.plan.job
 
     def explain(self, *, verbose: bool = False) -> Explanation:
-        """Explains the job: text when printed, `.to_json()` as data, a drawing in a notebook. It shows the optimized plan that runs.
+        """Explains the optimized plan that runs: text when printed, a drawing in a notebook, data by `.to_json()`.
 
         Args:
             verbose: Every node with its columns and all facts about it, instead of a summary.
@@ -139,15 +139,17 @@ class Job:
             checkpoint: The folder of the job's state. Default: the setting `checkpoint`, else `.headrace/NAME`.
             every: The least time between the starts of two epochs: `"10 seconds"`, a timedelta or a number of seconds, at most 365 days.
                 Default: the setting `every`, else 0, which starts an epoch as soon as the last has ended.
-            fresh: Deletes the checkpoint and what this job's sinks wrote, then starts over.
-            flush: False keeps held rows, windows and timers for a later run when bounded input ends. By default they are handled, which is
-                final for a job that uses event time or windows; the job then prints a notice, which True omits.
+            fresh: Deletes the checkpoint and what this job's sinks wrote to files, to Redis and to tables that the job created, then starts
+                over. Kafka records, HTTP requests, tables that existed before and what `foreach_batch` wrote stay.
+            flush: What happens to held rows, windows and timers at the end of bounded input. None and True: they are processed, which is
+                final for a job that uses event time or windows; None prints a notice of that. False: they are kept for a later run
+                ([bounded jobs](../../guides/running.md#bounded-jobs)).
             progress: True or False: show progress on stderr, or nothing. A function receives every `Progress`. Default: the setting
                 `progress`, else on a terminal only.
             partitions: The number of tasks of each level, from 1 to 100,000, fixed by the first run of a checkpoint. Default: the setting
                 `partitions`, else the number of cores.
-            standby: Waits while another process works on the checkpoint, and takes over when that ends or gives no sign for the setting
-                `lease`, 20 seconds by default.
+            standby: Waits while another process works on the checkpoint, and takes over when that ends or sends no heartbeat for the
+                setting `lease`, 20 seconds by default.
 
         Returns:
             What the run did.
@@ -248,7 +250,7 @@ class Job:
         return waits
 
     def migrate(self, to: str | os.PathLike[str], *, checkpoint: str | os.PathLike[str] | None = None, dry_run: bool = False) -> Migration:
-        """Makes a checkpoint for this version of the job from one that it cannot continue from, as `headrace state migrate` does.
+        """Converts the checkpoint of an older version that this version cannot continue, as `headrace state migrate` does.
 
         The old checkpoint stays, marked as migrated. No job may work on it.
 
@@ -271,9 +273,9 @@ class Job:
             return migrate(self._compiled(), old, new, dry_run=dry_run)
 
     def rewind(self, *, checkpoint: str | os.PathLike[str] | None = None, dry_run: bool = True) -> Rewinding:
-        """Returns the sinks to the last epoch of a checkpoint that was restored from a backup, as `headrace rewind` does.
+        """Brings the sinks back to the last epoch of a checkpoint that was restored from a backup, as `headrace rewind` does.
 
-        No job may work on the checkpoint. Rows that `Letters.replay` fed since the copy was made are withdrawn too: replay them again.
+        No job may work on the checkpoint. Rows that `Letters.replay` fed since the backup are withdrawn too: replay them again.
 
         Args:
             checkpoint: The restored checkpoint. Default: as for `run`.
@@ -355,7 +357,7 @@ def job(name: str, *sinks: Sink) -> Job:
 
     Args:
         name: The job's name: letters, digits, blanks, `_`, `-` and `.`, at most 200 bytes. The checkpoint belongs to it.
-        sinks: One sink or more: `stream.write.files(...)`.
+        *sinks: One sink or more: `stream.write.files(...)`.
 
     Raises:
         PlanError: `NO_SINKS` without sinks, or for an argument that is not a sink; `BAD_NAME` for an invalid name; `NAME_CLASH` for two

@@ -76,7 +76,7 @@ class Letters:
         Args:
             source: Only those of this source. Default: all.
             reason: Only those whose reason contains this text, without case. Default: all.
-            limit: The greatest number of letters. Default: all.
+            limit: The maximum number of letters. Default: all.
 
         Raises:
             CheckpointError: `UNKNOWN_SOURCE` for a source that the job does not have.
@@ -225,7 +225,7 @@ def letters(checkpoint: str | os.PathLike[str]) -> Letters:
         >>> _ = Path("in.json").write_text('{"card": "a", "amount": 1}\\n{"card": "b", "amount": "x"}\\n')
         >>> charges = hr.read.files("in.json", format="json", schema="card string, amount int", name="charges")
         >>> _ = hr.job("copy", charges.write.memory()).run(checkpoint="copied", progress=False)
-        >>> [(row[2], row[4], row[7]) for row in hr.letters("copied").table().rows()]
+        >>> [(letter["source"], letter["reason"], letter["raw"]) for letter in hr.letters("copied").table().to_json()]
         [('charges', "field amount: cannot read 'x' as INT", '{"card": "b", "amount": "x"}')]
     """
     refuse_while_loading("hr.letters")

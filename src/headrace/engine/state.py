@@ -24,7 +24,7 @@ class State:
 
     * `job`, `folder`: the name of the job and its checkpoint.
     * `epochs`, `epoch`: the epochs that can be read, and the one that is shown.
-    * `queries`: the epoch of each query shown; each query of a job counts its own epochs.
+    * `queries`: the epoch shown of each [streaming query](../../guides/state.md#epochs) of the job, which counts its own epochs.
 
     Examples:
         >>> import headrace as hr
@@ -97,7 +97,7 @@ class State:
 
         Args:
             name: The name of the table.
-            limit: The greatest number of rows. Default: all.
+            limit: The maximum number of rows. Default: all.
 
         Raises:
             CheckpointError: `UNKNOWN_TABLE`; `STATE_UNREADABLE` if the job has deleted the epoch meanwhile.
@@ -109,7 +109,7 @@ class State:
 
         Args:
             sql: The SELECT.
-            limit: The greatest number of rows. Default: all.
+            limit: The maximum number of rows. Default: all.
 
         Raises:
             CheckpointError: `UNKNOWN_TABLE`; `STATE_UNREADABLE` if the job has deleted the epoch meanwhile.
@@ -145,8 +145,8 @@ def state(checkpoint: str | os.PathLike[str], *, epoch: int | None = None) -> St
 
     Args:
         checkpoint: The folder of the job's state.
-        epoch: The epoch after which to show the state; Spark keeps the last hundred. Queries without it are omitted. Default: the last one
-            of each query.
+        epoch: The epoch after which to show the state; Spark keeps the last hundred. [Streaming queries](../../guides/state.md#epochs)
+            without it are omitted. Default: the last one of each streaming query.
 
     Raises:
         CheckpointError: `NOT_A_CHECKPOINT`; `NO_STATE` if no operator keeps state or no epoch is committed; `UNKNOWN_EPOCH`;

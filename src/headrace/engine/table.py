@@ -20,7 +20,7 @@ class Table:
     * `schema`: the columns and their types.
     * `more`: whether rows were left out because of a `limit`.
 
-    `len(table)` is the number of rows.
+    `len(table)` is the number of rows. They are in the memory of the driver, so write large results with a sink.
 
     Examples:
         >>> import headrace as hr

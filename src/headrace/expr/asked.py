@@ -1,4 +1,4 @@
-"""The cure for what Python asked of a column, written with what stands at the very place in the user's file."""
+"""Hints for operations of Python that a column refuses, written with the expression at that place in the user's file."""
 
 from __future__ import annotations
 
@@ -10,25 +10,28 @@ from typing import Any, NamedTuple
 
 from headrace.errors import ours
 
-_DECIDES = "in a program use `with hr.when(...)` instead of `if` and `while`; for a value use hr.case((condition, value), otherwise=value)"
+_DECIDES = (
+    "in a program use `with hr.when(...)` instead of `if` and `while`; "
+    "for a conditional value use hr.case((condition, value), otherwise=value)"
+)
 _ENTRIES = (
-    "the entries of a list or map: with hr.each(self.xs) as it: ...; of an array take items by [0], "
-    'or make rows of it in front of the program: .explode("xs").key_by(...)'
+    "loop over a list or map with `with hr.each(self.xs) as it:`; for one item of an array use [0]; "
+    'for a row per item, .explode("xs").key_by(...) before the program'
 )
 _SHORT = 100
 
 
 class Parsed(NamedTuple):
-    """A file of the user's as Python reads it."""
+    """A file of the user's, parsed."""
 
     text: str
     tree: ast.Module
 
 
 def parsed(file: str, names: dict[str, Any]) -> Parsed | None:
-    """The source of a file, of a notebook's cell or of what a REPL keeps; None where there is none. `names` are the module's globals.
+    """Returns the source of a file, a notebook's cell or a REPL's input; None if there is none. `names` are the module's globals.
 
-    It is parsed once for as long as the text is the same.
+    A text is parsed once, until it changes.
     """
     linecache.checkcache(file)
     return _parse("".join(linecache.getlines(file, names)))
@@ -43,7 +46,7 @@ def _parse(text: str) -> Parsed | None:
 
 
 def cure() -> str:
-    """What to write instead of the expression that asks a column for a truth value right now."""
+    """Returns the hint for the expression that is asking a column for a truth value."""
     text, around = _place()
     for node in around:
         found = _cure_of(node, text)
@@ -53,7 +56,7 @@ def cure() -> str:
 
 
 def loop_cure(in_program: bool) -> str:
-    """What to write instead of the call or loop that asks a column for its items right now."""
+    """Returns the hint for the call or loop that is asking a column for its items."""
     text, around = _place()
     if around and isinstance(around[0], ast.Call) and isinstance(around[0].func, ast.Name) and len(around[0].args) == 1:
         of = _written(around[0].args[0], text)
@@ -64,11 +67,11 @@ def loop_cure(in_program: bool) -> str:
                 return f"use hr.f.array_{name}({of})"
             case "sorted":
                 return f"use hr.f.array_sort({of})"
-    return _ENTRIES if in_program else 'take items by col("xs")[0], or make rows of an array with .explode("xs")'
+    return _ENTRIES if in_program else 'for one item use hr.col("xs")[0]; for a row per item, .explode("xs")'
 
 
 def _place() -> tuple[str, list[ast.AST]]:
-    """The source of the file that asks, and the node that asks with the one around it; nothing where Python cannot tell."""
+    """Returns the source of the user's file, the node being evaluated there and its parent; empty if Python cannot tell."""
     frame = sys._getframe(1)
     while frame.f_back is not None and ours(frame.f_code.co_filename):
         frame = frame.f_back
@@ -105,14 +108,14 @@ def _cure_of(node: ast.AST, text: str) -> str | None:
             terms = [_written(term, text) for term in (left, middle, last)]
             pairs = f"({terms[0]} {_sign(ops[0])} {terms[1]}) & ({terms[1]} {_sign(ops[1])} {terms[2]})"
             between = f"{_held(middle, text)}.between({terms[0]}, {terms[2]}), or " if all(isinstance(op, ast.LtE) for op in ops) else ""
-            return f"a chain of comparisons asks for a truth value: use {_short(between + pairs, '(1 < x) & (x < 5), or x.between(1, 5)')}"
+            return f"a chained comparison needs a truth value: use {_short(between + pairs, '(1 < x) & (x < 5), or x.between(1, 5)')}"
         case ast.Call(func=ast.Name(id="min" | "max" as name), args=given):
             function = "least" if name == "min" else "greatest"
             several = given[0].elts if len(given) == 1 and isinstance(given[0], ast.Tuple | ast.List) else given
             call = f"hr.f.{function}({', '.join(_written(item, text) for item in several)})"
             return f"instead of `{name}` use {_short(call, f'hr.f.{function}(...)')}"
         case ast.Call(func=ast.Name(id="sorted")):
-            return "instead of `sorted` use hr.f.array_sort(hr.f.array(...)), whose items are taken by [0], [1]"
+            return "instead of `sorted` use hr.f.array_sort(hr.f.array(...)), and take its items with [0], [1]"
         case ast.Call(func=ast.Name(id="any" | "all" as name)):
             sign = "|" if name == "any" else "&"
             return f"instead of `{name}` join the conditions with {sign}: (x > 1) {sign} (y == 2)"
@@ -120,7 +123,7 @@ def _cure_of(node: ast.AST, text: str) -> str | None:
 
 
 def _rewritten(node: ast.AST, text: str) -> str:
-    """The same with &, | and ~."""
+    """Returns a condition with &, | and ~ in place of `and`, `or` and `not`."""
     match node:
         case ast.BoolOp(op=op, values=values):
             return (" & " if isinstance(op, ast.And) else " | ").join(_rewritten(value, text) for value in values)
@@ -131,7 +134,7 @@ def _rewritten(node: ast.AST, text: str) -> str:
 
 
 def _held(node: ast.expr, text: str) -> str:
-    """An operand, in parentheses where it needs them."""
+    """Returns an operand, in parentheses if it needs them."""
     written = _written(node, text)
     return written if isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript | ast.Constant) else f"({written})"
 

@@ -1,4 +1,4 @@
-"""What users call to make columns."""
+"""The functions with which users make columns."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def case(*branches: tuple[Column | str, Any], otherwise: Any = None) -> Column:
 
 
 def columns_of(columns: Iterable[Column | str], named: dict[str, Column | str]) -> tuple[Expression, ...]:
-    """What a verb was given as expressions, each with its name: its alias, else the column it names, else its text."""
+    """Returns the columns given to a verb as expressions; those given by keyword get that name as their alias."""
     found = [expr(column) if isinstance(column, str) else sql(column) for column in columns]
     found += [sql(column).alias(name) for name, column in named.items()]
     return tuple(column._expression for column in found)

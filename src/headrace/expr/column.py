@@ -19,18 +19,18 @@ from headrace.syntax import quote
 from headrace.words import method_cure
 
 _CONSTANT = re.compile(r"\s*(?:[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|true|false)\s*", re.IGNORECASE)
-# How tightly an operator binds; an operand that binds less gets parentheses.
+# The precedence of operators; an operand of a lower one gets parentheses.
 ANY, OR, AND, NOT, COMPARE, SUM, PRODUCT, SIGN, ATOM = range(9)
 
-AROUND = "in Python & and | bind tighter than comparisons: put these in parentheses, (x == 1) & (y > 5)"
+AROUND = "in Python & and | bind tighter than comparisons: put comparisons in parentheses, (x == 1) & (y > 5)"
 
-# True while a handler of a state program is traced: a text made of a column would then be made once, for all rows.
+# True while a handler of a state program is traced: `str` of a column would then be called once, for all rows.
 in_handler: ContextVar[bool] = ContextVar("headrace_in_handler", default=False)
 
 
 @dataclass(frozen=True)
 class Call:
-    """The parts of a function call, so that `.where`, `.distinct` and `.over` can print it anew."""
+    """The parts of a function call, from which `.where`, `.distinct` and `.over` make a new one."""
 
     name: str
     arguments: tuple[str, ...]
@@ -47,8 +47,8 @@ class Call:
 class Column:
     """A column, or an expression over columns, whose operators build Spark SQL text.
 
-    `c[0]` is an item of an array (counted from 0), `c["k"]` the value of a map's key, `c.name` a field of a struct. A Python value beside
-    an operator is a literal (`BAD_LITERAL` if it has none); `hr.expr` makes SQL of a text. Python cannot compute with a column: `if`,
+    `c[0]` is an item of an array (counted from 0), `c["k"]` the value of a map's key, `c.name` a field of a struct. A Python value in an
+    operation becomes a literal (`BAD_LITERAL` if it has none); `hr.expr` makes SQL of a text. Python cannot compute with a column: `if`,
     `and`, `in` and `len` raise `TRACED_BOOL` or `TRACED_VALUE`, a comparison with None `NULL_COMPARISON`.
 
     Examples:
@@ -67,7 +67,7 @@ class Column:
     _expression: Expression
     _binds: int
     _call: Call | None
-    __hash__ = None  # type: ignore[assignment]  # == builds, so a column cannot be found again in a set
+    __hash__ = None  # type: ignore[assignment]  # == builds an expression, so sets cannot find a column
 
     def __init__(self, expression: Expression, binds: int = ANY, call: Call | None = None) -> None:
         self._expression = expression
@@ -114,7 +114,7 @@ class Column:
     def __eq__(self, other: object) -> Column:  # type: ignore[override]  # == builds an expression
         return compare(self, "=", other)
 
-    def __ne__(self, other: object) -> Column:  # type: ignore[override]  # and so does !=
+    def __ne__(self, other: object) -> Column:  # type: ignore[override]  # != builds an expression
         return compare(self, "!=", other)
 
     def __lt__(self, other: Any) -> Column:
@@ -156,7 +156,7 @@ class Column:
         return made(f"{inside(self, ATOM)}.{quote(name)}", ATOM, self)
 
     def cast(self, to: Any) -> Column:
-        """Casts to another type, as Spark's `CAST`: a value that does not fit fails.
+        """Casts to another type: a value that does not fit fails, or is null if `spark.sql.ansi.enabled` is false.
 
         Args:
             to: The type, in Spark's DDL such as `"decimal(10,2)"` or as a PySpark type.
@@ -192,7 +192,7 @@ class Column:
         return made(f"{inside(self, COMPARE + 1)} IS NOT NULL", COMPARE, self)
 
     def is_in(self, *values: Any) -> Column:
-        """True where the value equals one of several. Without values it is false.
+        """True where the value equals one of several; null for a null, as SQL's `IN`. Without values it is false.
 
         Args:
             *values: Columns or Python values, or one list, tuple or set of them.
@@ -280,15 +280,15 @@ class Column:
     def _not_a_call(self, method: str) -> PlanError:
         return PlanError(
             "NOT_AN_AGGREGATE",
-            f".{method}() follows a function, and this is `{self._expression.text}`",
-            hint=f'write it at the function: hr.f.sum("amount").{method}(...)',
+            f".{method}() must follow a function call, but this is `{self._expression.text}`",
+            hint=f'call it on the function: hr.f.sum("amount").{method}(...)',
             site=here(),
         )
 
     def __bool__(self) -> NoReturn:
         raise PlanError(
             "TRACED_BOOL",
-            f"`{self._expression.text}` is not known yet: it has a value only when rows flow, so Python cannot decide on it",
+            f"`{self._expression.text}` has a value only when the job runs, so Python cannot use it as a condition",
             hint=cure(),
             site=here(),
         )
@@ -301,13 +301,13 @@ class Column:
         raise self._no_value("take its length", "use hr.f.size(...) for arrays and maps, hr.f.length(...) for text")
 
     def __contains__(self, item: object) -> bool:
-        raise self._no_value("look into it with `in`", "use hr.f.array_contains(...) for arrays, .like(...) for text")
+        raise self._no_value("search it with `in`", "use hr.f.array_contains(...) for arrays, .like(...) for text")
 
     def __int__(self) -> int:
-        raise self._no_value("make an int of it", 'use .cast("int")')
+        raise self._no_value("convert it to an int", 'use .cast("int")')
 
     def __float__(self) -> float:
-        raise self._no_value("make a float of it", 'use .cast("double")')
+        raise self._no_value("convert it to a float", 'use .cast("double")')
 
     def __index__(self) -> int:
         raise self._no_value("use it as an index", "index a column instead: col(...)[col(...)]")
@@ -315,8 +315,8 @@ class Column:
     def __str__(self) -> str:
         if in_handler.get():
             raise self._no_value(
-                "make a text of it",
-                'use hr.f.concat(...) or hr.f.format_string(...), for one value .cast("string"); repr(...) shows the expression',
+                "convert it to a string",
+                'use hr.f.concat(...) or hr.f.format_string(...), or .cast("string") for one value; repr(...) shows the expression',
             )
         return repr(self)
 
@@ -326,18 +326,18 @@ class Column:
         raise PlanError("UNKNOWN_METHOD", f"columns have no method `{name}`", hint=method_cure(name, public), site=here())
 
     def _no_value(self, action: str, hint: str) -> PlanError:
-        message = f"`{self._expression.text}` has a value only when rows flow, so Python cannot {action}"
+        message = f"`{self._expression.text}` has a value only when the job runs, so Python cannot {action}"
         return PlanError("TRACED_VALUE", message, hint=hint, site=here())
 
 
 def made(text: str, binds: int, *of_columns: Column) -> Column:
-    """A column of a text built from others: it refers to what they refer to."""
+    """Returns a column with a text built from other columns, and with all names in these."""
     names = dict.fromkeys(name for column in of_columns for name in column._expression.names)
     return Column(Expression(text, tuple(names), here()), binds)
 
 
 def operand(value: Any) -> Column:
-    """A column as it is, anything else as a literal."""
+    """Returns a column unchanged, and any other value as a literal."""
     if isinstance(value, Column):
         return value
     text = literal(value)
@@ -345,27 +345,27 @@ def operand(value: Any) -> Column:
 
 
 def sql(value: Any) -> Column:
-    """A column as it is, a text as Spark SQL."""
+    """Returns a column unchanged, and a text as Spark SQL."""
     if isinstance(value, Column):
         return value
     if isinstance(value, str):
         expression = of(value, site=here())
         return Column(expression, ATOM if expression.names and re.fullmatch(r"[\w.`]+", value) else ANY)
-    return operand(value)  # what is neither is a Python value, whatever the annotation promised
+    return operand(value)  # other values are literals, whatever the annotation promised
 
 
 def argument(value: Any, called: str) -> Column:
-    """What a function is given: a column, or a text that is SQL. One that reads like a constant may have been meant as a text."""
+    """Returns an argument of a function as a column: a text is SQL. Warns of one that looks like a constant, as the text may be meant."""
     if isinstance(value, str) and _CONSTANT.fullmatch(value):
         kind = "true or false" if value.strip().isalpha() else "a number"
-        message = f"{called}: a text is SQL here, so {value!r} is {kind}; write hr.lit({value!r}) for the text, or the Python value"
+        message = f"{called}: a string is SQL, so {value!r} is {kind}; write hr.lit({value!r}) for the string, or the Python value"
         site = here()
         warnings.warn_explicit(message, UserWarning, site.file if site else "headrace", site.line if site else 0)
     return sql(value)
 
 
 def listed(values: Column | str | Iterable[Column | str]) -> tuple[Column, ...]:
-    """One column or several, as columns."""
+    """Returns one column or several as a tuple."""
     if isinstance(values, Column | str):
         return (sql(values),)
     refuse_pyspark(values)
@@ -373,7 +373,7 @@ def listed(values: Column | str | Iterable[Column | str]) -> tuple[Column, ...]:
 
 
 def inside(column: Column, binds: int) -> str:
-    """A column's text as part of another: in parentheses where it would bind less than what stands around it."""
+    """Returns a column's text as an operand of an operator with precedence `binds`, in parentheses if its own is lower."""
     text = column._expression.text
     return text if column._binds >= binds else f"({text})"
 
@@ -384,7 +384,7 @@ def binary(left: Any, sign: str, right: Any, binds: int) -> Column:
         for given in (left, right):
             if not isinstance(given, Column | bool | None):
                 raise PlanError("WRONG_TYPE", f"{given!r} is not true or false, as both sides of {sign} are", hint=AROUND, site=here())
-    # AND, OR, and + of sums may follow each other on the right, too, but a - (b + c) may not lose its parentheses.
+    # AND and OR are associative. The right operand of others keeps its parentheses: a - (b + c).
     right_binds = binds if sign in ("AND", "OR") else binds + 1
     return made(f"{inside(first, binds)} {sign} {inside(second, right_binds)}", binds, first, second)
 

@@ -1,4 +1,4 @@
-"""One expression as data: Spark SQL text and what it refers to."""
+"""One expression as data: Spark SQL text and the columns in it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headrace.syntax import references
 
 @dataclass(frozen=True)
 class Expression:
-    """Spark SQL text, the column names in it (without fields; empty where sqlglot cannot tell), its place and its name.
+    """Spark SQL text, the names of the columns in it (without fields; empty if sqlglot cannot parse it), its place and its alias.
 
     >>> of("e.amount + fee")
     Expression(text='e.amount + fee', names=('e', 'fee'), alias=None)
@@ -23,6 +23,6 @@ class Expression:
 
 
 def of(text: str, *, site: Site | None = None, alias: str | None = None) -> Expression:
-    """The expression that a text is."""
+    """Returns the expression of a text."""
     paths = references(text) or ()
     return Expression(text, tuple(dict.fromkeys(path[0] for path in paths)), site, alias)

@@ -9,14 +9,24 @@ from headrace.expr.column import ATOM, Call, Column, argument, made
 
 
 class Functions:
-    """Calls any function of Spark SQL by its name: `hr.f.NAME(…)`.
+    """Calls any function of Spark SQL by its name: `hr.f.sum("amount")`, `hr.f.round(hr.col("amount"), 1)`.
 
-    A text argument is Spark SQL and `hr.lit("x")` a string; other Python values are literals. A text that reads like a number warns. A name
-    that is a Python keyword has an underscore at its end: `hr.f.if_`. `hr.f.count()` is `count(*)`. Functions registered on the session can
-    be called too. Spark reports unknown functions and wrong arguments when the plan is checked (`UNKNOWN_FUNCTION`, `WRONG_TYPE`).
+    A text argument is a SQL expression, such as a column's name, and not a string: write `hr.lit("x")` for a string. Other Python values
+    are literals. A text that reads like a number warns.
+
+    * `hr.f.count()` is `count(*)`.
+    * A name that is a Python keyword has an underscore at its end: `hr.f.if_`.
+    * Functions registered on the session can be called too.
+    * `.over(…)`, `.where(…)` and `.distinct()` make it a window function, a filtered or a distinct aggregate ([Column](#Column)).
+
+    Spark reports unknown functions and wrong arguments when the plan is checked (`UNKNOWN_FUNCTION`, `WRONG_TYPE`).
 
     Examples:
         >>> import headrace as hr
+        >>> charges = hr.read.memory([("a", 7), ("a", 2), ("b", 5)], "card string, amount int", name="charges")
+        >>> sums = charges.group_by("card").agg(spent=hr.f.sum("amount"), most=hr.f.max(hr.col("amount") * 100))
+        >>> sorted(hr.collect(sums).rows())
+        [('a', 9, 700), ('b', 5, 500)]
         >>> hr.f.round(hr.col("amount") * 2, 1)
         <Column round(amount * 2, 1)>
         >>> hr.f.if_("amount > 500", hr.lit("large"), hr.lit("small"))
@@ -32,7 +42,7 @@ class Functions:
     def __getattr__(self, name: str) -> Callable[..., Column]:
         if name.startswith("__"):
             raise AttributeError(name)
-        # Names that Python keeps for itself are written with a final underscore.
+        # Python's keywords are written with a final underscore.
         spark = name[:-1] if name.endswith("_") else name
 
         def function(*arguments: Column | str | Any) -> Column:
@@ -44,7 +54,7 @@ class Functions:
             return Column(made(call.text, ATOM, *given)._expression, ATOM, call)
 
         function.__name__ = function.__qualname__ = name
-        function.__doc__ = f"Spark's `{spark}`; a text argument is Spark SQL."
+        function.__doc__ = f"Calls Spark SQL's `{spark}`. A text argument is a SQL expression; a string is `hr.lit(...)`."
         return function
 
 

@@ -16,7 +16,7 @@ _DAY = 86_400_000_000
 
 
 def literal(value: Any) -> str:
-    """The Spark SQL text of a Python value.
+    """Returns the Spark SQL text of a Python value.
 
     >>> literal(1), literal(1.5), literal("it's"), literal(None), literal(dt.timedelta(minutes=1))
     ('1', '1.5D', "'it\\\\'s'", 'NULL', "INTERVAL '0 00:01:00' DAY TO SECOND")
@@ -32,7 +32,9 @@ def literal(value: Any) -> str:
             return _double(value)
         case Decimal():
             if not value.is_finite():
-                raise PlanError("BAD_LITERAL", f"{value!r} has no literal", hint="a decimal column holds finite numbers only", site=here())
+                raise PlanError(
+                    "BAD_LITERAL", f"{value!r} cannot be a SQL literal", hint="a decimal column holds finite numbers only", site=here()
+                )
             return f"{value:f}BD"
         case str():
             return text_literal(value)
@@ -49,25 +51,25 @@ def literal(value: Any) -> str:
         case dict():
             return f"map({', '.join(literal(part) for pair in value.items() for part in pair)})"
     refuse_pyspark(value)
-    if hasattr(value, "_has_no_literal"):  # a cell or row of a state program says itself what is meant instead
+    if hasattr(value, "_has_no_literal"):  # cells and rows of state programs have their own hints
         raise value._has_no_literal()
     if hasattr(value, "dtype") and hasattr(value, "item"):  # a numpy scalar: the Python value it holds
         return literal(value.item())
-    hint = "int, float, Decimal, str, bool, bytes, date, datetime, timedelta, list, dict and None have literals"
+    hint = "use int, float, Decimal, str, bool, bytes, date, datetime, timedelta, list, dict or None"
     if callable(value):
         raise PlanError(
             "BAD_LITERAL",
-            "a Python function has no literal in SQL",
-            hint='an expression is a column or SQL text: hr.col("amount") * 2, or hr.expr("amount * 2")',
+            "a Python function cannot be a SQL literal",
+            hint='pass a column or SQL text: hr.col("amount") * 2, or hr.expr("amount * 2")',
             site=here(),
         )
     if isinstance(value, tuple):
-        hint = "a list is an array; for a struct use hr.struct(name=value, ...)"
-    raise PlanError("BAD_LITERAL", f"a Python {type(value).__name__} has no literal in SQL", hint=hint, site=here())
+        hint = "for an array use a list; for a struct, hr.struct(name=value, ...)"
+    raise PlanError("BAD_LITERAL", f"a Python {type(value).__name__} cannot be a SQL literal", hint=hint, site=here())
 
 
 def text_literal(text: str) -> str:
-    """A text in quotes, with what would end or change it escaped."""
+    """Returns a text in quotes, with quotes and backslashes escaped."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
@@ -78,7 +80,7 @@ def _integer(value: int) -> str:
         return f"{value}L"
     if len(str(abs(value))) > 38:
         raise PlanError(
-            "BAD_LITERAL", "an integer of more than 38 digits has no literal", hint="Spark's decimals end at 38 digits", site=here()
+            "BAD_LITERAL", "an integer literal cannot have more than 38 digits", hint="Spark's decimals have at most 38 digits", site=here()
         )
     return f"{value}BD"
 
@@ -92,7 +94,7 @@ def _double(value: float) -> str:
 
 
 def _timestamp(value: dt.datetime) -> str:
-    """A naive time is one of the job's time zone, as Spark reads it; an aware one names its moment in UTC."""
+    """Returns the text of a time. Spark reads a naive one in the job's time zone; an aware one is written in UTC."""
     if value.tzinfo is None:
         return value.isoformat(sep=" ")
     return value.astimezone(dt.UTC).replace(tzinfo=None).isoformat(sep=" ") + "+00:00"

@@ -1,4 +1,4 @@
-"""Columns of PySpark where columns of headrace are meant, recognised without importing PySpark."""
+"""Refuses columns of PySpark, recognized without importing PySpark."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from typing import Any
 
 from headrace.errors import PlanError, here
 
-_CURE = 'write hr.col("amount"), or SQL as a text, "amount > 3"; a function of Spark is called as hr.f.sum("amount")'
+_CURE = 'write hr.col("amount"), or a SQL string such as "amount > 3"; call a Spark function as hr.f.sum("amount")'
 
 
 def is_of_pyspark(value: Any) -> bool:
-    """Whether a value is a Column of PySpark. Its attributes say nothing: it has every name, as a field."""
+    """Returns whether a value is a Column of PySpark, by its class: any attribute name is a field of it."""
     return any(kind.__name__ == "Column" and kind.__module__.partition(".")[0] == "pyspark" for kind in type(value).__mro__)
 
 
 def refuse_pyspark(value: Any) -> None:
-    """Refuse a Column of PySpark."""
+    """Refuses a Column of PySpark."""
     if is_of_pyspark(value):
-        raise PlanError("BAD_COLUMN", f"{value!r} is a column of PySpark, and headrace has columns of its own", hint=_CURE, site=here())
+        raise PlanError("BAD_COLUMN", f"{value!r} is a PySpark column, not a headrace column", hint=_CURE, site=here())
 
 
 def refuse_mixing(shown: str) -> None:
-    """Refuse to be an operand of PySpark, `F.col("amount") > hr.col("floor")`: Py4J takes what has items for a list, and loops over it."""
+    """Refuses to be an operand of PySpark, `F.col("amount") > hr.col("floor")`. Py4J would loop over the column, as it has items."""
     if sys._getframe(2).f_globals.get("__name__", "").partition(".")[0] == "py4j":
-        message = f"`{shown}` is a column of headrace, and what stands beside it is one of PySpark"
+        message = f"`{shown}` is a headrace column, but the other operand is a PySpark column"
         raise PlanError("BAD_COLUMN", message, hint=_CURE, site=here())

@@ -48,10 +48,11 @@ def session(
     conf: Mapping[str, object] | None = None,
     packages: str | None = None,
 ) -> SparkSession:
-    """Returns the SparkSession that headrace uses, with the kernel's jar added: the given one, else the active one, else a new one.
+    """Returns the SparkSession that headrace uses, with headrace's jar added: the given one, else the active one, else a new one.
 
-    A new session runs on this machine by default. It listens on the loopback address only, has no web page, and writes its log to a file.
-    headrace calls this itself when it needs Spark, so call it only to set something, before anything else.
+    The jar is the [kernel](../../contribute/kernel.md). A new session runs on this machine by default. It listens on the loopback address
+    only, has no web UI unless `conf` sets `spark.ui.enabled`, and writes its log to a file. headrace calls this itself when it needs Spark,
+    so call it only to set something, before anything else.
 
     Args:
         spark: A running classic session to use. Spark Connect is refused.

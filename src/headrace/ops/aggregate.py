@@ -114,8 +114,8 @@ class Aggregate(Grouped):
         constant = ("constant", "append") if basis.append else ("constant",)
         values = [text for text, kept in basis.parts(self) if kept not in constant]
         if values:
-            more = f"; of {of} it keeps the values of {', '.join(values)}, as any may become the answer when another is taken away"
-            return Fact(GROWS, f"grows with the values that differ{more}")
+            more = f"; for {of} it keeps the values of {', '.join(values)}, as any may become the result after a retraction"
+            return Fact(GROWS, f"grows with the distinct values{more}")
         if self.keys:
             return Fact(GROUPS, f"grows with the number of groups: a row of numbers for {of}")
         return Fact(BOUNDED, f"bounded: a row of numbers for {of}")
@@ -157,7 +157,7 @@ def agg(groups: Groups, columns: Sequence[Any], named: Mapping[str, Any]) -> Agg
             raise _no_aggregate(groups, expression)
     aggregates = tuple((name_of(expression, keywords=True), expression.text) for expression in found)
     if not aggregates and not groups.items:
-        raise PlanError("NO_COLUMNS", "agg was given no aggregate", hint='.agg(total="sum(amount)")', site=here())
+        raise PlanError("NO_COLUMNS", "agg needs at least one aggregate", hint='.agg(total="sum(amount)")', site=here())
     once([*groups.names, *(name for name, _ in aggregates)], "agg")
     return aggregate(groups.node, groups.items, aggregates, groups.expires_ms)
 
@@ -166,10 +166,10 @@ def _no_aggregate(groups: Groups, expression: Expression) -> PlanError:
     """Return the error for a column, or a field of one, where an aggregate is expected."""
     text, name = expression.text, expression.alias or (path_of(expression.text) or ("total",))[-1]
     if text.lower() in (name.lower() for name in groups.names):
-        hint = f"it is in each row of the result already, which has: {', '.join(groups.names)}"
+        hint = f"it is already a column of the result: {', '.join(groups.names)}"
     else:
-        hint = f'say which value of the rows of a group is meant: {name}="sum({text})", or max, min, avg, count, first'
-    message = f"`{text}` is a column of {label(groups.node)} and not an aggregate"
+        hint = f'choose one value per group: {name}="max({text})", or min, sum, avg, count, first'
+    message = f"`{text}` is a column of {label(groups.node)}, not an aggregate"
     return PlanError("NOT_AN_AGGREGATE", message, hint=hint, site=here())
 
 
@@ -194,12 +194,12 @@ class DistinctVerb(Handle):
         A row appears with its first copy and is retracted with its last one. Over append-only input the result is append-only.
 
         Args:
-            expires: A duration such as `"7 days"` in event time: a row that has not come for that long is forgotten, and passes again when
-                it returns. Default: never.
+            expires: A duration such as `"7 days"` in event time: a row that has not come for that long is forgotten, and its next copy
+                passes again. Default: never.
 
         Raises:
-            PlanError: `BAD_EXPIRY` if `expires` is zero, or, when the job is built, if the rows close by themselves, and `NO_WATERMARK` if
-                no source has event time.
+            PlanError: `BAD_EXPIRY` if `expires` is zero, or, when the job is built, if the rows end with a window anyway, and
+                `NO_WATERMARK` if no source has event time.
             SchemaError: `BAD_DURATION` if `expires` is not a duration.
 
         Examples:

@@ -46,24 +46,24 @@ def asking(
     """The options of a user."""
     for option, value in (("cache_keys", cache_keys), ("batch", batch), ("in_flight", in_flight)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-            raise PlanError("BAD_LOOKUP", f"{option} of lookup cannot be {value!r}", hint="it is a whole number from 1 on", site=here())
+            raise PlanError("BAD_LOOKUP", f"{option} of lookup cannot be {value!r}", hint="use a whole number of at least 1", site=here())
     return Asking(
-        None if cache is None else milliseconds(cache, "how long an answer is kept"),
+        None if cache is None else milliseconds(cache, "cache of lookup"),
         cache_keys,
         batch,
         in_flight,
-        None if retry is None else milliseconds(retry, "how long a request is made again"),
+        None if retry is None else milliseconds(retry, "retry of lookup"),
     )
 
 
 def checked(name: str, table: Lookup, said: Asking) -> Asking:
     """The options, if the table supports them."""
     if said.cache_ms is not None and table.traits.whole:
-        hint = 'say how old it may get where it is made: hr.lookup.files(..., refresh="5 minutes")'
-        raise PlanError("BAD_LOOKUP", f"{name} is loaded as a whole, so there are no answers to be kept", hint=hint, site=here())
+        hint = 'set how often to reload it: hr.lookup.files(..., refresh="5 minutes")'
+        raise PlanError("BAD_LOOKUP", f"`cache` does not apply to {name}, which is loaded as a whole", hint=hint, site=here())
     most = table.keys_at_once
     if most is not None and said.batch is not None and said.batch > most:
         keys = "one key" if most == 1 else f"{most} keys"
-        hint = "leave out batch=; in_flight= says how many requests are under way at once"
-        raise PlanError("BAD_LOOKUP", f"{name} is asked for {keys} in a request, not for {said.batch}", hint=hint, site=here())
+        hint = "leave out batch=; in_flight= sets the number of concurrent requests"
+        raise PlanError("BAD_LOOKUP", f"{name} takes at most {keys} in a request, got {said.batch}", hint=hint, site=here())
     return said

@@ -124,22 +124,24 @@ class AsOf(Ungrouped, TwoSided):
 
     def kept(self, basis: Basis) -> Fact:
         if self.clock != EVENT:
-            return Fact(GROWS, "grows with the rows of both sides, as any row may get another version; a watermark on both would end that")
+            return Fact(
+                GROWS, "grows with the rows of both sides, as any row may get another version; a watermark on both sides would bound it"
+            )
         of = f"a key of {', '.join(left for left, _ in self.keys)}"
-        late = "; rows and versions that come when it has passed them are late"
+        late = "; rows and versions that arrive after it has passed them are late"
         if self.direction == "backward":
-            waits = "rows until the watermark has passed them"
+            waits = "rows when it has passed them"
             if self.within_us is None:
-                return Fact(KEYS, f"grows with the number of keys: the last version of {of}; given back by the watermark: {waits}{late}")
+                return Fact(KEYS, f"grows with the number of keys: the last version of {of}; released by the watermark: {waits}{late}")
         else:
-            waits = "rows until no other version can be theirs"
+            waits = "rows when no other version can match them"
             if self.within_us is None:
-                waiting = f"those behind the last version of {of}" if self.direction == "forward" else f"those of {of} without versions"
-                bound = "; `within` would end that"
+                waiting = f"those after the last version of {of}" if self.direction == "forward" else f"those of {of} without versions"
+                bound = "; `within` would bound it"
                 return Fact(
-                    GROWS, f"grows with the rows that wait for a version: {waiting}{bound}; given back by the watermark: {waits}{late}"
+                    GROWS, f"grows with the rows that wait for a version: {waiting}{bound}; released by the watermark: {waits}{late}"
                 )
-        return Fact(GIVEN, f"given back by the watermark: {waits}, versions until no row can need them{late}")
+        return Fact(GIVEN, f"released by the watermark: {waits}, versions when no row can need them{late}")
 
     def relation(self) -> AsOfText:
         return AsOfText(
@@ -176,7 +178,7 @@ class AsOf(Ungrouped, TwoSided):
         return {LATE: self.left, LATE_VERSIONS: self.right} if self.clock == EVENT else {}
 
     def late_inputs(self, at: Checked) -> Mapping[str, bool]:
-        apart = "join them by themselves, and unite what comes of it"
+        apart = "join each separately and union the results"
         return {name: self.clock == EVENT and at.may_be_late(self, name, stream, apart) for name, _, stream in self.sides}
 
 
@@ -216,12 +218,12 @@ def join_asof(
         has = "it has none" if mark is None else f"that is `{mark}`"
         raise PlanError(
             "NO_WATERMARK",
-            f'emit="close" waits until the watermark has passed a row, and `{text}` is not the event time of {label(side)}: {has}',
-            hint='give both sides a watermark where they are read: .watermark("ts", "5 minutes"), and join by that column; '
-            'what an operator of a query gives has no event time; or send the answer at once: emit="changes"',
+            f'emit="close" needs event time, and `{text}` is not the event time of {label(side)}: {has}',
+            hint='add a watermark to both sources, .watermark("ts", "5 minutes"), and join by that column; '
+            'the output of a query operator has no event time; or send each change: emit="changes"',
             site=here(),
         )
-    reach = None if within is None else milliseconds(within, "how far away a version may be") * 1000
+    reach = None if within is None else milliseconds(within, "within of join_asof") * 1000
     return AsOf(left, right, how, keys, texts, direction, reach, shared, emit, "event" if timed else "none", site=here())
 
 
@@ -240,7 +242,7 @@ def version_time(node: Node, time: str | None) -> str | None:
 def _times(left: Node, right: Node, time: Any, aliases: tuple[str | None, str | None]) -> tuple[str, str]:
     """Return the expressions of both times."""
     if not isinstance(time, tuple | list) or len(time) != 2:
-        hint = 'one for each side: time=("ts", "valid_from")'
+        hint = 'give one for each side: time=("ts", "valid_from")'
         raise PlanError("BAD_JOIN", f"time of join_asof cannot be {time!r}", hint=hint, site=here())
     mine, theirs = (single(side, text, alias) for side, text, alias in zip((left, right), time, aliases, strict=True))
     return mine.text, theirs.text
@@ -253,8 +255,8 @@ def _keys(left: Node, right: Node, text: str, aliases: tuple[str | None, str | N
     if wrong is not None:
         raise PlanError(
             "BAD_JOIN",
-            f"join_asof finds versions by equal keys, and `{wrong}` is no equality of both sides",
-            hint='on="pair", or equalities: on="o.pair = r.code"; filter the versions in front of it, or what it gives behind it',
+            f"join_asof matches equal keys, but `{wrong}` is not an equality of both sides",
+            hint='write on="pair", or equalities: on="o.pair = r.code"; filter the versions before the join, or its result after it',
             site=here(),
         )
     return tuple(keys)
@@ -288,8 +290,8 @@ class AsOfVerb(Handle):
         """Joins each row with the version that is valid at its time.
 
         After every epoch the result is the batch answer over all rows so far. If both times are the event time of their streams, the
-        watermark releases state; rows and versions that come after it has passed them are in the outputs `late` and `late_versions`. Of
-        several versions with one time, the last by all columns counts. A null in the time or the key matches nothing.
+        watermark releases state; rows and versions older than the watermark are in the outputs `late` and `late_versions`. Of several
+        versions with one time, the last by all columns counts. A null in the time or the key matches nothing.
 
         Args:
             versions: The stream of versions. Besides the columns of `on`, the sides need different names.
@@ -298,7 +300,7 @@ class AsOfVerb(Handle):
             how: `"left"` gives nulls to a row without a version; `"inner"` drops it.
             direction: `"backward"` takes the last version at or before the row, `"forward"` the first at or after it, `"nearest"` the
                 closer one, backward on a tie.
-            within: The greatest distance of a version, a duration such as `"1 hour"`. Default: no limit.
+            within: The maximum time difference, a duration such as `"1 hour"`. Default: no limit.
             emit: `"changes"` sends a result at once and revises it; `"close"` sends each row once, when no other version can become valid
                 for it.
 

@@ -31,12 +31,12 @@ def broadcast(stream: Any) -> Broadcasted:
         ...     def on_event(self, e):
         ...         with hr.when(e.amount > self.limits.get(e.country)):
         ...             hr.emit(e)
-        >>> charges = hr.read.memory([], "card string, country string, amount int", name="charges")
-        >>> rules = hr.read.memory([], "country string, limit int", name="rules")
-        >>> charges.key_by("card").process(Limits, rules=hr.broadcast(rules))
-        <Stream charges.Limits: card, country, amount>
+        >>> charges = hr.read.memory([("a", "SE", 70), ("a", "DE", 70)], "card string, country string, amount int", name="charges")
+        >>> rules = hr.read.memory([("SE", 50), ("DE", 90)], "country string, limit int", name="rules")
+        >>> hr.collect(charges.key_by("card").process(Limits, rules=hr.broadcast(rules))).rows()
+        [('a', 'SE', 70)]
     """
     if not isinstance(stream, Stream):
-        hint = ".process(P, rules=hr.broadcast(rules)); it has no keys, so key_by is not needed"
-        raise PlanError("BAD_INPUT", f"hr.broadcast was given {stream!r}, which is no stream", hint=hint, site=here())
+        hint = "write .process(P, rules=hr.broadcast(rules)), without key_by"
+        raise PlanError("BAD_INPUT", f"hr.broadcast expects a stream, got {stream!r}", hint=hint, site=here())
     return Broadcasted(Keys(stream._node, (), broadcast=True))

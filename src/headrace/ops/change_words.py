@@ -15,7 +15,7 @@ REPLACES = ("update", "u", "upsert", "replace")
 """Words that insert their row if a key tells which row it replaces. Without a key, the replaced row is unknown."""
 
 _CURE = (
-    '. An update alone does not name the row that goes: use change_format="upsert" with a key, or the words update_before and update_after'
+    '. An update does not name the row that it replaces: use change_format="upsert" with a key, or the words update_before and update_after'
 )
 
 
@@ -36,7 +36,7 @@ def reason(text: str, columns: tuple[str, ...]) -> str | None:
         return None
     adds = ADDS + REPLACES if keyed else ADDS
     said = f"coalesce(concat('''', left(CAST({quote(column)} AS string), 80), ''''), 'null')"
-    allowed = f"; a row is added by {', '.join(adds)}, and taken away by {', '.join(TAKES)}"
+    allowed = f"; expected {', '.join(adds)} for an insertion, {', '.join(TAKES)} for a deletion"
     cure = "''" if keyed else f"if({_word(column)} IN ({_listed(REPLACES)}), {text_literal(_CURE)}, '')"
     return f"concat({text_literal(f'NO_WEIGHT: `{column}` is ')}, {said}, {text_literal(allowed)}, {cure})"
 

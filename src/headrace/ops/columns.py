@@ -70,9 +70,9 @@ def unknown(node: Node, name: str, *, meant_as_text: bool = False) -> PlanError:
     columns = f"it has: {', '.join(node.columns)}."
     if len(parts) > 1 and any(column.lower() == parts[0].lower() for column in node.columns):
         path = f'hr.col("{parts[0]}")' + "".join(f".{part}" for part in parts[1:])
-        hint = f"a field is written {path}. I{columns[1:]}"
+        hint = f"write the field as {path}. I{columns[1:]}"
     else:
-        text = f' For the text itself write hr.lit("{name}").' if meant_as_text and nearest(name, node.columns) is None else ""
+        text = f' For a string write hr.lit("{name}").' if meant_as_text and nearest(name, node.columns) is None else ""
         hint = suggestion(name, node.columns, columns) + text
     return PlanError("UNKNOWN_COLUMN", f"no column `{name}` in {label(node)}", hint=hint, site=here())
 
@@ -100,7 +100,7 @@ def given(node: Node, columns: Sequence[Any], named: dict[str, Any], alias: str 
 def single(node: Node, column: Any, alias: str | None) -> Expression:
     """Return one expression over a node's columns, where neither `*` nor a name has a meaning."""
     if isinstance(column, str) and column.strip() == "*":
-        raise PlanError("BAD_COLUMN", "`*` stands for all columns where one is asked for", hint="name the column", site=here())
+        raise PlanError("BAD_COLUMN", "`*` is all columns, but one is expected", hint="name the column", site=here())
     [found] = given(node, [column], {}, alias, aliases=False)
     return found
 
@@ -113,8 +113,8 @@ def listed(value: Any, argument: str) -> list[Any]:
     if isinstance(value, Iterable) and not isinstance(value, bytes | Mapping | NoTable):
         return [checked(one) for one in value]
     shown, _ = _meant(value, one=True)
-    message = f"{argument} is given as {shown}, which is neither a column nor several"
-    raise PlanError("BAD_COLUMN", message, hint='it takes a column or a list of them: "shop", or ["shop", "day"]', site=here())
+    message = f"{argument} expects a column or a list of columns, got {shown}"
+    raise PlanError("BAD_COLUMN", message, hint='write "shop", or ["shop", "day"]', site=here())
 
 
 def conditions(node: Node, values: Sequence[Any], alias: str | None) -> tuple[str, ...]:
@@ -138,23 +138,23 @@ def checked(value: Any, name: str | None = None) -> Any:
     if isinstance(value, Column | str):
         return value
     refuse_pyspark(value)
-    what = f"`{name}` is" if name else "a column is"
+    what = f"`{name}`: " if name else ""
     shown, hint = _meant(value, one=name is not None)
-    raise PlanError("BAD_COLUMN", f"{what} given as {shown}, which is neither a column nor SQL text", hint=hint, site=here())
+    raise PlanError("BAD_COLUMN", f"{what}expected a column or a SQL string, got {shown}", hint=hint, site=here())
 
 
 def _meant(value: Any, *, one: bool) -> tuple[str, str]:
     """Return how errors show a value that is no column, and the hint for it."""
-    expression = 'an expression is a column or SQL text: hr.col("amount") > 100, or "amount > 100"'
+    expression = 'write a column or a SQL string: hr.col("amount") > 100, or "amount > 100"'
     if callable(value):
         return "a Python function", expression
     if isinstance(value, list | tuple | set) and not one:
-        return repr(value), "columns are given one by one; those of a list with a star before it: select(*names)"
+        return repr(value), "give columns as separate arguments; unpack a list: select(*names)"
     try:
         literal(value)
     except PlanError:
         return f"a Python {type(value).__name__}", expression
-    return repr(value), f"a constant is written hr.lit({value!r})"
+    return repr(value), f"write a constant as hr.lit({value!r})"
 
 
 def name_of(expression: Expression, *, keywords: bool = False) -> str:
@@ -176,14 +176,14 @@ def _loose(text: str) -> PlanError | None:
     word = loose_alias(text)
     if word is None:
         return None
-    hint = f'a text is one Spark SQL expression, and its name stands behind AS: "... AS {quote(word)}"; several columns are several texts'
+    hint = f'for two columns, pass two strings; to name an expression, use AS: "... AS {quote(word)}"'
     return PlanError("BAD_SYNTAX", f"Spark cannot read `{text}` at '{word}'", hint=hint, site=here())
 
 
 def _unnamed(text: str, keywords: bool) -> PlanError:
     named = around_as(text)
     bare, name = named or (text, "name")
-    said = "is not understood as an expression and its name" if named else "has no name"
+    said = "cannot be split into an expression and its name" if named else "has no name"
     aliased = f'hr.expr("{bare}").alias("{name}")' if named and not keywords else f'hr.expr(...).alias("{name}")'
     written = f'{name}="{bare}" as a keyword, or ' if keywords else "" if named else f'"{bare} AS {name}", or '
     hint = windows_cure(text) or f"name it: {written}{aliased}"
@@ -203,14 +203,14 @@ def duplicate(name: str, before: str, verb: str) -> PlanError:
     """Return the error for two columns of one name."""
     spelled = "" if before == name else f" (the other is spelled `{before}`; Spark compares names without case)"
     return PlanError(
-        "DUPLICATE_COLUMN", f"{verb} would give two columns `{name}`{spelled}", hint="give one of them another name", site=here()
+        "DUPLICATE_COLUMN", f"{verb} would have two columns `{name}`{spelled}", hint="give one of them another name", site=here()
     )
 
 
 def column_name(node: Node, name: Any) -> str:
     """Return the column of a node that a user named, as the node spells it."""
     if not isinstance(name, str):
-        raise PlanError("BAD_COLUMN", f"a column's name cannot be {name!r}", hint='names are texts: "amount"', site=here())
+        raise PlanError("BAD_COLUMN", f"a column's name cannot be {name!r}", hint='names are strings: "amount"', site=here())
     plain = plain_name(name) or name
     for column in node.columns:
         if column.lower() == plain.lower():

@@ -24,7 +24,7 @@ class Consolidate(NetRows):
     """
 
     def describe(self) -> str:
-        return "consolidate: the net of each epoch"
+        return "consolidate: the net changes of each epoch"
 
     @property
     def keeps(self) -> bool:

@@ -40,8 +40,8 @@ def dedupe(input: Node, on: Any, keep: str, by: Any, expires: Duration, alias: s
     _known(keep)
     time = event_time(input)
     if by is None and time is None and keep == "last":
-        hint = 'say in which order: .dedupe(on="card", keep="last", by="version")'
-        raise PlanError("BAD_ORDER", f"{label(input)} has no event time, so none of its rows is the last", hint=hint, site=here())
+        hint = 'give an order: .dedupe(on="card", keep="last", by="version")'
+        raise PlanError("BAD_ORDER", f"{label(input)} has no event time to tell its last row", hint=hint, site=here())
     order = by if by is not None else [] if time is None else quote(time)
     first = top(input, 1, order, keys(on), "row_number", expires, alias)
     if keep == "first":
@@ -53,16 +53,16 @@ def dedupe(input: Node, on: Any, keep: str, by: Any, expires: Duration, alias: s
 def for_a_while(input: Node, keep: str, by: Any, within: str | timedelta, expires: Duration) -> tuple[Dedupe, str]:
     """Return the program that passes the first row of a key by event time and later forgets the key, and the column of that time."""
     if expires is not None:
-        hint = "leave one of them out: within is from the first row on, expires from the last"
-        raise PlanError("BAD_EXPIRY", "dedupe was given both within and expires", hint=hint, site=here())
+        hint = "leave one out: within counts from the first row of a key, expires from the last"
+        raise PlanError("BAD_EXPIRY", "dedupe takes within or expires, not both", hint=hint, site=here())
     _known(keep)
     if keep == "last" or by is not None:
         hint = "leave within out, or take the first row by event time"
-        raise PlanError("BAD_INPUT", "dedupe: within goes with keep='first' and without by", hint=hint, site=here())
+        raise PlanError("BAD_INPUT", "dedupe: within requires keep='first' and no by", hint=hint, site=here())
     time = event_time(input)
     if time is None:
         hint = 'give the source a watermark: .watermark("ts", "5 minutes")'
-        raise PlanError("NO_WATERMARK", f"dedupe: within is event time, and {label(input)} has none", hint=hint, site=here())
+        raise PlanError("NO_WATERMARK", f"dedupe: within needs event time, and {label(input)} has none", hint=hint, site=here())
     return Dedupe(within), time
 
 
@@ -76,13 +76,13 @@ def forgets_keys_after(node: Stateful) -> int | None:
 def keys(on: Any) -> list[Any]:
     found = listed(on, "on")
     if not found:
-        raise PlanError("BAD_KEY", "dedupe was given no column", hint='.dedupe(on="id"); for whole rows: .distinct()', site=here())
+        raise PlanError("BAD_KEY", "dedupe needs at least one column", hint='.dedupe(on="id"); for whole rows: .distinct()', site=here())
     return found
 
 
 def _known(keep: str) -> None:
     if keep not in ("first", "last"):
-        raise PlanError("BAD_INPUT", f"dedupe: keep cannot be {keep!r}", hint='it is "first" or "last"', site=here())
+        raise PlanError("BAD_INPUT", f"dedupe: keep cannot be {keep!r}", hint='use "first" or "last"', site=here())
 
 
 class DedupeVerb(Handle):
@@ -100,9 +100,9 @@ class DedupeVerb(Handle):
     ) -> Self:
         """Keeps one row for each key: the first or the last in an order.
 
-        Without `within`, a row that precedes the result in the order replaces it, so every key is kept. Ties are settled by all columns,
-        nulls first. With `within`, the first row of a key passes when the watermark reaches it and is final. Later rows of the key in that
-        time are dropped; the input must be append-only, and a row with a null key becomes a dead letter.
+        * Without `within`, the result of each key is kept and is replaced when a row that comes earlier in the order arrives. Ties are
+          settled by all columns, nulls first. * With `within`, the first row of a key passes when the watermark reaches it and is final.
+          Later rows of the key in that time are dropped. The input must be append-only, and a row with a null key becomes a dead letter.
 
         Args:
             on: The columns of the key.
@@ -110,7 +110,7 @@ class DedupeVerb(Handle):
             by: The order: columns or SQL texts such as `"version desc"`. Default: event time; without event time, all columns.
             within: A duration such as `"1 hour"` in event time: how long a key is kept after its row. Needs event time, `keep="first"` and
                 no `by`.
-            expires: A duration in event time: a key without rows for that long is forgotten, and its next row is one more. Not with
+            expires: A duration in event time: a key without rows for that long is forgotten, and its next row passes again. Not with
                 `within`. Default: never.
 
         Returns:

@@ -73,10 +73,12 @@ def expect(
     found: list[tuple[str | None, Column]] = [(None, of_text(checked(value))) for value in given]
     found += [(key, of_text(checked(value, key))) for key, value in named.items()]
     if not found:
-        raise _wrong("expect was given no condition", 'stream.expect("amount >= 0"), or with a name: stream.expect(positive="amount >= 0")')
+        raise _wrong(
+            "expect needs at least one condition", 'stream.expect("amount >= 0"), or with a name: stream.expect(positive="amount >= 0")'
+        )
     if name is not None:
         if len(found) != 1 or named:
-            raise _wrong("expect was given one name for several conditions", 'name each: stream.expect(positive="amount >= 0", ...)')
+            raise _wrong("expect has one name for several conditions", 'name each: stream.expect(positive="amount >= 0", ...)')
         found = [(_name(name), found[0][1])]
     expectations: dict[str, str] = {}
     for key, column in found:
@@ -84,12 +86,12 @@ def expect(
         known(input, [expression])
         called = key or expression.alias or " ".join(expression.text.split())
         if called in expectations:
-            raise _wrong(f"expect was given two conditions called `{called}`", "give each a name of its own")
+            raise _wrong(f"expect has two conditions named `{called}`", "give each its own name")
         expectations[called] = expression.text
     if policy == DEAD_LETTER and _of_letters(input):
         raise _wrong(
-            f"what {label(input)} reads are dead letters, and one that is not as expected cannot become one",
-            'let it be dropped, kept or end the run: on_violation="drop"',
+            f"{label(input)} reads dead letters, and a dead letter cannot become another one",
+            'drop it, keep it or fail the run: on_violation="drop"',
         )
     return Expect(input, tuple(expectations.items()), policy, site=here())
 
@@ -102,7 +104,7 @@ def _of_letters(node: Node) -> bool:
 
 def _name(name: Any) -> str:
     if not isinstance(name, str) or not name.strip() or "\n" in name:
-        raise PlanError("BAD_NAME", f"{name!r} cannot be the name of an expectation", hint="a name is a text of one line", site=here())
+        raise PlanError("BAD_NAME", f"{name!r} cannot be the name of an expectation", hint="use a string of one line", site=here())
     return name
 
 
@@ -117,12 +119,13 @@ class ExpectVerb(Handle):
     def expect(self, *conditions: Column | str, on_violation: str = "dead_letter", name: str | None = None, **named: Column | str) -> Self:
         """Checks conditions on each row and counts the rows that pass and that violate them.
 
-        A condition that is null or fails is violated. Every condition is evaluated for every row. A retraction is judged like its row and
-        retracts its count. `Summary` and `Run.metrics` show the counts.
+        A condition that is null or fails is violated. All conditions of one `expect` are evaluated for each row; a later `expect` checks
+        only the rows that pass on. A retraction is checked like the row it retracts and lowers the counts. `Summary` and `Run.metrics` show
+        the counts.
 
         Args:
             *conditions: Conditions, named by their alias or their text.
-            on_violation: What becomes of a row that violates a condition: `"dead_letter"`; `"drop"`; `"fail"` ends the run, and nothing of
+            on_violation: What happens to a row that violates a condition: `"dead_letter"`; `"drop"`; `"fail"` ends the run, and nothing of
                 the epoch is written; `"keep"` passes the row on and only counts it.
             name: The name of the condition, if there is only one.
             **named: Conditions by name: `known="country IS NOT NULL"`.

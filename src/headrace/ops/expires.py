@@ -16,8 +16,8 @@ def expiry(expires: Duration, what: str) -> int | None:
         return None
     after = milliseconds(expires, what)
     if after == 0:
-        hint = 'say after how long: expires="7 days"; without it, state is kept'
-        raise PlanError("BAD_EXPIRY", f"{what} is no time at all, so everything would be forgotten at once", hint=hint, site=here())
+        hint = 'set a duration: expires="7 days"; without it, state is kept'
+        raise PlanError("BAD_EXPIRY", f"{what} is zero, so everything would be forgotten at once", hint=hint, site=here())
     return after
 
 

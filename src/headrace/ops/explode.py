@@ -77,14 +77,14 @@ def explode(input: Node, column: Any, as_: Any = None, outer: bool = False, alia
         names = (as_,) if isinstance(as_, str) else tuple(as_) if isinstance(as_, list | tuple) else ()
         if len(names) not in (1, 2) or not all(isinstance(name, str) for name in names):
             raise PlanError(
-                "BAD_COLUMN", f"explode(as_={as_!r}) is no name", hint='as_="item", or as_=("key", "value") for a map', site=here()
+                "BAD_COLUMN", f"explode(as_={as_!r}) is not a name", hint='as_="item", or as_=("key", "value") for a map', site=here()
             )
         once((*input.columns, *names), "explode")
         return Explode(input, expression.text, names, None, outer, site=here())
     named = plain_name(expression.text)
     if named is None:
         hint = 'name its items: as_="item", or as_=("key", "value") for a map'
-        raise PlanError("UNNAMED_COLUMN", f"`{expression.text}` is no column that its items could replace", hint=hint, site=here())
+        raise PlanError("UNNAMED_COLUMN", f"`{expression.text}` is not a column that its items could replace", hint=hint, site=here())
     replaced = next(name for name in input.columns if name.lower() == str(named).lower())
     # A name that no column has, as between the two steps a row has both the item and the array.
     item = "item"

@@ -65,7 +65,7 @@ class Feeding:
             rows, op = place.get("after"), place.get("op")
             if isinstance(rows, Struct) and op is not None and plain_type(op) == "string":
                 return rows
-        message = f"{self.verb}: what was found are no envelopes with `op`, and the columns of rows in `after`"
+        message = f"{self.verb}: found no envelopes with `op` and the columns of rows in `after`"
         raise ConnectorError("SCHEMA_NEEDED", message, hint='give the columns of the rows: schema="id bigint, name string"', site=here())
 
     def stream(self, source: Source) -> Node:
@@ -79,8 +79,8 @@ class Feeding:
             found = source
         if self.format == "upsert":
             if traits.ordered == "time":
-                message = f"{self.verb}: files in the order of their times do not say which row of a key is the last one"
-                raise wrong(message, 'read them in the order of their names: by="name"')
+                message = f"{self.verb}: the order of file times does not determine the last row of a key"
+                raise wrong(message, 'read the files in the order of their names: by="name"')
             return Upserts(found, key_of(found, self.key, self.verb), last=True, site=here())
         judged = traits.checked or found is not source
         return ledger(found) if judged and not self.trusted else found
@@ -97,11 +97,11 @@ def _feeding(verb: str, given: Mapping[str, Any]) -> Feeding:
     if format is not None:
         choice(verb, "change_format", format, ("debezium", "upsert"))
     if format == "debezium" and column is not None:
-        raise wrong(f"{verb}: change_column and change_format are two ways to say the same", "give one of them")
+        raise wrong(f"{verb}: change_column and change_format cannot be combined", "give one of them")
     if format == "upsert" and key is None:
-        raise wrong(f"{verb}: it is not said which rows replace each other", 'name the columns that are equal in them: key="id"')
+        raise wrong(f'{verb}: change_format="upsert" needs a key', 'name the columns of the key: key="id"')
     if format != "upsert" and key is not None:
-        raise wrong(f"{verb}: a key says which rows replace each other", 'give change_format="upsert" with it, or leave it out')
+        raise wrong(f'{verb}: a key needs change_format="upsert"', 'add change_format="upsert", or leave key out')
     trusted = given.get("trusted")
     if trusted is not None and not flag(verb, "trusted", trusted):
         trusted = False
@@ -114,7 +114,9 @@ def _weighed_by(source: Source, column: str, *, keyed: bool) -> Node:
     weighed = weigh(source, weight(name, keyed=keyed))
     items = tuple((one, quote(one)) for one in source.columns if one != name)
     if not items:
-        raise PlanError("NO_COLUMNS", "there are no columns beside the change column", hint="name the others in the schema", site=here())
+        raise PlanError(
+            "NO_COLUMNS", "there are no columns besides the change column", hint="add the other columns to the schema", site=here()
+        )
     return Project(weighed, WITHOUT_CHANGE, items, site=here())
 
 
@@ -163,9 +165,9 @@ class WatermarkVerb(Handle):
     def watermark(self, column: str, delay: str | timedelta, *, idle: str | timedelta | None = None) -> Self:
         """Declares the event time of a source and how late its rows may come.
 
-        The watermark is the newest event time so far, minus the delay; that of a query is the least of its sources. It moves at the end of
-        an epoch. When the watermark passes them, windows close, and programs with `order="time"` handle the rows that they hold. A row that
-        comes after that is late.
+        The watermark is the newest event time so far, minus the delay; with several sources, the minimum over those of a [streaming
+        query](../../concepts/epochs.md#streaming-queries) counts. It moves at the end of an epoch. When the watermark passes them, windows
+        close, and programs with `order="time"` handle the rows that they hold. A row that comes after that is late.
 
         Args:
             column: The name of a column of type timestamp.

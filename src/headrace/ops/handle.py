@@ -39,7 +39,7 @@ class Handle(NoTable):
 def other_stream(stream: Any, verb: str, cure: str) -> Handle:
     """Return the second stream of a verb, or raise if it is none."""
     if not isinstance(stream, Handle):
-        raise PlanError("BAD_INPUT", f"{verb} was given {stream!r}, which is no stream", hint=cure, site=here())
+        raise PlanError("BAD_INPUT", f"{verb} expects a stream, got {stream!r}", hint=cure, site=here())
     return stream
 
 

@@ -79,7 +79,7 @@ class HeavyHitters(Relational, Unary, Ungrouped):
 
     @property
     def caveat(self) -> str | None:
-        return f"counts are estimates, too high by at most one row in {self.counters}; the cut into epochs decides which"
+        return f"counts are estimates, too high by at most one row in {self.counters}; they depend on the cut into epochs"
 
     @property
     def key_names(self) -> tuple[str | None, ...]:
@@ -98,7 +98,7 @@ class HeavyHitters(Relational, Unary, Ungrouped):
         return {}
 
     def kept(self, basis: Basis) -> Fact:
-        return Fact(BOUNDED, f"bounded: {self.counters} counters, each with its value, in one group, which is one task's")
+        return Fact(BOUNDED, f"bounded: {self.counters} counters with their values, in one group, of one task")
 
     def goes_by(self, group: Group | None) -> Clock:
         return NO_TIME
@@ -120,7 +120,7 @@ def heavy_hitters(input: Node, k: Any, by: Any, error: Any, alias: str | None) -
         raise _bad(f"error cannot be {error!r}", f"a part of the rows, from {1 / _MOST:f} to 1")
     values = given(input, listed(by, "by"), {}, alias)
     if not values:
-        raise _bad("by has no column", "name the columns whose values are counted")
+        raise _bad("by names no column", "name the columns whose values are counted")
     items = tuple((name_of(expression), expression.text) for expression in values)
     once((*(name for name, _ in items), *ADDED), "heavy_hitters")
     _only_added(input, here())
@@ -131,7 +131,7 @@ def heavy_hitters(input: Node, k: Any, by: Any, error: Any, alias: str | None) -
 
 def _only_added(input: Node, site: Site | None) -> None:
     if kind_of(input) != APPEND:
-        message = f"heavy_hitters takes rows that are added, and from {label(input)} rows are also taken away"
+        message = f"heavy_hitters takes only insertions, and {label(input)} has retractions"
         hint = 'count all values: .group_by(...).agg(count="count(*)").top(...); or count each change as a row: .changes()'
         raise PlanError("CHANGES_NOT_YET", message, hint=hint, site=site)
 
@@ -155,7 +155,8 @@ class HeavyHittersVerb(Handle):
         Args:
             k: The number of values to return, from 1 to 1,000,000.
             by: The columns whose values are counted.
-            error: The bound of the error as a fraction of all rows, from 0.000001 to 1. State has `1 / error` counters, at least `k`.
+            error: The bound of the error as a fraction of all rows, from 0.000001 to 1: after a million rows, counts with `error=0.001` are
+                at most 1,000 too high. State has `1 / error` counters, at least `k`.
 
         Returns:
             The columns of `by`, `count` and `overestimate`: a stream of changes.

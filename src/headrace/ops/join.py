@@ -86,7 +86,7 @@ class Join(TwoSided):
     def describe(self) -> str:
         met = [f"{left} {'<=>' if i in self.null_safe else '='} {right}" for i, (left, right) in enumerate(self.keys)]
         met += [self.condition] if self.condition is not None else []
-        once = "" if self.emit == CHANGES else ", rows without partners once"
+        once = "" if self.emit == CHANGES else ", unmatched rows once"
         return f"{self.how} join" + (f" on {' AND '.join(met)}" if met else "") + expiring(self.expires_ms) + once
 
     def kind_after(self, kinds: Mapping[Node, str]) -> str:
@@ -177,7 +177,7 @@ class Join(TwoSided):
     def _endless(self, side: int, columns: tuple[Columns, Columns]) -> PlanError:
         """Return the error for a side (left 0, right 1) whose rows without a match would never be sent."""
         name = ("left", "right")[side]
-        waits = f"{label(self)} says that a {name} row meets none when none can come any more"
+        waits = f"{label(self)} sends an unmatched {name} row when no match can come any more"
         keys = [tuple((plain_name(text) or "").lower() for text in pair) for pair in self.keys]
         known = {
             pair: [name in closing for name, closing in zip(pair, columns, strict=True)]
@@ -189,7 +189,7 @@ class Join(TwoSided):
         if not bounding:
             return PlanError(
                 "NEVER_CLOSES",
-                f"{waits}, and its condition does not say until when one can",
+                f"{waits}, but its condition does not limit when one can",
                 hint='bound the times of both sides, `ts BETWEEN opened AND opened + INTERVAL 1 HOUR`, or send each change: emit="changes"',
                 site=self.site,
             )
@@ -197,7 +197,7 @@ class Join(TwoSided):
         time, of = (pair[1], self.right) if known[pair][0] else (pair[0], self.left)
         return PlanError(
             "NO_WATERMARK",
-            f"{waits}, and `{time}` of {label(of)} is not event time, so one always can",
+            f"{waits}, but `{time}` of {label(of)} is not event time, so one always can",
             hint=f'give the source a watermark, .watermark("{time}", "5 minutes"), or send each change: emit="changes"',
             site=self.site,
         )
@@ -224,22 +224,22 @@ class Join(TwoSided):
         ends = self.expires_ms is not None or self.group(basis.columns) is not None
         cure = "" if ends else self._cure(basis.columns)
         if self.how in ("semi", "anti", "existence") and self.condition is None:
-            counts = "of the right ones it keeps how many a key has"
-            return Fact(GROWS, f"grows with the left rows, each of which may still meet one; {counts}{cure}")
-        partners = "" if self.how == "inner" or self.condition is None else ", and how many partners each has"
+            counts = "of the right rows it keeps a count for each key"
+            return Fact(GROWS, f"grows with the left rows, each of which may still match a right row; {counts}{cure}")
+        partners = "" if self.how == "inner" or self.condition is None else ", and the number of matches of each"
         spread = "" if self.keys or self.how == "full" else "; without keys each right row is kept in every partition"
-        return Fact(GROWS, f"grows with the rows of both sides, each of which may still meet a row that comes{partners}{spread}{cure}")
+        return Fact(GROWS, f"grows with the rows of both sides, each of which may still match a later row{partners}{spread}{cure}")
 
     def _cure(self, columns: Mapping[Node, Columns]) -> str:
         """Return what would bound the state of a join, if little is missing."""
         left, right = columns[self.left], columns[self.right]
         for mine, other in self._all_bounds:
             if (mine in left) != (other in right):
-                return f"; a watermark on {other if mine in left else mine} would end that"
+                return f"; a watermark on {other if mine in left else mine} would bound it"
         if not left or not right:
             return ""
         mine, other = next(iter(left)), next(iter(right))
-        return f"; a condition as `{mine} BETWEEN {other} AND {other} + INTERVAL 1 HOUR` would end that"
+        return f"; a condition such as `{mine} BETWEEN {other} AND {other} + INTERVAL 1 HOUR` would bound it"
 
     def relation(self) -> JoinText:
         return JoinText(how=self.how, keys=self.keys, condition=self.condition, mark=self.mark)
@@ -269,14 +269,14 @@ def _one_by_one(near: Interval) -> Fact:
     """Return what a join keeps whose rows are close in time."""
     sides = ("left", "right")
     ends = [f"{name} + {shown_micros(us)}" if us else name for name, us in zip(near.times, near.kept_us, strict=True)]
-    late = "; rows that come when it has passed them are late" if any(near.judged) else ""
+    late = "; rows that arrive after it has passed them are late" if any(near.judged) else ""
     endless = next((side for side, us in zip((0, 1), near.kept_us, strict=True) if us is None), None)
     if endless is None:
-        return Fact(GIVEN, f"given back: left rows when the watermark passes {ends[0]}, right rows when it passes {ends[1]}{late}")
+        return Fact(GIVEN, f"released: left rows when the watermark passes {ends[0]}, right rows when it passes {ends[1]}{late}")
     mine, other = near.times[endless], near.times[1 - endless]
     bound = f"{other} <= {mine} + INTERVAL 1 HOUR"
-    kept = f"grows with the {sides[endless]} rows, as the condition does not say until when they can meet one: `{bound}` would"
-    return Fact(GROWS, f"{kept}; given back: {sides[1 - endless]} rows when the watermark passes {ends[1 - endless]}{late}")
+    kept = f"grows with the {sides[endless]} rows, as the condition does not limit when they can match: `{bound}` would"
+    return Fact(GROWS, f"{kept}; released: {sides[1 - endless]} rows when the watermark passes {ends[1 - endless]}{late}")
 
 
 def join(left: Node, right: Node, on: Any, how: str, expires: Duration, emit: str, aliases: Aliases) -> Node:

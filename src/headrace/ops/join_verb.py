@@ -26,9 +26,10 @@ class JoinVerb(Handle):
     ) -> Self:
         """Joins this stream with another one, by columns or a condition.
 
-        The rows of both sides are kept, since a match may still come. If the condition bounds the distance of two event times, as in `ts
-        BETWEEN opened AND opened + INTERVAL 1 HOUR`, a row is forgotten when it can match no other. Rows that come later than that are in
-        the outputs `late` and `late_right`.
+        The rows of both sides are kept without bound, unless `expires` or a condition limits it ([state
+        retention](../../concepts/forgetting.md)). If the condition limits the difference of two event times, as in `ts BETWEEN opened AND
+        opened + INTERVAL 1 HOUR`, a row is forgotten when it can match no other. Rows that come later than that are in the outputs `late`
+        and `late_right`.
 
         Args:
             other: The right stream. Columns outside `on` need different names on both sides, except in semi and anti joins.
@@ -38,9 +39,10 @@ class JoinVerb(Handle):
             emit: `"changes"` sends an unmatched row at once and retracts it when a match comes; `"close"` sends it once no match can come.
 
         Raises:
-            PlanError: `BAD_JOIN`, `BAD_INPUT`, `UNKNOWN_COLUMN`, `DUPLICATE_COLUMN` or `BAD_EXPIRY` for an unsuitable argument. When the
-                job is built, `NEVER_CLOSES` or `NO_WATERMARK` if `emit="close"` lacks a bound or event time, and `BAD_EXPIRY` as in
-                `group_by`.
+            PlanError: `BAD_JOIN` for an unknown `how` or `emit`, or a condition that a join cannot have; `BAD_INPUT` if `other` is no
+                stream; `UNKNOWN_COLUMN` if a column does not exist; `DUPLICATE_COLUMN` if both sides have another column of one name;
+                `BAD_EXPIRY` if `expires` is zero. When the job is built, `NEVER_CLOSES` or `NO_WATERMARK` if `emit="close"` lacks a bound
+                or event time, and `BAD_EXPIRY` as in `group_by`.
             SchemaError: `BAD_DURATION` if `expires` is not a duration.
 
         Examples:

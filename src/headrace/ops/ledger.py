@@ -28,14 +28,14 @@ class Ledger(NetRows):
     by_content = False  # named after its source, whose changes it checks
 
     def describe(self) -> str:
-        return "ledger: what is taken away was there"
+        return "ledger: checks that retracted rows exist"
 
     @property
     def reads_changes(self) -> bool:
         return True
 
     def kept(self, basis: Basis) -> Fact:
-        return Fact(GROWS, "grows with the rows that are there: how often each is, to judge what is taken away")
+        return Fact(GROWS, "grows with the current rows: the count of each, to check retractions")
 
     def relation(self) -> LedgerText:
         return LedgerText()

@@ -113,15 +113,15 @@ class Lookup(RowWise, Consumer, Connected):
     @property
     def _requests(self) -> str:
         keys = "one key" if self.batch == 1 else f"at most {self.batch} keys"
-        kept = f"answers are kept for {shown(self.cache_ms)}, of {self.cache_keys:,} keys" if self.cache_ms else "no answer is kept"
+        kept = f"answers are cached for {shown(self.cache_ms)}, of {self.cache_keys:,} keys" if self.cache_ms else "no answer is cached"
         return f"{keys} a request, at most {self.in_flight} requests at once on each executor; {kept}"
 
     def _when(self, why: str) -> str:
         if self.constant:
-            return "a row gets the same whenever it arrives: the table is said to be constant"
+            return "a row gets the same values whenever it arrives: the table is declared constant"
         if self.repeatable:
-            return f"a row gets the same whenever it arrives: {why}"
-        return f"a row gets what is there when it arrives, so a second run may give other results: {why}"
+            return f"a row gets the same values whenever it arrives: {why}"
+        return f"a row gets the values at its arrival, so a second run may give other results: {why}"
 
     def connect(self) -> ports.Lookup:
         verb = f"lookup.{self.connector}"
@@ -129,7 +129,7 @@ class Lookup(RowWise, Consumer, Connected):
 
     def describe(self) -> str:
         met = " AND ".join(f"{mine} = {quote(theirs)}" for mine, theirs in self.keys)
-        kept = f", answers kept for {shown(self.cache_ms)}" if self.cache_ms else ""
+        kept = f", answers cached for {shown(self.cache_ms)}" if self.cache_ms else ""
         return f"{self.how} lookup in {self.connect().describe()} on {met}{kept}"
 
     def rows_of(self, output: str) -> Node | None:
@@ -226,9 +226,9 @@ def over_changes(lookup: Lookup) -> PlanError:
     """Return the error for a row that could be retracted with another value than it was inserted with."""
     return PlanError(
         "LOOKUP_CHANGES",
-        f"from {label(lookup.input)} rows are also taken away, and {lookup.table} may by then answer otherwise than when they were added",
-        hint="look up in front of what takes rows away, where they are only added; or join a stream of the table's changes; "
-        f"if the table never changes, say so: hr.lookup.{lookup.connector}(..., constant=True)",
+        f"{label(lookup.input)} has retractions, and {lookup.table} may have changed between a row and its retraction",
+        hint="look up upstream, where rows are only added; or join a stream of the table's changes; "
+        f"if the table never changes, declare it: hr.lookup.{lookup.connector}(..., constant=True)",
         site=lookup.site,
     )
 
@@ -239,7 +239,7 @@ def _keys(input: Node, table: Table, on: Any, alias: str | None) -> tuple[tuple[
     given_names = [on] if isinstance(on, str) else list(on) if isinstance(on, Iterable) else []
     are_texts = all(isinstance(name, str) for name in (on.values() if isinstance(on, Mapping) else given_names))
     if not given_names or not are_texts:
-        hint = 'on="customer" where both have it, on={"customer": "id"} where the table calls it id'
+        hint = 'write on="customer" if both have it, on={"customer": "id"} if the table calls it id'
         raise PlanError("BAD_LOOKUP", f"on of lookup cannot be {on!r}", hint=hint, site=here())
     names = on if isinstance(on, Mapping) else {name: name for name in given_names}
     pairs = [(mine, _of_table(table, theirs)) for mine, theirs in names.items()]
@@ -253,11 +253,11 @@ def _keys(input: Node, table: Table, on: Any, alias: str | None) -> tuple[tuple[
 def _found_by(table: Table, names: list[str]) -> None:
     """Raise for columns by which the table cannot be asked."""
     if len(set(names)) < len(names):
-        raise PlanError("BAD_LOOKUP", "two values of a row are looked up in one column", hint="name each column once", site=here())
+        raise PlanError("BAD_LOOKUP", "two keys are looked up in one column", hint="name each column once", site=here())
     key = table.connected.key
     if key and {name.lower() for name in names} != {name.lower() for name in key}:
-        message = f"rows of {table.name} are found by {', '.join(key)}, not by {', '.join(names)}"
-        hint = f"look them up by {'it' if len(key) == 1 else 'all of them'} and nothing else"
+        message = f"{table.name} is looked up by {', '.join(key)}, not by {', '.join(names)}"
+        hint = f"look up by {'it' if len(key) == 1 else 'all of them'} and nothing else"
         raise PlanError("BAD_LOOKUP", message, hint=hint, site=here())
 
 
@@ -277,7 +277,7 @@ def _columns_once(input: Node, table: Table, shared: tuple[str, ...]) -> None:
         if name not in shared and name.lower() in taken:
             found = duplicate(name, taken[name.lower()], "lookup")
             mine = taken[name.lower()]
-            hint = f'rename that of the stream: {label(input)}.rename({{"{mine}": "..."}}), or leave it out of the schema of {table.name}'
+            hint = f'rename the stream column: {label(input)}.rename({{"{mine}": "..."}}); if it is the key, write on="{mine}"'
             raise PlanError("DUPLICATE_COLUMN", found.message, hint=hint, site=here())
 
 
@@ -313,18 +313,18 @@ class LookupVerb(Handle):
         """Adds to each row the columns of an external table, as they are when the row arrives.
 
         Later changes of the table do not change the result. A key with several rows in the table gives one output row for each; a null in
-        the key matches nothing. The output `missed` has the rows without a match. Options of requests apply to tables that are asked by
-        key.
+        the key matches nothing. The output `missed` has the rows without a match. `cache` to `retry` apply only to tables that are
+        requested by key, such as those of JDBC, Redis and HTTP.
 
         Args:
             table: A table of `hr.lookup`.
             on: Columns that both have, `"customer"`, or values of the row with the table's columns, `{"upper(customer)": "id"}`.
             how: `"left"` gives nulls to a row without a match; `"inner"` drops it.
-            cache: How long an executor keeps an answer, a duration. Default: that of the table, else no answer is kept.
-            cache_keys: The greatest number of keys with a kept answer. Default: that of the table, else 100,000.
-            batch: The greatest number of keys in a request. Default: that of the table, else 200.
-            in_flight: The greatest number of concurrent requests on an executor. Default: that of the table, else 4.
-            retry: How long a failing request is repeated before the epoch fails, a duration. Default: that of the table, else 1 minute.
+            cache: How long a response stays in an executor's cache, a duration. Default: the table's setting, else no cache.
+            cache_keys: The maximum number of keys in the cache. Default: the table's setting, else 100,000.
+            batch: The maximum number of keys in a request. Default: the table's setting, else 200.
+            in_flight: The maximum number of concurrent requests on an executor. Default: the table's setting, else 4.
+            retry: How long a failing request is repeated before the epoch fails, a duration. Default: the table's setting, else 1 minute.
 
         Raises:
             PlanError: `BAD_INPUT` if `table` is no table of `hr.lookup`; `BAD_LOOKUP` if `how`, `on` or an option does not fit the table;

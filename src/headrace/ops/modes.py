@@ -41,20 +41,20 @@ def as_rows(connected: ports.Sink, mode: str) -> bool:
 def refused(input: Node, connected: ports.Sink, kind: str, mode: str | None) -> HeadraceError:
     """Return the error for a stream that a sink does not write in this mode."""
     keyed = bool(connected.key)
-    hint = ", or ".join(_cures(input, connected, kind, mode, keyed)) or f"it takes: {', '.join(connected.traits.accepts)}"
+    hint = ", or ".join(_cures(input, connected, kind, mode, keyed)) or f"it accepts: {', '.join(connected.traits.accepts)}"
     if kind == "changes" and mode == "append" and (not keyed or mode in connected.traits.keyed):
-        message = f"rows are also taken away from {label(input)}, and with mode='append' they are only added"
+        message = f"{label(input)} has retractions, and mode='append' can only append"
     elif keyed:
-        return wrong(f"write.{connected.connector}: key and mode={mode!r} do not go together", hint)
+        return wrong(f"write.{connected.connector}: key and mode={mode!r} cannot be combined", hint)
     elif mode == "upsert" and _takes_key(connected):
-        return wrong(f"write.{connected.connector}: mode='upsert' replaces rows by a key, and none is named", hint)
+        return wrong(f"write.{connected.connector}: mode='upsert' needs a key", hint)
     elif mode is not None:
         message = f"{connected.connector} cannot be written with mode={mode!r}"
     elif kind == "changes":
-        unkeyed = "without a key " if _takes_key(connected) else ""
-        message = f"rows are also taken away from {label(input)}, and {unkeyed}rows can only be added to {connected.connector}"
+        unkeyed = " without a key" if _takes_key(connected) else ""
+        message = f"{label(input)} has retractions, and {connected.connector}{unkeyed} can only append"
     else:
-        message = f"{connected.connector} cannot be written as rows are added"
+        message = f"{connected.connector} does not accept an append-only stream"
     return PlanError("SINK_KIND", message, hint=hint, site=here())
 
 

@@ -17,19 +17,21 @@ class NoTable(Verbs):
     if not TYPE_CHECKING:  # type checkers find these uses themselves
 
         def __getitem__(self, wanted: Any) -> NoReturn:
-            raise _no_table(f"it has no [{_shown(wanted)}]", _item_cure(wanted, self._called))
+            raise _no_table(f"cannot be indexed with [{_shown(wanted)}]", _item_cure(wanted, self._called))
 
         def __iter__(self) -> NoReturn:
-            cure = f"hr.collect({self._called}).rows() has them, after a run to the end of the input; hr.show({self._called}) prints them"
-            raise _no_table("it has no rows to loop over", cure)
+            cure = (
+                f"hr.collect({self._called}).rows() runs to the end of the input and returns the rows; hr.show({self._called}) prints them"
+            )
+            raise _no_table("cannot be looped over", cure)
 
         def __len__(self) -> NoReturn:
-            kept = f'{self._called}.group_by().agg(n="count(*)") keeps their number'
-            cure = f"{kept}; len(hr.collect({self._called})) is it at the end of the input"
-            raise _no_table("it has no rows to count", cure)
+            kept = f'count them with {self._called}.group_by().agg(n="count(*)")'
+            cure = f"{kept}; at the end of the input it is len(hr.collect({self._called}))"
+            raise _no_table("has no length", cure)
 
         def __contains__(self, item: object) -> NoReturn:
-            raise _no_table("Python cannot look into it with `in`", f"the names of its columns are {self._called}.columns")
+            raise _no_table("cannot be searched with `in`", f"its column names are {self._called}.columns")
 
     def __bool__(self) -> bool:
         # Python would ask for the length; `stream or default` has to work.
@@ -37,7 +39,7 @@ class NoTable(Verbs):
 
 
 def _no_table(why: str, cure: str) -> PlanError:
-    message = f"a stream is the description of rows to come, and no table: {why}"
+    message = f"a stream {why}: it describes a computation and holds no rows"
     return PlanError("NOT_A_TABLE", message, hint=cure, site=here())
 
 
@@ -48,9 +50,11 @@ def _shown(wanted: Any) -> str:
 def _item_cure(wanted: Any, called: str) -> str:
     """Return what to write instead of [...]: pandas and PySpark select columns with it, Python rows."""
     if isinstance(wanted, str):
-        return f'the column is hr.col("{wanted}"), or its name in a text of SQL; a stream of it alone is {called}.select("{wanted}")'
+        return (
+            f'the column is hr.col("{wanted}"), or its name in a SQL string; for a stream of this column only, {called}.select("{wanted}")'
+        )
     if isinstance(wanted, list | tuple) and wanted and all(isinstance(name, str) for name in wanted):
         return f"write {called}.select({', '.join(repr(name) for name in wanted)})".replace("'", '"')
     if isinstance(wanted, int | slice):
-        return f"rows are there after a run to the end of the input: hr.collect({called}).rows()[...]"
-    return f'columns are taken by {called}.select("a", "b"), rows by {called}.filter("a > 3")'
+        return f"collect the rows, with a run to the end of the input: hr.collect({called}).rows()[...]"
+    return f'select columns with {called}.select("a", "b"), rows with {called}.filter("a > 3")'

@@ -26,7 +26,9 @@ def names_of(left: Node, right: Node, on: Any, verb: str) -> tuple[str, ...] | N
     if isinstance(on, str) or not isinstance(on, Sequence):
         return None
     if not on:
-        raise PlanError("BAD_JOIN", f"{verb} was given no columns", hint='on="card", or a condition: on="a.card = b.number"', site=here())
+        raise PlanError(
+            "BAD_JOIN", f"{verb} needs at least one column", hint='write on="card", or a condition: on="a.card = b.number"', site=here()
+        )
     for name in on:
         column_name(right, name)
     return tuple(column_name(left, name) for name in on)
@@ -49,7 +51,7 @@ def _unknown(left: Node, right: Node, path: tuple[str, ...]) -> PlanError:
         (node for node in (left, right) if len(path) > 1 and node.name is not None and node.name.lower() == path[0].lower()), None
     )
     if qualifier is not None:
-        hint = f'a stream is called so in a text by {label(qualifier)}.alias("{path[0]}")'
+        hint = f'to use the qualifier `{path[0]}`, write {label(qualifier)}.alias("{path[0]}")'
     else:
         hint = f"there are: {', '.join(dict.fromkeys((*left.columns, *right.columns)))}"
     return PlanError("UNKNOWN_COLUMN", f"no column `{'.'.join(path)}` in {label(left)} or {label(right)}", hint=hint, site=here())
@@ -71,8 +73,8 @@ def set_apart(left: Node, right: Node, text: str, aliases: Aliases, verb: str) -
     for path in references(text) or ():
         if not (len(path) > 1 and path[0].lower() in said) and path[0].lower() in {name.lower() for name in both}:
             cure = f'{label(left)}.alias("a").{verb}({label(right)}.alias("b"), on="a.{path[0]} = b.{path[0]}", ...)'
-            message = f"`{path[0]}` is a column of {label(left)} and of {label(right)}, and the condition does not say which is meant"
-            raise PlanError("BAD_JOIN", message, hint=f"give the streams short names: {cure}", site=here())
+            message = f"`{path[0]}` is ambiguous: it is a column of {label(left)} and of {label(right)}"
+            raise PlanError("BAD_JOIN", message, hint=f"give the streams aliases: {cure}", site=here())
     taken = [*left.columns, *right.columns]
     renamed: dict[str, str] = {}
     for name in both:

@@ -98,7 +98,7 @@ def output(input: Node, wanted: Any, late: tuple[str, ...]) -> OutputOf:
             "UNKNOWN_OUTPUT",
             f"{label(input)} has no outputs",
             hint=f'{label(fed(before) or before)}.output("dead_letter") has the rows that {label(input)} cannot compute, '
-            "in a job with both; hr.collect(...).dead_letters has them, too",
+            "in a job with both; so does hr.collect(...).dead_letters",
             site=here(),
         )
     name = wanted if isinstance(wanted, str) else getattr(wanted, "_name", None)

@@ -46,7 +46,10 @@ class Broadcasted:
 def key_by(node: Node, columns: tuple[Any, ...], alias: str | None = None) -> Keys:
     if not columns:
         raise PlanError(
-            "BAD_KEY", "key_by was given no column", hint="without keys write .process(...) at once: one state for all rows", site=here()
+            "BAD_KEY",
+            "key_by needs at least one column",
+            hint="for one state over all rows, write .process(...) without key_by",
+            site=here(),
         )
     found: tuple[Expression, ...] = given(node, columns, {}, alias)
     items = tuple((name_of(expression), expression.text) for expression in found)
@@ -74,15 +77,17 @@ def process(
     if traced.clock == "event" and len(timeless) == len(named):
         raise PlanError(
             "NO_WATERMARK",
-            f"{title(program)} has {_timed(traced)} event time, and no input of it has event time",
-            hint=_cure(timeless[0]) + '; or let it go by the wall clock: clock="processing"',
+            f"{title(program)} has {_timed(traced)} event time, and none of its inputs has event time",
+            hint=_cure(timeless[0]) + '; or use processing time: clock="processing"',
             site=here(),
         )
     clock = "event" if chosen == "time" else traced.clock
     emitted = {name.lower() for output in traced.outputs for name in output.columns}
     if time is not None and str(time).lower() not in emitted:
         has = ", ".join(traced.columns(MAIN))
-        raise PlanError("UNKNOWN_COLUMN", f"time={time!r} is no column that {title(program)} emits", hint=f"it emits: {has}", site=here())
+        raise PlanError(
+            "UNKNOWN_COLUMN", f"time={time!r} is not a column that {title(program)} emits", hint=f"it emits: {has}", site=here()
+        )
     return Program(
         title(program),
         tuple(keyed.node for keyed in named.values()),
@@ -104,8 +109,8 @@ def processed(keys: Keys, program: Any, order: str | None, time: str | None, inp
     streams = [keys.node, *(one._keys.node for one in inputs.values() if isinstance(getattr(one, "_keys", None), Keys))]
     for stream in streams:
         if kind_of(stream) != APPEND:
-            message = f"{title(program)} takes rows that are added, and from {label(stream)} rows are also taken away"
-            hint = "let it handle each change: .changes() gives them as rows, with the word insert or delete in the column _change"
+            message = f"{title(program)} takes only insertions, and {label(stream)} has retractions"
+            hint = "pass the changes as rows: .changes() adds the column _change with insert or delete"
             raise PlanError("CHANGES_NOT_YET", message, hint=hint, site=here())
     return process(keys, program, order=order, time=time, inputs=inputs, times={stream: event_time(stream) for stream in streams})
 
@@ -121,8 +126,8 @@ def _input(name: str, keyed: Any, main: Keys) -> Keys:
         raise PlanError(
             "BAD_INPUT",
             f"the input `{name}` is {'a stream without keys' if hasattr(keyed, '_node') else repr(keyed)}",
-            hint=f"key it as the main input is: {name}=stream.key_by({', '.join(repr(key) for key in main.names)}); "
-            f"or let its rows go to all keys: {name}=hr.broadcast(stream)"
+            hint=f"key it like the main input: {name}=stream.key_by({', '.join(repr(key) for key in main.names)}); "
+            f"or send its rows to all keys: {name}=hr.broadcast(stream)"
             if main.names
             else "a program without keys has no other inputs; key both streams",
             site=here(),
@@ -132,8 +137,8 @@ def _input(name: str, keyed: Any, main: Keys) -> Keys:
     if not main.names or len(keys.names) != len(main.names):
         raise PlanError(
             "BAD_KEY",
-            f"the input `{name}` is keyed by {', '.join(keys.names)}, the main one by {', '.join(main.names) or 'nothing'}",
-            hint="all inputs of a program are keyed by as many columns, which are matched by their place",
+            f"the input `{name}` is keyed by {', '.join(keys.names)}, the main input by {', '.join(main.names) or 'nothing'}",
+            hint="key all inputs by the same number of columns; they are matched by position",
             site=here(),
         )
     return keys
@@ -141,7 +146,7 @@ def _input(name: str, keyed: Any, main: Keys) -> Keys:
 
 def _order(order: str | None, traced: Traced, timeless: list[Node], title: str) -> str:
     if order not in (None, "time", "arrival"):
-        raise PlanError("BAD_ORDER", f"order cannot be {order!r}", hint='it is "time" or "arrival"', site=here())
+        raise PlanError("BAD_ORDER", f"order cannot be {order!r}", hint='use "time" or "arrival"', site=here())
     if order is None:
         return "time" if not timeless and traced.clock != "processing" else "arrival"
     if order == "time" and traced.clock == "processing":
@@ -155,7 +160,7 @@ def _order(order: str | None, traced: Traced, timeless: list[Node], title: str) 
         raise PlanError(
             "NO_WATERMARK",
             f'order="time" needs event time on every input, and {label(timeless[0])} has none',
-            hint=_cure(timeless[0]) + '; or take rows as they come: order="arrival"',
+            hint=_cure(timeless[0]) + '; or handle rows as they arrive: order="arrival"',
             site=here(),
         )
     return order
@@ -163,7 +168,7 @@ def _order(order: str | None, traced: Traced, timeless: list[Node], title: str) 
 
 def _timed(traced: Traced) -> str:
     """Return the words for a program's parts that depend on a clock."""
-    return "timers of" if any(cell.kind == "timer" for cell in traced.cells) else "cells that expire in"
+    return "timers in" if any(cell.kind == "timer" for cell in traced.cells) else "cells that expire in"
 
 
 def _cure(node: Node) -> str:

@@ -153,22 +153,22 @@ class Program(Stateful, Ungrouped):
         everywhere = f"; {shared} for all keys, once in each partition" if shared else ""
         more = (f" and {held}" if held else "") + everywhere
         going = ", ".join(cell.name for cell in cells if cell not in stay)
-        given = f"; given back when {ends}: {going}" if going else ""
+        given = f"; released when {ends}: {going}" if going else ""
         kept = ", ".join(cell.name for cell in stay if cell.name not in endless)
         by_key = f"with the number of keys: {kept} is kept for {of} and never cleared" if kept and keys else ""
         if endless:
-            put = f"what is put into {', '.join(endless)}, of which nothing is ever taken away"
+            put = f"the entries of {', '.join(endless)}, which are never removed"
             return Fact(ENTRIES, f"grows with {put}{f', and {by_key}' if by_key else ''}{given}{everywhere}")
         if by_key:
             return Fact(KEYS, f"grows {by_key}{given}{everywhere}")
         if stay:
             return Fact(BOUNDED, f"bounded: {kept}, once{more}{given}")
         if cells:
-            return Fact(GIVEN, f"given back when {ends}: {f'{names} for {of}{more}' if names else shared}")
+            return Fact(GIVEN, f"released when {ends}: {f'{names} for {of}{more}' if names else shared}")
         if len(cells) < len(self.traced.cells):
-            return Fact(GIVEN, f"given back when they fire: pending timers of {of}{more}")
+            return Fact(GIVEN, f"released when they fire: pending timers of {of}{more}")
         if held:
-            return Fact(GIVEN, "given back when the watermark passes them: the rows that wait for it")
+            return Fact(GIVEN, "released when the watermark passes them: the rows that wait for it")
         return Fact(BOUNDED, "bounded: it keeps nothing")
 
     @property
@@ -202,18 +202,18 @@ class Program(Stateful, Ungrouped):
 
     def order_fact(self, watermarks: Callable[[Node], Mapping[str, Watermark]]) -> Fact | None:
         if self.order == "arrival":
-            how = "as they come; its results depend on how rows arrive"
+            how = "as they arrive; results depend on the order of arrival"
             if self.clock == PROCESSING:
-                how = "as they come, its timers by the wall clock; a second run gives other results"
+                how = "as they arrive, timers by the wall clock; a second run gives other results"
             elif self.clock == EVENT:
-                how = "as they come, its timers at the end of an epoch; its results depend on how rows arrive"
+                how = "as they arrive, timers at the end of an epoch; results depend on the order of arrival"
             return Fact({"order": "arrival", "delay_ms": 0}, how)
         # The whole query has one watermark: the one that is furthest behind.
         marks = watermarks(self)
         delay = max((mark.delay_ms for mark in marks.values()), default=0)
         silent = ", ".join(name for name, mark in marks.items() if mark.idle_ms is None)
         wait = f"; a silent source holds them back: {silent}" if len(marks) > 1 and silent else ""
-        text = f"in the order of their time, held until {shown(delay)} of event time later{wait}"
+        text = f"in the order of event time, held for {shown(delay)} of event time{wait}"
         return Fact({"order": "time", "delay_ms": delay}, text)
 
     def letter_fact(self, job: str) -> Fact | None:
@@ -222,7 +222,7 @@ class Program(Stateful, Ungrouped):
         senders = tuple(dict.fromkeys(str(one.name) for one in nodes))
         keyless = ", ".join(f'{name}.output("dead_letter")' for name in senders)
         read = f"headrace letters show {job}" if job else "headrace letters show"
-        text = f'without a key or time in {keyless}, failed ones in {self.name}.output("dead_letter"); unread: {read}'
+        text = f'rows without a key or time in {keyless}, failed rows in {self.name}.output("dead_letter"); unread: {read}'
         return Fact({"without key or time": list(senders), "failed": str(self.name)}, text)
 
     @property
@@ -231,7 +231,7 @@ class Program(Stateful, Ungrouped):
             return None
         if self.clock == PROCESSING:
             return "follows the wall clock"
-        return "takes rows as they arrive; those of an epoch are sorted, so that a replay is equal"
+        return "handles rows as they arrive; those of an epoch are sorted, so that a replay is equal"
 
     @property
     def handlers(self) -> tuple[TracedHandler, ...]:

@@ -136,16 +136,14 @@ def drop(input: Node, names: Sequence[Any]) -> Project:
 
 def rename(input: Node, names: Mapping[str, str]) -> Project:
     if not isinstance(names, Mapping) or not all(isinstance(name, str) for pair in names.items() for name in pair):
-        raise PlanError(
-            "BAD_COLUMN", f"rename was given {names!r}", hint='it takes old and new names: .rename({"old": "new"})', site=here()
-        )
+        raise PlanError("BAD_COLUMN", f"rename expects old and new names, got {names!r}", hint='write .rename({"old": "new"})', site=here())
     new = {column_name(input, old): name for old, name in names.items()}
     return _made(input, tuple((new.get(name, name), quote(name)) for name in input.columns), "rename")
 
 
 def _made(input: Node, items: tuple[tuple[str, str], ...], verb: str) -> Project:
     if not items:
-        raise PlanError("NO_COLUMNS", f"{verb} leaves no columns", hint="keep one column at least", site=here())
+        raise PlanError("NO_COLUMNS", f"{verb} leaves no columns", hint="keep at least one column", site=here())
     once((name for name, _ in items), verb)
     return Project(input, verb, items, site=here())
 

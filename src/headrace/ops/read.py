@@ -20,8 +20,8 @@ class Read:
     """The sources, by connector: `hr.read.<connector>(…)` returns a stream. `dir(hr.read)` lists the connectors.
 
     `name` names the source in plans, metrics and checkpoints. By default the name comes from the path, table or topic. Without a `schema`,
-    a connector that needs one starts the session and looks at the data. A source of changes takes `change_column`, `change_format`, `key`
-    and `trusted` besides: see its connector.
+    a connector that needs one infers it from the data, which starts Spark. A source of changes also takes `change_column`, `change_format`,
+    `key` and `trusted` ([sources of changes](../../guides/queries.md#sources-of-changes)).
 
     Examples:
         >>> import headrace as hr

@@ -165,8 +165,8 @@ class Relational(Stateful):
     def sent(self, changes: bool, group: Group | None) -> str:
         """Return in words whether rows are also retracted, and when they are sent if not at once."""
         if changes:
-            return f"are added and taken away{_early(group) if group is not None and group.early_ms else ''}"
-        return f"are only added{', once, when their group closes' if group is not None and group.final else ''}"
+            return f"insertions and retractions{_early(group) if group is not None and group.early_ms else ''}"
+        return f"insertions only{', once, when their group closes' if group is not None and group.final else ''}"
 
     @property
     def outlives_edits(self) -> bool:
@@ -358,7 +358,7 @@ class TwoSided(Relational):
 
 def _early(group: Group) -> str:
     time = "the watermark" if EVENT in group.clocks else "processing time"
-    return f", when {time} passes a multiple of {shown(group.early_ms)} or the end of their group, and behind that in each epoch"
+    return f", when {time} passes a multiple of {shown(group.early_ms)} or the end of their group, and after that in each epoch"
 
 
 def _spread(stream: Node, side: int, at: Checked) -> str:

@@ -46,10 +46,8 @@ class SampleVerb(Handle):
 
         Examples:
             >>> import headrace as hr
-            >>> charges = hr.read.memory([("a", 1), ("b", 900)], "card string, amount int", name="charges")
-            >>> # epoch 1: +(a, 1) +(b, 900)   ->   +(b, 900)
-            >>> # epoch 2: -(a, 1) -(b, 900)   ->   -(b, 900)
-            >>> charges.sample(0.5, seed=7)
-            <Stream charges.sample: card, amount>
+            >>> numbers = hr.read.memory([(n,) for n in range(10)], "n int", name="numbers")
+            >>> sorted(hr.collect(numbers.sample(0.3)).rows())
+            [(1,), (3,), (9,)]
         """
         return self._then(sample(self._node, fraction, seed), self._alias)

@@ -102,7 +102,7 @@ class Sessions(Relational, Unary, Ungrouped):
     def describe(self) -> str:
         per = f" per {', '.join(self.per)}" if self.per else ""
         length = f"until {self.until}" if self.gap_us is None else f"{shown_micros(self.gap_us)} long"
-        late = f", {shown(self.lateness_ms)} late at the most" if self.lateness_ms else ""
+        late = f", lateness {shown(self.lateness_ms)}" if self.lateness_ms else ""
         return f"spans from {self.time} on{per}, {length}, emit={self.emit}{late}"
 
     @property
@@ -163,12 +163,12 @@ class Sessions(Relational, Unary, Ungrouped):
         rows = f"the rows in the order of time{f', of each {partition_of(self.per)}' if self.per else ''}"
         end = self.ended
         if end is None:
-            return Fact(GROWS, f"grows with the rows, as one that comes may join two sessions: {rows}")
+            return Fact(GROWS, f"grows with the rows, as a later row may join two sessions: {rows}")
         more = f" and {shown(end.lateness_ms)} more" if end.lateness_ms else ""
-        late = "; rows that come later are late" if end.straight else ""
+        late = "; later rows are late" if end.straight else ""
         if end.straight and self.gap_us is not None:
-            late += f", by when the last one closed, which is kept for {shown_micros(self.gap_us)} more"
-        return Fact(GIVEN, f"given back when the watermark passes the end of a session{more}{late}; till then: {rows}")
+            late += f", by the end of the last session, which is kept for {shown_micros(self.gap_us)} more"
+        return Fact(GIVEN, f"released when the watermark passes the end of a session{more}{late}; until then: {rows}")
 
     def goes_by(self, group: Group | None) -> Clock:
         return NO_TIME if self.ended is None else WATERMARK
@@ -199,8 +199,8 @@ class Sessions(Relational, Unary, Ungrouped):
 
     def sent(self, changes: bool, group: Group | None) -> str:
         if changes:
-            return "are added and taken away, all of a session when its bounds change"
-        return "are only added, once, when their session closes"
+            return "insertions and retractions, all of a session when its bounds change"
+        return "insertions only, once, when their session closes"
 
     def clock_kept(self, ending: EndingText | None) -> str:
         return NONE if self.ended is None else EVENT
@@ -233,7 +233,7 @@ def sessions(time: Any, gap: str | timedelta, *, per: Column | str | Iterable[Co
     Args:
         time: The time of a row: a name, SQL text or column of type timestamp.
         gap: The gap, a duration such as `"10 minutes"`, at least 1 millisecond.
-        per: The columns that have sessions of their own. `per=()` makes sessions of the whole stream. Required.
+        per: The key: each combination of values has its own sessions. `per=()` makes sessions of the whole stream.
 
     Returns:
         Windows for `Stream.window`.
@@ -252,8 +252,8 @@ def sessions(time: Any, gap: str | timedelta, *, per: Column | str | Iterable[Co
         [(1, '13:10'), (2, '12:18')]
     """
     if per is _REQUIRED:
-        hint = f'name them, hr.sessions({time!r}, {gap!r}, per="card"), or give the whole stream one session at a time: per=()'
-        raise PlanError("BAD_KEY", "sessions of what is not said: which columns have sessions of their own", hint=hint, site=here())
+        hint = f'name them, hr.sessions({time!r}, {gap!r}, per="card"); for sessions of the whole stream: per=()'
+        raise PlanError("BAD_KEY", "hr.sessions needs `per`: the columns that have sessions of their own", hint=hint, site=here())
     return SessionWindow(time, micros(gap, "the gap"), tuple(listed(per, "per")))
 
 
@@ -263,7 +263,7 @@ KINDS["sessions"] = (sessions, ("gap", "per"), ())
 def not_early() -> PlanError:
     """Return the error for sessions that should be sent early."""
     hint = 'send each change, emit="changes", or once, emit="close"'
-    return PlanError("BAD_INPUT", "rows of sessions are not sent early", hint=hint, site=here())
+    return PlanError("BAD_INPUT", "window: sessions cannot be sent early", hint=hint, site=here())
 
 
 @reads("sessions")

@@ -68,7 +68,7 @@ class SetVerbs(Handle):
 
         Args:
             other: A stream with the same columns.
-            all: Keeps a row as often as the stream that has it less often. Default: once.
+            all: Keeps the smaller of the two counts of a row (`INTERSECT ALL`). Default: once.
 
         Raises:
             PlanError: `UNION_COLUMNS` if the columns differ; `BAD_INPUT` if `other` is no stream.

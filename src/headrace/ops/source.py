@@ -98,7 +98,7 @@ class Source(Connected, Memoryless):
     @property
     def time_cure(self) -> str:
         if self.watermark is not None:
-            return f"keep `{self.watermark.column}`, the column of its watermark, through all verbs"
+            return f"keep `{self.watermark.column}`, its watermark column, through all verbs"
         return f'give it a watermark where it is read: {label(self)}.watermark("ts", "5 minutes")'
 
     def output_kind(self, output: str, kinds: Mapping[Node, str]) -> str:
@@ -140,8 +140,8 @@ def watermark(node: Node, column: str, delay: str | timedelta, idle: str | timed
     if not isinstance(node, Source):
         raise PlanError(
             "WATERMARK_PLACE",
-            f"a watermark stands at a source, and {label(node)} is no source",
-            hint='write it first: hr.read.<connector>(...).watermark("ts", "5 minutes"), then filter, select and so on',
+            f"a watermark must be set on a source, and {label(node)} is not one",
+            hint='call it first: hr.read.<connector>(...).watermark("ts", "5 minutes"), then filter, select and so on',
             site=here(),
         )
     if node.watermark is not None:
@@ -151,7 +151,7 @@ def watermark(node: Node, column: str, delay: str | timedelta, idle: str | timed
     if kind is not None and kind.text not in ("timestamp", "timestamp_ltz"):
         raise PlanError(
             "WATERMARK_TYPE",
-            f"the column of a watermark is a timestamp, and `{name}` of {label(node)} is {kind.text}",
+            f"a watermark needs a timestamp column, and `{name}` of {label(node)} is {kind.text}",
             hint=f"give it the type timestamp in the schema: {name} timestamp",
             site=here(),
         )

@@ -64,10 +64,10 @@ class Stream(
     WatermarkVerb,
     WindowVerb,
 ):
-    """A description of rows that arrive over time.
+    """A description of rows that arrive over time. Its methods that return a stream are called verbs.
 
     A stream is immutable: each verb returns a new stream and runs nothing. `hr.collect`, `hr.show` and `hr.job` run it. Verbs take columns
-    as names, SQL texts or `Column` objects, and compare names without case. They check names at once. Spark checks syntax, functions and
+    as names, SQL texts or `Column` objects; column names are case-insensitive. They check names at once. Spark checks syntax, functions and
     types in `schema`, `explain` and `hr.job` (`BAD_SYNTAX`, `UNKNOWN_FUNCTION`, `WRONG_TYPE`).
 
     A stream has no rows to index, count or loop over: Python's `[…]`, `len` and `for` raise `NOT_A_TABLE`.
@@ -129,7 +129,7 @@ class Stream(
             verbose: Also shows the steps, the kind of rows and the kept state of each operator.
 
         Returns:
-            A text that prints itself; `facts` has the same as values.
+            A text that prints itself; `to_json()` has the same as data, with `nodes`, `sinks` and `notes`.
 
         Raises:
             PlanError: `BAD_SYNTAX`, `UNKNOWN_FUNCTION` or `WRONG_TYPE` if Spark rejects a SQL text of the stream.
@@ -166,7 +166,7 @@ class Stream(
         Raises:
             PlanError: `UNKNOWN_COLUMN` if a column does not exist; `BAD_COLUMN` if an argument is no column; `UNNAMED_COLUMN` if a key has
                 no name; `DUPLICATE_COLUMN` if two keys have one name; `BAD_EXPIRY` if `expires` is zero. When the job is built,
-                `BAD_EXPIRY` if there are no keys or the groups close by themselves, and `NO_WATERMARK` if no source has event time.
+                `BAD_EXPIRY` if there are no keys or the groups end with a window anyway, and `NO_WATERMARK` if no source has event time.
             SchemaError: `BAD_DURATION` if `expires` is not a duration.
 
         Examples:
@@ -268,7 +268,7 @@ class Stream(
             order: `"time"` handles rows in the order of event time, each once the watermark has passed it; `"arrival"` handles them as they
                 come. Default: `"time"` if the stream has event time and the program does not use processing time.
             time: The emitted column that is event time downstream. Default: the output has none.
-            **inputs: Not available without keys. Use `key_by` for a program with several inputs.
+            **inputs: Not available: a program with several inputs needs `key_by`.
 
         Returns:
             The rows that the program emits.
@@ -276,7 +276,7 @@ class Stream(
         Raises:
             PlanError: `CHANGES_NOT_YET` if rows of the stream are retracted; `BAD_ORDER` or `ORDER_CLOCK` for an unsuitable `order`;
                 `NO_WATERMARK` if event time is needed and missing; `UNKNOWN_COLUMN` if the program does not emit `time`; `BAD_INPUT` or
-                `BAD_KEY` for any other input.
+                `BAD_KEY` for a further input.
             ProgramError: `NOT_A_PROGRAM` for another object; other codes for errors in the program, with their line.
 
         Examples:

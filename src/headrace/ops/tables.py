@@ -45,8 +45,8 @@ class Tables:
     """The external tables, by connector: `hr.lookup.<connector>(…)` returns a table. `dir(hr.lookup)` lists the connectors.
 
     `name` names the table in plans and metrics. `constant=True` declares that the table never changes: a repeated epoch then finds the same
-    rows, and guarantees are not weakened. `cache`, `cache_keys`, `batch`, `in_flight` and `retry` are the defaults of `Stream.lookup` for
-    this table.
+    rows, so sinks downstream keep their guarantee. headrace does not check it. `cache`, `cache_keys`, `batch`, `in_flight` and `retry` are
+    the defaults of `Stream.lookup` for this table.
 
     Examples:
         >>> import headrace as hr
@@ -94,5 +94,5 @@ def table_of(given: Any) -> Table:
     """The argument of a verb, if it is a table."""
     if isinstance(given, Table):
         return given
-    hint = 'orders.lookup(hr.lookup.redis("redis://localhost", ...), on="customer"); of a stream use join or join_asof'
-    raise PlanError("BAD_INPUT", f"lookup was given {given!r}, which is no table outside", hint=hint, site=here())
+    hint = 'orders.lookup(hr.lookup.redis("redis://localhost", ...), on="customer"); to combine two streams use join or join_asof'
+    raise PlanError("BAD_INPUT", f"lookup expects a table of hr.lookup, got {given!r}", hint=hint, site=here())

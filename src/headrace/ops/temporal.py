@@ -40,8 +40,8 @@ class Temporal(WholeRows):
     until: tuple[str, ...]
 
     def describe(self) -> str:
-        spans = [*(f"from {text} on" for text in self.since), *(f"until {text}" for text in self.until)]
-        return f"rows of now: {', '.join(spans)}"
+        spans = [*(f"from {text}" for text in self.since), *(f"until {text}" for text in self.until)]
+        return f"temporal filter: {', '.join(spans)}"
 
     def kind_after(self, kinds: Mapping[Node, str]) -> str:
         return CHANGES if self.until else kinds[self.input]
@@ -57,8 +57,8 @@ class Temporal(WholeRows):
 
     def kept(self, basis: Basis) -> Fact:
         if self.until:
-            return Fact(GIVEN, "given back when a row's time has passed: each row that is there or will be")
-        return Fact(GIVEN, "given back when a row's time has come: each row that waits for it")
+            return Fact(GIVEN, "released when a row's time has passed: each current or future row")
+        return Fact(GIVEN, "released when a row's time has come: each row that waits for it")
 
     def goes_by(self, group: Group | None) -> Clock:
         return MACHINE

@@ -73,7 +73,7 @@ class Top(Partitioned):
 
     def describe(self) -> str:
         kept = "all rows" if self.count is None else f"the first {self.count}" + _TIED[self.ties]
-        behind = f" behind {self.offset}" if self.offset else ""
+        behind = f" after {self.offset}" if self.offset else ""
         per = f" per {', '.join(self.per)}" if self.per else ""
         by = ", ".join(f"{text} {direction} nulls {nulls}" for text, direction, nulls in self.order)
         return f"{kept}{behind}{per}" + (f" by {by}" if by else "") + expiring(self.expires_ms)
@@ -105,8 +105,8 @@ class Top(Partitioned):
             return Fact(GROUPS if self.per else BOUNDED, f"{'grows with the number of partitions' if self.per else 'bounded'}: {kept}")
         order = f"in the order of each {partition_of(self.per)}"
         if basis.append:
-            return Fact(GROWS, f"grows with the rows, as all behind the first {self.offset} count; {order}")
-        return Fact(GROWS, f"grows with the rows, as those behind move up when one is taken away; {order}")
+            return Fact(GROWS, f"grows with the rows, as all after the first {self.offset} count; {order}")
+        return Fact(GROWS, f"grows with the rows, as later ones move up after a retraction; {order}")
 
     def relation(self) -> TopText:
         return TopText(per=self.per, order=self.order, count=self.count, offset=self.offset, ties=self.ties)
@@ -118,11 +118,11 @@ _TIED = {"row_number": "", "rank": " with ties", "dense_rank": " values"}
 def top(input: Node, count: Any, by: Any, per: Any, ties: Any, expires: Duration, alias: str | None) -> Top:
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
         raise PlanError(
-            "BAD_ORDER", f"top cannot keep {count!r} rows", hint='a whole number from 1 on: .top(3, by="amount desc")', site=here()
+            "BAD_ORDER", f"top cannot keep {count!r} rows", hint='use a whole number of at least 1: .top(3, by="amount desc")', site=here()
         )
     if ties not in TIES:
-        hint = 'row_number, rank or dense_rank: .top(3, by="amount desc", ties="rank")'
-        raise PlanError("BAD_ORDER", f"top does not know the ties {ties!r}", hint=hint, site=here())
+        hint = 'use row_number, rank or dense_rank: .top(3, by="amount desc", ties="rank")'
+        raise PlanError("BAD_ORDER", f"top: ties cannot be {ties!r}", hint=hint, site=here())
     texts = [ordering(one) if isinstance(one, str) else ordering(one._expression.text) for one in listed(by, "by")]
     parts = given(input, listed(per, "per"), {}, alias, aliases=False)
     order: Sequence[Ordering] = [(single(input, text, alias).text, direction, nulls) for text, direction, nulls in texts]
@@ -151,7 +151,7 @@ class TopVerb(Handle):
         """Keeps the first `n` rows of each group, in an order.
 
         Rows equal in the order are sorted by all columns, ascending, nulls first. When a row is retracted, the next one moves up. Over
-        append-only input only the rows that count are kept.
+        append-only input only the rows of the result are stored.
 
         Args:
             n: The number of rows to keep in each group, at least 1.
@@ -168,7 +168,7 @@ class TopVerb(Handle):
         Raises:
             PlanError: `BAD_ORDER` if `n` is not a whole number of at least 1 or `ties` is unknown; `UNKNOWN_COLUMN` if a column does not
                 exist; `BAD_COLUMN` if an argument is no column; `BAD_EXPIRY` if `expires` is zero. When the job is built, `BAD_EXPIRY` if
-                there is no `per` or the groups close by themselves, and `NO_WATERMARK` if no source has event time.
+                there is no `per` or the groups end with a window anyway, and `NO_WATERMARK` if no source has event time.
             SchemaError: `BAD_DURATION` if `expires` is not a duration.
 
         Examples:

@@ -29,10 +29,10 @@ def require_closing(ends: Sequence[Node]) -> None:
 
 
 def _never(windows: Operator, node: Node) -> PlanError:
-    what = "it is written as it is" if node.role is Role.SINK else f"the groups of {label(node)} have no column of it"
+    what = "nothing groups by the window" if node.role is Role.SINK else f"the groups of {label(node)} have no column of it"
     return PlanError(
         "NEVER_CLOSES",
-        f"{label(windows)} sends what is computed of a window when it closes, and {what}",
+        f"{label(windows)} sends the results of a window when it closes, but {what}",
         hint=f'group, join or rank by `{windows.awaited}`, or send each change: emit="changes"',
         site=windows.site if node.role is Role.SINK else node.site,
     )

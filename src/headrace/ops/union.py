@@ -71,18 +71,18 @@ def union(branches: Sequence[Node]) -> Union:
     first, *others = branches
     wants = {name.lower() for name in first.columns}
     if not others:
-        raise PlanError("UNION_COLUMNS", "union was given no other stream", hint="first.union(second, third)", site=here())
+        raise PlanError("UNION_COLUMNS", "union needs another stream", hint="first.union(second, third)", site=here())
     for other in others:
         has = {name.lower() for name in other.columns}
         if has != wants:
             missing = [f"`{name}`" for name in first.columns if name.lower() not in has]
             more = [f"`{name}`" for name in other.columns if name.lower() not in wants]
             lacks = f"{label(other)} lacks {', '.join(missing)}" if missing else ""
-            adds = f"{label(other)} has {', '.join(more)}, which {label(first)} has not" if more else ""
+            adds = f"{label(other)} has {', '.join(more)}, which {label(first)} lacks" if more else ""
             raise PlanError(
                 "UNION_COLUMNS",
-                "the streams of a union have the same columns: " + "; ".join(part for part in (lacks, adds) if part),
-                hint="bring them to the same names with .select(...), .rename({...}), .drop(...) or .with_columns(missing=hr.lit(None))",
+                "the streams of a union must have the same columns: " + "; ".join(part for part in (lacks, adds) if part),
+                hint="align them with .select(...), .rename({...}), .drop(...) or .with_columns(missing=hr.lit(None))",
                 site=here(),
             )
     return Union(tuple(branches), site=here())

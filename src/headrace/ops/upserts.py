@@ -85,7 +85,7 @@ class Upserts(Relational, Unary, Ungrouped):
 
     @property
     def caveat(self) -> str | None:
-        return "keeps of each key the row that is read last" if self.last else None
+        return "keeps the row read last for each key" if self.last else None
 
     @property
     def key_names(self) -> tuple[str | None, ...]:
@@ -117,13 +117,13 @@ class Upserts(Relational, Unary, Ungrouped):
     def kept(self, basis: Basis) -> Fact:
         of = f"a key of {', '.join(self.key)}"
         if self.last and self.replaces:
-            return Fact(BOUNDED, f"bounded: it keeps nothing, as its sink puts a row in the place of the one with {of}")
+            return Fact(BOUNDED, f"bounded: it keeps nothing, as its sink replaces the row of {of}")
         if self.last:
             return Fact(KEYS, f"grows with the number of keys: the last row of {of}")
         if not self.keeps:
-            anew = "; one whose group is forgotten and begins anew has a row more" if self._may_begin_anew else ""
-            return Fact(BOUNDED, f"bounded: it keeps nothing, as {of} has one row at the most{anew}")
-        return Fact(KEYS, f"grows with the number of keys: the row of {of}, to see whether another comes beside it")
+            anew = "; one whose group is forgotten and starts over has one more" if self._may_begin_anew else ""
+            return Fact(BOUNDED, f"bounded: it keeps nothing, as {of} has at most one row{anew}")
+        return Fact(KEYS, f"grows with the number of keys: the row of {of}, to detect a second one")
 
     def place_of_filter(self, named: frozenset[str]) -> str | None:
         # A row with a null in its key becomes a dead letter, also one that the filter would drop.
@@ -159,9 +159,7 @@ def key_of(input: Node, key: Any, verb: str) -> tuple[str, ...]:
     """Return the columns that a user gave as a key."""
     names = (key,) if isinstance(key, str) else key
     if not isinstance(names, list | tuple) or not names:
-        raise PlanError(
-            "BAD_COLUMN", f"{verb} was given {key!r} as its key", hint='name its columns: "id", or ["shop", "day"]', site=here()
-        )
+        raise PlanError("BAD_COLUMN", f"{verb}: the key cannot be {key!r}", hint='name its columns: "id", or ["shop", "day"]', site=here())
     found = tuple(column_name(input, name) for name in names)
     once(found, verb)
     return found
@@ -183,7 +181,7 @@ class UpsertsVerbs(Handle):
     def changes(self) -> Self:
         """Returns each change as an added row, with the word `insert` or `delete` in the column `_change`.
 
-        Of an epoch only the net changes appear. After `upserts`, a row that replaces another is an update: two rows, with `update_before`
+        Only the net changes of each epoch appear. After `upserts`, a row that replaces another is an update: two rows, with `update_before`
         and `update_after`.
 
         Returns:

@@ -1,4 +1,4 @@
-"""Windows of time: the windows of a row, and when their results are sent."""
+"""Time windows: the windows of a row, and when their results are sent."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Windows(Repeating):
     def describe(self) -> str:
         step = "" if self.step_us == self.size_us else f" every {shown_micros(self.step_us)}"
         offset = f" from {shown_micros(self.offset_us)} on" if self.offset_us else ""
-        late = f", {shown(self.lateness_ms)} late at the most" if self.lateness_ms else ""
+        late = f", lateness {shown(self.lateness_ms)}" if self.lateness_ms else ""
         early = f", early every {shown(self.early_ms)}" if self.early_ms else ""
         return f"{self.kind} {self.time} by {shown_micros(self.size_us)}{step}{offset}, emit={self.emit}{early}{late}"
 
@@ -126,7 +126,7 @@ class Windows(Repeating):
 
     def unclosed(self, columns: Mapping[Node, Columns]) -> PlanError | None:
         timeless = self.emit == CLOSE and self.names[1].lower() not in columns[self]
-        return no_time(self, "what is computed of a window", self.time) if timeless else None
+        return no_time(self, "the results of a window", self.time) if timeless else None
 
     def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
         return {"input": both(wanted, read(self.input, [self.time]))}
@@ -136,7 +136,7 @@ def no_time(node: Node, what: str, time: str) -> PlanError:
     """Return the error for windows and sessions with `emit="close"` whose time is not event time."""
     return PlanError(
         "NO_WATERMARK",
-        f"{label(node)} sends {what} when it closes, and `{time}` is not event time there, so none ever does",
+        f"{label(node)} sends {what} when it closes, but `{time}` is not event time, so none ever does",
         hint=f'give the source a watermark, .watermark("{time}", "5 minutes"), or send each change: emit="changes"',
         site=node.site,
     )
@@ -144,6 +144,9 @@ def no_time(node: Node, what: str, time: str) -> PlanError:
 
 def tumble(time: Any, size: str | timedelta, *, offset: str | timedelta = "0 seconds") -> Window:
     """Makes consecutive windows of one length, aligned to 1970-01-01 00:00 UTC.
+
+    For the calendar days of a time zone, group by `"date(ts) AS day"` instead, in a session with that zone. Only `expires` releases the
+    state of such groups.
 
     Args:
         time: The time of a row: a name, SQL text or column of type timestamp.
@@ -171,7 +174,7 @@ def hop(time: Any, size: str | timedelta, step: str | timedelta, *, offset: str 
     Args:
         time: The time of a row: a name, SQL text or column of type timestamp.
         size: The length, a duration such as `"10 minutes"`, at least 1 millisecond.
-        step: The distance of two beginnings, a duration of at most `size`.
+        step: The interval between window starts, a duration of at most `size`.
         offset: Shifts all windows, which are aligned to 1970-01-01 00:00 UTC.
 
     Returns:
@@ -188,7 +191,8 @@ def hop(time: Any, size: str | timedelta, step: str | timedelta, *, offset: str 
     length, every = micros(size, "the size"), micros(step, "the step")
     if every > length:
         raise _wrong(
-            f"the step cannot be {step!r}: between windows of {shown_micros(length)} rows would be in none", "a step of the size or less"
+            f"the step cannot be {step!r}: rows between windows of {shown_micros(length)} would be in none",
+            "use a step of at most the size",
         )
     return Window("hop", time, length, every, _offset(offset, every))
 
@@ -199,7 +203,7 @@ def cumulate(time: Any, size: str | timedelta, step: str | timedelta, *, offset:
     Args:
         time: The time of a row: a name, SQL text or column of type timestamp.
         size: The length of the longest window, a duration such as `"1 day"`: a multiple of `step`.
-        step: The distance of two ends, a duration of at least 1 millisecond.
+        step: The interval between window ends, a duration of at least 1 millisecond.
         offset: Shifts all windows, which are aligned to 1970-01-01 00:00 UTC.
 
     Returns:
@@ -215,7 +219,7 @@ def cumulate(time: Any, size: str | timedelta, step: str | timedelta, *, offset:
     """
     length, every = micros(size, "the size"), micros(step, "the step")
     if length % every:
-        raise _wrong(f"the size cannot be {size!r}: it is no multiple of the step, {shown_micros(every)}", "a size of whole steps")
+        raise _wrong(f"the size cannot be {size!r}: it is not a multiple of the step, {shown_micros(every)}", "use a multiple of the step")
     return Window("cumulate", time, length, every, _offset(offset, length))
 
 
@@ -223,11 +227,11 @@ def between(early: str | timedelta, emit: str) -> int:
     """Return the interval between two early results, in milliseconds."""
     if emit != CLOSE:
         message = f"window: early={early!r} has no meaning with emit={emit!r}, which sends each change at once"
-        hint = 'leave early out, or hold what changes between: emit="close", early="1 minute"'
+        hint = 'leave early out, or hold changes back: emit="close", early="1 minute"'
         raise PlanError("BAD_INPUT", message, hint=hint, site=here())
     apart = milliseconds(early, "early")
     if not apart:
-        raise _wrong(f"early cannot be {early!r}", 'a millisecond at least; each change at once is emit="changes"')
+        raise _wrong(f"early cannot be {early!r}", 'use at least a millisecond; for each change at once, emit="changes"')
     return apart
 
 
@@ -241,7 +245,7 @@ def when_sent(emit: str, lateness: str | timedelta) -> int:
 def micros(value: str | timedelta, what: str) -> int:
     micros = milliseconds(value, what) * 1000
     if not micros:
-        raise _wrong(f"{what} cannot be {value!r}", "a window lasts a millisecond at least")
+        raise _wrong(f"{what} cannot be {value!r}", "a window lasts at least a millisecond")
     return micros
 
 
@@ -281,16 +285,20 @@ class WindowVerb(Handle):
         last millisecond). A row with a null time becomes a dead letter (`NULL_TIME`). An operator downstream with a window column among its
         keys releases the state of a window when the watermark closes it; rows that come later are in its output `late`.
 
+        Sessions return the rows with the bounds of their session. With `emit="changes"` a change of the bounds retracts and re-emits the
+        rows; with `emit="close"` they are emitted once, when the session closes.
+
         Args:
             window_: Windows of `hr.tumble`, `hr.hop`, `hr.cumulate` or `hr.sessions`.
-            emit: `"changes"` sends the results of a window as they change; `"close"` sends them once, when the window closes. For sessions
-                it sends the rows themselves, again when the bounds of their session change, or once, when it closes.
-            early: With `emit="close"`, changed results are also sent when the watermark passes a multiple of this duration, when it passes
-                the end of the window, and in each epoch after that. Not for sessions.
-            lateness: How long after its end, by the watermark, a window stays open: a duration.
+            emit: `"changes"` sends the results of a window as they change; `"close"` sends them once, when the window closes.
+            early: With `emit="close"`, changed results are also sent when the watermark passes a multiple of this duration, such as each
+                full minute with `"1 minute"`, when it passes the end of the window, and then in each epoch until `lateness` is over. Not
+                for sessions.
+            lateness: How long a window stays open after the watermark passes its end: a duration. As Flink's allowed lateness: it revises
+                results that were sent, while the watermark's `delay` holds all results back.
 
         Raises:
-            PlanError: `BAD_INPUT` if `window_` is no window, `emit` is unknown or `early` does not fit; `UNKNOWN_COLUMN` if the time is no
+            PlanError: `BAD_INPUT` if `window` is no window, `emit` is unknown or `early` does not fit; `UNKNOWN_COLUMN` if the time is no
                 column; `DUPLICATE_COLUMN` if the stream has window columns already. When the job is built, with `emit="close"`,
                 `NO_WATERMARK` if the time is not event time and `NEVER_CLOSES` if no operator downstream has a window column among its
                 keys.
@@ -328,8 +336,8 @@ class WindowVerb(Handle):
 
 def _windowing(window: Any) -> Windowing:
     if not isinstance(window, Windowing):
-        hint = '.window(hr.tumble("ts", "10 seconds")), or hr.hop, hr.cumulate or hr.sessions'
-        raise PlanError("BAD_INPUT", f"window was given {window!r}, which is no window", hint=hint, site=here())
+        hint = 'write .window(hr.tumble("ts", "10 seconds")), or use hr.hop, hr.cumulate or hr.sessions'
+        raise PlanError("BAD_INPUT", f"window expects a window, got {window!r}", hint=hint, site=here())
     return window
 
 
@@ -338,12 +346,12 @@ def of_kind(kind: str, time: str, options: Mapping[str, Any]) -> Windowing:
     if kind not in KINDS:
         *names, last = KINDS
         hint = f"the kinds are {', '.join(names)} and {last}: `window: {{kind: tumble, time: ts, size: 10 seconds}}`"
-        raise PlanError("YAML_TYPE", f"there are no windows of the kind `{kind}`", hint=hint, site=here())
+        raise PlanError("YAML_TYPE", f"unknown kind of window `{kind}`", hint=hint, site=here())
     make, needed, others = KINDS[kind]
     lacking = [f"needs `{name}`" for name in needed if name not in options]
     wrong = [f"has no `{name}`" for name in options if name not in (*needed, *others)]
     if lacking or wrong:
-        hint = f"beside kind and time it has: {', '.join((*needed, *others, 'emit', 'lateness'))}"
+        hint = f"besides kind and time it has: {', '.join((*needed, *others, 'emit', 'lateness'))}"
         raise PlanError("YAML_KEY", f"`window` of the kind {kind} {(lacking + wrong)[0]}", hint=hint, site=here())
     return make(time, **options)
 

@@ -21,11 +21,11 @@ from headrace.ports.registry import names_with, unnamed
 class Sink:
     """The end of a stream, to pass to `hr.job(name, *sinks)`.
 
-    `stream.write.<connector>(…)` returns it. It writes only as a part of a job: a sink that no job takes warns. Every connector also takes
-    `name`, its name in plans, metrics and checkpoints, and `mode`: `"append"`, `"upsert"` or `"changes"`. By default the mode follows from
-    the stream and the connector's `key`. With `"changes"`, an append-only connector writes each change as a row with `insert` or `delete`
-    in the column `_change`. A stream that the connector cannot write in its mode raises `SINK_KIND`. `on_refused`, where a connector has
-    it, is `"dead_letter"`, the default, or `"fail"`: what becomes of a row that the sink cannot write.
+    `stream.write.<connector>(…)` returns it. It writes only as a part of a job: headrace warns about a sink that is not passed to a job.
+    Every connector also takes `name`, its name in plans, metrics and checkpoints, and `mode`: `"append"`, `"upsert"` or `"changes"`. By
+    default the mode follows from the stream and the connector's `key`. With `"changes"`, an append-only connector writes each change as a
+    row with `insert` or `delete` in the column `_change`. A stream that the connector cannot write in its mode raises `SINK_KIND`.
+    `on_refused`, where a connector has it, is `"dead_letter"`, the default, or `"fail"`: what becomes of a row that the sink cannot write.
 
     Examples:
         >>> import headrace as hr
@@ -97,6 +97,6 @@ def _warn(stream: str, connector: str, site: Site | None, errors: int) -> None:
 
     if HeadraceError.total != errors or getattr(sys, "last_value", None) is not None:
         return
-    message = f"{stream}.write.{connector}(...) was never given to hr.job(...), so it writes nothing"
+    message = f"{stream}.write.{connector}(...) was never passed to hr.job(...), so it writes nothing"
     # At the user's line: the place where the sink is collected means nothing.
     warnings.warn_explicit(message, UserWarning, site.file if site else "headrace", site.line if site else 0)

@@ -33,8 +33,8 @@ def decode(data: Mapping[str, Any], nodes: Mapping[str, Node]) -> Node:
     if cls is None:
         raise PlanError(
             "PLAN_UNKNOWN_OPERATOR",
-            f"this version of headrace knows no operator `{word(op)}` (node `{name}`)",
-            hint="the plan was written by a newer headrace: install that one",
+            f"this version of headrace does not know the operator `{word(op)}` (node `{name}`)",
+            hint="install the newer headrace that wrote the plan",
         )
     hints = _hints(cls)
     known = {item.name: item for item in _stored(cls)}
@@ -42,8 +42,8 @@ def decode(data: Mapping[str, Any], nodes: Mapping[str, Node]) -> Node:
     if unknown:
         raise PlanError(
             "PLAN_UNKNOWN_FIELD",
-            f"this version of headrace knows no field `{word(unknown[0])}` of `{op}` (node `{name}`)",
-            hint="the plan was written by a newer headrace: install that one",
+            f"this version of headrace does not know the field `{word(unknown[0])}` of `{op}` (node `{name}`)",
+            hint="install the newer headrace that wrote the plan",
         )
     values: dict[str, Any] = {}
     for key, item in known.items():
@@ -59,7 +59,7 @@ def decode(data: Mapping[str, Any], nodes: Mapping[str, Node]) -> Node:
         if not node.fits:
             raise ValueError("not as a verb writes it")
     if len(set(columns)) < len(columns):
-        raise broken(f"node `{name}` has two columns of one name")
+        raise broken(f"node `{name}` has two columns with the same name")
     return node
 
 
@@ -80,13 +80,13 @@ def _check_range(name: str, item: Field[Any], value: Any) -> None:
     if words is not None and value not in words:
         raise broken(f"`{item.name}` of node `{name}` is {short(value)}, not one of: {', '.join(words)}")
     if least is not None and value is not None and value < least:
-        raise broken(f"`{item.name}` of node `{name}` is {short(value)}, and not {least} at least")
+        raise broken(f"`{item.name}` of node `{name}` is {short(value)}, not at least {least}")
 
 
 def broken(what: str) -> PlanError:
     """Return the error for JSON that is no plan."""
     hint = "plans are written by `headrace plan FILE` and Job.plan.to_json()"
-    return PlanError("PLAN_BROKEN", f"this is no plan of headrace: {what}", hint=hint)
+    return PlanError("PLAN_BROKEN", f"the plan is invalid: {what}", hint=hint)
 
 
 def typed(data: Any, kind: Any) -> Any:
@@ -110,7 +110,7 @@ def refuse_unwritten(data: Any) -> None:
     try:
         json.dumps(data, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise broken("a text in it is no Unicode") from None
+        raise broken("a string in it is not valid Unicode") from None
 
 
 def without_sites(value: Any) -> Any:

@@ -48,7 +48,7 @@ def meaning() -> dict[str, str]:
 def settings_of(given: Any) -> dict[str, str]:
     """Return the settings of a stored plan. No other setting of Spark is accepted: some load any class."""
     if not isinstance(given, Mapping):
-        raise HeadraceError("BAD_SETTING", "the settings of a plan are no object", hint=_KEPT)
+        raise HeadraceError("BAD_SETTING", "the settings of a plan are not an object", hint=_KEPT)
     unknown = next((key for key in given if key not in MEANING), None)
     if unknown is not None:
         raise HeadraceError("BAD_SETTING", f"a plan cannot have the setting {str(unknown)[:60]!r}", hint=_KEPT)
@@ -58,7 +58,7 @@ def settings_of(given: Any) -> dict[str, str]:
 def judged(key: str, value: str) -> str:
     """Return a value of one of these settings as Spark spells it; raises if the setting cannot have it."""
     if not isinstance(value, str):
-        raise HeadraceError("BAD_SETTING", f"{key} cannot be {str(value)[:60]!r}", hint="it is a text", site=here())
+        raise HeadraceError("BAD_SETTING", f"{key} cannot be {str(value)[:60]!r}", hint="use a string", site=here())
     if key.endswith("timeZone"):
         zone(value)
         return value

@@ -41,7 +41,7 @@ def spelled(name: Any) -> str:
         raise PlanError(
             "BAD_NAME",
             f"{text if len(text) <= 60 else text[:57] + '...'} cannot be a name",
-            hint="names begin with a letter or digit and have letters, digits, blanks, `_`, `-` and `.`",
+            hint="names begin with a letter or digit and have only letters, digits, spaces, `_`, `-` and `.`",
             site=here(),
         )
     return name
@@ -194,4 +194,4 @@ def _clash(first: Node, second: Node, name: str) -> PlanError:
     }.get(second.role, 'give one of them another name: .named("...")')
     where = f", the first at {first.site}" if first.site else ""
     what = {Role.SOURCE: "sources", Role.SINK: "sinks"}.get(second.role, "nodes") if first.role is second.role else "nodes"
-    return PlanError("NAME_CLASH", f"two {what} of the job would be called `{readable(name)}`{where}", hint=cure, site=second.site)
+    return PlanError("NAME_CLASH", f"two {what} of the job would be named `{readable(name)}`{where}", hint=cure, site=second.site)

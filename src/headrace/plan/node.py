@@ -116,7 +116,7 @@ def node(op: str) -> Callable[[type[N]], type[N]]:
             raise TypeError(f"two nodes are called {op}: {REGISTRY[op].__module__} and {cls.__module__}")
         if isabstract(cls):
             unsaid = ", ".join(sorted(getattr(cls, "__abstractmethods__", ())))
-            raise TypeError(f"{cls.__module__}.{cls.__name__} does not say: {unsaid}")
+            raise TypeError(f"{cls.__module__}.{cls.__name__} does not define: {unsaid}")
         made: Any = dataclass(frozen=True, eq=False, repr=False)(cls)
         made.op = op
         REGISTRY[op] = made

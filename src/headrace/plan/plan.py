@@ -93,24 +93,24 @@ class Plan:
         if data["format"] != FORMAT:
             raise PlanError(
                 "PLAN_VERSION",
-                f"the plan has format {short(data['format'])}, and this headrace reads format {FORMAT}",
-                hint="install the headrace that wrote it, or write the plan again: headrace plan FILE",
+                f"the plan has format {short(data['format'])}, but this version of headrace reads format {FORMAT}",
+                hint="install the version that wrote the plan, or create it again: headrace plan FILE",
             )
         refuse_unwritten(data)
         unknown = sorted(set(map(str, data)) - {"format", "job", "settings", "nodes", "sinks"})
         if unknown:
             raise PlanError(
                 "PLAN_UNKNOWN_FIELD",
-                f"this version of headrace knows no field `{word(unknown[0])}` of a plan",
-                hint="the plan was written by a newer headrace: install that one",
+                f"this version of headrace does not know the field `{word(unknown[0])}` of a plan",
+                hint="install the newer headrace that wrote the plan",
             )
         nodes: dict[str, Node] = {}
         for item in _list(data, "nodes"):
             if not isinstance(item, dict):
-                raise broken(f"{short(item)} is no node")
+                raise broken(f"{short(item)} is not a node")
             name = spelled(item.get("name"))
             if name in nodes:
-                raise broken(f"two nodes are called `{name}`")
+                raise broken(f"two nodes are named `{name}`")
             nodes[name] = decode(item, nodes)
         sinks = tuple(spelled(name) for name in _list(data, "sinks"))
         missing = [name for name in sinks if name not in nodes]
@@ -121,7 +121,8 @@ class Plan:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of what the plan means. It does not depend on where the plan was written."""
+        """A hash of the plan without source locations. Plans with the same meaning have the same one ([stored
+        plans](../../concepts/plans.md#stored-plans))."""
         text = json.dumps(without_sites(self.to_json()), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(text.encode()).hexdigest()
 

@@ -91,7 +91,7 @@ class Lookup(ABC):
 
     def load(self, session: SparkSession, context: LookupContext) -> DataFrame:
         """The current table, with the columns of `schema`; called when the job starts, and again once the table is too old."""
-        raise NotImplementedError(f"{self.connector} is asked key by key")
+        raise NotImplementedError(f"{self.connector} is queried key by key")
 
     def state(self) -> str | None:
         """A string that changes whenever a whole table does: the table is not loaded again while it stays the same. None if changes cannot

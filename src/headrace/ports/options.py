@@ -20,7 +20,7 @@ T = TypeVar("T")
 LONGEST_NAME, LONGEST_PATH = 255, 4095
 """In bytes, on the file systems of Linux and macOS."""
 
-_WRITTEN = "plans are written by `headrace plan FILE` and Job.plan.to_json()"
+_WRITTEN = "write plans with `headrace plan FILE` or Job.plan.to_json()"
 
 _CERTIFICATE = re.compile("-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----")
 
@@ -99,14 +99,14 @@ def flag(verb: str, option: str, value: Any) -> bool:
 def texts(verb: str, option: str, value: Any) -> dict[str, str]:
     """Options for Spark, as texts."""
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise wrong(f"{verb}: {option} cannot be {value!r}", 'it is a dict of options of Spark: {"header": "true"}')
+        raise wrong(f"{verb}: {option} cannot be {value!r}", 'it is a dict of Spark options: {"header": "true"}')
     return {key: str(item).lower() if isinstance(item, bool) else str(item) for key, item in value.items()}
 
 
 def text(verb: str, option: str, value: Any, example: str) -> str:
     """A text that is not empty."""
     if not isinstance(value, str) or not value:
-        raise wrong(f"{verb}: {option} cannot be {value!r}", f'it is a text: {option}="{example}"')
+        raise wrong(f"{verb}: {option} cannot be {value!r}", f'it is a string: {option}="{example}"')
     return value
 
 
@@ -124,7 +124,7 @@ def columns_named(verb: str, option: str, value: Any) -> tuple[str, ...]:
 
 def certificates(verb: str, option: str, file: Any) -> str:
     """The certificates in a file in PEM format, without comments or any keys that are in the file, too."""
-    example = f'it is a file of certificates in PEM format: {option}="ca.pem"'
+    example = f'it is a PEM file with certificates: {option}="ca.pem"'
     if not isinstance(file, str) or not file:
         raise wrong(f"{verb}: {option} cannot be {file!r}", example)
     try:
@@ -151,7 +151,7 @@ def no_password(verb: str, options: Mapping[str, Any]) -> None:
     for name, value in options.items():
         inside = value.values() if isinstance(value, Mapping) else (value,)
         if any(isinstance(one, str) and holds_password(one) for one in inside):
-            cure = "say who connects by options beside it, with hr.secret(...), or by the settings of the session"
+            cure = "give the login in other options, with hr.secret(...), or in the settings of the session"
             raise wrong(f"{verb}: `{name}` has a password in it, and a plan is stored and shown", cure)
 
 
@@ -162,7 +162,8 @@ def key_of(verb: str, key: str | Sequence[str], schema: Struct) -> tuple[str, ..
         column = next((one for one in schema.names if one.lower() == name.lower()), None)
         if column is None:
             raise wrong(
-                f"{verb}: the key {name!r} is no column of the schema", suggestion(name, schema.names, f"it has: {', '.join(schema.names)}")
+                f"{verb}: the key {name!r} is not a column of the schema",
+                suggestion(name, schema.names, f"it has: {', '.join(schema.names)}"),
             )
         found.append(column)
     return tuple(found)
@@ -170,7 +171,7 @@ def key_of(verb: str, key: str | Sequence[str], schema: Struct) -> tuple[str, ..
 
 def path_of(verb: str, path: Any, example: str = "charges/") -> str:
     """The path that a user gave; whether it exists is checked later."""
-    hint = f'it is a text or a pathlib.Path: "{example}"'
+    hint = f'it is a string or a pathlib.Path: "{example}"'
     if not isinstance(path, str | os.PathLike) or not str(path) or "\0" in str(path):
         raise wrong(f"{verb}: the path cannot be {path!r}", hint)
     text = os.fsdecode(path)

@@ -55,8 +55,8 @@ class Ownership:
     (True, False)
     >>> own.admits(Held(Mark(4, "77ab"), term=3), 5, "5f1c")
     Traceback (most recent call last):
-    headrace.errors.CheckpointError: SINK_FENCED: best: start 3 of this job has taken over the table best, and this is start 2
-      hint: nothing more of this epoch was written; the process that took over goes on with it.
+    headrace.errors.CheckpointError: SINK_FENCED: best: start 3 of this job has taken over the table best from start 2
+      hint: nothing more of this epoch was written; the process that took over continues with it
       more: headrace error SINK_FENCED
     """
 
@@ -67,7 +67,7 @@ class Ownership:
         *,
         each: str = "table",
         shared: bool = False,
-        by_hand: str = "empty it by hand: fresh=True does not, as it is not of this job alone",
+        by_hand: str = "empty it by hand: fresh=True does not, because it is not only this job's",
     ) -> None:
         self.context = context
         self.place = place
@@ -105,8 +105,8 @@ class Ownership:
         if term > context.term:
             raise CheckpointError(
                 "SINK_FENCED",
-                f"{context.name}: start {term} of this job has taken over {self.place}, and this is start {context.term}",
-                hint="nothing more of this epoch was written; the process that took over goes on with it.",
+                f"{context.name}: start {term} of this job has taken over {self.place} from start {context.term}",
+                hint="nothing more of this epoch was written; the process that took over continues with it",
             )
 
     def refuse_changed(self, mark: Mark) -> None:
@@ -122,7 +122,7 @@ class Ownership:
                 raise CheckpointError(
                     "FOLDER_OWNED",
                     f"the sinks {other.sink} and {context.name} both write to {self.place}",
-                    hint=f"give each sink a {self._each} of its own; streams of the same columns go into one by union.",
+                    hint=f"give each sink its own {self._each}; combine streams that have the same columns with union",
                 )
 
     def empties(self, holders: Sequence[Holder]) -> bool:
@@ -148,6 +148,6 @@ class Ownership:
         sink = readable(holder.sink, self.context.name)
         return CheckpointError(
             "TABLE_OWNED",
-            f"{self.place} holds what sink {sink} of job {holder.job} wrote from another checkpoint or query",
-            hint=f"write to another {self._each}, go on from the checkpoint that wrote it, or {cure}.",
+            f"{self.place} was written by the sink {sink} of the job {holder.job}, from another checkpoint or query",
+            hint=f"write to another {self._each}, continue from the checkpoint that wrote it, or {cure}.",
         )

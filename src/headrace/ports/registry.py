@@ -65,7 +65,7 @@ def unnamed(kind: str) -> ConnectorError:
 def _unknown(name: str, kind: str) -> ConnectorError:
     """The error for an unknown connector, which may be a format of a known one, or a word of PySpark's."""
     if not connectors():
-        hint = 'installed are none: install headrace itself, "pip install -e ." in a copy of its repository'
+        hint = 'no connectors are installed: install headrace itself, "pip install -e ." in a copy of its repository'
     else:
         known = names_with(kind)
         calls = [f'{one}(..., format="{name}")' for one in known if name in _formats(one, kind)]
@@ -105,7 +105,7 @@ def _loaded(name: str) -> ModuleType:
         raise ConnectorError(
             "CONNECTOR_BROKEN",
             f"the connector `{name}` cannot be loaded from {entry.value}: {cause}",
-            hint="install what it needs; its package's documentation says what",
+            hint="install what it needs; see the documentation of its package",
             site=here(),
             cause=cause,
         ) from masked_problem(cause)
@@ -113,8 +113,9 @@ def _loaded(name: str) -> ModuleType:
     if made_for > VERSION:
         raise ConnectorError(
             "CONNECTOR_BROKEN",
-            f"the connector `{name}` of {entry.value} was made for version {made_for} of headrace.ports, and here is version {VERSION}",
-            hint="install a newer headrace, or an older package of the connector",
+            f"the connector `{name}` of {entry.value} requires version {made_for} of headrace.ports, but this headrace "
+            f"has version {VERSION}",
+            hint="install a newer headrace, or an older version of the connector",
             site=here(),
         )
     return module

@@ -22,7 +22,7 @@ HEADER = r"[\x20-\x7e]*"
 LINES = r"[^\x00]*"
 """Values that usually come from a file, such as the key of a service account."""
 
-_UNFIT = {LINE: "a line break or another control character", HEADER: "a line break or a character beyond ASCII", LINES: "the character NUL"}
+_UNFIT = {LINE: "a line break or another control character", HEADER: "a line break or a non-ASCII character", LINES: "the character NUL"}
 
 
 @dataclass(frozen=True)
@@ -58,15 +58,15 @@ class Secret:
         try:
             return Path(self.file).expanduser().read_text(encoding="utf-8").rstrip("\r\n")
         except (OSError, UnicodeDecodeError) as cause:
-            said = cause.strerror if isinstance(cause, OSError) else "it is no UTF-8 text"
-            raise _missing(f"the file {self.file} cannot be read: {said}", "it holds the secret alone, on one line") from None
+            said = cause.strerror if isinstance(cause, OSError) else "it is not UTF-8 text"
+            raise _missing(f"the file {self.file} cannot be read: {said}", "the file must contain only the secret, on one line") from None
 
     def _hidden(self, value: str) -> str:
         hide(value)
         if re.fullmatch(self.takes, value) is None:
             place = f"the variable {self.env}" if self.env else f"the file {self.file}"
-            hint = "a line break at the end often comes with `echo`; `printf '%s'` writes none"
-            raise ConnectorError("SECRET_UNFIT", f"{place} holds {_UNFIT[self.takes]}, which cannot be sent", hint=hint, site=here())
+            hint = "`echo` adds a line break at the end; `printf '%s'` does not"
+            raise ConnectorError("SECRET_UNFIT", f"{place} contains {_UNFIT[self.takes]}, which cannot be sent", hint=hint, site=here())
         return value
 
     def to_json(self) -> dict[str, str]:
@@ -93,7 +93,7 @@ def secret(env: str | None = None, *, file: str | os.PathLike[str] | None = None
         (hr.secret('DB_PASSWORD'), hr.secret(file='/run/secrets/db'))
     """
     if (env is None) == (file is None) or not (env or file):
-        raise wrong("secret: it takes the name of a variable or of a file", 'hr.secret("DB_PASSWORD") or hr.secret(file="/run/secrets/db")')
+        raise wrong("secret: it needs the name of a variable, or a file", 'hr.secret("DB_PASSWORD") or hr.secret(file="/run/secrets/db")')
     return Secret(env=env) if env else Secret(file=os.fspath(file or ""))
 
 
@@ -106,8 +106,8 @@ def secret_of(verb: str, option: str, given: Any, takes: str = LINE) -> Secret |
         found.check()
         return found
     named = f'{option}=hr.secret("DB_PASSWORD"), in YAML {option}: {{env: DB_PASSWORD}}'
-    hint = f"a plan is stored and shown, and a secret stays where it is: {named}"
-    raise wrong(f"{verb}: {option} is not given by its name", hint)
+    hint = f"plans are stored and shown, so pass a secret by its name: {named}"
+    raise wrong(f"{verb}: {option} must be a secret, given by its name", hint)
 
 
 def with_secrets(given: Any) -> Any:

@@ -215,7 +215,7 @@ class Sink(ABC):
         """How the sink comes back to an epoch that it held, -1 for none, found without changing anything and before it opens. After the
         work `Sink.mark` gives that epoch. Raises CANNOT_REWIND if later rows cannot be removed exactly, or are not of this job alone.
         """
-        raise cannot_rewind(context.name, f"a {self.connector} sink cannot take back what was written")
+        raise cannot_rewind(context.name, f"a {self.connector} sink cannot undo what was written")
 
     def may_open(self, context: SinkContext) -> None:  # noqa: B027  # a sink that keeps nothing refuses nothing
         """Raise what `open` would raise, without changing anything: for the place of another job, a table that does not match, a server
@@ -249,7 +249,7 @@ class Sink(ABC):
 
     def contents(self, session: SparkSession, schema: Struct) -> Iterable[Sequence[Any]]:
         """The current rows, in any order, as readers see them that ignore this sink's epochs. The sink need not be open."""
-        raise NotImplementedError(f"a {self.connector} sink does not tell what it holds")
+        raise NotImplementedError(f"a {self.connector} sink cannot return its rows")
 
     def discard(self) -> None:  # noqa: B027  # the place's folder is removed anyway
         """Remove what was written to a temporary place outside its folder."""

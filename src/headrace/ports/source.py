@@ -129,7 +129,12 @@ class Source(ABC):
 
     def infer(self, session: SparkSession) -> Struct:
         """The schema, inferred from the input; called once, when no schema was given, and kept in the plan."""
-        raise ConnectorError("SCHEMA_NEEDED", f"{self.connector} needs a schema", hint='schema="card string, amount double"', site=here())
+        raise ConnectorError(
+            "SCHEMA_NEEDED",
+            f"{self.connector} cannot infer its columns",
+            hint='give them, for example schema="card string, amount double"',
+            site=here(),
+        )
 
     def check(self) -> None:  # noqa: B027
         """Raise before anything starts if there is nothing to read from."""

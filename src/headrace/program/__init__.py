@@ -1,4 +1,4 @@
-"""State programs: written in Python, run once to be traced, and from then on data."""
+"""State programs: written in Python, traced once, and data from then on."""
 
 from headrace.program.aggregate import Aggregate
 from headrace.program.broadcast import Broadcast

@@ -46,9 +46,9 @@ class Aggregate(Cell):
         ...             with hr.when(self.usual.exists() & (e.amount > self.usual.get() * 2)):
         ...                 hr.emit(e)
         ...             self.usual.add(amount=e.amount)
-        >>> charges = hr.read.memory([], "card string, amount double", name="charges")
-        >>> charges.key_by("card").process(Unusual)
-        <Stream charges.Unusual: card, amount>
+        >>> charges = hr.read.memory([("a", 5.0), ("a", 7.0), ("a", 90.0)], "card string, amount double", name="charges")
+        >>> hr.collect(charges.key_by("card").process(Unusual)).rows()
+        [('a', 90.0)]
     """
 
     kind = "aggregate"
@@ -73,13 +73,10 @@ class Aggregate(Cell):
 
         Args:
             row: A row of the handler, or a mapping from names to values. Further columns of a row are ignored.
-            columns: Values by name; they win over those of `row`. A Python value is a literal.
+            **columns: Values by name; they win over those of `row`. A Python value is a literal.
 
         Raises:
-            ProgramError: `AGGREGATE_COLUMNS` if a declared column is missing or a name is unknown; `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a
-                handler of another program, `BROADCAST_USE` in that of a broadcast input; `STALE_VALUE` or `OUT_OF_SCOPE` for a column that
-                has ended.
-            PlanError: `WRONG_TYPE` for a value of another type, raised by `hr.job`; `BAD_LITERAL`, `UNKNOWN_COLUMN`.
+            ProgramError: `AGGREGATE_COLUMNS` if a declared column is missing or a name is unknown.
         """
         recording, name = self._recording()
         given = {**(columns_of_row(row) if isinstance(row, Row) else row or {}), **columns}
@@ -89,8 +86,8 @@ class Aggregate(Cell):
         if missing or unknown:
             raise ProgramError(
                 "AGGREGATE_COLUMNS",
-                f"`{name}` takes the columns {', '.join(self._columns)}, and "
-                + (f"`{missing[0]}` is missing" if missing else f"`{unknown[0]}` is none of them"),
+                f"`{name}` takes the columns {', '.join(self._columns)}; "
+                + (f"`{missing[0]}` is missing" if missing else f"`{unknown[0]}` is not one of them"),
                 hint=f"self.{name}.add({', '.join(f'{column}=...' for column in self._columns)})",
                 site=here(),
             )
@@ -98,28 +95,16 @@ class Aggregate(Cell):
         recording.record(Add(name, texts, site=here()))
 
     def get(self) -> Column:
-        """Returns the aggregate of all added rows. With none it is Spark's result for no rows: null for `sum`, 0 for `count`.
-
-        Raises:
-            ProgramError: `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a handler of another program, `BROADCAST_USE` in that of a broadcast input.
-        """
+        """Returns the aggregate of all added rows. With none it is Spark's result for no rows: null for `sum`, 0 for `count`."""
         recording, name = self._recording()
         return recording.read(name)
 
     def exists(self) -> Column:
-        """Returns whether a row was added.
-
-        Raises:
-            ProgramError: `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a handler of another program, `BROADCAST_USE` in that of a broadcast input.
-        """
+        """Returns whether a row was added."""
         recording, name = self._recording()
         return recording.read(name, "exists")
 
     def clear(self) -> None:
-        """Removes all added rows.
-
-        Raises:
-            ProgramError: `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a handler of another program, `BROADCAST_USE` in that of a broadcast input.
-        """
+        """Removes all added rows."""
         recording, name = self._recording()
         recording.record(Clear(name, site=here()))

@@ -8,8 +8,9 @@ from headrace.program.map import Map
 class Broadcast(Map):
     """A map that all keys of the program share, such as rules, limits or exchange rates: one input writes it, every key reads it.
 
-    The rows of an input passed as `hr.broadcast(stream)` go to every partition and are handled there in the same order. Only their handler
-    changes the map; the other handlers read it. It has the methods of `hr.Map`.
+    The rows of an input passed as `hr.broadcast(stream)` go to every partition, which handles them in the same order: by time, or with
+    `order="arrival"` by their columns within an epoch if a sink is exactly once. Only their handler changes the map; the other handlers
+    read it. It has the methods of `hr.Map`.
 
     With `order="time"` a row reads the map as of the row's own time, whatever epochs the two arrive in. A late row reads the current map.
     With `order="arrival"` the rules of an epoch are handled before its other rows.
@@ -46,30 +47,14 @@ class Broadcast(Map):
         ...             self.limits.set(r.country, r.limit)
         ...
         ...     def on_event(self, e):
-        ...         with hr.when(self.limits.has(e.country) & (e.amount > self.limits.get(e.country))):
+        ...         with hr.when(self.limits.exists() & (e.amount > self.limits.get(e.country))):
         ...             hr.emit(e, rules=self.limits.size())
         >>> charges = hr.read.memory([("a", "SE", 70), ("a", "DE", 70)], "card string, country string, amount int", name="charges")
         >>> rules = hr.read.memory([("SE", 50), ("DE", 90)], "country string, limit int", name="rules")
         >>> hr.collect(charges.key_by("card").process(Limits, rules=hr.broadcast(rules))).rows()
         [('a', 'SE', 70, 2)]
 
-        Tiers by their lower bound, and the highest one that an amount reaches:
 
-        >>> class Tiers(hr.Program):
-        ...     tiers = hr.Broadcast("int", "string")
-        ...
-        ...     def on_rules(self, r):
-        ...         self.tiers.set(r.bound, r.name)
-        ...
-        ...     def on_event(self, e):
-        ...         tier = hr.let(self.tiers.first().value)
-        ...         with hr.when(self.tiers.exists() & (e.amount < self.tiers.last().key)):
-        ...             with hr.each(self.tiers.range(None, e.amount + 1)) as it:
-        ...                 tier.set(it.value)
-        ...         hr.emit(card=self.key.card, tier=tier.get())
-        >>> bounds = hr.read.memory([(0, "small"), (50, "medium"), (500, "large")], "bound int, name string", name="bounds")
-        >>> hr.collect(charges.key_by("card").process(Tiers, rules=hr.broadcast(bounds))).rows()
-        [('a', 'medium'), ('a', 'medium')]
     """
 
     kind = "broadcast"

@@ -17,8 +17,8 @@ from headrace.schema.duration import milliseconds
 class Cell(Opaque):
     """A declared piece of a program's state. Inside a handler its methods record what the handler does; Python never sees a value.
 
-    A cell type is one file: a class with a `kind`, the Spark type it keeps, how that is stored, and its methods. A class with a kind that
-    lacks one of these is refused at import.
+    A kind of cell is one file: a class with a `kind`, the facts of `CellKind`, and the cell's methods. A class with a `kind` that lacks a
+    fact fails at import.
 
     `expires` is the duration after which a set value is gone: rows and timers of a later time do not see it. It counts from the time of the
     row or timer that set the value (`clock="event"`) or from the start of its epoch (`clock="processing"`). In a list or a map each entry
@@ -32,8 +32,8 @@ class Cell(Opaque):
     needs: ClassVar[tuple[str, ...]]
     entries: ClassVar[bool]
     projected: ClassVar[bool]
-    fires: ClassVar[bool] = False  # has a handler of its own
-    computable: ClassVar[bool] = False  # has one value per key, which may come from others
+    fires: ClassVar[bool] = False
+    computable: ClassVar[bool] = False
     read_with = ".get()"
     write_with = ".set(...)"
 
@@ -71,12 +71,12 @@ class Cell(Opaque):
         unsaid = [name for name in ("needs", "entries", "projected") if not hasattr(cls, name)]
         unsaid += ["_keeps"] if cls._keeps is Cell._keeps else []
         if unsaid:
-            raise TypeError(f"{cls.__name__} does not say: {', '.join(unsaid)}")
+            raise TypeError(f"{cls.__name__} does not define: {', '.join(unsaid)}")
         KINDS[cls.kind] = CellKind(cls.needs, cls._keeps, cls.entries, cls.projected, cls.computable, cls.fires)
 
     @staticmethod
     def _keeps(type: str, key: str | None, sql: str | None) -> str:
-        """What a cell keeps, in words."""
+        """Describes what a cell of this type keeps, for messages."""
         raise NotImplementedError
 
     def traced(self, name: str) -> TracedCell:
@@ -94,20 +94,20 @@ class Cell(Opaque):
         return TracedCell(name, self.kind, self.type, self.key, self.sql, self.expires_ms, self.clock, self.was, self.computed, self._site)
 
     def _computed(self, was: object) -> str:
-        """The text of an expression given as `was`."""
+        """Returns the text of a `was` that is an expression."""
         kind = type(self).__name__ if self.key is None or not self.computable else f"{type(self).__name__} with keys"
         if not isinstance(was, Column):
             raise ProgramError(
                 "BAD_WAS",
                 f"the `was` of a {kind} cannot be {was!r}",
-                hint='it is the name the cell had, was="n", or an expression over the cells of the version before, was=hr.col("n") * 2',
+                hint='give the old name, was="n", or an expression over the cells of the previous version, was=hr.col("n") * 2',
                 site=here(),
             )
         if not self.computable or self.key is not None:
             raise ProgramError(
                 "BAD_WAS",
-                f"the `was` of a {kind} is a name, and `{was._expression.text}` is an expression",
-                hint='values and timers without keys can be computed from other cells; another cell keeps its state by was="old_name"',
+                f"the `was` of a {kind} must be a name, not the expression `{was._expression.text}`",
+                hint='only values and timers without keys can be computed from other cells; write was="old_name" to keep the state',
                 site=here(),
             )
         return was._expression.text
@@ -122,13 +122,13 @@ class Cell(Opaque):
         current, name = cell_name(self, f"the {type(self).__name__} `{self._name}`" if self._name else f"a {type(self).__name__}")
         if current.broadcast and self.kind != "broadcast":
             raise broadcast_use(
-                f"`{name}` is kept for each key, and {current.handler} is called for no key",
-                f"keep what all keys see in a map for all: {name} = hr.Broadcast(key, value)",
+                f"`{name}` is kept per key, but {current.handler} runs without a key",
+                f"to share state between keys, declare {name} = hr.Broadcast(key, value)",
             )
         return current, name
 
     def _refusal(self, done: str, cure: str | None = None) -> ProgramError:
-        """The error; `cure` is what to write where it is neither read nor written, `{}` for the cell."""
+        """The error for an operation of Python. `cure` replaces the hint to read or write the cell; `{}` in it is the cell."""
         name = self._name or "cell"
         return ProgramError(
             "CELL_OPERATOR",

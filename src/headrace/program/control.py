@@ -19,12 +19,14 @@ def when(condition: Column | str | bool) -> Branch:
     """Opens a branch: the block under `with` runs for rows that meet the condition.
 
     Args:
-        condition: A column of the handler, a Spark SQL text such as `"e.amount > 500"`, or a Python bool. Null counts as false.
+        condition: A column of the handler, a Python bool, or a Spark SQL text such as `"e.amount > 500"`, in which `e` is the row, whatever
+            the handler's parameter is called, and `key` the key; cells have no name in it. Null counts as false.
 
     Raises:
         ProgramError: `OUTSIDE_HANDLER` outside a handler; `WHEN_WITHOUT_WITH` without `with`; `CELL_OPERATOR` or `ROW_OPERATOR` for a cell
-            or a row as condition; `STALE_VALUE` or `OUT_OF_SCOPE` for a column that has ended. `process` raises `LEAVES_WHEN`,
-            `NAME_FROM_WHEN` and `TRY_IN_HANDLER` for Python in the block that does not depend on the condition.
+            or a row as condition; `STALE_VALUE` or `OUT_OF_SCOPE` for a column used outside the handler or block in which it was created.
+            `process` raises `LEAVES_WHEN` for `return` or `break` in the block, `NAME_FROM_WHEN` for a name bound in it and used after it,
+            and `TRY_IN_HANDLER` for `try`: they would apply to every row.
         PlanError: `WRONG_TYPE`, raised by `hr.job`, for a condition that is not boolean; `UNKNOWN_COLUMN`.
 
     Examples:
@@ -66,9 +68,9 @@ def elsewhen(condition: Column | str | bool) -> Branch:
         ...             self.wins.set(self.wins.get() + 1)
         ...         with hr.elsewhen(self.wins.get() > 0):
         ...             hr.emit(player=self.key.player, wins=self.wins.get())
-        >>> games = hr.read.memory([], "player string, won boolean", name="games")
-        >>> games.key_by("player").process(Wins)
-        <Stream games.Wins: player, wins>
+        >>> games = hr.read.memory([("ann", 1, True), ("ann", 2, False)], "player string, round int, won boolean", name="games")
+        >>> hr.collect(games.key_by("player").process(Wins)).rows()
+        [('ann', 1)]
     """
     return Branch("elsewhen", condition)
 
@@ -90,15 +92,15 @@ def otherwise() -> Branch:
         ...             hr.emit(e)
         ...         with hr.otherwise():
         ...             self.small.emit(e)
-        >>> charges = hr.read.memory([], "card string, amount int", name="charges")
-        >>> charges.key_by("card").process(Split).output("small")
-        <Stream charges.Split.small: card, amount>
+        >>> charges = hr.read.memory([("a", 7), ("b", 900)], "card string, amount int", name="charges")
+        >>> hr.collect(charges.key_by("card").process(Split).output("small")).rows()
+        [('a', 7)]
     """
     return Branch("otherwise", None)
 
 
 class Branch:
-    """One branch, which only a `with` statement opens."""
+    """One branch, opened only by a `with` statement."""
 
     def __init__(self, word: str, condition: Column | str | bool | None) -> None:
         self._word = word
@@ -137,20 +139,20 @@ class Branch:
         self._chain.closed = self._word == "otherwise"
 
     def without_with(self) -> ProgramError:
-        """What is said of a branch that no `with` statement opened."""
+        """The error for a branch that no `with` statement opened."""
         argument = "" if self._word == "otherwise" else "..."
         return ProgramError(
             "WHEN_WITHOUT_WITH",
-            f"hr.{self._word} is written without `with`, or used twice, so it would do nothing",
-            hint=f"with hr.{self._word}({argument}): and what it governs indented below",
+            f"hr.{self._word} is used without `with`, or twice, so it has no effect",
+            hint=f"write `with hr.{self._word}({argument}):` and indent its statements",
             site=self._site,
         )
 
     def _followed(self) -> Chain:
-        """The chain of branches that stands directly before this one."""
+        """The chain of branches that this one continues."""
         statements = self._outer.statements
         end = len(statements)
-        if self._word == "elsewhen":  # its own condition may have read cells
+        if self._word == "elsewhen":  # skips the reads of its own condition
             while end and isinstance(statements[end - 1], Read):
                 end -= 1
         chain = statements[end - 1] if end else None
@@ -158,9 +160,9 @@ class Branch:
             last = "an `otherwise`" if isinstance(chain, Chain) else f"`{chain.do}`" if chain else "nothing"
             raise ProgramError(
                 "WHEN_EXPECTED",
-                f"hr.{self._word} follows a `with hr.when(...)` or `with hr.elsewhen(...)` of the same block directly, and here "
-                f"{last} stands before it",
-                hint=f"move {'the read' if isinstance(chain, Read) else 'what stands between'} before the `when`"
+                f"hr.{self._word} must directly follow a `with hr.when(...)` or `with hr.elsewhen(...)` of the same block, but "
+                f"{last} precedes it",
+                hint=f"move {'the read' if isinstance(chain, Read) else 'the intervening statements'} before the `when`"
                 if any(isinstance(statement, Chain) and not statement.last.closed for statement in statements)
                 else "begin with `with hr.when(...)`",
                 site=self._site,
@@ -168,7 +170,7 @@ class Branch:
         chain = chain.last
         if end == len(statements):
             return chain
-        # What the condition reads is read only if no branch before was taken: the chain goes on inside an `otherwise`.
+        # The condition's reads run only if no earlier branch was taken, so the chain continues inside an `otherwise`.
         rest = Block(chain.block)
         for read in statements[end:]:
             assert isinstance(read, Read)

@@ -1,4 +1,4 @@
-"""Reading a traced program from JSON: every field is expected, none is passed over."""
+"""Reads a traced program from JSON, and refuses unknown fields."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from headrace.errors import PlanError, Site
 
 
 class Fields:
-    """A JSON object that is read field by field; what does not fit is refused by name."""
+    """A JSON object that is read field by field; an error names the field that is invalid."""
 
     def __init__(self, value: object, what: str) -> None:
         self.what = what
         if not isinstance(value, dict):
-            raise self.wrong(f"an object is expected, not {value!r}")
+            raise self.wrong(f"expected an object, got {value!r}")
         self.fields: dict[str, Any] = value
 
     def wrong(self, message: str) -> PlanError:
@@ -21,13 +21,13 @@ class Fields:
         return PlanError("PLAN_BROKEN", f"{self.what} of a state program cannot be read: {message}", hint=hint)
 
     def only(self, *names: str) -> None:
-        """Refuses fields beyond these."""
+        """Refuses other fields than these."""
         unknown = sorted(set(self.fields) - set(names))
         if unknown:
             raise PlanError(
                 "PLAN_UNKNOWN_FIELD",
-                f"this version of headrace knows no field `{unknown[0]}` of {self.what} of a state program",
-                hint="the plan was written by a newer headrace: install that one",
+                f"this version of headrace does not know the field `{unknown[0]}` of {self.what} of a state program",
+                hint="install the newer headrace that wrote the plan",
             )
 
     def _get(self, name: str) -> Any:
@@ -65,17 +65,17 @@ class Fields:
     def texts(self, name: str) -> tuple[str, ...]:
         values = self.list(name)
         if not all(isinstance(value, str) for value in values):
-            raise self.wrong(f"{name!r} must be a list of texts, not {values!r}")
+            raise self.wrong(f"{name!r} must be a list of strings, not {values!r}")
         return tuple(values)
 
     def optional_texts(self, name: str) -> tuple[str | None, ...]:
         values = self.list(name)
         if not all(value is None or isinstance(value, str) for value in values):
-            raise self.wrong(f"{name!r} must be a list of texts and nulls, not {values!r}")
+            raise self.wrong(f"{name!r} must be a list of strings and nulls, not {values!r}")
         return tuple(values)
 
 
 def place(fields: Fields) -> Site | None:
-    """The site of a statement or cell."""
+    """Returns the site of a statement or cell."""
     text = fields.optional_text("site")
     return None if text is None else Site.parse(text)

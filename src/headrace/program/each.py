@@ -30,7 +30,7 @@ def each(entries: List | Map | Range, *, reverse: bool = False) -> Loop:
     Raises:
         ProgramError: `EACH_OVER` for anything else, or for `it.key` of a list; `WHEN_WITHOUT_WITH` without `with`; `LOOP_CHANGES` for
             another change of the cell inside the loop; `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a handler of another program. `process` raises
-            `LEAVES_WHEN`, `NAME_FROM_WHEN` and `TRY_IN_HANDLER` for Python in the block that does not depend on the entry.
+            `LEAVES_WHEN`, `NAME_FROM_WHEN` and `TRY_IN_HANDLER` as for `hr.when`.
 
     Examples:
         >>> import headrace as hr
@@ -43,15 +43,16 @@ def each(entries: List | Map | Range, *, reverse: bool = False) -> Loop:
         ...                 hr.emit(shop=self.key.shop, order=it.key, since=it.value)
         ...                 it.remove()
         ...         self.orders.set(e.order, e.ts)
-        >>> orders = hr.read.memory([], "shop string, order bigint, ts timestamp", name="orders").watermark("ts", "1 minute")
-        >>> orders.key_by("shop").process(Open)
-        <Stream orders.Open: shop, order, since>
+        >>> rows = [("a", 1, "2026-01-01 10:00:00"), ("a", 2, "2026-01-01 12:00:00")]
+        >>> orders = hr.read.memory(rows, "shop string, order bigint, ts timestamp", name="orders").watermark("ts", "1 minute")
+        >>> hr.collect(orders.key_by("shop").process(Open).select("shop", "order")).rows()
+        [('a', 1)]
     """
     return Loop(entries, reverse)
 
 
 class Loop:
-    """A loop, which only a `with` statement opens."""
+    """A loop, opened only by a `with` statement."""
 
     def __init__(self, entries: List | Map | Range, reverse: bool) -> None:
         self._site = here()
@@ -60,8 +61,8 @@ class Loop:
         if not isinstance(cell, List | Map):
             raise ProgramError(
                 "EACH_OVER",
-                f"hr.each goes over the entries of a hr.List or a hr.Map, not over {_said(cell)}",
-                hint="with hr.each(self.orders) as it: ...; an array column: stream.explode(...) before the program, or hr.f.transform",
+                f"hr.each loops over a hr.List or hr.Map, not over {_said(cell)}",
+                hint="with hr.each(self.orders) as it: ...; for an array column use stream.explode(...) before it, or hr.f.transform",
                 site=self._site,
             )
         _, self._cell = cell._recording()
@@ -86,8 +87,8 @@ class Loop:
         self._outer = current.block
         current.block = Block(self._outer)
         current.loops.append((self._cell, self._it))
-        said = "`it` stands for the entries of a `with hr.each(...)`, and is used outside of it"
-        hint = "keep what is needed later in a local: found = hr.let(None, type) before the loop, found.set(it.value) inside"
+        said = "`it` is used outside its `with hr.each(...)`"
+        hint = "to keep a value, use a local: found = hr.let(None, type) before the loop, found.set(it.value) inside"
         for part in ("key", "value", "index") if self._keyed else ("value", "index"):
             current.locals[f"{self._it}.{part}"] = Origin(current.block, said, hint)
         return Entry(current, self._cell, self._it, self._keyed)
@@ -103,8 +104,8 @@ class Loop:
     def without_with(self) -> ProgramError:
         return ProgramError(
             "WHEN_WITHOUT_WITH",
-            "hr.each is written without `with`, or used twice, so it would do nothing",
-            hint="with hr.each(...) as it: and what it does indented below",
+            "hr.each is used without `with`, or twice, so it has no effect",
+            hint="write `with hr.each(...) as it:` and indent its statements",
             site=self._site,
         )
 
@@ -129,7 +130,9 @@ class Entry(Opaque):
     def key(self) -> Column:
         """The entry's key, in a map."""
         if not self.__keyed:
-            raise ProgramError("EACH_OVER", f"`{self.__cell}` is a list, whose entries have no key", hint="it.index, it.value", site=here())
+            raise ProgramError(
+                "EACH_OVER", f"`{self.__cell}` is a list, and its entries have no key", hint="use it.index or it.value", site=here()
+            )
         return self.__part("key")
 
     @property
@@ -151,7 +154,7 @@ class Entry(Opaque):
 
     def __change(self, value: str | None) -> None:
         current = recording("it")
-        current.text(self.value)  # refuses it behind its loop
+        current.text(self.value)  # refuses an entry whose loop has ended
         if [cell for cell, _ in current.loops].count(self.__cell) > 1:
             raise changed_in_loop(self.__cell)
         current.record(Replace(self.__it, value, site=here()))

@@ -24,28 +24,17 @@ class Entries(Cell):
         """Deletes all entries.
 
         Raises:
-            ProgramError: `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a handler of another program; `LOOP_CHANGES` in a loop over the cell;
-                `BROADCAST_USE` where keyed and broadcast state are mixed.
+            ProgramError: `LOOP_CHANGES` in a loop over the cell.
         """
         recording, name = self._recording()
         recording.record(Clear(name, site=here()))
 
     def size(self) -> Column:
-        """Returns the number of entries, as bigint.
-
-        Raises:
-            ProgramError: `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a handler of another program; `BROADCAST_USE` for a list or map in the
-                handler of a broadcast input.
-        """
+        """Returns the number of entries, as bigint."""
         recording, name = self._recording()
         return recording.read(name, "size")
 
     def exists(self) -> Column:
-        """Returns whether there is an entry.
-
-        Raises:
-            ProgramError: `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a handler of another program; `BROADCAST_USE` for a list or map in the
-                handler of a broadcast input.
-        """
+        """Returns whether there is an entry."""
         recording, name = self._recording()
         return recording.read(name, "exists")

@@ -1,4 +1,4 @@
-"""What is refused in a function's source, with the line and the cure."""
+"""Mistakes in a function's source: the message of each, with its line and hint."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ def leaves(word: str, branch: str, node: ast.AST) -> Finding:
     """`return`, `raise` and the like under a branch."""
     inside = f"`{word}` inside a `with hr.{branch}(...)`"
     if word == "yield":
-        message = f"{inside} would put what its caller does next under the condition, unseen"
+        message = f"{inside} would silently put the caller's next statements under the condition"
         hint = "return the condition, and let the caller open the branch: `with hr.when(self.is_large(e)):`"
     elif word == "raise":
-        message = f"{inside} would be done when the program is traced, for no row in particular, whether the condition is met or not"
-        hint = "send wrong rows to an output of their own: wrong = hr.Output() and self.wrong.emit(e); check parameters in __init__"
+        message = f"{inside} would run once, when the program is traced, whether or not the condition holds"
+        hint = "send invalid rows to an output of their own, wrong = hr.Output() and self.wrong.emit(e); check parameters in __init__"
     elif branch == "each":
-        message = f"{inside} would be done once, when the program is traced, and not at one of the items"
-        hint = "put what only some items need under `with hr.when(...)`"
+        message = f"{inside} would run once, when the program is traced, not for a single entry"
+        hint = "put statements for some entries only under `with hr.when(...)`"
     else:
-        message = f"{inside} would end the handler for every row, not only where the condition is met"
-        hint = "put what follows into `with hr.otherwise():`"
+        message = f"{inside} would end the handler for every row, not only where the condition holds"
+        hint = "put the statements after it under `with hr.otherwise():`"
     return Finding(_line(node), "LEAVES_WHEN", message, hint)
 
 
@@ -44,8 +44,8 @@ def tries(branch: str, line: int) -> Finding:
     return Finding(
         line,
         "TRY_IN_HANDLER",
-        f"`try` with a `with hr.{branch}(...)` would catch what fails while the program is traced, never what fails for a row",
-        "where an expression may fail for a row use a function that gives null: hr.f.try_divide(a, b), hr.f.try_to_number(text, format); "
+        f"`try` combined with `with hr.{branch}(...)` catches errors while the program is traced, never errors of a row",
+        "if an expression may fail for a row, use a function that returns null: hr.f.try_divide(a, b), hr.f.try_to_number(text, format); "
         "rows that fail go to the dead letters",
     )
 
@@ -55,7 +55,7 @@ def matches(subject: str, node: ast.AST) -> Finding:
     return Finding(
         _line(node),
         "TRACED_BOOL",
-        f"`match {subject}` is decided once, when the program is traced, and `{subject}` has a value only when rows flow",
+        f"`match {subject}` is evaluated once, when the program is traced, but `{subject}` has a value only when the job runs",
         f"write the cases as branches: `with hr.when({subject} == 1):`, `with hr.elsewhen(...):`, `with hr.otherwise():`; "
         "for a value use hr.case",
     )
@@ -63,43 +63,44 @@ def matches(subject: str, node: ast.AST) -> Finding:
 
 def identity(of: str, kind: str, to: object, negated: bool, written: str, node: ast.AST, line: ast.AST) -> Finding:
     """`x is None` and the like on a traced value."""
-    message = f"`{written}` is decided once, when the program is traced: it is {'true' if negated else 'false'} for every row"
+    message = f"`{written}` is evaluated once, when the program is traced: it is {'true' if negated else 'false'} for every row"
     held = of if isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript) else f"({of})"
     if kind.startswith(CELL):
         held += kind.removeprefix(CELL)
     if to is None and kind == ROW:
-        hint = f"a row is always there; ask one of its columns: {held}.<column>.is_{'not_' if negated else ''}null()"
+        hint = f"a row always exists; test one of its columns: {held}.<column>.is_{'not_' if negated else ''}null()"
     elif to is None:
         hint = f"use {held}.is_{'not_' if negated else ''}null()"
     elif isinstance(to, bool):
-        hint = f"a condition is used as it is: {held if to is not negated else '~' + held}"
+        hint = f"use the condition itself: {held if to is not negated else '~' + held}"
     else:
         hint = f"use {held} {'!=' if negated else '=='} {to!r}"
     return Finding(_line(line), "NULL_COMPARISON" if to is None else "TRACED_BOOL", message, hint)
 
 
 def binds_outer(name: str, word: str, branch: str, by: ast.AST) -> Finding:
-    """A name of the module, or of the function around, that a branch binds."""
+    """A global or nonlocal name that a branch binds."""
     return Finding(
         _line(by),
         "NAME_FROM_WHEN",
-        f"`{name}` is {word} and bound inside a `with hr.{branch}(...)`: Python binds it once, for every row, whether the condition is met "
-        "or not",
-        f"what must last is kept in a cell: {name} = hr.Value(...) in the class, self.{name}.set(...); for one call: {name} = hr.let(...)",
+        f"`{name}` is {word} and bound inside a `with hr.{branch}(...)`: Python binds it once, for every row, whether or not the "
+        "condition holds",
+        f"to keep a value across calls, use a cell: {name} = hr.Value(...) in the class, self.{name}.set(...); within one call: "
+        f"{name} = hr.let(...)",
     )
 
 
 def from_branch(
     name: str, by: ast.AST, before: str | None, branch: str, opened: ast.withitem | None, use: ast.AST, written: Written
 ) -> Finding:
-    """A name that a branch binds, used outside of it."""
+    """A name that a branch binds, used outside the branch."""
     message = (
-        f"`{name}` is used outside of the `with hr.{branch}(...)` where `{_binding(by, name, written)}` binds it: Python does that once, "
-        "for every row, whether the condition is met or not"
+        f"`{name}` is used outside the `with hr.{branch}(...)` where `{_binding(by, name, written)}` binds it: Python binds it once, "
+        "for every row, whether or not the condition holds"
     )
     value = _value(by, written)
     if value is None:
-        hint = f"bind `{name}` before the `with`, or use it inside only"
+        hint = f"bind `{name}` before the `with`, or use it only inside"
         return Finding(_line(use), "NAME_FROM_WHEN", message, hint)
     first = before or 'None, "<type>"'
     new = f"{name}.get() {value}" if isinstance(by, ast.AugAssign) else value
@@ -117,7 +118,7 @@ def _line(node: ast.AST) -> int:
 
 
 def _binding(by: ast.AST, name: str, written: Written) -> str:
-    """The statement that binds a name, as far as it is one line."""
+    """Returns the statement that binds a name, shortened to one line."""
     match by:
         case ast.FunctionDef() | ast.AsyncFunctionDef():
             return f"def {name}"
@@ -136,7 +137,7 @@ def _binding(by: ast.AST, name: str, written: Written) -> str:
 
 
 def _value(by: ast.AST, written: Written) -> str | None:
-    """What a name is bound to by an assignment, or the sign and value that change it."""
+    """Returns the value that an assignment binds, or the operator and value of an augmented assignment."""
     match by:
         case ast.Assign(targets=[ast.Name()], value=value) | ast.AnnAssign(value=ast.expr() as value) | ast.NamedExpr(value=value):
             return _short(written(value))
@@ -147,7 +148,7 @@ def _value(by: ast.AST, written: Written) -> str | None:
 
 
 def _condition(opened: ast.withitem | None, written: Written) -> str | None:
-    """The condition of a `when`, if a person would want to read it again."""
+    """Returns the condition of a `when` if it is short enough to repeat in a hint."""
     match opened:
         case ast.withitem(context_expr=ast.Call(func=ast.Attribute(attr="when") | ast.Name(id="when"), args=[condition])):
             text = written(condition)

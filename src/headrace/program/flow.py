@@ -1,11 +1,11 @@
-"""Follows a function's source as Python runs it while tracing, and finds what operators cannot see.
+"""Follows a function's source as Python runs it while tracing, and finds the mistakes that overloaded operators cannot see.
 
-Tracing does every statement once, those under a `with hr.when(...)`, too. So a name that is bound in a branch has that binding for
-every row, `return` leaves for every row, and `x is None` is decided for every row. A walk over the statements knows of each name
-where it may have been bound last, and whether what it holds is traced, and gives the lines where one of this goes wrong.
+Tracing runs every statement once, also those under `with hr.when(...)`. So a name bound in a branch keeps that binding for every row,
+`return` leaves for every row, and `x is None` is decided for every row. The walk over the statements tracks where each name was last
+bound and whether its value is traced, and reports the lines of such mistakes.
 
-Where Python itself decides (`if`, `for`, `match` over parameters), the ways are joined: a name is refused if one way leads to a wrong
-use, and a value is taken for traced only if all ways agree.
+Where Python itself decides (`if`, `for`, `match` over parameters), the paths are merged: a name is refused if any path leads to a wrong
+use, and a value counts as traced only if all paths agree.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ _READS = ("get", "at", "exists", "has", "size", "first", "last")
 
 
 class Flow:
-    """One function. `kinds` says what its parameters, the names around it and `self.<cell>` are; `opened` are lines of `with` statements
-    that are known to open a branch, however it is written."""
+    """The walk over one function. `kinds` has the kinds of its parameters, of the names around it and of `self.<cell>`; `opened` has lines
+    of `with` statements that are known to open a branch, however they are written."""
 
     def __init__(self, function: ast.AST, kinds: Iterable[tuple[str, str]], opened: Iterable[int], text: str) -> None:
         self.text = text
         self.kinds = dict(kinds)
         self.opened = frozenset(opened)
         self.found: list[Finding] = []
-        self.branches: set[int] = set()  # lines of `with` statements that open one
+        self.branches: set[int] = set()  # lines of `with` statements that open a branch
         self.conditions: dict[str, ast.withitem] = {}
         self.path: Path = ()
-        self.names: Names | None = {}  # None after a `return`
+        self.names: Names | None = {}  # None in code that cannot be reached, as after a `return`
         self.loops: list[Loop] = []
         self.tries: list[int] = []
         self.running: set[Function] = set()
@@ -198,7 +198,7 @@ class Flow:
         self.fork(*ways, *([] if complete else [lambda: None]))
 
     def fork(self, *ways: Callable[[], None]) -> None:
-        """What may happen instead of each other, because Python decides."""
+        """Follows alternatives between which Python decides, and merges their names."""
         before, ends = self.names, []
         for way in ways:
             self.names = copy(before)
@@ -207,7 +207,7 @@ class Flow:
         self.names = merged(*ends)
 
     def loop(self, body: list[ast.stmt], orelse: list[ast.stmt], turn: Callable[[], object], sure: bool) -> None:
-        """Two rounds show what one leaves to the next. `sure`: there is at least one."""
+        """Follows a loop for two rounds, to see what one leaves to the next. `sure`: there is at least one round."""
         this = Loop(len(self.path), [], [])
         self.loops.append(this)
         ends = [] if sure else [copy(self.names)]
@@ -224,7 +224,7 @@ class Flow:
         self.names = merged(self.names, *this.breaks)
 
     def ended(self, names: Names | None, depth: int) -> Names | None:
-        """The names at the end of a round: its branches are not those of the next round."""
+        """Returns the names at the end of a round, with its branches distinguished from those of the next round."""
         if names is None:
             return None
 
@@ -269,7 +269,7 @@ class Flow:
         old = self.names.get(name)
         before = next(iter(old.bindings)).by if old is not None and len(old.bindings) == 1 else None
         text = self.written(before.value) if isinstance(before, ast.Assign) else None
-        # What a cell was read into, an entry and a local of hr.let are left to tracing: it knows where they are used, and what helps.
+        # Values read from cells, entries and locals of hr.let are left to tracing, which sees where they are used and has a better hint.
         self.names[name] = Name(frozenset({Binding(() if outlives else self.path, by, text)}), kind, frozenset(runs))
 
     def load(self, name: str, node: ast.AST) -> str | None:
@@ -295,14 +295,14 @@ class Flow:
     # expressions
 
     def kind(self, node: ast.expr) -> str | None:
-        """What a value is, looked at without complaint."""
+        """Returns the kind of a value, without reporting mistakes or binding names."""
         found, names = list(self.found), copy(self.names)
         kind = self.ask(node)
         self.found, self.names = found, names
         return kind
 
     def reads(self, value: ast.expr | None) -> bool:
-        """Whether a value is what a cell was asked for, and nothing more, or a new local."""
+        """Returns whether a value is just the result of a cell's method, or a new local."""
         match value:
             case ast.Call(func=ast.Attribute(value=cell) as made):
                 return (self.kind(cell) or "").startswith(CELL) or self.kind(made) == LOCAL
@@ -311,7 +311,7 @@ class Flow:
         return False
 
     def ask(self, node: ast.AST | None) -> str | None:
-        """Follows an expression and says what it is."""
+        """Follows an expression and returns its kind."""
         match node:
             case ast.Name(id=name):
                 return self.load(name, node)

@@ -1,4 +1,4 @@
-"""The kinds of cells: what others ask about a cell by the name of its kind. Each is declared by the class of the cell."""
+"""The kinds of cells, by name: facts that the class of a cell declares and other stages need."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class CellKind:
-    """`needs` is what has to be said of a cell besides its type; `keeps` says in words what it keeps, of its type, key and SQL.
+    """The facts of one kind of cell.
 
-    `entries`: it keeps any number of entries, each of which may expire by itself. `projected`: what is stored in a narrower type is cast
-    when it is read; the others lie in pages, are a buffer of Spark's own, or times. `computable`: without a key it keeps one value, which
-    others can be computed from. `fires`: it has a handler of its own.
+    `needs`: the fields that a cell must have besides its type. `keeps`: describes what a cell keeps, from its type, key and SQL.
+    `entries`: it keeps any number of entries, each of which may expire separately. `projected`: its type can be widened, because a stored
+    value is cast when it is read; other kinds keep pages, a buffer of Spark's or times. `computable`: without a key it keeps one value,
+    from which others can be computed. `fires`: it has a handler of its own.
     """
 
     needs: tuple[str, ...]

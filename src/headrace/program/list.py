@@ -1,4 +1,4 @@
-"""List: a cell that keeps values in the order in which they came."""
+"""List: a cell that keeps values in the order in which they were appended."""
 
 from __future__ import annotations
 
@@ -43,9 +43,10 @@ class List(Entries):
         ...         with hr.elsewhen(self.items.exists()):
         ...             hr.emit(basket=self.key.basket, n=self.items.size(), items=self.items.get())
         ...             self.items.clear()
-        >>> clicks = hr.read.memory([], "basket int, what string, item string", name="clicks")
-        >>> clicks.key_by("basket").process(Basket)
-        <Stream clicks.Basket: basket, n, items>
+        >>> rows = [(1, "add", "tea"), (1, "add", "jam"), (1, "buy", None), (1, "sort", None)]
+        >>> clicks = hr.read.memory(rows, "basket int, what string, item string", name="clicks")
+        >>> hr.collect(clicks.key_by("basket").process(Basket)).rows()
+        [(1, 2, ['jam', 'tea'])]
     """
 
     kind = "list"
@@ -62,14 +63,10 @@ class List(Entries):
         super().__init__(type_text(type), expires=expires, clock=clock, was=was)
 
     def __contains__(self, value: object) -> bool:
-        raise self._refusal("look into it with `in`", "write hr.f.array_contains({}.get(), value)")
+        raise self._refusal("search it with `in`", "write hr.f.array_contains({}.get(), value)")
 
     def get(self) -> Column:
-        """Returns all values as one array, empty for an empty list. The whole list is read.
-
-        Raises:
-            ProgramError: `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a handler of another program, `BROADCAST_USE` in that of a broadcast input.
-        """
+        """Returns all values as one array, empty for an empty list. The whole list is read."""
         recording, name = self._recording()
         return recording.read(name)
 
@@ -80,9 +77,7 @@ class List(Entries):
             values: An array column, whose elements become the values in their order. Null clears the list.
 
         Raises:
-            ProgramError: `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a handler of another program, `BROADCAST_USE` in that of a broadcast input;
-                `LOOP_CHANGES` in a loop over the list; `STALE_VALUE` or `OUT_OF_SCOPE` for a column that has ended.
-            PlanError: `WRONG_TYPE` for an array of another type, raised by `hr.job`; `BAD_LITERAL`, `UNKNOWN_COLUMN`.
+            ProgramError: `LOOP_CHANGES` in a loop over the list.
         """
         recording, name = self._recording()
         recording.record(Set(name, recording.text(values), site=here()))
@@ -94,10 +89,7 @@ class List(Entries):
             value: A column of the handler, or a Python value, which is a literal. A null is stored. Types as for `Value.set`.
 
         Raises:
-            ProgramError: `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a handler of another program, `BROADCAST_USE` in that of a broadcast input;
-                `LOOP_CHANGES` in a loop over the list; `STALE_VALUE` or `OUT_OF_SCOPE` for a column that has ended.
-            PlanError: `WRONG_TYPE` for a number with a fraction in a whole-number type, and, raised by `hr.job`, for a value of another
-                type; `BAD_LITERAL`, `UNKNOWN_COLUMN`.
+            ProgramError: `LOOP_CHANGES` in a loop over the list.
         """
         recording, name = self._recording()
         refuse_fraction(f"`{name}`", self.type, value)

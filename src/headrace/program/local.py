@@ -1,4 +1,4 @@
-"""let: a value under a name that lives for one call of a handler and can be given another value."""
+"""let: a local variable of one call of a handler."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def let(value: Any, type: Any = None) -> Local:
 
     Raises:
         ProgramError: `LET_TYPE` if `value` is None and there is no `type`; `OUTSIDE_HANDLER` outside a handler; `STALE_VALUE` or
-            `OUT_OF_SCOPE` for a column that has ended.
+            `OUT_OF_SCOPE` for a column used outside the handler or block in which it was created.
         SchemaError: `BAD_TYPE` for an invalid type.
         PlanError: `WRONG_TYPE` for a number with a fraction in a whole-number type, and, raised by `hr.job`, for a value of another type;
             `BAD_LITERAL`, `UNKNOWN_COLUMN`.
@@ -39,20 +39,20 @@ def let(value: Any, type: Any = None) -> Local:
         ...         with hr.when(e.amount > 500):
         ...             fee.set(5)
         ...         hr.emit(card=self.key.card, fee=fee.get())
-        >>> charges = hr.read.memory([], "card string, amount int", name="charges")
-        >>> charges.key_by("card").process(Graded)
-        <Stream charges.Graded: card, fee>
+        >>> charges = hr.read.memory([("a", 7), ("b", 900)], "card string, amount int", name="charges")
+        >>> sorted(hr.collect(charges.key_by("card").process(Graded)).rows())
+        [('a', Decimal('0.07')), ('b', Decimal('5.00'))]
     """
     current = recording("hr.let")
     if value is None and type is None:
-        hint = 'give it one: hr.let(None, "timestamp")'
-        raise ProgramError("LET_TYPE", "hr.let(None) makes a local without a type", hint=hint, site=here())
+        hint = 'write hr.let(None, "timestamp")'
+        raise ProgramError("LET_TYPE", "hr.let(None) needs a type", hint=hint, site=here())
     if type is not None:
         refuse_fraction("the local", type_text(type), value)
     text = current.text(value)
     name = current.numbered("let")
-    said = "a local was made with hr.let inside a `with hr.when(...)` or `with hr.each(...)`, and is used outside of it"
-    current.locals[name] = Origin(current.block, said, "make it before the `with`, and give it its value inside: total.set(...)")
+    said = "a local created inside a `with hr.when(...)` or `with hr.each(...)` is used outside it"
+    current.locals[name] = Origin(current.block, said, "create it before the `with`, and set it inside: total.set(...)")
     current.record(Let(name, text, None if type is None else type_text(type), site=here()))
     return Local(current, name)
 
@@ -68,9 +68,9 @@ class Local(Opaque):
         ...         with hr.when(hr.f.length(e.last) > hr.f.length(e.first)):
         ...             name.set(e.last)
         ...         hr.emit(id=self.key.id, longest=name.get())
-        >>> people = hr.read.memory([], "id int, first string, last string", name="people")
-        >>> people.key_by("id").process(Longest)
-        <Stream people.Longest: id, longest>
+        >>> people = hr.read.memory([(1, "Ada", "Lovelace"), (2, "Grace", "Hop")], "id int, first string, last string", name="people")
+        >>> sorted(hr.collect(people.key_by("id").process(Longest)).rows())
+        [(1, 'Lovelace'), (2, 'Grace')]
     """
 
     __slots__ = ("_name", "_recording")
@@ -88,7 +88,7 @@ class Local(Opaque):
         """
         current = recording("a local")
         local = current.numbered("let")
-        said = "the value of a local was read inside a `with hr.when(...)` or `with hr.each(...)`, and is used outside of it"
+        said = "a local's value read inside a `with hr.when(...)` or `with hr.each(...)` is used outside it"
         text = current.text(self._column())
         current.locals[local] = Origin(current.block, said, "read it where it is used")
         current.record(Let(local, text, site=here()))
@@ -101,11 +101,11 @@ class Local(Opaque):
             value: A column of the handler, or a Python value, which is a literal. Types as for `Value.set`.
 
         Raises:
-            ProgramError: As for `get`; `STALE_VALUE` or `OUT_OF_SCOPE` also if `value` has ended.
+            ProgramError: As for `get`; `STALE_VALUE` or `OUT_OF_SCOPE` also for such a `value`.
             PlanError: `WRONG_TYPE`, raised by `hr.job`, for a value of another type; `BAD_LITERAL`, `UNKNOWN_COLUMN`.
         """
         current = recording("a local")
-        current.text(self._column())  # refuses one of another handler, or of a block that has ended
+        current.text(self._column())  # refuses a local of another handler, or of a block that has ended
         current.record(Let(self._name, current.text(value), site=here()))
 
     def _column(self) -> Column:
@@ -117,7 +117,7 @@ class Local(Opaque):
     def _refusal(self, done: str) -> ProgramError:
         return ProgramError(
             "CELL_OPERATOR",
-            f"what hr.let made is a local, not its value, so Python cannot {done}",
+            f"hr.let returns a local, not its value, so Python cannot {done}",
             hint="read it: total.get(); write it: total.set(...)",
             site=here(),
         )

@@ -1,4 +1,4 @@
-"""Map: a cell that keeps values by keys of their own, in the order of these keys."""
+"""Map: a cell that keeps values by key, in the order of the keys."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from headrace.schema.ddl import type_text
 class Map(Entries):
     """Values of a Spark type by keys of another type, for each key of the program.
 
-    Entries are in Spark's order of their keys. If Spark does not order the key's type (map, variant), the order is some fixed one. Keys are
-    equal where GROUP BY treats them as equal. A key is never null: a row that sets a null key goes to the dead letters.
+    Entries are in Spark's order of their keys. If Spark does not order the key's type (map, variant), the order is unspecified but stable.
+    Keys are equal where GROUP BY treats them as equal. A key is never null: a row that sets a null key goes to the dead letters.
 
     A map is stored in pages: access to one key reads one path of a tree, not the other entries.
 
@@ -59,13 +59,17 @@ class Map(Entries):
         ...     bids = hr.Map("int", "bigint")
         ...
         ...     def on_event(self, e):
-        ...         with hr.when(self.bids.exists()):
-        ...             hr.emit(lowest=self.bids.first().key, highest=self.bids.last().key, order=self.bids.last().value)
-        ...         with hr.each(self.bids.range(e.price, None)) as it:
-        ...             it.remove()
-        >>> asks = hr.read.memory([], "paper string, price int", name="asks")
-        >>> asks.key_by("paper").process(Book)
-        <Stream asks.Book: lowest, highest, order>
+        ...         with hr.when(e.side == "bid"):
+        ...             self.bids.set(e.price, e.id)
+        ...         with hr.elsewhen(self.bids.exists()):
+        ...             hr.emit(lowest=self.bids.first().key, highest=self.bids.last().key)
+        ...             with hr.each(self.bids.range(e.price, None)) as it:
+        ...                 hr.emit(lowest=it.key, highest=it.key)
+        ...                 it.remove()
+        >>> rows = [("x", "bid", 1, 70), ("x", "bid", 2, 75), ("x", "sell", 3, 72)]
+        >>> orders = hr.read.memory(rows, "paper string, side string, id bigint, price int", name="orders")
+        >>> sorted(hr.collect(orders.key_by("paper").process(Book, order="arrival")).rows())
+        [(70, 75), (75, 75)]
     """
 
     kind = "map"
@@ -85,7 +89,7 @@ class Map(Entries):
         super().__init__(type_text(value), key=type_text(key), expires=expires, clock=clock, was=was)
 
     def __contains__(self, key: object) -> bool:
-        raise self._refusal("look into it with `in`", "write {}.has(key)")
+        raise self._refusal("search it with `in`", "write {}.has(key)")
 
     def get(self, key: Any) -> Column:
         """Returns the value of a key, null if there is none.
@@ -94,9 +98,7 @@ class Map(Entries):
             key: A column of the handler, or a Python value, which is a literal. A null column has no value.
 
         Raises:
-            ProgramError: `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a handler of another program; `NULL_KEY` for None; `BROADCAST_USE` for a map
-                of keyed state in the handler of a broadcast input; `STALE_VALUE` or `OUT_OF_SCOPE` for a column that has ended.
-            PlanError: `WRONG_TYPE` for a key of another type, raised by `hr.job`; `BAD_LITERAL`, `UNKNOWN_COLUMN`.
+            ProgramError: `NULL_KEY` for None.
         """
         recording, name = self._recording()
         return recording.read(name, "get", key=_given(key))
@@ -106,10 +108,6 @@ class Map(Entries):
 
         Args:
             key: A column of the handler, or a Python value, which is a literal. A null column has no value.
-
-        Raises:
-            ProgramError: As for `get`.
-            PlanError: As for `get`.
         """
         recording, name = self._recording()
         return recording.read(name, "has", key=_given(key))
@@ -122,11 +120,7 @@ class Map(Entries):
             value: The same. Null and None remove the key. Types as for `Value.set`.
 
         Raises:
-            ProgramError: `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a handler of another program; `NULL_KEY` for None as key; `LOOP_CHANGES` in a
-                loop over the map; `BROADCAST_USE` where keyed and broadcast state are mixed; `STALE_VALUE` or `OUT_OF_SCOPE` for a column
-                that has ended.
-            PlanError: `WRONG_TYPE` for a number with a fraction in a whole-number type, and, raised by `hr.job`, for a key or value of
-                another type; `BAD_LITERAL`, `UNKNOWN_COLUMN`.
+            ProgramError: `NULL_KEY` for None as key; `LOOP_CHANGES` in a loop over the map.
         """
         recording, name = self._recording()
         refuse_fraction(f"the key of `{name}`", str(self.key), key)
@@ -141,31 +135,18 @@ class Map(Entries):
             key: A column of the handler, or a Python value, which is a literal.
 
         Raises:
-            ProgramError: `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a handler of another program; `NULL_KEY` for None; `LOOP_CHANGES` in a loop
-                over the map; `BROADCAST_USE` where keyed and broadcast state are mixed; `STALE_VALUE` or `OUT_OF_SCOPE` for a column that
-                has ended.
-            PlanError: `WRONG_TYPE` for a key of another type, raised by `hr.job`; `BAD_LITERAL`, `UNKNOWN_COLUMN`.
+            ProgramError: `NULL_KEY` for None; `LOOP_CHANGES` in a loop over the map.
         """
         recording, name = self._recording()
         recording.record(Clear(name, recording.text(_given(key)), site=here()))
 
     def first(self) -> Column:
-        """Returns the entry of the least key as a struct with the fields `key` and `value`; null if the map is empty.
-
-        Raises:
-            ProgramError: `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a handler of another program; `BROADCAST_USE` for a map of keyed state in the
-                handler of a broadcast input.
-        """
+        """Returns the entry of the least key as a struct with the fields `key` and `value`; null if the map is empty."""
         recording, name = self._recording()
         return recording.read(name, "first")
 
     def last(self) -> Column:
-        """Returns the entry of the greatest key as a struct with the fields `key` and `value`; null if the map is empty.
-
-        Raises:
-            ProgramError: `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a handler of another program; `BROADCAST_USE` for a map of keyed state in the
-                handler of a broadcast input.
-        """
+        """Returns the entry of the greatest key as a struct with the fields `key` and `value`; null if the map is empty."""
         recording, name = self._recording()
         return recording.read(name, "last")
 
@@ -197,9 +178,7 @@ class Range(Opaque):
 
 
 def _given(key: Any) -> Any:
-    """A key; there is none under None."""
+    """Returns the key, and refuses None."""
     if key is None:
-        raise ProgramError(
-            "NULL_KEY", "None is given as the key of a map, which has no value under null", hint="give a value or a column", site=here()
-        )
+        raise ProgramError("NULL_KEY", "a map key cannot be None", hint="pass a value or a column", site=here())
     return key

@@ -1,4 +1,4 @@
-"""What to write instead of a method that a cell does not have, or that takes other arguments."""
+"""Hints for calls of methods that a cell does not have, or with wrong arguments."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ WORDS: Mapping[type, Mapping[str, str]] = {
     Output: {"emit": "append add send write put"},
     Entry: {"set": "put update write", "remove": "delete pop discard clear"},
 }
-"""The methods of each kind, and what other libraries call them, beside what is merely misspelt."""
+"""The methods of each kind, and their names in other libraries. Misspellings are found separately."""
 
 CURES: Mapping[type, Mapping[str, str]] = {
     List: {
@@ -64,11 +64,11 @@ CURES: Mapping[type, Mapping[str, str]] = {
     },
     Timer: {"{at}.is_not_null()": "exists is_set present has"},
 }
-"""What takes more than a method."""
+"""What to write for a missing method that no single method replaces."""
 
 
 def call(owner: Owner, method: str) -> str:
-    """A method as it is called: `set(key, value)`."""
+    """Returns the call of a method, such as `set(key, value)`."""
     held = inspect.getattr_static(type(owner), method)
     if isinstance(held, property):
         return method
@@ -84,7 +84,7 @@ def call(owner: Owner, method: str) -> str:
 
 
 def instead(owner: Owner, name: str) -> str:
-    """The hint for a method that a cell, an output, a local or an entry does not have."""
+    """Returns the hint for a method that a cell, an output, a local or an entry does not have."""
     kind = type(owner)
     has = [one for one in dir(kind) if not one.startswith("_") and one != "traced" and _offered(kind, one)]
     for cure, words in _of(CURES, kind).items():
@@ -97,15 +97,15 @@ def instead(owner: Owner, name: str) -> str:
 
 
 def otherwise_called(error: TypeError) -> str | None:
-    """The hint for a method of a cell that Python refused to call with these arguments."""
+    """Returns the hint for a method of a cell that Python refused to call with these arguments."""
     named = re.match(r"(\w+)\.(\w+)\(\) (?:takes|missing|got)", str(error))
     kind = next((one for one in (*WORDS, Entries) if named and one.__name__ == named[1]), None)
     if named is None or kind is None or not hasattr(kind, named[2]):
         return None
     parameters = list(inspect.signature(getattr(kind, named[2])).parameters.values())[1:]
     shown = ", ".join("..." if one.kind is one.VAR_KEYWORD else one.name for one in parameters if one.kind is not one.POSITIONAL_ONLY)
-    of_key = "; whether a map has a key: has(key)" if (kind, named[2]) == (Entries, "exists") else ""
-    return f"it is called as {named[2]}({shown}){of_key}"
+    of_key = "; to test for a key of a map use has(key)" if (kind, named[2]) == (Entries, "exists") else ""
+    return f"call it as {named[2]}({shown}){of_key}"
 
 
 def _of(table: Mapping[type, Mapping[str, str]], kind: type) -> Mapping[str, str]:

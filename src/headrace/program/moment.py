@@ -18,10 +18,10 @@ def now() -> Column:
         >>> import headrace as hr
         >>> class Delay(hr.Program):
         ...     def on_event(self, e):
-        ...         hr.emit(card=self.key.card, delay=hr.f.timestampdiff(hr.expr("SECOND"), e.ts, hr.now()))
-        >>> charges = hr.read.memory([], "card string, ts timestamp", name="charges")
-        >>> charges.key_by("card").process(Delay)
-        <Stream charges.Delay: card, delay>
+        ...         hr.emit(card=self.key.card, old=hr.now() > e.ts + hr.days(1))
+        >>> charges = hr.read.memory([("a", "2026-01-01 10:00:00")], "card string, ts timestamp", name="charges")
+        >>> hr.collect(charges.key_by("card").process(Delay)).rows()
+        [('a', True)]
     """
     return recording("hr.now").value(NOW, NOW)
 
@@ -39,8 +39,9 @@ def watermark() -> Column:
         >>> class Ahead(hr.Program):
         ...     def on_event(self, e):
         ...         hr.emit(card=self.key.card, ts=e.ts, watermark=hr.watermark())
-        >>> charges = hr.read.memory([], "card string, ts timestamp", name="charges").watermark("ts", "1 minute")
-        >>> charges.key_by("card").process(Ahead)
-        <Stream charges.Ahead: card, ts, watermark>
+        >>> charges = hr.read.memory([("a", "2026-01-01 10:00:00")], "card string, ts timestamp", name="charges")
+        >>> charges = charges.watermark("ts", "1 minute")
+        >>> hr.collect(charges.key_by("card").process(Ahead, order="arrival").select("card", none="watermark IS NULL")).rows()
+        [('a', True)]
     """
     return recording("hr.watermark").value(WATERMARK, WATERMARK)

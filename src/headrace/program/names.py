@@ -1,4 +1,4 @@
-"""What a name in a function may hold, at one place of its source."""
+"""The values that a name in a function may hold at one place of its source."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import ast
 from dataclasses import dataclass
 from typing import NamedTuple
 
-# What is known of a value. A cell's kind is followed by the method that reads it: "cell.get()".
+# The kinds of values. A cell's kind ends with the method that reads it: "cell.get()".
 TRACED, ROW, CELL, READER = "traced", "row", "cell", "reader"
-# Those that make traced values: hr.f, functions as hr.case, hr.let; and what holds such things as attributes, a program or hr itself.
+# Makers of traced values: hr.f; functions such as hr.case; hr.let. A holder, a program or hr itself, has such things as attributes.
 FUNCTIONS, MAKER, LOCAL, HOLDER = "functions", "maker", "local", "holder"
 
 BRANCHES = ("when", "elsewhen", "otherwise", "each")
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-Path = tuple[str, ...]  # the branches around a place, outermost first
+Path = tuple[str, ...]  # the branches around a place, the outermost first
 
 
 class Binding(NamedTuple):
-    """Where a name got its value, and the text of the value it had before."""
+    """A statement that bound a name, the branches around it, and the text of the name's value before."""
 
     path: Path
     by: ast.AST
@@ -26,11 +26,11 @@ class Binding(NamedTuple):
 
 
 class Name(NamedTuple):
-    """What a name may hold."""
+    """The bindings and the kind of what a name may hold."""
 
     bindings: frozenset[Binding]
     kind: str | None = None
-    runs: frozenset[Function] = frozenset()  # nested functions: what is in them is done where they are called
+    runs: frozenset[Function] = frozenset()  # nested functions, whose bodies run where they are called
 
 
 Names = dict[str, Name]
@@ -38,15 +38,15 @@ Names = dict[str, Name]
 
 @dataclass
 class Loop:
-    """A loop of Python's, and what names held where it was left or begun anew."""
+    """A Python loop, and the names at each of its `break` and `continue` statements."""
 
-    depth: int  # of branches, where it began
+    depth: int  # the number of branches around it
     breaks: list[Names]
     continues: list[Names]
 
 
 def branch_word(node: ast.expr) -> str | None:
-    """The word of a call that opens a branch."""
+    """Returns the name of the function if a call opens a branch, else None."""
     if not isinstance(node, ast.Call):
         return None
     name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id if isinstance(node.func, ast.Name) else ""
@@ -54,12 +54,12 @@ def branch_word(node: ast.expr) -> str | None:
 
 
 def word_of(branch: str) -> str:
-    """How a branch of a path is called in a message."""
+    """Returns the name of a path's branch for a message."""
     return "each" if branch.startswith("each") else "when"
 
 
 def declared(function: ast.AST) -> dict[str, str]:
-    """The names that a function declares global or nonlocal, without those of functions in it."""
+    """Returns the names that a function declares global or nonlocal, without those of nested functions."""
     found: dict[str, str] = {}
     inside = list(ast.iter_child_nodes(function))
     while inside:
@@ -72,7 +72,7 @@ def declared(function: ast.AST) -> dict[str, str]:
 
 
 def free(function: Function) -> tuple[set[str], set[str]]:
-    """The names that a nested function takes from around it, and those it changes there."""
+    """Returns the names that a nested function reads from outside, and those it rebinds there."""
     changed = {name for name, word in declared(function).items() if word == "nonlocal"}
     own = {part.arg for part in ast.walk(function.args) if isinstance(part, ast.arg)}
     loads: set[str] = set()
@@ -91,7 +91,7 @@ def copy(names: Names | None) -> Names | None:
 
 
 def merged(*ways: Names | None) -> Names | None:
-    """What holds after one of several ways, of which some may not come to an end."""
+    """Merges the names at the ends of several paths; None is a path that does not reach its end."""
     there = [names for names in ways if names is not None]
     if not there:
         return None

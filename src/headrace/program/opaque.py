@@ -1,4 +1,4 @@
-"""What stands for something that only exists when rows flow, and is not a column: every operator on it is refused with the cure."""
+"""Handles on things that exist only when rows flow and are not columns. Every operator on one is refused, with a hint."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from headrace.expr import in_handler
 
 
 class Opaque:
-    """Cells and rows. All names here begin with an underscore, because a row's other names are its columns."""
+    """The base of cells and rows. Its names begin with an underscore, because all other attributes of a row are its columns."""
 
     __slots__ = ()
     __hash__ = None  # type: ignore[assignment]  # == is refused below
 
     def _refusal(self, done: str) -> ProgramError:
-        """The error for what Python tried, with the way to do it."""
+        """The error for an operation that Python tried, with what to write instead."""
         raise NotImplementedError
 
     def _has_no_literal(self) -> ProgramError:
-        """What `expr.literal` raises where a value is expected."""
+        """The error that `expr.literal` raises where a value is expected."""
         return self._refusal("use it as a value")
 
     def _operator(self, *_: Any, **__: Any) -> NoReturn:
         raise self._refusal("compute with it")
 
     def __bool__(self) -> NoReturn:
-        raise self._refusal("decide on it")
+        raise self._refusal("use it as a condition")
 
     def __iter__(self) -> Iterator[Any]:
         raise self._refusal("loop over it")
@@ -36,11 +36,11 @@ class Opaque:
         raise self._refusal("take its length")
 
     def __contains__(self, item: object) -> bool:
-        raise self._refusal("look into it with `in`")
+        raise self._refusal("search it with `in`")
 
     def __str__(self) -> str:
         if in_handler.get():
-            raise self._refusal("make a text of it")
+            raise self._refusal("convert it to a string")
         return repr(self)
 
     def __call__(self, *_: Any, **__: Any) -> NoReturn:

@@ -1,4 +1,4 @@
-"""Output and emit: where a handler's rows go."""
+"""Output and emit: the outputs of a program, and the function that emits a row to one."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Output:
         ...             self.large.emit(e)
         ...         with hr.otherwise():
         ...             hr.emit(card=self.key.card)
-        >>> charges = hr.read.memory([], "card string, amount int", name="charges")
-        >>> charges.key_by("card").process(Split).output("large")
-        <Stream charges.Split.large: card, amount>
+        >>> charges = hr.read.memory([("a", 7), ("b", 900)], "card string, amount int", name="charges")
+        >>> hr.collect(charges.key_by("card").process(Split).output("large")).rows()
+        [('b', 900)]
     """
 
     def __init__(self) -> None:
@@ -46,10 +46,10 @@ class Output:
 
         Args:
             row: A row of the handler, with all its columns, or a mapping from names to values.
-            columns: Further columns by name. A Python value is a literal.
+            **columns: Further columns by name. A Python value is a literal; wrap SQL in `hr.expr`.
 
         Raises:
-            ProgramError: As for `hr.emit`; `FOREIGN_CELL` in a handler of another program.
+            ProgramError: As for `hr.emit`.
             PlanError: As for `hr.emit`.
         """
         what = f"the Output `{self._name}`" if self._name else "an Output"
@@ -58,8 +58,8 @@ class Output:
         if name is None:
             raise ProgramError(
                 "FOREIGN_CELL",
-                f"{what} is used in {current.program}, which does not have it as an attribute",
-                hint="an output is an attribute of its own program: large = hr.Output() in the class, or set in __init__",
+                f"{what} is used in {current.program}, but is not an attribute of it",
+                hint="declare it in the program: large = hr.Output() in the class or in __init__",
                 site=here(),
             )
         _emit(current, name, row, columns)
@@ -72,12 +72,12 @@ def emit(row: Row | Mapping[str, Any] | None = None, /, **columns: Any) -> None:
 
     Args:
         row: A row of the handler, with all its columns, or a mapping from names to values.
-        columns: Further columns by name. A Python value is a literal; `hr.expr` makes SQL of a text.
+        **columns: Further columns by name. A Python value is a literal, also a text; wrap SQL in `hr.expr`.
 
     Raises:
         ProgramError: `EMIT_COLUMNS` without columns, or if a name is given twice; `EMIT_DIFFERS` if another `emit` of this output has other
             columns; `BROADCAST_USE` in the handler of a broadcast input; `OUTSIDE_HANDLER` outside a handler; `STALE_VALUE` or
-            `OUT_OF_SCOPE` for a column that has ended.
+            `OUT_OF_SCOPE` for a column used outside the handler or block in which it was created.
         PlanError: `BAD_LITERAL` for a Python value without a SQL literal, `UNKNOWN_COLUMN`; `WRONG_TYPE`, raised by `hr.job`, for types
             without a common type.
 
@@ -87,9 +87,9 @@ def emit(row: Row | Mapping[str, Any] | None = None, /, **columns: Any) -> None:
         ...     def on_event(self, e):
         ...         with hr.when(e.amount > 500):
         ...             hr.emit(e, fee=e.amount * 0.01)
-        >>> charges = hr.read.memory([], "card string, amount int", name="charges")
-        >>> charges.key_by("card").process(Large)
-        <Stream charges.Large: card, amount, fee>
+        >>> charges = hr.read.memory([("a", 7), ("b", 900)], "card string, amount int", name="charges")
+        >>> hr.collect(charges.key_by("card").process(Large)).rows()
+        [('b', 900, 9.0)]
     """
     _emit(recording("hr.emit"), MAIN, row, columns)
 
@@ -97,8 +97,8 @@ def emit(row: Row | Mapping[str, Any] | None = None, /, **columns: Any) -> None:
 def _emit(current: Recording, output: str, row: Any, named: dict[str, Any]) -> None:
     if current.broadcast:
         raise broadcast_use(
-            f"{current.handler} is called in every partition for rows that go to all keys, so what it emits would come as often",
-            "emit where a key's rows are handled; the stream that is broadcast can have a sink of its own",
+            f"{current.handler} runs in every partition for broadcast rows, so its rows would be emitted once per partition",
+            "emit in the handler of a keyed input; the broadcast stream can have its own sink",
         )
     given: list[tuple[str, Any]] = []
     if isinstance(row, Row):
@@ -114,16 +114,16 @@ def _emit(current: Recording, output: str, row: Any, named: dict[str, Any]) -> N
         )
     given += named.items()
     if not given:
-        raise ProgramError("EMIT_COLUMNS", "a row without columns is emitted", hint="hr.emit(card=self.key.card)", site=here())
+        raise ProgramError("EMIT_COLUMNS", "the emitted row has no columns", hint="hr.emit(card=self.key.card)", site=here())
     seen: dict[str, str] = {}
     for name, _ in given:
         if not isinstance(name, str):
-            raise ProgramError("EMIT_COLUMNS", f"a column's name must be text, not {name!r}", hint='{"card": ...}', site=here())
+            raise ProgramError("EMIT_COLUMNS", f"a column's name must be a string, not {name!r}", hint='{"card": ...}', site=here())
         if name.lower() in seen:
             raise ProgramError(
                 "EMIT_COLUMNS",
                 f"the column `{name}` is emitted twice" + ("" if name == seen[name.lower()] else f", also as `{seen[name.lower()]}`"),
-                hint="give one of the two another name, or name the columns one by one instead of the whole row",
+                hint="rename one of the two, or list the columns instead of passing the whole row",
                 site=here(),
             )
         seen[name.lower()] = name
@@ -138,8 +138,8 @@ def _emit(current: Recording, output: str, row: Any, named: dict[str, Any]) -> N
         target = "the main output" if output == MAIN else f"the output `{output}`"
         raise ProgramError(
             "EMIT_DIFFERS",
-            f"all rows of {target} have the same columns, and here {', '.join(missing + added)}",
-            hint=f"the first emit, at {first.site}, has: {', '.join(first.columns)}; emit None where there is no value, "
+            f"all rows of {target} must have the same columns, but {', '.join(missing + added)}",
+            hint=f"the first emit, at {first.site}, has: {', '.join(first.columns)}; emit None for a missing value, "
             "or use a second hr.Output()",
             site=here(),
         )

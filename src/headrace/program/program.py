@@ -22,10 +22,19 @@ class Program:
     | `on_event(self, e)` | rows of the main input |
     | `on_<input>(self, r)` | rows of a further input |
     | `on_<timer>(self, at)` | a timer that fires; `(self, at, key)` if the timer has keys |
-    | `on_late(self, e)` | late rows of the main input |
+    | `on_late(self, e)` | late rows of the main input; those of a further input only go to the output `late_<input>` |
 
     Every input and every timer needs its handler. `stream.key_by(...).process(P)` runs each handler once, with placeholders, and records
-    its calls as a plan. The JVM executes the plan for every row, so Python control flow cannot depend on values of a row.
+    its calls as a plan. The JVM executes the plan for every row, so Python's `if`, `for` and `=` cannot depend on values of a row: use
+    [`hr.when`](#when), [`hr.each`](#each) and [`hr.let`](#let).
+
+    Besides the errors that their entries list, methods of cells, timers and outputs raise:
+
+    * `ProgramError`: `OUTSIDE_HANDLER` outside a handler; `FOREIGN_CELL` in a handler of another program; `BROADCAST_USE` if keyed state is
+      used in the handler of a broadcast input, or a `Broadcast` is changed elsewhere; `STALE_VALUE` or `OUT_OF_SCOPE` if an argument is a
+      column used outside the handler or block in which it was created.
+    * `PlanError`: `UNKNOWN_COLUMN`; `BAD_LITERAL` for a Python value without a SQL literal; `WRONG_TYPE` for an argument of another type:
+      at once for a Python number with a fraction in a whole-number type, else raised by `hr.job`.
 
     Examples:
         >>> import headrace as hr
@@ -56,7 +65,7 @@ class Program:
         if current.broadcast:
             raise broadcast_use(
                 f"{current.handler} is called once for all keys, so there is no self.key",
-                "keep what all keys see in a hr.Broadcast; the handlers of other inputs read it for their key",
+                "keep shared state in a hr.Broadcast; the handlers of keyed inputs can read it",
             )
         return Row(current, "key", current.frame.key, f"the key of {current.program}")
 
@@ -67,9 +76,7 @@ class Program:
                 message = f"`self.{name} = ...` would replace the {type(held).__name__} `{name}`, not what it holds"
                 hint = f"self.{name}{held.write_with if isinstance(held, Cell) else '.emit(...)'}"
             else:
-                message = f"`self.{name} = ...` in a handler would be done once, when the program is traced, and not for each row"
-                hint = (
-                    f"declare a cell, {name} = hr.Value(...), and set it with self.{name}.set(...); for this call only use a local variable"
-                )
+                message = f"`self.{name} = ...` in a handler would run once, when the program is traced, not for each row"
+                hint = f"declare a cell, {name} = hr.Value(...), and set it with self.{name}.set(...); within one call use a local variable"
             raise ProgramError("HANDLER_ASSIGNS", message, hint=hint, site=here())
         super().__setattr__(name, value)

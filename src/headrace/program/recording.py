@@ -1,8 +1,8 @@
-"""What is being recorded: one handler, its blocks, and which values may be used where.
+"""The recording of one handler: its blocks, and where its values may be used.
 
-A handler runs once, under a `Recording`. Each value it is given (the row's columns, the key, the time of a timer, a cell's value) is a
-column whose `names` are tokens of this recording, and columns carry the names of what they were made of; so when a text is recorded,
-it is known where its values came from, and a value that ended with its handler or with its `with hr.when(...)` is refused.
+A handler runs once, under a `Recording`. Each value that it receives (the row's columns, the key, the time of a timer, a cell's value) is
+a column whose `names` are tokens of this recording, and a column carries the names of the columns it was made from. So the recording
+knows where the values of a text come from, and refuses a value that ended with its handler or with its `with hr.when(...)`.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from headrace.syntax import quote, references
 if TYPE_CHECKING:
     from headrace.program.cell import Cell
 
-# How tightly a name binds: never in parentheses (see expr/column.py).
+# The precedence of a name, which never needs parentheses (see expr/column.py).
 _ATOM = 8
-# What the time of the epoch, its watermark, and the key of the timer that fires are called in texts.
+# The names in texts of the epoch's time, its watermark, and the key of the timer that fires.
 NOW = "__now"
 WATERMARK = "__watermark"
 TIMER_KEY = "__timer_key"
@@ -40,10 +40,10 @@ _current: ContextVar[Recording | None] = ContextVar("headrace_recording", defaul
 
 
 class Unentered(Protocol):
-    """What only a `with` statement opens."""
+    """A branch or loop, opened only by a `with` statement."""
 
     def without_with(self) -> ProgramError:
-        """What is said if none did."""
+        """The error if no `with` statement opened it."""
 
 
 class Block:
@@ -54,7 +54,7 @@ class Block:
         self.within = within
 
     def inside(self, other: Block) -> bool:
-        """True if it is `other`, or stands in it."""
+        """Returns whether this block is `other` or lies within it."""
         block: Block | None = self
         while block is not None and block is not other:
             block = block.within
@@ -71,14 +71,14 @@ class Block:
 
 
 class Chain:
-    """A `when` and what follows it, still open for more branches."""
+    """A `when` and its later branches, still open for more."""
 
     def __init__(self, block: Block, site: Site | None) -> None:
         self.block = block
         self.site = site
         self.branches: list[tuple[str | None, Block, Site | None]] = []
         self.closed = False  # by an `otherwise`
-        self.inner: Chain | None = None  # where it goes on, inside its last branch
+        self.inner: Chain | None = None  # its continuation inside its last branch
 
     @property
     def last(self) -> Chain:
@@ -91,7 +91,7 @@ class Chain:
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a local came from: the block it lives in, what is said when it is used outside of it, and the cure."""
+    """The block in which a local lives, and the message and hint for a use outside that block."""
 
     block: Block
     said: str
@@ -100,7 +100,7 @@ class Origin:
 
 @dataclass(frozen=True)
 class Emitted:
-    """The columns of an output, as its first emit has them."""
+    """The columns of an output, in the order of its first emit."""
 
     columns: tuple[str, ...]
     site: Site | None
@@ -108,33 +108,33 @@ class Emitted:
 
 @dataclass(frozen=True)
 class Frame:
-    """What all handlers of one program share while it is traced."""
+    """The facts that all handlers of one program share while it is traced."""
 
     program: str
     key: tuple[str, ...]
     shared: frozenset[str]  # the names of the cells that all keys read
-    cells: dict[int, str]  # by identity: a cell object is found again by the attribute that holds it
+    cells: dict[int, str]  # the attributes that hold cells and outputs, by the `id` of the object
     outputs: dict[str, Emitted]
     timers: frozenset[str] = frozenset()  # the names of its timers
 
 
 class Recording:
-    """One handler while it runs."""
+    """The recording of one handler while it runs."""
 
     def __init__(self, frame: Frame, handler: str, input: str | None, columns: tuple[str, ...], broadcast: bool = False) -> None:
         self.frame = frame
-        self.broadcast = broadcast  # is it for rows that go to all keys?
+        self.broadcast = broadcast  # whether the handler is for rows that go to all keys
         self.handler = handler
         self.input = input
         self.columns = columns
         self.number = next(_numbers)
         self.block = Block()
         self.locals: dict[str, Origin] = {}
-        self.numbers: dict[str, int] = {}  # of locals, by what they are named after
-        self.named: list[Statement] = []  # those that make locals
+        self.numbers: dict[str, int] = {}  # of locals so far, by the names they are derived from
+        self.named: list[Statement] = []  # the statements that make locals
         self.loops: list[tuple[str, str]] = []  # the open loops: the cell and the name of the entry
         self.unentered: dict[int, Unentered] = {}  # `hr.when(...)` and `hr.each(...)` that no `with` has entered yet
-        self.read_sources: dict[CodeType, frozenset[int]] = {}  # functions that were looked through, and the lines where they open a branch
+        self.read_sources: dict[CodeType, frozenset[int]] = {}  # functions that were checked, and the lines where they open a branch
 
     @property
     def program(self) -> str:
@@ -142,7 +142,7 @@ class Recording:
 
     @property
     def spoken(self) -> Spoken:
-        """What people call the locals that were made so far."""
+        """The locals made so far, in the user's words."""
         return Spoken(self.named, self.frame.timers, tuple(self.frame.cells.values()))
 
     def record(self, statement: Statement) -> None:
@@ -152,33 +152,33 @@ class Recording:
         cell = of.get(statement.it) if isinstance(statement, Replace) else getattr(statement, "cell", None)
         if cell in self.frame.shared and not self.broadcast and not isinstance(statement, Read | Each):
             raise broadcast_use(
-                f"`{cell}` is the same for all keys, and {self.handler} is called for one of them",
-                "it is written in the handler of an input that goes to all keys: .process(P, rules=hr.broadcast(stream)), on_rules",
+                f"`{cell}` is shared by all keys, but {self.handler} runs for one key",
+                "write it in the handler of a broadcast input: .process(P, rules=hr.broadcast(stream)), on_rules",
             )
         if isinstance(statement, Set | Clear | Append) and any(cell == statement.cell for cell, _ in self.loops):
             raise changed_in_loop(statement.cell)
         self.block.statements.append(statement)
 
     def value(self, text: str, name: str) -> Column:
-        """A column that lives as long as this handler."""
+        """Returns a column that lives as long as this handler."""
         return Column(Expression(text, (f"{name}{_OF}{self.handler}#{self.number}",), here()), _ATOM)
 
     def numbered(self, name: str) -> str:
-        """A name for a local that no other has."""
+        """Returns a unique name for a local."""
         count = self.numbers[name] = self.numbers.get(name, 0) + 1
         return f"{name}__{count}"
 
     def read(self, cell: str, what: str = "value", key: Any = None) -> Column:
-        """Records a read of a cell; what it gives is a column that lives as long as the block it was read in."""
+        """Records a read of a cell. The returned column lives as long as the current block."""
         text = None if key is None else self.text(key)
         local = self.numbered(cell)
-        said = f"`{cell}` was read inside a `with hr.when(...)`, and its value is used outside of it"
-        self.locals[local] = Origin(self.block, said, f"read it where it is always done, before the `with`: value = self.{cell}.get()")
+        said = f"`{cell}` was read inside a `with hr.when(...)`, but its value is used outside it"
+        self.locals[local] = Origin(self.block, said, f"read it before the `with`: value = self.{cell}.get()")
         self.record(Read(local, cell, what, text, site=here()))
         return self.value(quote(local), local)
 
     def text(self, value: Any) -> str:
-        """The text of a value to record, after a look at where everything in it came from."""
+        """Returns the text of a value to record, and refuses parts that may not be used here."""
         column = of_value(value)
         if isinstance(value, str) and self._is_column(value):
             warn_of_text(value, value)
@@ -189,7 +189,7 @@ class Recording:
         return column._expression.text
 
     def _is_column(self, text: str) -> bool:
-        """Whether a text reads like a column of this handler's."""
+        """Returns whether a text looks like a column of this handler."""
         row, _, column = text.partition(".")
         has = {"e": self.columns if self.input is not None else (), "key": self.frame.key}.get(row, ())
         return column in has
@@ -202,8 +202,8 @@ class Recording:
         if int(number) != self.number:
             raise ProgramError(
                 "STALE_VALUE",
-                f"`{column._expression.text}` was made in {handler}, which has ended, and is used in {self.handler}",
-                hint="each handler sees its own row and key only; keep what must last in a cell: seen = hr.Value(...)",
+                f"`{column._expression.text}` belongs to {handler}, but is used in {self.handler}",
+                hint="a handler can use only its own row and key; keep values across calls in a cell: seen = hr.Value(...)",
                 site=here(),
             )
         found = self.locals.get(origin)
@@ -211,7 +211,7 @@ class Recording:
             raise ProgramError("OUT_OF_SCOPE", found.said, hint=found.hint, site=here())
 
     def _admit_text(self, column: Column) -> None:
-        """Checks the names in SQL text that the user wrote, as far as it can be parsed."""
+        """Checks the names in SQL text that the user wrote, if it can be parsed."""
         for path in references(column._expression.text) or ():
             first = path[0].lower()
             if first == "e" and self.input is not None and len(path) > 1:
@@ -222,17 +222,17 @@ class Recording:
                 row = [f"e.{column}" for column in self.columns] if self.input is not None else ["at"]
                 known = [*row, *(f"key.{column}" for column in self.frame.key)]
                 meant = f"e.{path[0]}" if f"e.{path[0]}" in known else ".".join(path)
-                text = f'; for the text itself write hr.lit("{path[0]}")' if len(path) == 1 and nearest(meant, known, 0.5) is None else ""
+                text = f'; for a literal string write hr.lit("{path[0]}")' if len(path) == 1 and nearest(meant, known, 0.5) is None else ""
                 raise PlanError(
                     "UNKNOWN_COLUMN",
                     f"no column `{path[0]}` in {self.handler} of {self.program}",
-                    hint=suggestion(meant, known, f"SQL text in this handler knows {', '.join(known)}", least=0.5) + text,
+                    hint=suggestion(meant, known, f"SQL in this handler can use {', '.join(known)}", least=0.5) + text,
                     site=here(),
                 )
 
 
 def find(name: str, columns: tuple[str, ...], owner: str) -> str:
-    """The column of a name, compared as Spark does, without case; an unknown one is refused."""
+    """Returns the name of a column, compared case-insensitively as Spark does; refuses an unknown one."""
     if name in columns or name.lower() in (column.lower() for column in columns):
         return name
     has = f"it has: {', '.join(columns)}" if columns else "it has none"
@@ -240,35 +240,35 @@ def find(name: str, columns: tuple[str, ...], owner: str) -> str:
 
 
 def warn_of_text(text: str, column: str) -> None:
-    """A text is a literal in a handler; this one reads like a column."""
+    """Warns that a text, which is a literal in a handler, looks like a column."""
     site = here()
-    message = f'"{text}" is a text here, not a column; write hr.expr("{column}") for the column, hr.lit("{text}") if the text is meant'
+    message = f'"{text}" is a string here, not a column; write hr.expr("{column}") for the column, hr.lit("{text}") for the string'
     warnings.warn_explicit(message, UserWarning, site.file if site else "headrace", site.line if site else 0)
 
 
 def changed_in_loop(cell: str) -> ProgramError:
-    """What is said of a change to a cell that a loop goes over."""
+    """The error for a change to a cell inside a loop over it."""
     return ProgramError(
         "LOOP_CHANGES",
-        f"`{cell}` is changed while a `with hr.each(...)` goes over its entries",
-        hint="change the entry the loop stands at, it.set(...) or it.remove(), in one loop over this cell; or change the cell after it",
+        f"`{cell}` is changed inside a `with hr.each(...)` over its entries",
+        hint="in one loop, change the current entry with it.set(...) or it.remove(), or change the cell after the loop",
         site=here(),
     )
 
 
 def broadcast_use(message: str, hint: str) -> ProgramError:
-    """What is said where state of one key and of all keys are mixed up."""
+    """The error where the state of one key and that of all keys are mixed."""
     return ProgramError("BROADCAST_USE", message, hint=hint, site=here())
 
 
 def recording(what: str) -> Recording:
-    """The handler being recorded; `what` cannot be used elsewhere."""
+    """Returns the current recording. Outside a handler it raises an error that names `what`."""
     current = _current.get()
     if current is None:
         raise ProgramError(
             "OUTSIDE_HANDLER",
-            f"{what} has a meaning only while a handler of its program runs",
-            hint="use it in on_event, on_<input>, on_<timer> or on_late, or in a method that these call",
+            f"{what} can be used only in a handler of its program",
+            hint="use it in on_event, on_<input>, on_<timer> or on_late, or in a method they call",
             site=here(),
         )
     return current
@@ -279,14 +279,14 @@ def is_recording() -> bool:
 
 
 def cell_name(cell: Cell, what: str) -> tuple[Recording, str]:
-    """The recording and the name that a cell has in its program."""
+    """Returns the current recording and the cell's name in its program."""
     current = recording(what)
     name = current.frame.cells.get(id(cell))
     if name is None:
         raise ProgramError(
             "FOREIGN_CELL",
-            f"{what} is used in {current.program}, which does not have it as an attribute",
-            hint=f"a cell is an attribute of its own program: seen = hr.{type(cell).__name__}(...) in the class, or set in __init__",
+            f"{what} is used in {current.program}, but is not an attribute of it",
+            hint=f"declare it in the program: seen = hr.{type(cell).__name__}(...) in the class or in __init__",
             site=here(),
         )
     return current, name
@@ -294,7 +294,7 @@ def cell_name(cell: Cell, what: str) -> tuple[Recording, str]:
 
 @contextmanager
 def recorded(recording: Recording) -> Iterator[None]:
-    """Makes a recording the current one; whatever happens, the one before is restored."""
+    """Makes a recording the current one for a block, and restores the previous one."""
     token = _current.set(recording)
     traced = in_handler.set(True)
     try:

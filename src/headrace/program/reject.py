@@ -17,7 +17,8 @@ def reject(reason: str | Column) -> None:
         reason: The reason in the dead letter: a text, or a column of the handler, as text.
 
     Raises:
-        ProgramError: `OUTSIDE_HANDLER` outside a handler; `STALE_VALUE` or `OUT_OF_SCOPE` for a column that has ended.
+        ProgramError: `OUTSIDE_HANDLER` outside a handler; `STALE_VALUE` or `OUT_OF_SCOPE` for a column used outside the handler or block in
+            which it was created.
 
     Examples:
         >>> import headrace as hr

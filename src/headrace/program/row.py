@@ -14,8 +14,8 @@ from headrace.syntax import quote
 class Row(Opaque):
     """The row that a handler receives, or the key `self.key`. Its attributes are its columns.
 
-    `e.amount` is a column. `e["two words"]` is one whose name is no Python name. Names are compared as Spark does, without case. A row has
-    no public methods, so it hides no column. An unknown column raises `UNKNOWN_COLUMN`; any other use of a row as a value raises
+    `e.amount` is a column. `e["two words"]` is one whose name is no Python name. Names are case-insensitive, as in Spark. A row has no
+    public methods, so it hides no column. An unknown column raises `UNKNOWN_COLUMN`; any other use of a row as a value raises
     `ROW_OPERATOR`.
 
     Examples:
@@ -23,9 +23,9 @@ class Row(Opaque):
         >>> class Renamed(hr.Program):
         ...     def on_event(self, e):
         ...         hr.emit(card=self.key.card, amount=e.amount, country=e["home country"])
-        >>> charges = hr.read.memory([], "card string, amount int, `home country` string", name="charges")
-        >>> charges.key_by("card").process(Renamed)
-        <Stream charges.Renamed: card, amount, country>
+        >>> charges = hr.read.memory([("a", 7, "SE")], "card string, amount int, `home country` string", name="charges")
+        >>> hr.collect(charges.key_by("card").process(Renamed)).rows()
+        [('a', 7, 'SE')]
     """
 
     __slots__ = ("__columns", "__owner", "__recording", "__text")
@@ -41,9 +41,9 @@ class Row(Opaque):
             raise AttributeError(f"no column `{name}` in {self.__owner}")
         return self[name]
 
-    def __getitem__(self, name: str) -> Column:  # type: ignore[override]  # what Opaque refuses is how columns are named here
+    def __getitem__(self, name: str) -> Column:  # type: ignore[override]  # Opaque refuses it, and here it names a column
         if not isinstance(name, str):
-            raise self._refusal("take an item of it by number")
+            raise self._refusal("index it by number")
         found = find(name, self.__columns, self.__owner)
         return self.__recording.value(f"{self.__text}.{quote(found)}", self.__text)
 
@@ -72,6 +72,6 @@ class Row(Opaque):
 
 
 def columns_of_row(row: Row) -> dict[str, Column]:
-    """All columns of a row by name, in its order; a function because a method could hide a column."""
+    """Returns all columns of a row by name, in order. It is a function because a method could hide a column."""
     columns = cast("tuple[str, ...]", row._Row__columns)  # Python's spelling of Row.__columns
     return {name: row[name] for name in columns}

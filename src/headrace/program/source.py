@@ -1,8 +1,8 @@
-"""The source of handlers and of functions that open a branch, looked through for what tracing cannot see.
+"""Checks the source of handlers, and of functions that open a branch, for mistakes that tracing cannot see.
 
-A handler is read before it runs. A function that it calls is read when it opens its first branch: what it does before that cannot depend
-on a condition. Its parameters count as traced if a row, a cell or a column was given for them, but not where they have a default or are
-bound anew, because then `x is None` is a question about the call.
+A handler is read before it runs. A function that it calls is read when it opens its first branch, since nothing before that can depend on
+a condition. A parameter of such a function counts as traced if it received a row, a cell or a column. A parameter that has a default or
+is rebound does not count, because there `x is None` is a test of the call.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _MAKERS = dict.fromkeys(("case", "col", "expr", "lit", "now", "struct", "waterma
 
 
 class Source(NamedTuple):
-    """A function as it is written."""
+    """The source of a function."""
 
     node: ast.AST
-    text: str  # of the whole file
+    text: str  # the whole file
 
 
 def check_handler(handler: Callable[[Any], object], recording: Recording) -> None:
-    """Refuses what must not be written in a handler, before it runs."""
+    """Refuses mistakes in the source of a handler, before it runs."""
     function, bound, given = _innermost(handler)
     place = f"{recording.handler} of {recording.program}"
     code = getattr(function, "__code__", None)
@@ -58,9 +58,9 @@ def check_handler(handler: Callable[[Any], object], recording: Recording) -> Non
 
 
 def check_branch(recording: Recording) -> bool:
-    """Refuses what must not be written in the function that opens a branch just now; False if no `with` statement opens it.
+    """Refuses mistakes in the source of the function that is opening a branch. Returns False if no `with` statement opens it.
 
-    Called by the `__enter__` of a branch and by nothing else: its caller is the function.
+    Only the `__enter__` of a branch or loop may call this: it looks two frames up for the function.
     """
     frame = sys._getframe(2)
     code, line = frame.f_code, frame.f_lineno
@@ -80,7 +80,7 @@ def check_branch(recording: Recording) -> bool:
 
 
 def _check(source: Source, code: CodeType, kinds: Mapping[str, str], opened: frozenset[int]) -> frozenset[int]:
-    """Refuses the first mistake in a function; gives the lines that open a branch."""
+    """Refuses the first mistake in a function. Returns the lines that open a branch."""
     found, branches = _followed(source, tuple(sorted(kinds.items())), opened)
     if found is not None:
         text = source.text.split("\n")[found.line - 1].strip()
@@ -104,7 +104,7 @@ def _source(code: CodeType, names: dict[str, Any], place: str) -> Source:
     candidates = (
         [] if file is None else [node for node in _functions(file).get((code.co_firstlineno, code.co_name), []) if _fits(node, code)]
     )
-    if len(candidates) > 1:  # lambdas of one line
+    if len(candidates) > 1:  # several lambdas on one line
         candidates = [node for node in candidates if _spans(node, code)] or candidates
     if file is None or not candidates:
         raise _no_source(f"the source of {place} has changed since it was loaded, so it cannot be checked", code)
@@ -115,15 +115,15 @@ def _no_source(message: str, code: CodeType | None) -> ProgramError:
     return ProgramError(
         "NO_SOURCE",
         message,
-        hint="a program is written in a file or a notebook, and loaded again when the file changes; as JSON (`headrace plan FILE`) "
-        "a plan is loaded without any source",
+        hint="define the program in a file or notebook, and reload it when the file changes; a plan as JSON (`headrace plan FILE`) "
+        "needs no source",
         site=None if code is None else Site(code.co_filename, code.co_firstlineno),
     )
 
 
 @lru_cache(maxsize=16)
 def _functions(file: Parsed) -> dict[tuple[int, str], list[ast.AST]]:
-    """What has a code object of its own, by the line and the name that this has."""
+    """Returns the nodes with code objects of their own, by the first line and name of these."""
     found: dict[tuple[int, str], list[ast.AST]] = {}
     for node in ast.walk(file.tree):
         match node:
@@ -139,7 +139,7 @@ def _functions(file: Parsed) -> dict[tuple[int, str], list[ast.AST]]:
 
 @lru_cache(maxsize=1024)
 def _fits(node: ast.AST, code: CodeType) -> bool:
-    """Whether a code object can have been made of a node: a file may have been changed after it was loaded."""
+    """Returns whether a code object can come from a node, since the file may have changed after it was loaded."""
     if isinstance(node, ast.Module):
         return True
     count = code.co_argcount + code.co_kwonlyargcount
@@ -151,7 +151,7 @@ def _fits(node: ast.AST, code: CodeType) -> bool:
     if any(line is not None and not code.co_firstlineno <= line <= last for _, _, line in code.co_lines()):
         return False
     if any(name.startswith("@") for name in (*code.co_names, *code.co_varnames)):
-        return True  # pytest has written its asserts anew
+        return True  # pytest has rewritten its asserts
     return {name for name in code.co_names if not name.startswith("_")} <= _identifiers(node)
 
 
@@ -167,21 +167,21 @@ def _identifiers(node: ast.AST) -> set[str]:
 
 
 def _spans(node: ast.AST, code: CodeType) -> bool:
-    """Whether the instructions of a code object stand inside a node."""
+    """Returns whether the instructions of a code object lie inside a node."""
     assert isinstance(node, ast.Lambda)
     return all(
         (node.lineno, node.col_offset) <= (line or 0, column or 0)
         and (end_line or 0, end_column or 0) <= (node.end_lineno, node.end_col_offset)
         for line, end_line, column, end_column in code.co_positions()
-        if column != end_column  # what Python adds has no place
+        if column != end_column  # instructions that Python adds have no extent
     )
 
 
-# what names are
+# the kinds of names
 
 
 def _innermost(handler: Any) -> tuple[Any, object | None, bool]:
-    """The function that a handler is at last, what it is bound to, and whether its next parameter is what it is called with."""
+    """Unwraps a handler: the function, the object it is bound to, and whether its next parameter receives the row or time."""
     bound, given = None, True
     while True:
         if inspect.ismethod(handler):
@@ -190,7 +190,7 @@ def _innermost(handler: Any) -> tuple[Any, object | None, bool]:
             handler, given = handler.func, False
         elif hasattr(handler, "__wrapped__"):
             handler = handler.__wrapped__
-        elif not hasattr(handler, "__code__") and inspect.ismethod(getattr(handler, "__call__", None)):  # noqa: B004  # an object
+        elif not hasattr(handler, "__code__") and inspect.ismethod(getattr(handler, "__call__", None)):  # noqa: B004  # a callable object
             handler = handler.__call__
         else:
             return handler, bound, given
@@ -198,7 +198,7 @@ def _innermost(handler: Any) -> tuple[Any, object | None, bool]:
 
 def _filled(cell: Any) -> bool:
     try:
-        cell.cell_contents  # noqa: B018  # raises where there is nothing
+        cell.cell_contents  # noqa: B018  # raises for an empty cell
     except ValueError:
         return False
     return True
@@ -210,7 +210,7 @@ def _parameters(node: ast.AST) -> list[str]:
 
 
 def _plain_parameters(node: ast.AST) -> list[str]:
-    """Those without a default that keep what they were called with."""
+    """Returns the parameters without a default that are not rebound."""
     names = _parameters(node)
     arguments = getattr(node, "args", None)
     if isinstance(arguments, ast.arguments) and arguments.defaults:
@@ -220,7 +220,7 @@ def _plain_parameters(node: ast.AST) -> list[str]:
 
 
 def _kinds(node: ast.AST, values: Mapping[str, object]) -> dict[str, str]:
-    """What the names in a function are, as far as tracing cares, and the attributes of programs and of headrace itself."""
+    """Returns the kinds of the names in a function, and of attributes of programs and of headrace itself; other names are left out."""
     names, attributes = _used(node)
     found = {name: kind for name in names if (kind := _kind(values.get(name))) is not None}
     for name, attribute in attributes:

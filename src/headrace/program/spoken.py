@@ -1,4 +1,4 @@
-"""How people wrote what a traced text calls by a name of its own: `n__1` is what `self.n.get()` gave."""
+"""Translates the locals of traced texts into what the user wrote: `n__1` into `self.n.get()`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CAST = re.compile(r"CAST\(((?:self|it|local)\.[^ ]+) AS ([A-Z]+)\)")
 
 
 class Spoken:
-    """The texts of a program as its author would know them again.
+    """Rewrites texts of a program in the words of its author.
 
     >>> said = Spoken([Read("n__1", "n"), Read("seen__1", "seen", "has", "e.shop")])
     >>> said("`n__1 + 1` is no BOOLEAN, and seen__1 is one"), said("e.n__1")
@@ -28,12 +28,12 @@ class Spoken:
         for statement in statements:
             if (pair := _named(statement, timers)) is not None:
                 name, said = pair
-                # Each handler counts for itself: of two that read otherwise under one name only the cell is sure.
+                # Handlers number their locals separately, so one name may be two different reads. Only the cell is certain then.
                 self._names[name] = said if self._names.get(name, said) == said else f"self.{name.rpartition('__')[0]}"
 
     @classmethod
     def of(cls, program: Traced) -> Spoken:
-        """Those of a whole program."""
+        """Returns the translation for a whole program."""
         statements = (one for handler in program.handlers for one in every(handler.body))
         return cls(statements, [cell.name for cell in program.cells if cell.kind == "timer"])
 
@@ -45,12 +45,12 @@ class Spoken:
     def _said(self, name: str) -> str:
         if name in self._names:
             return self(self._names[name])
-        # What another handler read is known by its cell alone.
+        # A local of another handler is known only by its cell.
         cell = name.rpartition("__")[0]
         return f"self.{cell}" if cell in self._cells else name
 
     def error(self, error: HeadraceError) -> HeadraceError:
-        """The same error in these words."""
+        """Rewrites the message and hint of an error."""
         error.message = self(error.message)
         error.hint = error.hint and self(error.hint)
         error.args = (error.code, error.message)
@@ -58,7 +58,7 @@ class Spoken:
 
 
 def _named(statement: Statement, timers: Collection[str]) -> tuple[str, str] | None:
-    """The name that a statement gives, and how it was written."""
+    """Returns the local that a statement makes, and what the user wrote for it."""
     match statement:
         case Read():
             what = ("at" if statement.cell in timers else "get") if statement.what in ("value", "get") else statement.what

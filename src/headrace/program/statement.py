@@ -1,7 +1,7 @@
-"""Statements: what a handler does, as data.
+"""Statements: the steps of a handler as data.
 
-A handler's body is a tuple of statements; their texts are Spark SQL over `e` (the row), `key`, `at` (the time of a timer), `__now`,
-`__watermark` and the locals that reads, lets and loops have made so far.
+A handler's body is a tuple of statements. Their texts are Spark SQL over `e` (the row), `key`, `at` (the time of a timer), `__now`,
+`__watermark` and the locals of earlier reads, lets and loops.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ Body: TypeAlias = tuple["Statement", ...]
 Branches: TypeAlias = tuple[tuple[str | None, Body], ...]
 Sites: TypeAlias = tuple[Site | None, ...]
 Texts: TypeAlias = tuple[tuple[str, str], ...]
-"""Columns with their texts."""
+"""Pairs of a column's name and its text."""
 
 _KINDS: dict[str, type[Statement]] = {}
 
 
 @dataclass(frozen=True)
 class Statement(OneOf):
-    """One statement of a handler, with the user's line. A kind of statement is its name in JSON and its fields."""
+    """One statement of a handler, with the user's line. A subclass has `do`, its name in JSON, and fields."""
 
     kind_field = "do"
     do: ClassVar[str]
@@ -41,7 +41,7 @@ class Statement(OneOf):
 
     @staticmethod
     def from_json(value: object) -> Statement:
-        """The statement that `to_json` wrote; unknown kinds and fields are refused."""
+        """Reads a statement that `to_json` wrote; refuses unknown kinds and fields."""
         told = Fields(value, "a statement")
         kind = _KINDS.get(told.text("do"))
         if kind is None:
@@ -53,7 +53,7 @@ class Statement(OneOf):
 
 @dataclass(frozen=True)
 class Read(Statement):
-    """Stores what is read from a cell in a local: the cell's value, its size, or the value of one of its entries.
+    """Reads from a cell into a local: the cell's value, its size, or the value of one of its entries.
 
     `what` is one of value, size, exists, get, has, first, last; `key` is the text of the entry's key, for the kinds that read one.
     """
@@ -167,19 +167,19 @@ class Reject(Statement):
 
 
 def inner(statement: Statement) -> tuple[Body, ...]:
-    """The bodies inside a statement."""
+    """Returns the bodies inside a statement."""
     if isinstance(statement, When):
         return tuple(body for _, body in statement.branches)
     return (statement.body,) if isinstance(statement, Each) else ()
 
 
 def every(body: Body) -> Body:
-    """All statements of a body, those inside others after them."""
+    """Returns all statements of a body; nested ones follow the statement they are in."""
     return tuple(found for statement in body for found in (statement, *(deep for part in inner(statement) for deep in every(part))))
 
 
 def _fields(kind: type[Statement]) -> Mapping[str, str]:
-    """The names of a kind's own fields with the texts of their types."""
+    """Returns the names of a kind's own fields with the texts of their types."""
     return {found.name: str(found.type) for found in fields(kind) if found.name != "site"}
 
 
@@ -194,7 +194,7 @@ def _branches(told: Fields, name: str) -> Branches:
             case [str() | None as condition, list(body)]:
                 found.append((condition, _body(told, body)))
             case _:
-                raise told.wrong("a branch is [condition or null, [statements]]")
+                raise told.wrong("a branch must be [condition or null, [statements]]")
     return tuple(found)
 
 
@@ -209,7 +209,7 @@ def _texts(told: Fields, name: str) -> Texts:
             case [str(column), str(text)]:
                 found.append((column, text))
             case _:
-                raise told.wrong("a row is [[column, text], ...]")
+                raise told.wrong("a row must be [[column, text], ...]")
     return tuple(found)
 
 

@@ -1,4 +1,4 @@
-"""Timer: a cell that keeps one time per key and wakes the program at it."""
+"""Timer: a cell that keeps a time per key, at which a handler of the program runs."""
 
 from __future__ import annotations
 
@@ -81,16 +81,14 @@ class Timer(Cell):
 
         Raises:
             ProgramError: `TIMER_TIME` if `at` is a duration or a number; `TIMER_KEY` if the timer has keys and `key` is missing, or the
-                reverse; `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a handler of another program, `BROADCAST_USE` in that of a broadcast input;
-                `STALE_VALUE` or `OUT_OF_SCOPE` for a column that has ended.
-            PlanError: `WRONG_TYPE`, raised by `hr.job`, for a column that is not a time; `BAD_LITERAL`, `UNKNOWN_COLUMN`.
+                reverse.
         """
         recording, name = self._recording()
         if isinstance(at, dt.timedelta | int | float):
             raise ProgramError(
                 "TIMER_TIME",
                 f"`{name}` is set to {at!r}, which is not a time",
-                hint=f"count from a time: self.{name}.set(e.ts + hr.minutes(5))",
+                hint=f"add to a time: self.{name}.set(e.ts + hr.minutes(5))",
                 site=here(),
             )
         of = self._of(recording, name, key, "set(at, key)" if self.key else "set(at)")
@@ -103,8 +101,7 @@ class Timer(Cell):
             key: The key of the timer, if it has keys: a column or a Python value.
 
         Raises:
-            ProgramError: `TIMER_KEY` if the timer has keys and `key` is missing, or the reverse; `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a
-                handler of another program, `BROADCAST_USE` in that of a broadcast input.
+            ProgramError: `TIMER_KEY` if the timer has keys and `key` is missing, or the reverse.
         """
         recording, name = self._recording()
         self._of(recording, name, key, "at(key)" if self.key else "at()")
@@ -117,17 +114,16 @@ class Timer(Cell):
             key: The key of the timer, if it has keys. Without it, the times of all keys are deleted.
 
         Raises:
-            ProgramError: `TIMER_KEY` if a key is given and the timer has none; `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a handler of another
-                program, `BROADCAST_USE` in that of a broadcast input.
+            ProgramError: `TIMER_KEY` if a key is given and the timer has none.
         """
         recording, name = self._recording()
         of = None if key is None else self._of(recording, name, key, "clear()")
         recording.record(Clear(name, of, site=here()))
 
     def _of(self, recording: Recording, name: str, key: Any, call: str) -> str | None:
-        """The text of the key, which is given if and only if the timer has keys."""
+        """Returns the text of the key, which must be given if and only if the timer has keys."""
         if (key is None) == (self.key is None):
             return None if key is None else recording.text(key)
-        has = "has no keys" if self.key is None else f"has a key of type {self.key}"
-        given = "is given none" if key is None else "is given one"
-        raise ProgramError("TIMER_KEY", f"`{name}` {has} and {given}", hint=f"self.{name}.{call}", site=here())
+        has = "takes no key" if self.key is None else f"takes a key of type {self.key}"
+        given = "none is given" if key is None else "one is given"
+        raise ProgramError("TIMER_KEY", f"`{name}` {has}, but {given}", hint=f"self.{name}.{call}", site=here())

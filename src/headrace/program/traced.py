@@ -17,9 +17,9 @@ from headrace.program.statement import Each, Replace, Statement, every
 class TracedCell(Part):
     """One declared piece of keyed state.
 
-    `type` is the type of its value or of each of its values, `key` that of a map's keys; an aggregate has its input columns as its type,
-    and `sql`. `clock` is set for timers and for cells that expire, `expires_ms` after they were set; `was` is the cell's name in an older
-    version of the job, `computed` the text of its first value over the cells of the previous version.
+    `type` is the type of its values, `key` that of the keys of a map or timer; for an aggregate, `type` has its input columns and `sql` its
+    expression. `clock` is set for timers and for cells that expire, `expires_ms` after a value was set. `was` is the cell's name in an
+    older version of the job, `computed` the text of its first value over the cells of the previous version.
     """
 
     name: str
@@ -35,7 +35,7 @@ class TracedCell(Part):
 
     @property
     def fits(self) -> bool:
-        """Whether it has what its kind needs."""
+        """Whether it has all fields that its kind needs."""
         clocks = self.clock in (None, "event", "processing")
         return clocks and self.kind in KINDS and all(getattr(self, name) is not None for name in KINDS[self.kind].needs)
 
@@ -78,7 +78,7 @@ class TracedHandler(Part):
 
 @dataclass(frozen=True)
 class TracedOutput(Part):
-    """An output and the names of its columns, in order. `main` is there in every program, without columns if nothing is emitted to it."""
+    """An output and the names of its columns, in order. Every program has `main`, without columns if nothing is emitted to it."""
 
     name: str
     columns: tuple[str, ...]
@@ -104,21 +104,21 @@ class Traced(Part):
 
     @property
     def clock(self) -> str:
-        """The clock of its timers and of what expires: "event", "processing", or "none" without such."""
+        """The clock of its timers and expiring cells: "event", "processing", or "none" if it has neither."""
         return next((cell.clock for cell in self.cells if cell.clock is not None), "none")
 
     def columns(self, output: str) -> tuple[str, ...]:
-        """The columns of an output by its name."""
+        """Returns the columns of an output by its name."""
         return next(found.columns for found in self.outputs if found.name == output)
 
     @property
     def cleared(self) -> frozenset[str]:
-        """The cells from which some handler takes something away."""
+        """The cells from which a handler deletes values, entries or times."""
         return frozenset(name for handler in self.handlers for name in _cleared(handler.to_json()["body"]))
 
     @property
     def fits(self) -> bool:
-        """Whether cells have what their kinds need, and handlers name what is there."""
+        """Whether cells have all that their kinds need, and handlers name only cells, outputs and loops that exist."""
         said = [statement for handler in self.handlers for statement in every(handler.body)]
         cells = {getattr(statement, "cell", None) for statement in said} - {cell.name for cell in self.cells}
         outputs = {getattr(statement, "output", None) for statement in said} - {output.name for output in self.outputs}
@@ -127,7 +127,7 @@ class Traced(Part):
 
     @staticmethod
     def from_json(value: object) -> Traced:
-        """The program that `to_json` wrote; unknown fields are refused."""
+        """Reads a program that `to_json` wrote; refuses unknown fields."""
         fields = Fields(value, "the whole")
         fields.only("cells", "handlers", "outputs")
         return Traced(
@@ -138,7 +138,7 @@ class Traced(Part):
 
 
 def _cleared(body: Iterable[Mapping[str, Any]]) -> Iterable[str]:
-    """The cells of which statements take something away."""
+    """Yields the cells from which statements delete something."""
     cells = {step["it"]: step["cell"] for step in _inside(body) if step["do"] == "each"}
     for step in _inside(body):
         if step["do"] == "clear" or (step["do"] == "set" and step["value"].upper() == "NULL"):
@@ -148,7 +148,7 @@ def _cleared(body: Iterable[Mapping[str, Any]]) -> Iterable[str]:
 
 
 def _inside(body: Iterable[Mapping[str, Any]]) -> Iterable[Mapping[str, Any]]:
-    """All statements of a body, those inside others too."""
+    """Yields all statements of a body, with nested ones."""
     for statement in body:
         yield statement
         for inner in [statement.get("body", ()), *(inner for _, inner in statement.get("branches", ()))]:

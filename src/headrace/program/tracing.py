@@ -1,4 +1,4 @@
-"""trace: runs each handler of a program once and gives what it does as data."""
+"""trace: runs each handler of a program once and returns its statements as data."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def trace(
     inputs: Mapping[str, tuple[str, ...]],
     broadcast: Collection[str] = (),
 ) -> Traced:
-    """What a program does, as data. `inputs` gives the columns of each input, the main one under "event"; `name` is the operator's;
-    the rows of the inputs in `broadcast` go to all keys.
+    """Traces a program. `inputs` has the columns of each input, the main one under "event"; the rows of the inputs in `broadcast` go to all
+    keys.
 
-    Nothing but Python runs, and every complaint is made at the line it is about.
+    Only Python runs, and every error names the user's line.
     """
     instance = _instance(program)
     title = type(instance).__name__
@@ -72,26 +72,26 @@ def _instance(program: object) -> Program:
         try:
             inspect.signature(program).bind()
         except TypeError as error:
-            needs = f"{program.__name__} is given without its arguments ({error})"
-            hint = f".process({program.__name__}(...)) with the arguments of its __init__"
+            needs = f"{program.__name__} needs arguments ({error})"
+            hint = f"pass an instance: .process({program.__name__}(...))"
             raise ProgramError("NOT_A_PROGRAM", needs, hint=hint, site=here()) from None
         return program()
     what = program.__name__ if isinstance(program, type) else f"a {type(program).__name__}"
     raise ProgramError(
         "NOT_A_PROGRAM",
         f"{what} is not a state program",
-        hint="derive it from hr.Program and give the class, or an instance where it has arguments",
+        hint="derive it from hr.Program, and pass the class, or an instance if it takes arguments",
         site=here(),
     )
 
 
 def _declared(program: Program) -> Iterator[tuple[str, Cell | Output]]:
-    """Cells and outputs in the order of their declaration: base classes first, then what __init__ has set."""
+    """Yields cells and outputs in the order of their declaration: base classes first, then those that __init__ has set."""
     found: dict[str, object] = {}
     for kind in reversed(type(program).__mro__):
         for attribute, value in vars(kind).items():
             if attribute in found or isinstance(value, Cell | Output):
-                found[attribute] = value  # an override keeps its place, and anything else in its place takes a cell away
+                found[attribute] = value  # an override keeps the place; one that is no cell or output removes it
     for attribute, value in vars(program).items():
         if attribute in found or isinstance(value, Cell | Output):
             found[attribute] = value
@@ -104,7 +104,7 @@ def _check_names(title: str, cells: Mapping[str, Cell], outputs: Mapping[str, Ou
     for attribute, declared in _all(cells, outputs):
         kind = type(declared).__name__
         if attribute == "key" or attribute.startswith("on_"):
-            why = "self.key is the key of the row" if attribute == "key" else "names with on_ are handlers"
+            why = "self.key is the key of the row" if attribute == "key" else "names that start with on_ are handlers"
             raise _reserved(title, kind, attribute, why, declared._site)
     for attribute, output in outputs.items():
         if attribute in (MAIN, LATE, "dead_letter") or attribute.startswith("late_"):
@@ -122,7 +122,7 @@ def _check_names(title: str, cells: Mapping[str, Cell], outputs: Mapping[str, Ou
     if LATE in inputs:
         raise ProgramError(
             "NAME_RESERVED",
-            f"{title}: an input cannot be called `late`, on_late is called for late rows",
+            f"{title}: an input cannot be called `late`: on_late is called for late rows",
             hint="give the input another name",
             site=here(),
         )
@@ -138,19 +138,19 @@ def _check_names(title: str, cells: Mapping[str, Cell], outputs: Mapping[str, Ou
 
 
 def _check_shared(title: str, shared: Collection[str], broadcast: Collection[str], cells: Mapping[str, Cell]) -> None:
-    """What goes to all keys is written somewhere, and read."""
+    """Refuses a Broadcast that no input writes, and a broadcast input without a Broadcast."""
     for cell in sorted(shared) if not broadcast else ():
         raise ProgramError(
             "BROADCAST_USE",
-            f"{title}: nothing writes the Broadcast `{cell}`, no input goes to all keys",
-            hint=f"give one: .process({title}, rules=hr.broadcast(stream)), and write it in on_rules",
+            f"{title}: the Broadcast `{cell}` is never written, because no input is broadcast",
+            hint=f"broadcast an input, .process({title}, rules=hr.broadcast(stream)), and write the cell in on_rules",
             site=cells[cell]._site,
         )
     for name in broadcast if not shared else ():
         raise ProgramError(
             "BROADCAST_USE",
-            f"{title}: the rows of `{name}` go to all keys, and there is no Broadcast that keeps anything of them",
-            hint="declare one in the program, limits = hr.Broadcast(key, value); or key the stream as the others are",
+            f"{title}: the input `{name}` is broadcast, but the program has no Broadcast cell",
+            hint="declare one, limits = hr.Broadcast(key, value), or key the stream like the others",
             site=here(),
         )
 
@@ -167,34 +167,34 @@ def _check_unique(title: str, cells: Mapping[str, Cell], outputs: Mapping[str, O
         other = by_identity.setdefault(id(declared), attribute)
         if other != attribute:
             message = f"{title}: `{other}` and `{attribute}` are the same {type(declared).__name__}"
-            raise ProgramError("NAME_TWICE", message, hint="make one for each name", site=declared._site)
+            raise ProgramError("NAME_TWICE", message, hint="create one for each name", site=declared._site)
         other = by_case.setdefault(attribute.lower(), attribute)
         if other != attribute:
-            message = f"{title}: `{other}` and `{attribute}` differ only in capital letters, which Spark takes for one name"
-            raise ProgramError("NAME_TWICE", message, hint="give one of them another name", site=declared._site)
+            message = f"{title}: `{other}` and `{attribute}` differ only in case, and Spark treats them as one name"
+            raise ProgramError("NAME_TWICE", message, hint="rename one of them", site=declared._site)
     for attribute, cell in cells.items():
         if cell.was is None:
             continue
         other = by_was.setdefault(cell.was, attribute)
         if other != attribute or cell.was in cells:
-            taken = f"`{cell.was}` is still a cell" if cell.was in cells else f"`{other}` was `{cell.was}`, too"
+            taken = f"`{cell.was}` is still a cell" if cell.was in cells else f"`{other}` takes it over, too"
             raise ProgramError(
                 "NAME_TWICE",
                 f"{title}: `{attribute}` takes over the state of `{cell.was}`, but {taken}",
-                hint="`was` is the name of one cell that an older version had and this one no longer has",
+                hint="`was` names a cell that an older version had and this version no longer has",
                 site=cell._site,
             )
 
 
 def _reserved(title: str, kind: str, attribute: str, why: str, site: Site | None) -> ProgramError:
     hint = f"give the {kind} another name"
-    return ProgramError("NAME_RESERVED", f"{title}: the {kind} `{attribute}` cannot have this name, {why}", hint=hint, site=site)
+    return ProgramError("NAME_RESERVED", f"{title}: the {kind} `{attribute}` has a reserved name: {why}", hint=hint, site=site)
 
 
 def _handlers(
     program: Program, title: str, inputs: Mapping[str, tuple[str, ...]], timers: Mapping[str, str]
 ) -> dict[str, Callable[..., object]]:
-    """The handlers by what they are for; each is there, fits, and has something that calls it. `timers` have their parameters."""
+    """Returns the handlers by their input or timer; refuses missing, unknown and invalid ones. `timers` has the parameters of each."""
     found = {attribute[3:]: getattr(program, attribute) for attribute in dir(program) if attribute.startswith("on_")}
     wanted = {EVENT: "the main input", **{name: f"the input `{name}`" for name in inputs if name != EVENT}}
     wanted |= {name: f"the timer `{name}`" for name in timers}
@@ -206,7 +206,7 @@ def _handlers(
             raise ProgramError(
                 "HANDLER_MISSING",
                 f"{title} has no handler for {what}",
-                hint=f"`{near}` is there: did you mean `on_{on}`?" if near else f"write it: {cure}",
+                hint=f"`{near}` exists: did you mean `on_{on}`?" if near else f"write it: {cure}",
                 site=site._site if isinstance(site, Cell) else _class_site(program),
             )
     for on, handler in found.items():
@@ -220,10 +220,10 @@ def _handlers(
                 hint = f"did you mean `on_{near}`?"
             else:
                 known = ", ".join(f"on_{name}" for name in wanted)
-                hint = f"an input is given by its name: .process({title}, {on}=stream.key_by(...)); now there can be {known}"
+                hint = f"pass an input by its name, .process({title}, {on}=stream.key_by(...)); the current inputs and timers allow {known}"
             raise ProgramError(
                 "HANDLER_UNKNOWN",
-                f"{title} has a handler on_{on}, but no timer and no input `{on}`",
+                f"{title} has a handler on_{on}, but no timer or input `{on}`",
                 hint=hint,
                 site=site,
             )
@@ -240,7 +240,7 @@ def _check_handler(title: str, on: str, handler: Any, timer: str | None, site: S
         kind = "a generator" if inspect.isgeneratorfunction(handler) else "async"
         raise ProgramError(
             "HANDLER_KIND",
-            f"{title}: on_{on} is {kind}, and a handler is a plain method that runs once",
+            f"{title}: on_{on} is {kind}, but a handler must be a plain method",
             hint="send rows with hr.emit(...) instead of yield" if "generator" in kind else "write def instead of async def",
             site=site,
         )
@@ -250,14 +250,14 @@ def _check_handler(title: str, on: str, handler: Any, timer: str | None, site: S
         given = {None: "the row", "at": "the time it fires at"}.get(timer, "the time it fires at and its key")
         raise ProgramError(
             "HANDLER_PARAMETERS",
-            f"{title}: on_{on} is called with self and {given}, and does not take that",
-            hint=f"def on_{on}(self, {parameters}): the key is self.key, parameters of the program belong to __init__",
+            f"{title}: on_{on} must accept self and {given}",
+            hint=f"def on_{on}(self, {parameters}): the key is self.key; parameters of the program belong in __init__",
             site=site,
         ) from None
 
 
 def _run(handler: Callable[..., object], recording: Recording, timer: str | None) -> tuple[Any, ...]:
-    """The statements that a handler records."""
+    """Runs a handler and returns the statements that it records."""
     arguments: Sequence[Row | Column]
     if recording.input is None:
         arguments = [recording.value("at", "at"), recording.value(TIMER_KEY, TIMER_KEY)][: 1 if timer == "at" else 2]
@@ -276,7 +276,7 @@ def _run(handler: Callable[..., object], recording: Recording, timer: str | None
     if result is not None:
         raise ProgramError(
             "HANDLER_RETURNS",
-            f"{place} returns a value, which nothing receives",
+            f"{place} returns a value, which is ignored",
             hint="send rows with hr.emit(...), keep values with cell.set(...)",
             site=_site_of(handler),
         )
@@ -286,25 +286,25 @@ def _run(handler: Callable[..., object], recording: Recording, timer: str | None
 
 
 def _failed(place: str, error: Exception) -> ProgramError:
-    """The user's own exception, shown with the line of theirs that raised it."""
+    """The error for an exception of the user's code, at the user's line that raised it."""
     lines = [frame for frame in traceback.extract_tb(error.__traceback__) if not ours(frame.filename)]
     site = Site(lines[-1].filename, lines[-1].lineno or 0, lines[-1].line or "") if lines else None
-    hint = "a handler runs once, when the program is built, and not for each row: what depends on a row is written with hr.when and columns"
+    hint = "a handler runs once, when the program is built, not for each row: write logic that depends on a row with hr.when and columns"
     if isinstance(error, AttributeError) and isinstance(error.obj, Program | Owner):
         hint = _lacking(error.obj, error.name or "")
     elif isinstance(error, TypeError) and (called := otherwise_called(error)):
         hint = called
     elif isinstance(error, TypeError) and "Column" in str(error):
-        hint = "a column has a value only when rows flow: use functions of Spark, hr.f.round(...), and instead of `in` use .is_in(...)"
+        hint = "a column has a value only when the job runs: use Spark functions, hr.f.round(...), and .is_in(...) instead of `in`"
     return ProgramError("HANDLER_FAILED", f"{place} raised {type(error).__name__}: {error}", hint=hint, site=site, cause=error)
 
 
 def _lacking(owner: Program | Owner, name: str) -> str:
-    """The hint for an attribute that is not there."""
+    """Returns the hint for a missing attribute."""
     if not isinstance(owner, Program):
         return instead(owner, name)
     known = [one for one in dir(owner) if not one.startswith(("_", "on_"))]
-    return suggestion(name, known, "cells and parameters are class attributes or set in __init__")
+    return suggestion(name, known, "declare cells and parameters in the class or in __init__")
 
 
 def _outputs(title: str, outputs: Mapping[str, Output], frame: Frame, program: Program) -> Iterator[TracedOutput]:
@@ -324,7 +324,7 @@ def _never(title: str, what: str, call: str, site: Site | None) -> ProgramError:
 
 
 def _site_of(handler: Any) -> Site | None:
-    """The first line of a handler."""
+    """Returns the line of a handler's `def`."""
     code = getattr(inspect.unwrap(getattr(handler, "__func__", handler)), "__code__", None)
     if code is None:
         return here()
@@ -333,14 +333,14 @@ def _site_of(handler: Any) -> Site | None:
 
 
 def _def_line(file: str, line: int) -> int:
-    """Behind the decorators of a function."""
+    """Returns the first line after the decorators of a function or class."""
     while linecache.getline(file, line).lstrip().startswith("@"):
         line += 1
     return line
 
 
 def _class_site(program: Program) -> Site | None:
-    """The line of the program's class; where there is no source, the line that uses it."""
+    """Returns the line of the program's class; without source, the line that uses it."""
     try:
         line = inspect.getsourcelines(type(program))[1]
         file = inspect.getsourcefile(type(program)) or ""

@@ -19,13 +19,12 @@ class Value(Cell):
     The cell is null, or `default`, while no value is set. A default is not stored: `exists` is true only for a set value.
 
     If `was` is an expression over the cells of an older version of the job, it gives the first value for the keys that have state of that
-    version. It is evaluated when such a key is next processed, so it may stay in the source.
+    version. Leave it in the code: each key is converted when it is next processed.
 
     Args:
         type: The type of the value, as DDL such as `"decimal(10,2)"` or as a type of `pyspark.sql.types`.
         default: The value while none is set: a Python value or a constant column. Default: null.
-        expires: A duration such as `"30 days"`. Rows and timers more than that after the last `set` no longer see the value. Default:
-            never.
+        expires: A duration such as `"30 days"`. The value expires this long after the last `set`. Default: never.
         clock: The clock of `expires`. `"event"`: the time of the row or timer being handled. `"processing"`: the time at which the epoch
             began.
         was: The cell's name in an older version of the job, whose state it takes over, or an expression over the cells of that version.
@@ -46,9 +45,10 @@ class Value(Cell):
         ...         with hr.elsewhen(self.wins.exists()):
         ...             hr.emit(player=self.key.player, wins=self.wins.get())
         ...             self.wins.clear()
-        >>> games = hr.read.memory([], "player string, won boolean, ts timestamp", name="games").watermark("ts", "1 minute")
-        >>> games.key_by("player").process(Streak)
-        <Stream games.Streak: player, wins>
+        >>> rows = [("ann", True, "2026-01-01 10:00:00"), ("ann", False, "2026-01-01 11:00:00")]
+        >>> games = hr.read.memory(rows, "player string, won boolean, ts timestamp", name="games").watermark("ts", "1 minute")
+        >>> hr.collect(games.key_by("player").process(Streak)).rows()
+        [('ann', 1)]
 
         A later version computes a new cell from two old ones:
 
@@ -88,20 +88,13 @@ class Value(Cell):
         """Returns the value at this point of the handler: `default`, or null, if none is set.
 
         A later `set` does not change the column that was returned.
-
-        Raises:
-            ProgramError: `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a handler of another program, `BROADCAST_USE` in that of a broadcast input.
         """
         recording, name = self._recording()
         found = recording.read(name)
         return found if self._default is None else f.coalesce(found, self._default)
 
     def exists(self) -> Column:
-        """Returns whether a value is set at this point of the handler.
-
-        Raises:
-            ProgramError: `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a handler of another program, `BROADCAST_USE` in that of a broadcast input.
-        """
+        """Returns whether a value is set at this point of the handler."""
         recording, name = self._recording()
         return recording.read(name).is_not_null()
 
@@ -113,12 +106,6 @@ class Value(Cell):
 
         Args:
             value: A column of the handler, or a Python value, which is a literal. Null and None clear the cell.
-
-        Raises:
-            ProgramError: `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a handler of another program, `BROADCAST_USE` in that of a broadcast input;
-                `STALE_VALUE` or `OUT_OF_SCOPE` for a column that has ended.
-            PlanError: `WRONG_TYPE` for a number with a fraction in a whole-number type, and, raised by `hr.job`, for a value of another
-                type; `BAD_LITERAL`, `UNKNOWN_COLUMN`.
         """
         recording, name = self._recording()
         refuse_fraction(f"`{name}`", self.type, value)
@@ -126,10 +113,6 @@ class Value(Cell):
         recording.record(Set(name, text, site=here()))
 
     def clear(self) -> None:
-        """Deletes the value: the cell is null, or `default`, again.
-
-        Raises:
-            ProgramError: `OUTSIDE_HANDLER`; `FOREIGN_CELL` in a handler of another program, `BROADCAST_USE` in that of a broadcast input.
-        """
+        """Deletes the value: the cell is null, or `default`, again."""
         recording, name = self._recording()
         recording.record(Clear(name, site=here()))

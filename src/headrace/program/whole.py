@@ -1,4 +1,4 @@
-"""Values of Python that a declared type does not hold, or would cut."""
+"""Refuses Python values that a declared type cannot hold, or would truncate."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from headrace.errors import PlanError, here
 
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
 _KINDS: tuple[tuple[type | tuple[type, ...], str, tuple[str, ...]], ...] = (
-    (bool, "a truth value", ("boolean",)),
+    (bool, "a boolean", ("boolean",)),
     ((int, float, Decimal), "a number", _NUMBERS),
-    (str, "a text", ("string", "char", "varchar")),
+    (str, "a string", ("string", "char", "varchar")),
     ((dt.date, dt.time, dt.timedelta), "a time", ("date", "timestamp", "time", "interval")),
 )
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
 
 
 def refuse_fraction(what: str, type: str, value: Any) -> None:
-    """Refuse a number with digits behind the point where whole numbers are kept. Columns are for Spark to look at.
+    """Refuses a number with a fraction for a whole-number type. Spark checks columns.
 
     >>> refuse_fraction("the cell `n`", "int", 2.0), refuse_fraction("the cell `n`", "double", 2.5)
     (None, None)
@@ -28,14 +28,14 @@ def refuse_fraction(what: str, type: str, value: Any) -> None:
     if type in _WHOLE and isinstance(value, float | Decimal) and math.isfinite(value) and value != math.trunc(value):
         raise PlanError(
             "WRONG_TYPE",
-            f"{what} holds {type}, and {value} would be cut to {math.trunc(value)}",
-            hint=f"give a whole number, or the type that holds it: double, or decimal(10,2) instead of {type}",
+            f"{what} holds {type}, so {value} would be truncated to {math.trunc(value)}",
+            hint=f"use a whole number, or double or decimal(10,2) instead of {type}",
             site=here(),
         )
 
 
 def refuse_other_kind(what: str, type: str, value: Any) -> None:
-    """Refuse a Python value of another kind than a type holds, which would fail with each row. Columns are for Spark to look at.
+    """Refuses a Python value of another kind than a type holds, which would fail for each row. Spark checks columns.
 
     >>> refuse_other_kind("the cell", "decimal(10,2)", 0), refuse_other_kind("the cell", "array<int>", [1])
     (None, None)
@@ -44,7 +44,7 @@ def refuse_other_kind(what: str, type: str, value: Any) -> None:
     if kind and not type.startswith(holders):
         raise PlanError(
             "WRONG_TYPE",
-            f"{what} holds {type}, and {value!r} is {kind}",
-            hint=f"give a value of the type {type}, or the cell another type; hr.expr(...) makes SQL of a text",
+            f"{what} holds {type}, but {value!r} is {kind}",
+            hint=f"pass a value of type {type}, or change the cell's type; hr.expr(...) reads a string as SQL",
             site=here(),
         )

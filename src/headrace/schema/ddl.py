@@ -1,4 +1,4 @@
-"""Spark's DDL read into types, without a JVM and without sqlglot (which misses some of Spark's types)."""
+"""Parses Spark's DDL into types, without a JVM and without sqlglot, which lacks some of Spark's types."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ _MEANT = {
     "list": "array",
     "dict": "map",
 }
-"""Types as Python, pandas and databases call them, and Spark does not."""
+"""Names of types in Python, pandas and databases that Spark does not have."""
 _TOKEN = re.compile(r"\s*(?:(`(?:[^`]|``)+`)|('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")|(\w+)|([<>(),:]))")
 
 
 class _Wrong(Exception):
-    """What is wrong with a text, before it is known what the text was for."""
+    """A mistake in a text, raised before the error that quotes the text."""
 
 
 def parse_schema(ddl: str) -> Struct:
-    """The schema that a DDL text describes.
+    """Returns the schema that a DDL text describes.
 
     >>> parse_schema("card STRING, amount DECIMAL(10, 2) NOT NULL, tags ARRAY<STRING>").ddl
     'card string, amount decimal(10,2) not null, tags array<string>'
@@ -63,7 +63,7 @@ def parse_schema(ddl: str) -> Struct:
 
 
 def parse_type(ddl: str) -> Type:
-    """The type that a DDL text describes.
+    """Returns the type that a DDL text describes.
 
     >>> parse_type("MAP<STRING, LONG>").text
     'map<string, bigint>'
@@ -72,7 +72,7 @@ def parse_type(ddl: str) -> Type:
 
 
 def schema_of(given: Any) -> Struct:
-    """The schema that a user gave: DDL text, a pyspark StructType, or one of ours.
+    """Returns the schema that a user gave as DDL text, as a pyspark StructType, or as a `Struct`.
 
     >>> schema_of("card VARCHAR(16), amount INT").ddl
     'card string, amount int'
@@ -88,16 +88,16 @@ def schema_of(given: Any) -> Struct:
     raise SchemaError(
         "BAD_TYPE",
         f"a schema cannot be a {type(given).__name__}",
-        hint='give it as text, "card string, amount decimal(10,2)", or as a pyspark StructType',
+        hint='pass a string, "card string, amount decimal(10,2)", or a pyspark StructType',
         site=here(),
     )
 
 
 def as_read(schema: Struct, *, chars: bool = False) -> Struct:
-    """The columns of a schema as rows have them: a `varchar(n)` is a string of any length, since Spark checks lengths only where it writes.
+    """Returns a schema with the types of rows: a `varchar(n)` is a string of any length, since Spark checks lengths only when it writes.
 
-    With `chars` a `char(n)` is a string, too. Else it is refused: Spark pads such a column with blanks when it reads a table, and pads
-    whatever the column is compared with.
+    With `chars` a `char(n)` becomes a string too. Without it `char(n)` is refused, because Spark pads such a column with blanks when it
+    reads a table, and also pads the values it is compared with.
     """
     return Struct(tuple(replace(field, type=_as_read(field.type, field.name, chars)) for field in schema.fields))
 
@@ -115,15 +115,15 @@ def _as_read(kind: Type, column: str, chars: bool) -> Type:
         case Atomic(name) if name.startswith("char("):
             raise SchemaError(
                 "BAD_TYPE",
-                f"the column `{column}` cannot be {name}: texts are not padded with blanks",
-                hint=f"make it a string, and pad where the blanks are needed: rpad({column}, {name[5:-1]}, ' ')",
+                f"the column `{column}` cannot be {name}: headrace does not pad strings",
+                hint=f"declare it as string, and pad where needed: rpad({column}, {name[5:-1]}, ' ')",
                 site=here(),
             )
     return kind
 
 
 def type_text(given: Any) -> str:
-    """The text of a type that a user gave: DDL text or a pyspark type."""
+    """Returns the text of a type that a user gave as DDL text or as a pyspark type."""
     if isinstance(given, str):
         return parse_type(given).text
     if isinstance(given, Type):
@@ -131,7 +131,7 @@ def type_text(given: Any) -> str:
     if hasattr(given, "jsonValue"):
         return _of_json(given.jsonValue()).text
     raise SchemaError(
-        "BAD_TYPE", f"a type cannot be a {type(given).__name__}", hint='give it as text, "decimal(10,2)", or as a pyspark type', site=here()
+        "BAD_TYPE", f"a type cannot be a {type(given).__name__}", hint='pass a string, "decimal(10,2)", or a pyspark type', site=here()
     )
 
 
@@ -150,14 +150,14 @@ def _parse(ddl: str, schema: bool) -> Type:
     reader = _Reader(ddl)
     found: Type = Struct(reader.fields(end="")) if schema else reader.type()
     if reader.peek:
-        reader.stop(f"`{reader.peek}` is too much")
+        reader.stop(f"unexpected `{reader.peek}`")
     if isinstance(found, Struct) and schema and not found.fields:
         raise _Wrong("it has no columns")
     return found
 
 
 class _Reader:
-    """A text as tokens, read one after the other."""
+    """A text as tokens, and the position of the next one."""
 
     def __init__(self, text: str) -> None:
         self.tokens: list[str] = []
@@ -166,7 +166,7 @@ class _Reader:
         while at < len(text):
             token = _TOKEN.match(text, at)
             if token is None:
-                raise _Wrong(f"`{text[at:].strip()[:1]}` is not expected")
+                raise _Wrong(f"unexpected `{text[at:].strip()[:1]}`")
             self.tokens.append(token[0].strip())
             at = token.end()
         self.at = 0
@@ -194,7 +194,7 @@ class _Reader:
         raise _Wrong(message)
 
     def fields(self, end: str) -> tuple[Field, ...]:
-        """Named types up to `end`, which is not taken."""
+        """Reads named types up to `end`, which is not consumed."""
         found: list[Field] = []
         while self.peek != end:
             if found:
@@ -202,7 +202,7 @@ class _Reader:
             found.append(self.field())
         names: set[str] = set()
         for field in found:
-            if end != ">" and field.name.lower() in names:  # those of a struct Spark finds by their place, too
+            if end != ">" and field.name.lower() in names:  # fields of a struct may share a name
                 self.stop(f"the name `{field.name}` is there twice")
             names.add(field.name.lower())
         return tuple(found)
@@ -252,7 +252,7 @@ class _Reader:
             return Atomic(self.sized(name))
         if name not in _PLAIN:
             near = _MEANT.get(name) or nearest(name, _KNOWN)
-            self.stop(f"there is no type `{word}`" + (f", did you mean `{near}`?" if near else ""))
+            self.stop(f"no type `{word}`" + (f", did you mean `{near}`?" if near else ""))
         if name == "string" and self.take("collate"):
             return Atomic(f"string collate {self.next()}")
         return Atomic(name)
@@ -269,29 +269,29 @@ class _Reader:
         if name == "decimal":
             precision, scale = int(sizes[0]) if sizes else 10, int(sizes[1]) if len(sizes) > 1 else 0
             if not (1 <= precision <= 38 and scale <= precision and len(sizes) <= 2):
-                self.stop("decimal(precision, scale) has 1 to 38 digits, and not more of them behind the point")
+                self.stop("decimal(precision, scale) needs a precision from 1 to 38, and a scale up to the precision")
             return f"decimal({precision},{scale})"
         if name == "time":
             return f"time({sizes[0] if sizes else 6})"
         if len(sizes) != 1:
             one = "one length" if sizes else "a length"
-            self.stop(f"{name} needs {one}, as {name}(10); did you mean `string`?")
+            self.stop(f"{name} needs {one}, such as {name}(10); did you mean `string`?")
         return f"{name}({sizes[0]})"
 
     def interval(self) -> Type:
         first = self.next().lower()
         if first not in _UNITS:
-            self.stop("an interval is `interval day to second` or `interval year to month`")
+            self.stop("write `interval day to second` or `interval year to month`")
         if not self.take("to"):
             return Atomic(f"interval {first}")
         last = self.next().lower()
         if last not in _UNITS or (first in ("year", "month")) != (last in ("year", "month")) or _UNITS.index(last) <= _UNITS.index(first):
-            self.stop("an interval is `interval day to second` or `interval year to month`")
+            self.stop("write `interval day to second` or `interval year to month`")
         return Atomic(f"interval {first} to {last}")
 
 
 def _of_json(value: Any) -> Type:
-    """A type from the JSON form that pyspark's types give."""
+    """Returns the type of the JSON form of pyspark's types."""
     if isinstance(value, str):
         return parse_type(value)
     match value.get("type"):
@@ -303,4 +303,4 @@ def _of_json(value: Any) -> Type:
             return Map(_of_json(value["keyType"]), _of_json(value["valueType"]))
         case "udt":
             return _of_json(value["sqlType"])
-    raise SchemaError("BAD_TYPE", f"the type {value} cannot be used", hint="give the schema as text", site=here())
+    raise SchemaError("BAD_TYPE", f"the type {value} cannot be used", hint="pass the schema as a string", site=here())

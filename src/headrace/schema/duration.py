@@ -10,13 +10,13 @@ from headrace.errors import SchemaError, here
 
 _MILLIS = {"millisecond": 1, "second": 1_000, "minute": 60_000, "hour": 3_600_000, "day": 86_400_000, "week": 604_800_000}
 _LONGEST = 100_000 * 365 * _MILLIS["day"]
-"""More would not fit into a time of Spark."""
+"""The longest duration that fits into Spark's timestamps."""
 _SHORT = {"ms": "millisecond", "s": "second", "sec": "second", "m": "minute", "min": "minute", "h": "hour", "hr": "hour", "d": "day"}
 _PART = re.compile(r"\s*(?:and\s+|,\s*)?([+-]?\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*")
 
 
 def milliseconds(value: str | dt.timedelta, what: str) -> int:
-    """A duration in milliseconds; `what` names it in an error.
+    """Returns a duration in milliseconds; `what` names it in an error.
 
     >>> milliseconds("1 hour 30 minutes", "the delay"), milliseconds(dt.timedelta(seconds=5), "the delay")
     (5400000, 5000)
@@ -24,24 +24,24 @@ def milliseconds(value: str | dt.timedelta, what: str) -> int:
     if isinstance(value, dt.timedelta):
         millis, rest = divmod(value, dt.timedelta(milliseconds=1))
         if rest:
-            raise _wrong(value, what, "it has microseconds, and durations are whole milliseconds")
+            raise _wrong(value, what, "it has microseconds, but durations are whole milliseconds")
         if millis < 0:
             raise _wrong(value, what, "it is negative")
         return millis if millis <= _LONGEST else _too_long(value, what)
     if not isinstance(value, str):
-        raise _wrong(value, what, "it is no text with units and no timedelta")
+        raise _wrong(value, what, "it is neither a string with units nor a timedelta")
     text = re.sub(r"(?i)^\s*interval\s", "", value)
     total, at = 0.0, 0
     while at < len(text):
         part = _PART.match(text, at)
         if part is None:
-            raise _wrong(value, what, "it is not numbers with units")
+            raise _wrong(value, what, "a duration needs numbers with units")
         unit = part[2].lower()
         unit = _SHORT.get(unit, unit.removesuffix("s"))
         if unit in ("month", "year", "quarter"):
             raise _wrong(value, what, f"a {unit} has no fixed length")
         if unit not in _MILLIS:
-            raise _wrong(value, what, f"`{part[2]}` is no unit")
+            raise _wrong(value, what, f"`{part[2]}` is not a unit")
         if part[1].startswith("-"):
             raise _wrong(value, what, "it is negative")
         total += float(part[1]) * _MILLIS[unit]
@@ -54,7 +54,7 @@ def milliseconds(value: str | dt.timedelta, what: str) -> int:
 
 
 def shown(millis: int) -> str:
-    """A duration as a person writes it.
+    """Returns a duration as text.
 
     >>> shown(300000), shown(5400000), shown(1500), shown(0)
     ('5 minutes', '1 hour 30 minutes', '1 second 500 milliseconds', '0 seconds')
@@ -68,7 +68,7 @@ def shown(millis: int) -> str:
 
 
 def seconds(count: float) -> dt.timedelta:
-    """Returns a duration of some seconds, for SQL expressions and wherever a duration is taken.
+    """Returns a duration of `count` seconds, for SQL expressions and wherever a duration is taken.
 
     Args:
         count: The number, which may be a fraction. Durations of options are whole milliseconds.
@@ -84,7 +84,7 @@ def seconds(count: float) -> dt.timedelta:
 
 
 def minutes(count: float) -> dt.timedelta:
-    """Returns a duration of some minutes.
+    """Returns a duration of `count` minutes.
 
     Args:
         count: The number, which may be a fraction.
@@ -98,7 +98,7 @@ def minutes(count: float) -> dt.timedelta:
 
 
 def hours(count: float) -> dt.timedelta:
-    """Returns a duration of some hours.
+    """Returns a duration of `count` hours.
 
     Args:
         count: The number, which may be a fraction.
@@ -112,7 +112,7 @@ def hours(count: float) -> dt.timedelta:
 
 
 def days(count: float) -> dt.timedelta:
-    """Returns a duration of some days of 24 hours.
+    """Returns a duration of `count` days of 24 hours.
 
     Args:
         count: The number, which may be a fraction.

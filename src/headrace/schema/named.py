@@ -1,4 +1,4 @@
-"""Types by their names, and the sizes of decimals: what connectors map to types of their own."""
+"""Names of types and sizes of decimals, which connectors map to types of their own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _ALIKE = {"char": "string", "varchar": "string", "timestamp_ltz": "timestamp"}
 
 
 def plain_type(type: Type) -> str:
-    """The name of a type without parts, its sizes and its collation left out.
+    """Returns the name of an atomic type without sizes, collation or interval units.
 
     >>> from headrace.schema import parse_type
     >>> plain_type(parse_type("varchar(10)")), plain_type(parse_type("decimal(10,2)")), plain_type(parse_type("interval day to second"))
@@ -22,7 +22,7 @@ def plain_type(type: Type) -> str:
 
 
 def digits(type: Type) -> tuple[int, int]:
-    """The precision and the scale of a decimal.
+    """Returns the precision and the scale of a decimal.
 
     >>> from headrace.schema import parse_type
     >>> digits(parse_type("decimal(12,2)")), digits(parse_type("decimal"))

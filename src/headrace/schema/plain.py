@@ -1,4 +1,4 @@
-"""Rows as JSON takes them: a struct is an object, a time its ISO text, a decimal its digits, bytes Base64."""
+"""Rows as JSON: a struct is an object, a time its ISO text, a decimal its digits, bytes Base64."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headrace.schema.types import Array, Map, Struct, Type
 
 
 def plain(row: tuple[Any, ...], schema: Struct) -> dict[str, Any]:
-    """A row of Python values as an object that `json.dumps` takes.
+    """Returns a row of Python values as an object that `json.dumps` takes.
 
     >>> from decimal import Decimal
     >>> from headrace.schema import parse_schema

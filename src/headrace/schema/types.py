@@ -1,4 +1,4 @@
-"""Types as plain trees; their text is Spark's DDL in one spelling."""
+"""Types as plain trees, with canonical DDL text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Type:
 
     @property
     def text(self) -> str:
-        """The type in DDL, always spelled the same way."""
+        """The canonical DDL of the type."""
         raise NotImplementedError
 
     def __str__(self) -> str:
@@ -23,7 +23,7 @@ class Type:
 
 @dataclass(frozen=True)
 class Atomic(Type):
-    """A type without parts: `int`, `decimal(10,2)`, `timestamp`, `string collate UTF8_LCASE`."""
+    """A type without element or field types: `int`, `decimal(10,2)`, `timestamp`, `string collate UTF8_LCASE`."""
 
     name: str
 
@@ -53,7 +53,7 @@ class Map(Type):
 
 @dataclass(frozen=True)
 class Field:
-    """One named part of a struct or schema."""
+    """One field of a struct or column of a schema."""
 
     name: str
     type: Type
@@ -65,7 +65,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Struct(Type):
-    """A struct; as the columns of a stream, a schema.
+    """A struct, or the schema of a stream.
 
     >>> from headrace.schema import parse_schema
     >>> schema = parse_schema("card STRING, amount DECIMAL(10, 2)")
@@ -81,7 +81,7 @@ class Struct(Type):
 
     @cached_property
     def ddl(self) -> str:
-        """The fields as a schema."""
+        """The canonical DDL of the fields as a schema."""
         return ", ".join(field.spelled(" ") for field in self.fields)
 
     @cached_property
@@ -89,5 +89,5 @@ class Struct(Type):
         return tuple(field.name for field in self.fields)
 
     def get(self, name: str) -> Type | None:
-        """The type of a column; names are compared as Spark does, without case."""
+        """Returns the type of a column, or None. Names are compared case-insensitively, as Spark does."""
         return next((field.type for field in self.fields if field.name.lower() == name.lower()), None)

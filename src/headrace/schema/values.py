@@ -1,7 +1,7 @@
-"""Python values to and from the values Spark keeps inside: what memory sources send and results show.
+"""Converts Python values to and from Spark's internal values, for memory sources and results.
 
-Inside, a timestamp is microseconds since 1970 in UTC, a date is days, an interval microseconds (or months), a struct a tuple.
-A timestamp without a zone, or given as text, is one of the session's time zone.
+An internal timestamp is microseconds since 1970 in UTC, a date is days, an interval is microseconds (or months), a struct is a tuple.
+A Python timestamp or text without an offset is in the session's time zone.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 
 
 class Misfit(Exception):
-    """Why a value does not fit, and where in it."""
+    """The reason why a value does not fit its type, and the path to the part that does not."""
 
     def __init__(self, why: str, path: str = "") -> None:
         super().__init__(why)
@@ -35,7 +35,7 @@ class Misfit(Exception):
 
 
 def zone(name: str) -> dt.tzinfo:
-    """A time zone by its name: `Europe/Stockholm`, `UTC`, `+02:00`."""
+    """Returns the time zone of a name: `Europe/Stockholm`, `UTC`, `+02:00`."""
     offset = re.fullmatch(r"(?:UTC|GMT)?([+-])(\d{1,2})(?::?(\d{2}))?", name)
     if offset:
         delta = dt.timedelta(hours=int(offset[2]), minutes=int(offset[3] or 0))
@@ -45,13 +45,13 @@ def zone(name: str) -> dt.tzinfo:
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError):
-        hint = "use a name like Europe/Stockholm or UTC; on a machine without time zones `pip install tzdata` brings them"
+        hint = "use a name like Europe/Stockholm or UTC; on a machine without time zone data, `pip install tzdata`"
         error = SchemaError("UNKNOWN_TIME_ZONE", f"there is no time zone `{name}`", hint=hint, site=here())
     raise error
 
 
 def rows_to_internal(rows: Iterable[Any], schema: Struct, time_zone: dt.tzinfo, what: str) -> list[tuple[Any, ...]]:
-    """Rows as a user gives them, tuples or dicts, as tuples of internal values; `what` names them in an error.
+    """Returns a user's rows, tuples or dicts, as tuples of internal values; `what` names them in an error.
 
     >>> from headrace.schema import parse_schema
     >>> rows_to_internal([("a", "1970-01-01 00:00:01")], parse_schema("k string, ts timestamp"), dt.UTC, "t")
@@ -66,19 +66,19 @@ def rows_to_internal(rows: Iterable[Any], schema: Struct, time_zone: dt.tzinfo, 
             found.append(convert(row))
         except Misfit as misfit:
             place = f"row {number} of {what}" + (f", `{misfit.path}`" if misfit.path else "")
-            error = SchemaError("BAD_VALUE", f"{place}: {misfit.why}", hint=f"the schema is {schema.ddl}", site=here())
+            error = SchemaError("BAD_VALUE", f"{place}: {misfit.why}", hint=f"correct the value or the schema: {schema.ddl}", site=here())
             raise error from None
     return found
 
 
 def rows_from_internal(rows: Iterable[Sequence[Any]], schema: Struct, time_zone: dt.tzinfo) -> list[tuple[Any, ...]]:
-    """Rows of internal values as Python values: timestamps aware in the session's zone, a struct as a tuple."""
+    """Returns rows of internal values as Python values: timestamps aware in the session's zone, structs as tuples."""
     convert = from_internal(schema, time_zone)
     return [convert(row) for row in rows]
 
 
 def to_internal(kind: Type, time_zone: dt.tzinfo) -> Convert:
-    """The function that takes a Python value of a type to the internal one; it raises Misfit."""
+    """Returns the function that converts a Python value of a type to the internal one; it raises Misfit."""
     match kind:
         case Struct():
             return _struct(kind, time_zone)
@@ -88,11 +88,11 @@ def to_internal(kind: Type, time_zone: dt.tzinfo) -> Convert:
             return _nullable(_map(to_internal(key, time_zone), to_internal(value, time_zone)))
         case Atomic(name):
             return _nullable(_atomic(name, time_zone))
-    raise Misfit(f"values of {kind} cannot be given in Python")
+    raise Misfit(f"Python values of type {kind} are not supported")
 
 
 def from_internal(kind: Type, time_zone: dt.tzinfo) -> Convert:
-    """The function that takes an internal value of a type to the Python one."""
+    """Returns the function that converts an internal value of a type to the Python one."""
     match kind:
         case Struct(fields):
             parts = [from_internal(field.type, time_zone) for field in fields]
@@ -144,7 +144,7 @@ def _struct(kind: Struct, time_zone: dt.tzinfo) -> Convert:
         for (name, nullable, part), value in zip(parts, values, strict=True):
             try:
                 if value is None and not nullable:
-                    raise Misfit("None is not allowed: it is `not null`")
+                    raise Misfit("None is not allowed in a `not null` column")
                 found.append(part(value))
             except Misfit as misfit:
                 raise Misfit(misfit.why, f"{name}.{misfit.path}" if misfit.path else name) from None
@@ -167,7 +167,7 @@ def _map(key: Convert, value: Convert) -> Convert:
         if not isinstance(values, Mapping):
             raise Misfit(f"{values!r} is of type {type(values).__name__}, expected a dict")
         if None in values:
-            raise Misfit("a key of a map cannot be None")
+            raise Misfit("a map key cannot be None")
         return {key(name): value(item) for name, item in values.items()}
 
     return convert
@@ -193,7 +193,7 @@ def _atomic(name: str, time_zone: dt.tzinfo) -> Convert:
         return _timestamp_ntz
 
     def refuse(value: Any) -> Any:
-        raise Misfit(f"values of type {name} cannot be given in Python")
+        raise Misfit(f"Python values of type {name} are not supported")
 
     return refuse
 
@@ -203,7 +203,7 @@ def _is_months(name: str) -> bool:
 
 
 def _wrong(value: Any, name: str) -> Misfit:
-    return Misfit(f"{value!r} is of type {type(value).__name__}, and the column is {name}")
+    return Misfit(f"{value!r} is of type {type(value).__name__}, but the column is {name}")
 
 
 def _integer(name: str) -> Convert:
@@ -214,7 +214,7 @@ def _integer(name: str) -> Convert:
             raise _wrong(value, name)
         number = int(value)
         if not -limit <= number < limit:
-            raise Misfit(f"{number} is out of the range of {name}")
+            raise Misfit(f"{number} is out of range for {name}")
         return number
 
     return convert
@@ -226,25 +226,25 @@ def _decimal(name: str) -> Convert:
 
     def convert(value: Any) -> Decimal:
         if isinstance(value, bool) or not isinstance(value, int | str | Decimal):
-            raise _wrong(value, name + " (give a Decimal, an int or a text)" if isinstance(value, float) else name)
+            raise _wrong(value, name + " (pass a Decimal, an int or a string)" if isinstance(value, float) else name)
         try:
             number = Decimal(value)
         except InvalidOperation:
-            raise Misfit(f"{value!r} is no number") from None
+            raise Misfit(f"{value!r} is not a number") from None
         if not number.is_finite():
-            raise Misfit(f"{value!r} is no number that {name} holds")
+            raise Misfit(f"{value!r} is not a number that {name} can hold")
         if number.adjusted() >= precision - scale and number != 0:
-            raise Misfit(f"{value} has more digits than {name} holds")
+            raise Misfit(f"{value} has too many digits for {name}")
         exact = number.quantize(step) if number.adjusted() + scale < 28 else _quantized(number, step)
         if exact != number:
-            raise Misfit(f"{value} has more digits behind the point than {name} holds")
+            raise Misfit(f"{value} has too many decimal places for {name}")
         return exact
 
     return convert
 
 
 def _quantized(number: Decimal, step: Decimal) -> Decimal:
-    """Quantize beyond the 28 digits of Python's usual context."""
+    """Quantizes a number of more digits than the 28 of Python's default context."""
     from decimal import Context
 
     return number.quantize(step, context=Context(prec=60))
@@ -257,7 +257,7 @@ def _text(name: str) -> Convert:
         if not isinstance(value, str):
             raise _wrong(value, name)
         if limit is not None and len(value) > limit:
-            raise Misfit(f"{value!r} is longer than {name} holds")
+            raise Misfit(f"{value!r} is too long for {name}")
         return value.ljust(limit) if limit is not None and name.startswith("char(") else value
 
     return convert
@@ -290,7 +290,7 @@ def _date(value: Any) -> int:
         try:
             value = dt.date.fromisoformat(value)
         except ValueError:
-            raise Misfit(f"{value!r} is no date: write 2026-01-31") from None
+            raise Misfit(f"{value!r} is not a date: write 2026-01-31") from None
     if not isinstance(value, dt.date) or isinstance(value, dt.datetime):
         raise _wrong(value, "date")
     return value.toordinal() - _EPOCH_DAY
@@ -301,7 +301,7 @@ def _moment(value: Any, name: str) -> dt.datetime:
         try:
             return dt.datetime.fromisoformat(value.strip())
         except ValueError:
-            raise Misfit(f"{value!r} is no timestamp: write 2026-01-31 12:00:00") from None
+            raise Misfit(f"{value!r} is not a timestamp: write 2026-01-31 12:00:00") from None
     if not isinstance(value, dt.datetime):
         raise _wrong(value, name)
     return value
@@ -315,7 +315,7 @@ def _timestamp(value: Any, time_zone: dt.tzinfo) -> int:
 
 
 def _aware(micros: int, time_zone: dt.tzinfo) -> dt.datetime:
-    """A timestamp in a time zone, or in UTC where it lies beyond the years 1 to 9999 in that zone."""
+    """Returns a timestamp in a time zone, or in UTC if it lies outside the years 1 to 9999 in that zone."""
     try:
         return (_EPOCH + micros * _MICRO).astimezone(time_zone)
     except OverflowError:
@@ -323,7 +323,7 @@ def _aware(micros: int, time_zone: dt.tzinfo) -> dt.datetime:
     try:
         return _EPOCH + micros * _MICRO
     except OverflowError:
-        # The other way round: in the zone, but not in UTC, there still is a date.
+        # The time is outside these years in UTC, but not in the zone.
         edge = dt.datetime.min if micros < 0 else dt.datetime.max
         offset = time_zone.utcoffset(edge) or dt.timedelta()
         return (_EPOCH_NTZ + (micros * _MICRO + offset)).replace(tzinfo=time_zone)
@@ -332,7 +332,7 @@ def _aware(micros: int, time_zone: dt.tzinfo) -> dt.datetime:
 def _timestamp_ntz(value: Any) -> int:
     moment = _moment(value, "timestamp_ntz")
     if moment.tzinfo is not None:
-        raise Misfit(f"{value!r} has a time zone, and the column is timestamp_ntz")
+        raise Misfit(f"{value!r} has a time zone, but the column is timestamp_ntz")
     return (moment - _EPOCH_NTZ) // _MICRO
 
 
@@ -344,7 +344,7 @@ def _interval(value: Any) -> int:
 
 def _months(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise Misfit(f"{value!r} is of type {type(value).__name__}: give an interval of months as their number")
+        raise Misfit(f"{value!r} is of type {type(value).__name__}: pass an interval of months as an int")
     return value
 
 

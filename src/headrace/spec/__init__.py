@@ -1,4 +1,4 @@
-"""Jobs as YAML: what a file says is read and checked here, and built by the same verbs that Python calls."""
+"""Jobs as YAML: files are read and checked here, and built with the same verbs as in Python."""
 
 from headrace.spec.build import build
 from headrace.spec.checks import check

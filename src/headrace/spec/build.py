@@ -1,4 +1,4 @@
-"""The streams and sinks of a job, built in the order in which they read each other."""
+"""Builds the streams and sinks of a job in the order of their dependencies."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from headrace.syntax.script import mentioned
 
 @dataclass(frozen=True)
 class Built:
-    """The streams of a job, and its tables outside, by their names in lower case, and its sinks."""
+    """The streams and external tables of a job by name in lower case, and its sinks."""
 
     streams: Mapping[str, Stream | Table]
     sinks: tuple[Sink, ...]
 
 
 def build(found: Document) -> Built:
-    """What a document says, by the verbs that Python calls. Starts the session where a view is SQL.
+    """Build a document with the verbs that Python calls. Starts the session if a view is SQL.
 
-    Errors that do not follow from each other are raised together: of what reads a view that cannot be built, nothing is said.
+    Independent errors are raised together. What reads a view that cannot be built is skipped.
     """
     streams: dict[str, Stream | Table] = {}
     several = Several()
@@ -47,13 +47,13 @@ def build(found: Document) -> Built:
                 with standing(one.site):
                     sinks.append(getattr(stream.write, one.connector)(**one.options, name=one.name))
     for made in sinks if several.errors else ():
-        made._use()  # there will be no job, so nobody has forgotten to give it this sink
+        made._use()  # no job is built, so a sink without a job is no mistake
     several.check()
     return Built(streams, tuple(sinks))
 
 
 def find(found: Document, reference: Reference) -> Named:
-    """The source or view that a name stands for."""
+    """Return the source, lookup or view of a name."""
     named = found.streams.get(reference.name.lower())
     if named is None:
         known = [one.name for one in found.streams.values()]
@@ -63,7 +63,7 @@ def find(found: Document, reference: Reference) -> Named:
 
 
 def ordered(found: Document) -> tuple[Named, ...]:
-    """All sources and views, each behind those it reads, else as they stand."""
+    """Return all sources, lookups and views, each after those it reads, otherwise in the order of the files."""
     done: dict[str, Named] = {}
     several = Several()
     failed: set[str] = set()
@@ -82,19 +82,19 @@ def _visit(named: Named, found: Document, done: dict[str, Named], failed: set[st
         return
     if named in above:
         circle = [one.name for one in (*above[above.index(named) :], named)]
-        hint = "what a view reads is made before it: take one of them out of the circle"
-        raise PlanError("YAML_CYCLE", f"the views read each other in a circle: {' -> '.join(circle)}", hint=hint, site=named.site)
+        hint = "a view cannot read its own result: remove one of them from the cycle"
+        raise PlanError("YAML_CYCLE", f"the views read each other in a cycle: {' -> '.join(circle)}", hint=hint, site=named.site)
     try:
         for reference in reads(named, found):
             _visit(find(found, reference), found, done, failed, (*above, named))
     except HeadraceError:
-        failed.add(named.name)  # told once, and not of each view that reads it
+        failed.add(named.name)  # reported once, not again for each view that reads it
         raise
     done[named.name] = named
 
 
 def reads(named: Named, found: Document) -> tuple[Reference, ...]:
-    """What a source or view reads; of a query that only Spark understands, every source or view whose name is a word of it."""
+    """Return what a source or view reads: of a query that only Spark can parse, all sources and views whose names are words in it."""
     if named.reads is not None:
         return named.reads
     others = [one.name for one in found.streams.values() if one is not named]
@@ -118,7 +118,7 @@ def _stream(named: Named, streams: Mapping[str, Stream | Table], found: Document
             stream = sql(named.text.text, **tables)
     else:
         stream = _chained(named, made)
-    # What gives a stream as it is goes by the name that the stream has: it is read once.
+    # A view that only passes on a named stream keeps the stream's name, so that the stream is read once.
     return stream if stream._node.name is not None else stream.named(named.name)
 
 
@@ -130,11 +130,11 @@ def _chained(chain: Chain, made: Callable[[Reference], Stream | Table]) -> Strea
 
 
 def rows_of(found: Stream | Table, named: Reference) -> Stream:
-    """What rows can be read from."""
+    """Return the stream, and refuse an external table, which has no rows to read."""
     if isinstance(found, Stream):
         return found
     hint = f"look its rows up: steps: [{{lookup: {{table: {named.name}, on: ...}}}}]"
-    raise PlanError("YAML_NAME", f"{named.name} is a table outside, of which nobody gives all rows", hint=hint, site=named.site)
+    raise PlanError("YAML_NAME", f"{named.name} is an external table, whose rows cannot be listed", hint=hint, site=named.site)
 
 
 def _done(step: Step, stream: Stream, made: Callable[[Reference], Stream | Table]) -> Stream:

@@ -1,4 +1,4 @@
-"""What a job requires of itself: a guarantee, bounded state, a schema."""
+"""The checks of a job: a guarantee, bounded state, a schema."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Rewrite = Callable[[Plan], Plan]
 
 
 def check(found: Document, built: Built, plan: Plan, rewritten: Rewrite) -> None:
-    """Raise the first check that does not hold. `rewritten` gives a plan as it runs, which may keep less than it says."""
+    """Raise an error for the first check that fails. `rewritten` returns a plan as it runs, which may keep less state than as written."""
     for asked in found.checks:
         with standing(asked.site):
             _check(asked, found, built, plan, rewritten)
@@ -32,7 +32,7 @@ def _check(asked: Check, found: Document, built: Built, plan: Plan, rewritten: R
 
 
 def _node(asked: Check, found: Document, built: Built) -> Node:
-    """The node of the view or sink that a check names."""
+    """Return the node of the view or sink that a check names."""
     if asked.view is not None:
         return rows_of(built.streams[find(found, asked.view).name.lower()], asked.view)._node
     assert asked.sink is not None
@@ -43,7 +43,7 @@ def _node(asked: Check, found: Document, built: Built) -> Node:
 
 
 def _sinks(asked: Check, found: Document, built: Built, plan: Plan) -> tuple[str, ...]:
-    """The sinks of a check: the one it names, those behind its view, or all."""
+    """Return the sinks of a check: the one it names, those downstream of its view, or all."""
     if asked.sink is not None:
         return (str(_node(asked, found, built).name),)
     if asked.view is None:
@@ -51,8 +51,8 @@ def _sinks(asked: Check, found: Document, built: Built, plan: Plan) -> tuple[str
     node = _node(asked, found, built)
     behind = tuple(str(one._node.name) for one in built.sinks if node in order([one._node]))
     if not behind:
-        hint = "a guarantee is one of writing: check a view that is written, or require something else of it"
-        raise PlanError("CHECK_FAILED", f"no sink writes what the view {asked.view.name} gives", hint=hint, site=asked.view.site)
+        hint = "only a sink has this guarantee: check a view that is written, or require something else"
+        raise PlanError("CHECK_FAILED", f"no sink writes the view {asked.view.name}", hint=hint, site=asked.view.site)
     return behind
 
 
@@ -60,9 +60,9 @@ def _guarantee(sinks: tuple[str, ...], plan: Plan) -> None:
     known = facts(plan, "guarantee")
     weak = [name for name in sinks if known[name].value != "exactly once"]
     if weak:
-        more = f" ({len(weak) - 1} more of the sinks are not, either)" if len(weak) > 1 else ""
+        more = f" (nor are {len(weak) - 1} more sinks)" if len(weak) > 1 else ""
         message = f"{weak[0]} is not written exactly once, but {known[weak[0]].text}{more}"
-        raise HeadraceError("GUARANTEE", message, hint="explain gives the reasons for each sink; files sinks are exactly once.")
+        raise HeadraceError("GUARANTEE", message, hint="use an exactly-once sink such as files; explain shows the reasons for each sink")
 
 
 def _bounded(plan: Plan) -> None:
@@ -71,7 +71,7 @@ def _bounded(plan: Plan) -> None:
         name, one = next(iter(growing.items()))
         more = f" (nor is that of {len(growing) - 1} more)" if len(growing) > 1 else ""
         raise PlanError(
-            "CHECK_FAILED", f"the state of {name} is not bounded: it {one.text}{more}", hint="explain says what each operator keeps"
+            "CHECK_FAILED", f"the state of {name} is not bounded: it {one.text}{more}", hint="explain shows what each operator keeps"
         )
 
 
@@ -79,7 +79,7 @@ def _schema(view: str, wanted: str, node: Node) -> None:
     plan = Plan.of("", [node])
     has, asked = parse_schema(str(facts(plan, "schema")[plan.sinks[0]].value)), parse_schema(wanted)
     if _columns(has) != _columns(asked):
-        raise PlanError("CHECK_FAILED", f"the view {view} has other columns than the check says", hint=f"it has: {has.ddl}")
+        raise PlanError("CHECK_FAILED", f"the columns of the view {view} differ from the check", hint=f"it has: {has.ddl}")
 
 
 def _columns(schema: Struct) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""What sources, lookups and sinks take in YAML: their connector's own options, as its constructor names them, and what every one takes."""
+"""The options of sources, lookups and sinks in YAML: those of the connector's constructor, and those that every connector takes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from headrace.spec.kinds import Json, Kind, Parameter, parameters
 _FEEDING: Mapping[str, Kind] = {name: kinds.FLAG if name == "trusted" else kinds.TEXTS if name == "key" else kinds.TEXT for name in FEEDING}
 
 _WORDS: Mapping[str, tuple[str, ...]] = {"mode": MODES, "on_refused": REFUSED}
-"""What every sink may be told, and the words for it."""
+"""Options of sinks beside those of their connector, and the values of each."""
 
 
 @cache
 def source(connector: str) -> Mapping[str, Parameter]:
-    """The options of a source, without those that headrace itself reads."""
+    """Return the options of a source, except its watermark."""
     cls = source_class(connector)
     more = _FEEDING if cls.feeds else {}
     return parameters(cls) | {name: Parameter(name, name, kind, needed=False) for name, kind in more.items()}
@@ -31,7 +31,7 @@ def source(connector: str) -> Mapping[str, Parameter]:
 
 @cache
 def sink(connector: str) -> Mapping[str, Parameter]:
-    """The options of a sink."""
+    """Return the options of a sink."""
     cls = sink_class(connector)
     more = ("mode",) if cls.on_refused is None else tuple(_WORDS)
     return parameters(cls) | {name: Parameter(name, name, kinds.TEXT, needed=False) for name in more}
@@ -39,13 +39,13 @@ def sink(connector: str) -> Mapping[str, Parameter]:
 
 @cache
 def lookup(connector: str) -> Mapping[str, Parameter]:
-    """The options of a table outside, and how it is asked."""
+    """Return the options of an external table, with those of how it is queried."""
     constant = Parameter("constant", "constant", kinds.FLAG, needed=False)
     return parameters(lookup_class(connector)) | {"constant": constant} | parameters(asking)
 
 
 def schemas(kind: str, known: Mapping[str, Json], only: str = "") -> Json:
-    """The JSON schema of all sources, lookups or sinks; `known` is what every one takes, `only` the package of the connectors to name."""
+    """Return the JSON schema of all sources, lookups or sinks. `known` has the keys that each takes; `only` limits it to a package's."""
     ways = []
     for name in names_with(kind):
         find, options_of = _KINDS[kind]
@@ -69,7 +69,7 @@ def schemas(kind: str, known: Mapping[str, Json], only: str = "") -> Json:
 
 
 def _schema(cls: type[Any], name: str, kind: Kind) -> Json:
-    """What a value of an option can be, and what it is for, where the connector declares that."""
+    """Return the schema of an option, with the values and the description that its connector declares."""
     if name in _WORDS:
         return {**kind.schema, "enum": list(_WORDS[name])}
     one = next((one for one in getattr(cls, "declared", {}).values() if one.name == name), None)

@@ -1,4 +1,4 @@
-"""What the files of a job say, checked as far as that goes without building it."""
+"""The contents of a job's files, checked as far as possible without building the job."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from headrace.syntax import tables
 
 @dataclass(frozen=True)
 class Source:
-    """A connector with its options, and its watermark."""
+    """A source: a connector with its options, and a watermark."""
 
     name: str
     site: Site
@@ -35,7 +35,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Lookup:
-    """A table outside: a connector with its options."""
+    """An external table: a connector with its options."""
 
     name: str
     site: Site
@@ -46,7 +46,7 @@ class Lookup:
 
 @dataclass(frozen=True)
 class Query:
-    """A view by its SQL. `reads` is None where nobody can tell what it reads before Spark does."""
+    """A view as SQL. `reads` is None if only Spark can tell what it reads."""
 
     name: str
     site: Site
@@ -56,7 +56,7 @@ class Query:
 
 @dataclass(frozen=True)
 class Chain:
-    """A view by verbs over the stream that comes first in `reads`."""
+    """A view as verbs on the first stream of `reads`."""
 
     name: str
     site: Site
@@ -66,7 +66,7 @@ class Chain:
 
 @dataclass(frozen=True)
 class Sink:
-    """A connector with its options, and what it is fed by."""
+    """A sink: a connector with its options, and the source or view that it writes."""
 
     name: str
     site: Site
@@ -77,7 +77,7 @@ class Sink:
 
 @dataclass(frozen=True)
 class Check:
-    """Something that is required of a view, a sink or the job."""
+    """A requirement on a view, a sink or the job."""
 
     site: Site
     view: Reference | None = None
@@ -91,7 +91,7 @@ Named = Source | Lookup | Query | Chain
 
 @dataclass(frozen=True)
 class Document:
-    """A job as its files say it: sources, tables outside and views by name in lower case, as Spark compares names."""
+    """A job as written in its files. `streams` has sources, external tables and views by name in lower case, as Spark compares names."""
 
     job: str
     site: Site
@@ -102,7 +102,7 @@ class Document:
 
     @contextlib.contextmanager
     def in_effect(self) -> Iterator[None]:
-        """While this lasts what is built means what the job's settings say."""
+        """Apply the job's settings to all that is built inside."""
         asked = {}
         for key, (value, site) in self.settings.items():
             with standing(site):
@@ -112,7 +112,7 @@ class Document:
 
 
 def document(file: Path, environment: Mapping[str, str] | None = None) -> Document:
-    """What a file and those it includes say. `environment` has the variables, by default those of this process."""
+    """Read a file and those it includes. `environment` has the variables, by default those of this process."""
     found = parts(file, os.environ if environment is None else environment)
     own = found[-1].found
     streams: dict[str, Named] = {}
@@ -147,15 +147,15 @@ def _entries(part: Table, section: str) -> Iterator[tuple[str, Value, Site]]:
 
 
 def _twice(name: str, before: Site, site: Site) -> PlanError:
-    hint = "sources, lookups, views and sinks have names of their own, compared without case"
-    return PlanError("YAML_NAME", f"`{name}` is there twice, first at {before}", hint=hint, site=site)
+    hint = "give sources, lookups, views and sinks distinct names; case is ignored"
+    return PlanError("YAML_NAME", f"`{name}` is defined twice, first at {before}", hint=hint, site=site)
 
 
 def _settings(own: Table) -> dict[str, tuple[str, Site]]:
     found = table(own.values["settings"], "`settings`") if "settings" in own.values else None
     for key, site in found.keys.items() if found else ():
         if key not in MEANING:
-            raise unknown(f"`{key}` is no setting of a job", key, MEANING, site, has="those that change what a job means are")
+            raise unknown(f"`{key}` is not a setting of a job", key, MEANING, site, has="the settings that change a job's results are")
     return {key: (text(value, f"`{key}`"), found.keys[key]) for key, value in found.values.items()} if found else {}
 
 
@@ -182,7 +182,7 @@ def _connector(
     found: Table, what: str, site: Site, takes: Callable[[str], Mapping[str, kinds.Parameter]]
 ) -> tuple[str, Mapping[str, kinds.Parameter]]:
     if "connector" not in found.values:
-        raise PlanError("YAML_KEY", f"{what} needs `connector`", hint="it says which one: `connector: files`", site=site)
+        raise PlanError("YAML_KEY", f"{what} needs `connector`", hint="name one, for example `connector: files`", site=site)
     value = found.values["connector"]
     connector = text(value, f"`connector` of {what}")
     with standing(value.site):
@@ -196,7 +196,7 @@ def _view(name: str, value: Value, site: Site) -> Query | Chain:
         places = None if read is None else tuple(Reference(one, _place(value, one)) for one in read)
         return Query(name, site, value, places)
     if not isinstance(value, Table):
-        raise wanted(what, "a query in SQL, or a mapping of `from` and `steps`", value)
+        raise wanted(what, "a SQL query, or a mapping of `from` and `steps`", value)
     fields(value, what, {"from": True, "steps": True}, site)
     start = Reference(text(value.values["from"], f"`from` of {what}"), value.values["from"].site)
     steps = tuple(step(one) for one in items(value.values["steps"], f"`steps` of {what}"))
@@ -204,7 +204,7 @@ def _view(name: str, value: Value, site: Site) -> Query | Chain:
 
 
 def _place(query: Scalar, name: str) -> Site:
-    """Where a query first has a name."""
+    """Return the place of the first use of a name in a query."""
     found = re.search(rf"(?i)(?<!\w){re.escape(name)}(?!\w)", query.text)
     before = query.text[: found.start()] if found else ""
     return query.inside(before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1)
@@ -224,20 +224,20 @@ def _check(value: Value) -> Check:
     fields(found, "a check", {"view": False, "sink": False, "require": False, "schema": False})
     given = {name: one for name, one in found.values.items() if not (isinstance(one, Scalar) and one.empty)}
     if "view" in given and "sink" in given:
-        raise PlanError("YAML_KEY", "a check has a view or a sink, and not both", hint="make two checks of it", site=found.site)
+        raise PlanError("YAML_KEY", "a check takes a view or a sink, not both", hint="split it into two checks", site=found.site)
     if ("require" in given) == ("schema" in given):
         raise PlanError(
-            "YAML_KEY", "a check has one of `require` and `schema`", hint="- {view: spend, require: exactly once}", site=found.site
+            "YAML_KEY", "a check needs either `require` or `schema`", hint="- {view: spend, require: exactly once}", site=found.site
         )
     if "schema" in given and "view" not in given:
-        raise PlanError("YAML_KEY", "a schema is checked of a view", hint='- {view: spend, schema: "card string"}', site=found.site)
+        raise PlanError("YAML_KEY", "a schema check needs a view", hint='- {view: spend, schema: "card string"}', site=found.site)
     places = {name: Reference(text(given[name], f"`{name}` of a check"), given[name].site) for name in ("view", "sink") if name in given}
     asked = text(given["require"], "`require` of a check") if "require" in given else None
     if asked is not None and asked not in REQUIRED:
         raise unknown(f"`{asked}` cannot be required", asked, REQUIRED, given["require"].site, "YAML_TYPE", "it is one of")
     schema = given.get("schema")
     if isinstance(schema, Table | Items):
-        raise wanted("`schema` of a check", "a text", schema)
+        raise wanted("`schema` of a check", "a string", schema)
     return Check(found.site, places.get("view"), places.get("sink"), asked, schema)
 
 

@@ -1,4 +1,4 @@
-"""The files of a job: its own, and those that it includes."""
+"""The files of a job: its own, and those it includes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Part:
 
 
 def parts(file: Path, environment: Mapping[str, str]) -> tuple[Part, ...]:
-    """The file of a job, and before it those that it includes, each once and before the one that asked for it."""
+    """Return the files that a job includes, each once and before the one that includes it, and last the file of the job."""
     found: dict[Path, Part] = {}
     _add(file, environment, found, ())
     return tuple(found.values())
@@ -33,15 +33,15 @@ def _add(file: Path, environment: Mapping[str, str], found: dict[Path, Part], ab
     part = table(read(file, environment), f"a job in {file.name}" if not above else f"{file.name}")
     _keys(part, file, included=bool(above))
     for value in items(part.values["include"], "`include`") if "include" in part.values else ():
-        name = text(value, "each of `include`")
+        name = text(value, "each item of `include`")
         other = file.parent / name
         place = other.resolve()
         if place in (*above, file.resolve()):
-            raise _refused(f"{name} includes itself", "what both files need goes into a third one", value.site)
+            raise _refused(f"{name} includes itself", "move what both files need into a third one", value.site)
         if not other.is_file():
             raise _refused(
                 f"there is no file {name}",
-                f"paths are relative to the file that includes: it was looked for at {other.absolute()}",
+                f"paths are relative to the including file: this one resolves to {other.absolute()}",
                 value.site,
             )
         if place not in found:
@@ -53,8 +53,8 @@ def _keys(part: Table, file: Path, *, included: bool) -> None:
     if included:
         own = next((key for key in part.keys if key in OWN and key not in INCLUDED), None)
         if own is not None:
-            hint = f"an included file has: {', '.join(INCLUDED)}; `{own}` goes into the file of the job"
-            raise _refused(f"{file.name} is included and has `{own}`", hint, part.keys[own])
+            hint = f"an included file can have: {', '.join(INCLUDED)}; move `{own}` to the file of the job"
+            raise _refused(f"the included file {file.name} has `{own}`", hint, part.keys[own])
         fields(part, file.name, dict.fromkeys(INCLUDED, False))
     else:
         fields(part, "a job", {key: key in ("job", "sinks") for key in OWN})

@@ -1,4 +1,4 @@
-"""The JSON schema of jobs in YAML, for editors: made of what the reader itself goes by."""
+"""The JSON schema of jobs in YAML, for editors, made from the tables that the reader uses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NAME: Json = {"type": "string"}
 
 
 def schema(only: str = "") -> Json:
-    """The schema of a job and of the files it includes, with all connectors that are installed, or those of one package."""
+    """Return the schema of a job and of the files it includes, with all installed connectors or those of one package."""
     sections = {
         "job": {"type": "string", "description": "the name of the job"},
         "settings": {

@@ -1,4 +1,4 @@
-"""The types that values in YAML can have, found by the annotations of the functions that take them."""
+"""The types of values in YAML, derived from the annotations of the functions that take the values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Reference:
-    """A source or view by its name, to be looked up when it is built."""
+    """The name of a source or view, resolved when the job is built."""
 
     name: str
     site: Site
@@ -30,7 +30,7 @@ class Reference:
 
 @dataclass(frozen=True)
 class Kind:
-    """A type: how a value of it is read, `what` being its name in errors, and its JSON schema."""
+    """A type: the function that reads a value, called with a name for errors, and the JSON schema."""
 
     read: Callable[[Value, str], Any]
     schema: Json
@@ -38,7 +38,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Parameter:
-    """What a function takes under a name, in YAML and in Python. `kind` is None where only Python can give it."""
+    """A parameter of a function, by its names in YAML and in Python. `kind` is None if only Python has such values."""
 
     name: str
     python: str
@@ -47,7 +47,7 @@ class Parameter:
 
 
 def parameters(function: Callable[..., Any]) -> dict[str, Parameter]:
-    """The parameters of a function that take one value each, by their names in YAML."""
+    """Return the parameters of a function that take one value each, by their names in YAML."""
     found = {}
     for one in _signature(function).parameters.values():
         if one.name != "self" and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD):
@@ -58,7 +58,7 @@ def parameters(function: Callable[..., Any]) -> dict[str, Parameter]:
 
 
 def values(function: Callable[..., Any]) -> Parameter | None:
-    """The parameter that takes any number of values, as a list of them; names for them may stand in a mapping."""
+    """Return the parameter for any number of values, or None. In YAML it is a list; a mapping names the values where keywords do."""
     all = [*_signature(function).parameters.values()]
     several = next((one for one in all if one.kind is one.VAR_POSITIONAL), None)
     if several is None:
@@ -78,25 +78,25 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature:
 # `first.join(second)` is `join: {with: second}` after `from: first`.
 _SPELLED = {"other": "with"}
 
-# What Python also takes as an object: a schema, an output of a program.
+# Parameters that are texts in YAML, although Python also takes an object: a schema, an output of a program.
 _AS_TEXT = ("schema", "output_")
 
 
 def arguments(found: Table, what: str, known: Mapping[str, Parameter]) -> dict[str, Any]:
-    """What a mapping gives for parameters, by their names in Python; what is left empty is not given."""
+    """Return the arguments in a mapping by their names in Python; empty optional ones are left out."""
     given = {}
     for name, parameter in known.items():
         value = found.values.get(name)
         if value is None or (isinstance(value, Scalar) and value.empty and not parameter.needed):
             continue
         if parameter.kind is None:
-            raise wanted(f"`{name}` of {what}", "a function of Python", value, "write the job in Python")
+            raise wanted(f"`{name}` of {what}", "a Python function", value, "write the job in Python")
         given[parameter.python] = parameter.kind.read(value, f"`{name}` of {what}")
     return given
 
 
 def kind_of(hint: Any) -> Kind | None:
-    """The kind of an annotation; None where only Python has such values."""
+    """Return the kind of an annotation; None if only Python has such values."""
     options = _options(hint)
     origins = {typing.get_origin(option) or option for option in options}
     if origins & _STREAMS:
@@ -117,7 +117,7 @@ def kind_of(hint: Any) -> Kind | None:
 
 
 def _options(hint: Any) -> set[Any]:
-    """The types of a union; of anything else, itself."""
+    """Return the types of a union, or the one type."""
     return set(typing.get_args(hint)) if typing.get_origin(hint) in (Union, types.UnionType) else {hint}
 
 
@@ -140,7 +140,7 @@ def _number(value: Value, what: str) -> float:
 
 
 def _list_of_texts(value: Value, what: str) -> list[str]:
-    return [text(item, f"each of {what}") for item in items(value, what)]
+    return [text(item, f"each item of {what}") for item in items(value, what)]
 
 
 def _texts(value: Value, what: str) -> str | list[str]:
@@ -158,11 +158,11 @@ def _stream(value: Value, what: str) -> Reference:
 
 
 def _streams(value: Value, what: str) -> list[Reference]:
-    return [_stream(item, f"each of {what}") for item in (value.items if isinstance(value, Items) else (value,))]
+    return [_stream(item, f"each item of {what}") for item in (value.items if isinstance(value, Items) else (value,))]
 
 
 def _columns(value: Value, what: str) -> list[Column | str]:
-    """Columns: a text, a list of texts and of mappings of names to texts, or one such mapping. Their order is kept."""
+    """Read columns, in order: a text, a mapping of names to texts, or a list of these."""
     found: list[Column | str] = []
     for item in value.items if isinstance(value, Items) else (value,):
         if isinstance(item, Table):
@@ -173,7 +173,7 @@ def _columns(value: Value, what: str) -> list[Column | str]:
 
 
 def anything(value: Value, what: str) -> Any:
-    """A value by what it looks like: true, false, null, a number without leading zeros, else a text."""
+    """Read a value by its form: a list, a mapping, true, false, null, a number without leading zeros, else a text."""
     if isinstance(value, Items):
         return [anything(item, what) for item in value.items]
     if isinstance(value, Table):
@@ -190,16 +190,16 @@ def anything(value: Value, what: str) -> Any:
 _INT = re.compile(r"-?(0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+([eE][-+]?[0-9]+)?|[eE][-+]?[0-9]+)")
 _STREAMS = {Self, Stream, Outside}
-"""How annotations say that a stream or a table outside is wanted; verbs say `Self`."""
+"""The annotations of parameters that take a stream or an external table; verbs use `Self`."""
 _LISTS = (list, tuple, collections.abc.Sequence, collections.abc.Iterable)
 
-# For editors: a number or a word is as good a text as any, and where a number is wanted a variable may stand for it.
+# For editors: a number or truth value is a valid text, and a variable may replace a number or truth value.
 _WORD: Json = {"type": ["string", "number", "boolean"]}
 _VARIABLE: Json = {"type": "string", "pattern": "\\$\\{"}
 
 
 def or_variable(**rules: Any) -> Json:
-    """A value by these rules, or a variable in its place."""
+    """Return the schema of a value by these rules, or of a variable in its place."""
     return {"anyOf": [rules, _VARIABLE]}
 
 

@@ -1,4 +1,4 @@
-"""A YAML file, read with the place of everything in it. The only importer of the YAML library."""
+"""Reads a YAML file with the place of each value. The only importer of the YAML library."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from headrace.errors import PlanError, Site
 from headrace.spec.value import Items, Scalar, Table, Value
 from headrace.spec.variables import SIGN, replaced
 
-# What the base loader calls scalars, lists and mappings without a tag of their own.
+# The tags that the base loader gives to scalars, lists and mappings without tags of their own.
 _PLAIN = {f"tag:yaml.org,2002:{kind}" for kind in ("str", "seq", "map")}
 
 
 def read(file: Path, environment: Mapping[str, str]) -> Value:
-    """What a file holds, the variables in its texts replaced after they were read: a value never changes the form of the file."""
+    """Return the contents of a file. Variables are replaced after parsing, so a variable's value cannot change the file's structure."""
     import yaml
 
     path = str(file.absolute())
@@ -23,10 +23,10 @@ def read(file: Path, environment: Mapping[str, str]) -> Value:
         text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as problem:
         why = problem.reason if isinstance(problem, UnicodeDecodeError) else problem.strerror
-        raise PlanError("YAML_SYNTAX", f"{file} cannot be read: {why}", hint="it is a text in UTF-8", site=Site(path, 1)) from None
+        raise PlanError("YAML_SYNTAX", f"{file} cannot be read: {why}", hint="save it as UTF-8 text", site=Site(path, 1)) from None
     reader = _Reader(path, text, environment)
     try:
-        # The base loader takes every scalar for a text, where others know words and numbers of YAML 1.1.
+        # The base loader reads every scalar as text; others read words and numbers by the rules of YAML 1.1.
         root = yaml.compose(text, Loader=yaml.BaseLoader)
     except yaml.MarkedYAMLError as problem:
         what = ", ".join(part for part in (problem.context, problem.problem) if part)
@@ -40,7 +40,7 @@ def read(file: Path, environment: Mapping[str, str]) -> Value:
 
 
 class _Reader:
-    """The nodes of one file as values."""
+    """Converts the nodes of one file to values."""
 
     def __init__(self, path: str, text: str, environment: Mapping[str, str]) -> None:
         self.path = path
@@ -54,18 +54,18 @@ class _Reader:
         return self.at(mark.line, mark.column)
 
     def at(self, line: int, column: int) -> Site:
-        """A place by its line and column, counted from 0."""
+        """Return the place of a line and column, counted from 0."""
         return Site(self.path, line + 1, self.lines[line].strip() if line < len(self.lines) else "", column + 1)
 
     def tab(self, mark: Any) -> bool:
-        """Whether a tab stands at a place, or indents its line."""
+        """Return whether there is a tab at a place or in the indentation of its line."""
         line = self.lines[mark.line] if mark.line < len(self.lines) else ""
         return line[mark.column : mark.column + 1] == "\t" or "\t" in line[: len(line) - len(line.lstrip())]
 
     def value(self, node: Any) -> Value:
-        """The value of a node; one that an alias names again is the same value."""
+        """Return the value of a node; all aliases of a node share its value."""
         if id(node) in self.open:
-            raise _syntax("a value that has itself in it", self.place(node.start_mark))
+            raise _syntax("a value contains itself", self.place(node.start_mark))
         if id(node) not in self.known:
             self.open.add(id(node))
             self.known[id(node)] = self._made(node)
@@ -75,7 +75,7 @@ class _Reader:
     def _made(self, node: Any) -> Value:
         site = self.place(node.start_mark)
         if node.tag not in _PLAIN:
-            raise _syntax(f"the tag {node.tag} says nothing here", site)
+            raise _syntax(f"the tag {node.tag} is not supported", site)
         if node.id == "scalar":
             text = replaced(node.value, self.environment, self._complain(node))
             return Scalar(text, node.style is not None, site, self._inside(node))
@@ -86,14 +86,14 @@ class _Reader:
         for key, item in node.value:
             where = self.place(key.start_mark)
             if key.id != "scalar":
-                raise _syntax("a key is a text", where)
+                raise _syntax("a key must be text", where)
             if key.value in keys:
-                raise _syntax(f"`{key.value}` is there twice, first in line {keys[key.value].line}", where)
+                raise _syntax(f"`{key.value}` appears twice, first in line {keys[key.value].line}", where)
             values[key.value], keys[key.value] = self.value(item), where
         return Table(values, keys, site)
 
     def _complain(self, node: Any) -> Callable[[str, str, str], Exception]:
-        """Errors of variables, each at its sign in the file."""
+        """Return a function that makes errors of variables, each at its place in the file."""
 
         def error(sign: str, message: str, hint: str) -> Exception:
             start = node.start_mark.index
@@ -105,13 +105,13 @@ class _Reader:
         return error
 
     def _inside(self, node: Any) -> Callable[[int, int], Site]:
-        """Where a line and column of a text, counted from 1, stand in the file; its beginning where that cannot be told."""
+        """Return a function from a line and column of a text, counted from 1, to the place in the file, by default the text's start."""
         start = node.start_mark
 
         def place(line: int, column: int) -> Site:
             written = node.value.split("\n")
             if not SIGN.search(node.value) and 0 < line <= len(written):
-                # Of a block (|) the lines stand below its sign; else a text of one line stands where it begins.
+                # The lines of a block (|) begin in the line after the sign. Other texts are located only if they are one line.
                 at = start.line + (line if node.style == "|" else line - 1)
                 said = self.lines[at] if at < len(self.lines) else ""
                 begin = said.find(written[line - 1], 0 if node.style == "|" else start.column)
@@ -122,11 +122,11 @@ class _Reader:
         return place
 
 
-_QUOTES = "a text with `: `, ` #` or, inside {...}, `${` in it needs quotes, or `|` and lines of its own"
+_QUOTES = "text that contains `: `, ` #` or, inside {...}, `${` needs quotes, or `|` and lines of its own"
 
 
-_TABS = "YAML takes no tabs in front of keys, values and the signs of lists: write spaces in place of the tab"
+_TABS = "YAML allows no tabs before keys, values and list markers: replace the tab with spaces"
 
 
-def _syntax(what: str, site: Site, hint: str = "`headrace docs yaml` says how a job is written") -> PlanError:
+def _syntax(what: str, site: Site, hint: str = "`headrace docs yaml` describes the format of a job") -> PlanError:
     return PlanError("YAML_SYNTAX", f"this cannot be read: {what}", hint=hint, site=site)

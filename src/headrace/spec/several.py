@@ -1,4 +1,4 @@
-"""Errors that are independent of each other, told at once."""
+"""Independent errors, raised together."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Several:
 
     @contextlib.contextmanager
     def gathering(self) -> Iterator[None]:
-        """What is raised meanwhile is kept."""
+        """Gather the error that the block raises."""
         try:
             yield
         except HeadraceError as error:
@@ -33,7 +33,7 @@ class Several:
                     self.errors.append(one)
 
     def check(self) -> None:
-        """Raise what was kept, as one error."""
+        """Raise the gathered errors as one."""
         if self.errors:
             first, *rest = self.errors
             raise HeadraceError(first.code, first.message, hint=first.hint, site=first.site, also=rest)

@@ -1,6 +1,6 @@
-"""What a YAML file holds: values that know their places.
+"""The values of a YAML file, with their places.
 
-A scalar is kept as its text, and of which type it is says whoever asks for it: so `on`, `no` and `010` are never taken for something else.
+A scalar is kept as text, and its reader decides the type. So `on`, `no` and `010` are never misread.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from headrace.spelling import suggestion
 
 @dataclass(frozen=True)
 class Scalar:
-    """A text with its variables replaced. `inside` is the place of a line and column of it in the file."""
+    """A text with its variables replaced. `inside` returns the place in the file of a line and column of the text."""
 
     text: str
     quoted: bool
@@ -24,7 +24,7 @@ class Scalar:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing was written."""
+        """Whether the value is missing, `~` or `null`."""
         return not self.quoted and self.text in ("", "~", "null")
 
     def __str__(self) -> str:
@@ -58,12 +58,12 @@ Value = Scalar | Items | Table
 
 
 def wanted(what: str, kind: str, value: Value, hint: str | None = None) -> PlanError:
-    """The error for a value of another type."""
+    """Return the error for a value of another type."""
     return PlanError("YAML_TYPE", f"{what} is {kind}, and here it is {value}", hint=hint, site=value.site)
 
 
 def table(value: Value, what: str) -> Table:
-    """The value as a mapping; nothing at all is an empty one."""
+    """Return a value that is a mapping; an empty value is an empty mapping."""
     if isinstance(value, Scalar) and value.empty:
         return Table({}, {}, value.site)
     if not isinstance(value, Table):
@@ -72,7 +72,7 @@ def table(value: Value, what: str) -> Table:
 
 
 def items(value: Value, what: str) -> tuple[Value, ...]:
-    """The values of a list."""
+    """Return the values of a list; an empty value is an empty list."""
     if isinstance(value, Scalar) and value.empty:
         return ()
     if not isinstance(value, Items):
@@ -81,14 +81,14 @@ def items(value: Value, what: str) -> tuple[Value, ...]:
 
 
 def text(value: Value, what: str) -> str:
-    """The value as a text, however it is written."""
+    """Return a scalar as text, quoted or not."""
     if not isinstance(value, Scalar) or value.empty:
-        raise wanted(what, "a text", value)
+        raise wanted(what, "a string", value)
     return value.text
 
 
 def fields(found: Table, what: str, known: Mapping[str, bool], site: Site | None = None) -> None:
-    """Refuse keys that are not known, and the lack of those that are needed, which `known` maps to True; the latter at `site`."""
+    """Refuse unknown keys, and a missing key that `known` maps to True; the error for a missing key is at `site`."""
     for key, place in found.keys.items():
         if key not in known:
             raise unknown(f"{what} has no `{key}`", key, known, place)
@@ -98,5 +98,5 @@ def fields(found: Table, what: str, known: Mapping[str, bool], site: Site | None
 
 
 def unknown(message: str, name: str, known: Any, site: Site, code: str = "YAML_KEY", has: str = "it takes") -> PlanError:
-    """The error for a name that does not exist, with the nearest one that does."""
+    """Return the error for an unknown name, with the nearest known one."""
     return PlanError(code, message, hint=suggestion(name, known, f"{has}: {', '.join(known) or 'nothing'}"), site=site)

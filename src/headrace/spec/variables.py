@@ -1,4 +1,4 @@
-"""Variables of the environment in the texts of a job: `${NAME}`, `${NAME:-default}`; `$${` for the letters `${` themselves."""
+"""Environment variables in the texts of a job: `${NAME}` and `${NAME:-default}`; `$${` is a literal `${`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ Complain = Callable[[str, str, str], Exception]
 
 
 def replaced(text: str, environment: Mapping[str, str], complain: Complain) -> str:
-    """A text with its variables replaced. `complain` makes the error of a sign, of a message and a hint.
+    """Return a text with its variables replaced. `complain` makes an error from the variable as written, a message and a hint.
 
-    As in a shell a default also stands for a variable that is set and empty.
+    As in a shell, the default also replaces an empty value.
 
     >>> replaced("${IN:-data}/${YEAR} $${x}", {"YEAR": "2026"}, lambda sign, message, hint: ValueError(message))
     'data/2026 ${x}'
@@ -25,17 +25,17 @@ def replaced(text: str, environment: Mapping[str, str], complain: Complain) -> s
         if inner is None:
             return "${"
         if not end:
-            raise complain(sign, f"`{sign}` has no end", "a variable is written ${NAME}; the letters themselves are written $${")
+            raise complain(sign, f"`{sign}` is not closed", "write a variable as ${NAME}, and the characters themselves as $${")
         known = _VARIABLE.fullmatch(inner)
         if known is None:
-            hint = "it is ${NAME} or ${NAME:-default}; the letters themselves are written $${"
-            raise complain(sign, f"`{sign}` is no variable of the environment", hint)
+            hint = "write ${NAME} or ${NAME:-default}, and the characters themselves as $${"
+            raise complain(sign, f"`{sign}` is not an environment variable", hint)
         name, defaults, default = known.groups()
         given = environment.get(name)
         if defaults:
             return given or default
         if given is None:
-            raise complain(sign, f"the environment has no variable {name}", f"set it, or give a default: ${{{name}:-...}}")
+            raise complain(sign, f"the environment variable {name} is not set", f"set it, or give a default: ${{{name}:-...}}")
         return given
 
     return SIGN.sub(value, text)

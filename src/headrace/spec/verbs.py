@@ -1,4 +1,4 @@
-"""The verbs of a stream as YAML calls them: one mapping of a verb to its arguments for each step."""
+"""The verbs of a stream in YAML: each step is a mapping of a verb to its arguments."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from headrace.words import WORDS
 
 @dataclass(frozen=True)
 class Verb:
-    """A verb: `call` is given the stream and its arguments.
+    """A verb. `call` is called with the stream and the arguments.
 
-    `parameters` are given by a mapping of their names; `whole` is what any other value stands for, or all values where `only` is set.
-    The values of the parameter `spread` are so many arguments.
+    A mapping gives `parameters` by name. A value that is no mapping has the kind `whole`; with `only`, so has every value. The values of
+    the parameter `spread` become separate arguments.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Verb:
     only: bool = False
 
     def schema(self) -> Json:
-        """The JSON schema of its arguments."""
+        """Return the JSON schema of its arguments."""
         known = [one for one in self.parameters.values() if one.kind is not None]
         table = {
             "type": "object",
@@ -49,7 +49,7 @@ class Verb:
 
 @dataclass(frozen=True)
 class Step:
-    """One call of a verb, read and not yet done."""
+    """One call of a verb, read and not yet executed."""
 
     verb: Verb
     site: Site
@@ -58,11 +58,11 @@ class Step:
 
     @property
     def references(self) -> tuple[Reference, ...]:
-        """The streams that it names."""
+        """The streams and tables that it names as arguments."""
         return tuple(one for one in (*self.arguments, *self.keywords.values()) if isinstance(one, Reference))
 
     def done(self, stream: Stream, find: Callable[[Reference], Any]) -> Stream:
-        """The stream behind it."""
+        """Call the verb on a stream and return the result."""
         arguments, keywords = [_found(one, find) for one in self.arguments], {key: _found(one, find) for key, one in self.keywords.items()}
         return self.verb.call(stream, *arguments, **keywords)
 
@@ -73,12 +73,12 @@ def _found(value: Any, find: Callable[[Reference], Any]) -> Any:
 
 @cache
 def verbs() -> Mapping[str, Verb]:
-    """All verbs, by name: the methods of streams that are marked as such."""
+    """Return all verbs by name: the methods of streams that are marked as verbs."""
     return {name: _verb(name, method) for name, method in sorted(_named())}
 
 
 def _named() -> Iterator[tuple[str, Callable[..., Stream]]]:
-    """The methods of streams that are verbs of files, with their names there."""
+    """Yield the methods of streams that are verbs, with their names in YAML."""
     for name in dir(Stream):
         method = getattr(Stream, name)
         called = verb_name(method)
@@ -87,13 +87,13 @@ def _named() -> Iterator[tuple[str, Callable[..., Stream]]]:
 
 
 def _verb(name: str, method: Callable[..., Stream]) -> Verb:
-    """A verb as the signature of its method has it."""
+    """Return a verb, derived from the signature of its method."""
     known, several = parameters(method), values(method)
     if several is None:
         needed = [one for one in known.values() if one.needed]
         if [one.kind for one in needed] == [kinds.NAMES]:
             return Verb(name, method, whole=kinds.NAMES, only=True)
-        # A value that is no mapping is the first argument, where no other is needed.
+        # A value that is no mapping is the first argument, if no other argument is required.
         alone = needed == [*known.values()][:1]
         return Verb(name, method, known, needed[0].kind if needed and alone else None)
     if not known:
@@ -103,19 +103,19 @@ def _verb(name: str, method: Callable[..., Stream]) -> Verb:
 
 
 def step(value: Value) -> Step:
-    """The step that a value says: `{verb: arguments}`, or a verb alone."""
+    """Read a step: `{verb: arguments}`, or a verb alone."""
     if isinstance(value, Scalar) and not value.empty:
         name, given, site = value.text, None, value.site
     elif isinstance(value, Table) and len(value.values) == 1:
         [(name, given)] = value.values.items()
         site = value.keys[name]
     else:
-        raise PlanError("YAML_TYPE", f"a step is one verb with its arguments, and here it is {value}", hint=_EXAMPLE, site=value.site)
+        raise PlanError("YAML_TYPE", f"a step must be one verb with its arguments, not {value}", hint=_EXAMPLE, site=value.site)
     return called(name, given, site)
 
 
 def called(name: str, given: Value | None, site: Site) -> Step:
-    """The step of a verb by its name, which stands at `site`, with its arguments."""
+    """Return the step of a verb by its name, which is at `site`, with its arguments."""
     verb = verbs().get(name)
     if verb is None:
         meant = WORDS.get(name.lower(), name).partition("(")[0]
@@ -139,12 +139,12 @@ def _step(verb: Verb, given: Value | None, site: Site) -> Step:
         takes = ", ".join(verb.parameters)
         raise PlanError(
             "YAML_TYPE",
-            f"`{verb.name}` is followed by a mapping of its arguments, and here it is {given}" if takes else f"`{verb.name}` takes nothing",
+            f"the arguments of `{verb.name}` must be a mapping, not {given}" if takes else f"`{verb.name}` takes no arguments",
             hint=f"it takes: {takes}" if takes else f"write it alone: `- {verb.name}`",
             site=given.site,
         )
     if verb.only:
-        raise PlanError("YAML_TYPE", f"`{verb.name}` was given nothing", hint=_EXAMPLE, site=site)
+        raise PlanError("YAML_TYPE", f"`{verb.name}` needs an argument", hint=_EXAMPLE, site=site)
     fields(given, f"`{verb.name}`", {name: one.needed for name, one in verb.parameters.items()}, site)
     keywords = kinds.arguments(given, f"`{verb.name}`", verb.parameters)
     return Step(verb, given.site, tuple(keywords.pop(verb.spread, ())) if verb.spread else (), keywords)

@@ -1,1 +1,1 @@
-"""Queries of Spark SQL and DataFrames over streams, turned into nodes."""
+"""Converts queries of Spark SQL and DataFrames over streams to nodes."""

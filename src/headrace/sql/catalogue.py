@@ -1,4 +1,4 @@
-"""The names of a script, and what they stand for: made with the same verbs as in Python, so that the plan is the same."""
+"""The named objects of a script, made with the same verbs as in Python, so that the plan is the same."""
 
 from __future__ import annotations
 
@@ -35,17 +35,16 @@ from headrace.syntax.statements import (
 )
 
 SETTINGS = ("job", "checkpoint", "every", "partitions")
-"""What SET says of the job and its runs, beside the settings of Spark that change what a text means."""
+"""The settings of the job and its runs that SET takes, beside Spark's settings that change what texts mean."""
 
 EXPIRES = "state.expires"
-"""What SET says of the queries behind it: after how long without rows their joins and aggregates forget a group; `never` says that none
-does."""
+"""The setting for the queries after it: how long without rows until their joins and aggregates forget a group; `never` keeps all."""
 
 Creates = CreateSource | CreateLookup | CreateView | CreateFunction | CreateSink
 
 
 class Catalogue:
-    """What a script has said so far.
+    """The objects and settings of a script so far.
 
     >>> from headrace.syntax.script import statements
     >>> script = "CREATE SOURCE charges (card STRING) WITH (connector = 'files', path = 'in/', format = 'json')"
@@ -57,10 +56,10 @@ class Catalogue:
 
     def __init__(self) -> None:
         self.created: dict[str, Creates] = {}
-        """The statements that made the names, in their order."""
+        """The CREATE statements by name, in order."""
         self.streams: dict[str, Stream] = {}
         self.inserts: dict[str, Insert | CreateSink] = {}
-        """By the name of its sink, the statement that says what is written to it."""
+        """The statement with the query that a sink writes, by the sink's name."""
         self.asked: dict[str, str] = {}
         """The settings of the job and its runs."""
         self.meaning: dict[str, str] = {}
@@ -70,7 +69,7 @@ class Catalogue:
         self._outside: dict[str, Table] = {}
 
     def add(self, statement: Statement) -> None:
-        """Take in a CREATE, INSERT, DROP or SET."""
+        """Apply a CREATE, INSERT, DROP or SET."""
         with standing(statement.site), meant(self.meaning):
             match statement:
                 case CreateSource():
@@ -97,29 +96,29 @@ class Catalogue:
                 case Set():
                     self._set(statement)
                 case _:
-                    raise TypeError(f"{type(statement).__name__} makes no name")
+                    raise TypeError(f"{type(statement).__name__} defines no name")
 
     def query(self, query: Part) -> Stream:
-        """The stream of a SELECT over the names."""
+        """Return the stream of a SELECT over the script's objects."""
         with standing(query.site), meant(self.meaning):
             return self._stream(query)
 
     def sinks(self) -> list[Sink]:
-        """All that the job writes; each sink has to be written."""
+        """Return the sinks of the job, and refuse a sink without a query."""
         idle = next((made for name, made in self.created.items() if isinstance(made, CreateSink) and name not in self.inserts), None)
         if idle is not None:
             raise _bad(f"nothing is written to the sink {idle.name}", f"INSERT INTO {idle.name} SELECT ..., or drop it", idle.part)
         return list(self._sinks.values())
 
     def find(self, name: str, part: Part) -> Creates:
-        """What made a name; Spark compares names without case."""
+        """Return the CREATE statement of a name; case does not matter, as in Spark."""
         found = self._known(name)
         if found is None:
             raise _unknown(name, self.created, part)
         return self.created[found]
 
     def columns_of(self, made: CreateLookup) -> tuple[Field, ...]:
-        """The columns of a table outside."""
+        """Return the columns of an external table."""
         return self._outside[made.name].connected.schema.fields
 
     def _known(self, name: str) -> str | None:
@@ -138,19 +137,19 @@ class Catalogue:
         return [made.definition.text for made in self.created.values() if isinstance(made, CreateFunction)]
 
     def _check(self, statement: Creates) -> None:
-        """Refuse a name that is taken, unless it is to be replaced by one of its kind."""
+        """Refuse a name that is taken, unless the statement replaces an object of its kind."""
         known = self._known(statement.name)
         if known is None:
             return
         before = self.created[known]
         if not statement.replace:
-            message = f"`{known}` is there already, made at {before.site}"
+            message = f"`{known}` already exists, created at {before.site}"
             raise _bad(message, "choose another name, or write CREATE OR REPLACE", statement.part)
         if type(before) is not type(statement):
-            raise _bad(f"`{known}` is no {kind_of_name(statement)} but a {kind_of_name(before)}", "choose another name", statement.part)
+            raise _bad(f"`{known}` is a {kind_of_name(before)}, not a {kind_of_name(statement)}", "choose another name", statement.part)
 
     def _define(self, statement: Creates, stream: Stream | None = None) -> None:
-        """Keep what was made, in the place of what it replaces."""
+        """Keep a new object, in place of one it replaces."""
         self._forget(self._known(statement.name) or statement.name)
         self.created[statement.name] = statement
         if stream is not None:
@@ -162,7 +161,7 @@ class Catalogue:
 
     def _sink(self, statement: CreateSink) -> None:
         connector, options = _connector(statement, "Sink")
-        # Made once for nothing, so that its options are judged where they stand.
+        # This sink is discarded. It is made so that errors in its options are raised here.
         cls = sink_class(connector)
         mode, refused = options.pop("mode", None), options.pop("on_refused", None)
         made = build(cls, f"write.{connector}", (), options, ("mode", *(("on_refused",) if cls.on_refused else ())))
@@ -178,17 +177,19 @@ class Catalogue:
     def _insert(self, statement: Insert) -> None:
         made = self.find(statement.sink, statement.part)
         if not isinstance(made, CreateSink):
-            raise _bad(f"`{statement.sink}` is no sink but a {kind_of_name(made)}", "rows go to what CREATE SINK made", statement.part)
+            raise _bad(
+                f"`{statement.sink}` is a {kind_of_name(made)}, not a sink", "insert into a sink that CREATE SINK defines", statement.part
+            )
         before = self.inserts.get(made.name)
         if before is not None:
-            message = f"what goes into the sink {made.name} is said already at {before.site}"
-            raise _bad(message, "one query feeds a sink: put the two together with UNION ALL", statement.part)
+            message = f"the sink {made.name} already has a query, at {before.site}"
+            raise _bad(message, "only one query can feed a sink: combine the two with UNION ALL", statement.part)
         self._write(made, statement, self._fed(made, statement.query))
 
     def _fed(self, made: CreateSink, query: Part) -> Sink:
         connector, options = _connector(made, "Sink")
         sink: Sink = getattr(self._stream(query).write, connector)(name=made.name, **options)
-        # It is given to a job when the script ends, or never, where it was only typed.
+        # It gets a job at the end of the script, or, typed at a prompt, maybe never.
         sink._use()
         return sink
 
@@ -203,7 +204,7 @@ class Catalogue:
                 raise _unknown(statement.name, self.created, statement.part)
         elif kind_of_name(self.created[known]) != statement.kind.lower():
             kind = kind_of_name(self.created[known])
-            raise _bad(f"`{known}` is no {statement.kind.lower()} but a {kind}", f"DROP {kind.upper()} {known}", statement.part)
+            raise _bad(f"`{known}` is a {kind}, not a {statement.kind.lower()}", f"DROP {kind.upper()} {known}", statement.part)
         else:
             self._forget(known)
 
@@ -212,7 +213,7 @@ class Catalogue:
         known_as = (*SETTINGS, EXPIRES, *MEANING)
         key = next((known for known in known_as if known.lower() == name.lower()), None)
         if key is None:
-            others = "others of Spark are given to hr.session or in spark-defaults.conf"
+            others = "set other Spark settings with hr.session or in spark-defaults.conf"
             hint = suggestion(name, known_as, f"there are: {', '.join(known_as)}; {others}", shown="{}")
             raise HeadraceError("BAD_SETTING", f"a script cannot set {name}", hint=hint, site=statement.site)
         if key in SETTINGS:
@@ -226,7 +227,7 @@ class Catalogue:
         if self.meaning.get(key) != value and any(
             isinstance(made, CreateView | CreateFunction | CreateSink) for made in self.created.values()
         ):
-            hint = "put it in front of the first view, function and sink: it says what their texts mean"
+            hint = "set it before the first view, function and sink: it changes the meaning of their SQL"
             raise HeadraceError("BAD_SETTING", f"{key} is set too late", hint=hint, site=statement.site)
         self.meaning[key] = judged(key, value)
 
@@ -235,7 +236,7 @@ def _source(statement: CreateSource) -> Stream:
     connector, options = _connector(statement, "Source")
     idle = options.pop("idle", None)
     if idle is not None and statement.watermark is None:
-        raise _bad("idle is of a watermark, and there is none", "add WATERMARK FOR ts AS ts - INTERVAL '5' SECONDS", statement.part)
+        raise _bad("idle needs a watermark", "add WATERMARK FOR ts AS ts - INTERVAL '5' SECONDS", statement.part)
     if statement.columns is not None:
         options["schema"] = statement.columns
     stream: Stream = getattr(read, connector)(name=statement.name, **options)
@@ -254,13 +255,13 @@ def _outside(statement: CreateLookup) -> Table:
 
 
 def _connector(statement: CreateSource | CreateLookup | CreateSink, kind: str) -> tuple[str, dict[str, Any]]:
-    """The connector of a source, sink or table outside, and the arguments that it is called with."""
+    """Return the connector of a source, sink or external table, and its arguments."""
     options = dict(statement.options)
     connector = options.pop("connector", None)
     if not isinstance(connector, str):
-        what = "it is not said which connector" if connector is None else f"connector cannot be {connector!r}"
+        what = "needs a connector" if connector is None else f"cannot have the connector {connector!r}"
         has = ", ".join(names_with(kind))
-        raise _bad(f"{what} {statement.name} has", f"WITH (connector = 'files', ...); there are: {has}", statement.part)
+        raise _bad(f"{statement.name} {what}", f"WITH (connector = 'files', ...); there are: {has}", statement.part)
     cls = _CLASSES[kind](connector)
     listed = several(cls) | (set(FEEDING) & {"key"} if getattr(cls, "feeds", False) else set())
     return connector, {name: _listed(value) if name in listed else value for name, value in options.items()}
@@ -270,12 +271,12 @@ _CLASSES: Mapping[str, Callable[[str], type[Any]]] = {"Source": source_class, "S
 
 
 def _listed(value: Any) -> Any:
-    """`'a, b'` as a list, for what takes one."""
+    """Split `'a, b'` into a list, for options that take several values."""
     return [part.strip() for part in value.split(",")] if isinstance(value, str) and "," in value else value
 
 
 def _expected(stream: Stream, view: CreateView) -> Stream:
-    """The stream with what the view says of its rows."""
+    """Return the stream with the expectations of the view."""
     for one in view.constraints:
         with standing(one.condition.site):
             stream = stream.expect(one.condition.text, name=one.name, on_violation=one.on_violation)
@@ -283,12 +284,12 @@ def _expected(stream: Stream, view: CreateView) -> Stream:
 
 
 def _named(stream: Stream, name: str) -> Stream:
-    """The view's name for what it made; what has a name of its own, as a source or another view that it only passes on, keeps it."""
+    """Name a view's stream. A source or another view that it only passes on keeps its own name."""
     return stream if stream._node.name is not None else stream.named(name)
 
 
 def kind_of_name(statement: Creates) -> str:
-    """What a name stands for, in a word."""
+    """Return the kind of object that a statement creates: source, lookup, view, function or sink."""
     return type(statement).__name__.removeprefix("Create").lower()
 
 

@@ -1,4 +1,4 @@
-"""hr.sql and hr.from_dataframe: any query of Spark as a stream."""
+"""hr.sql and hr.from_dataframe: Spark queries as streams."""
 
 from __future__ import annotations
 
@@ -31,15 +31,17 @@ if TYPE_CHECKING:
 
 
 def sql(query: str, /, **tables: Stream | Table) -> Stream:
-    """Returns the result of a Spark SQL query over streams, kept up to date. Starts the session, because Spark reads the query.
+    """Returns the result of a Spark SQL query over streams, kept up to date. Starts the session, because Spark parses the query.
 
     After every epoch the result is the answer of Spark's batch engine over all rows so far; rows that are no longer in it are retracted.
-    Beyond Spark SQL the query may have:
+    [Supported queries](../../guides/queries.md#supported-queries) lists what it may have; beyond Spark SQL:
 
-    * `TUMBLE`, `HOP`, `CUMULATE` and `SESSION` in `FROM`. Spark's `window` and `session_window` are supported too.
-    * `EMIT ON WINDOW CLOSE` at the end: results of windows are sent once, when the window closes. With `EMIT WITH DELAY INTERVAL '1' MINUTE
-      BEFORE WATERMARK` changed results are also sent at each full minute before that.
-    * `JOIN rates FOR SYSTEM_TIME AS OF o.ts AS r ON …`: an as-of join. With `current_timestamp()` instead, a lookup in an external table.
+    * `TUMBLE`, `HOP`, `CUMULATE` and `SESSION` in `FROM` ([syntax](../../guides/windows.md#in-sql)). Spark's `window` and `session_window`
+      are supported too.
+    * `EMIT ON WINDOW CLOSE` at the end: results of windows are emitted once, when the window closes. With `EMIT WITH DELAY INTERVAL '1'
+      MINUTE BEFORE WATERMARK` changed results are also emitted at each full minute of event time before that.
+    * `JOIN rates FOR SYSTEM_TIME AS OF o.ts AS r ON …`: an [as-of join](../../guides/joins.md#in-sql). With `current_timestamp()` instead,
+      a [lookup](../../guides/lookups.md) in an external table.
     * `SELECT /*+ EXPIRES('7 days') */`: joins and aggregates of this `SELECT` forget groups without new rows for that long in event time.
 
     Args:
@@ -60,11 +62,11 @@ def sql(query: str, /, **tables: Stream | Table) -> Stream:
     """
     if not isinstance(query, str) or not query.strip():
         hint = 'hr.sql("SELECT ... FROM t", t=stream)'
-        raise PlanError("BAD_QUERY", f"hr.sql was given {query!r}, which is no query", hint=hint, site=here())
+        raise PlanError("BAD_QUERY", f"hr.sql expects a query, got {query!r}", hint=hint, site=here())
     wrong = next((name for name, stream in tables.items() if not isinstance(stream, Stream | Table)), None)
     if wrong is not None:
-        hint = f"keywords of hr.sql are tables: hr.sql(..., {wrong}=stream)"
-        raise PlanError("BAD_INPUT", f"the table `{wrong}` of hr.sql is {tables[wrong]!r}, which is no stream", hint=hint, site=here())
+        hint = f"pass tables as keywords: hr.sql(..., {wrong}=stream)"
+        raise PlanError("BAD_INPUT", f"the table `{wrong}` of hr.sql must be a stream, not {tables[wrong]!r}", hint=hint, site=here())
     outside = {name: table for name, table in tables.items() if isinstance(table, Table)}
     return _lifted(query, {name: stream for name, stream in tables.items() if isinstance(stream, Stream)}, query, outside=outside)
 
@@ -79,17 +81,17 @@ def of_script(
 ) -> Stream:
     """Returns the stream of a query of a script. Errors point to the lines and columns of the script.
 
-    `functions` are the texts after CREATE FUNCTION of those that it may call; `known` are all names that it could read; `expires_ms` is
-    after how long without rows its joins and aggregates forget a group, unless the query has its own.
+    `functions` are the texts after CREATE FUNCTION of the functions it may call, `known` are all names that it could read. Its joins and
+    aggregates forget a group after `expires_ms` without rows, unless the query has a hint of its own.
     """
     with standing(query.site, query.at):
         return _lifted(query.text, tables, None, functions, known, expires_ms, outside)
 
 
 def check_function(function: CreateFunction, before: Sequence[str]) -> None:
-    """Refuse a function that no query could call; its text may call those `before` it."""
+    """Refuses a function that no query could call; it may call the functions `before` it."""
     functions = (*before, function.definition.text)
-    # What the arguments are does not matter: it is the body that is read.
+    # The values of the arguments do not matter, as only the body is checked.
     call = f"{quote(function.name)}({', '.join(f'CAST(NULL AS {kind})' for kind in function.types)})"
     answer = lift_sql("SELECT 1", {}, meaning(), {}, functions)
     answer = lift_sql(f"SELECT {call} AS called", {}, meaning(), {}, functions) if "tree" in answer else answer
@@ -98,7 +100,7 @@ def check_function(function: CreateFunction, before: Sequence[str]) -> None:
     error = answer.get("error", {})
     wrong = function.body
     if error.get("class", "").startswith("PARSE"):
-        # Of the statement that Spark was given, the definition begins in the second line.
+        # The definition begins in the second line of the statement that Spark parsed.
         answer, wrong = {"error": {**error, "line": (error["line"] or 1) - 1}}, function.definition
     with standing(wrong.site, wrong.at):
         raise _refused(answer, None)
@@ -113,18 +115,20 @@ def _lifted(
     expires_ms: int | None = None,
     outside: Mapping[str, Table] | None = None,
 ) -> Stream:
-    """The stream of a query over streams and tables outside; `shown` is its text where errors quote it."""
+    """Returns the stream of a query over streams and external tables. `shown` is the text that errors quote; None for no quotes."""
     text, emit = streaming(query)
     early = 0 if emit is None or emit.early is None else between(emit.early, CLOSE)
     schemas = _schemas(tables) | {name: table.connected.schema.ddl for name, table in (outside or {}).items()}
-    missing = None if known is None else "name a source or view of the script" + (f": there are {', '.join(known)}" if known else " first")
+    missing = (
+        None if known is None else (f"use a source or view of the script: {', '.join(known)}" if known else "create a source or view first")
+    )
     answer = lift_sql(text, schemas, meaning(), _times(tables), functions, missing, [*(outside or {})])
     if "tree" not in answer:
         raise _refused(answer, shown, tables if known is None else known)
     found = _read(answer, tables, shown, CHANGES if emit is None else CLOSE, early, expires_ms, outside)
     if emit is not None and not any(node.sent_at_close for node in map(operator, order([found._node]))):
-        hint = 'make windows in this query, or say it where they are made: .window(..., emit="close")'
-        raise PlanError("NEVER_CLOSES", f"{_said(emit)} stands in a query without windows", hint=hint, site=here())
+        hint = 'add windows to this query, or set it where they are defined: .window(..., emit="close")'
+        raise PlanError("NEVER_CLOSES", f"{_said(emit)} needs a query with windows", hint=hint, site=here())
     return found
 
 
@@ -137,7 +141,7 @@ def _schemas(tables: Mapping[str, Stream]) -> dict[str, str]:
 
 
 def _times(tables: Mapping[str, Stream]) -> dict[str, str]:
-    """The column of each table from whose time on its rows are valid, where there is one."""
+    """Returns for each table, if it has one, the column with the time from which a row is valid."""
     rows = {name: versions(stream._node) for name, stream in tables.items()}
     return {name: time for name, node in rows.items() if (time := version_time(node, event_time(node))) is not None}
 
@@ -181,7 +185,7 @@ def _read(
 
 
 def _refused(answer: Mapping[str, Any], query: str | None, tables: Collection[str] = ()) -> HeadraceError:
-    """What is wrong with a query, where, and what to write instead. Without `query` the place of the error is that in the query."""
+    """Returns the error for a query: problem, place and hint. Without `query`, the place is the error's site and not in the message."""
     found = answer.get("refused") or answer["error"]
     line = found.get("line")
     site = here(line, found.get("column"))
@@ -192,7 +196,7 @@ def _refused(answer: Mapping[str, Any], query: str | None, tables: Collection[st
         cure = found.get("cure")
         unknown = _UNKNOWN.fullmatch(found["what"])
         if unknown and unknown[1].lower() in (name.lower() for name in tables):
-            cure = "leave STREAM out: each table is a stream here"
+            cure = "leave out STREAM: every table is a stream here"
             return PlanError("BAD_QUERY", f"STREAM before a table cannot be kept up to date{place}", hint=cure, site=site)
         if unknown and cure:
             message = f"there is no table `{unknown[1]}`{place}"
@@ -206,7 +210,7 @@ def _refused(answer: Mapping[str, Any], query: str | None, tables: Collection[st
 
 
 def _column_meant(found: Mapping[str, Any]) -> str | None:
-    """The column nearest to one that Spark does not find, of those that it names."""
+    """Returns a hint with the nearest of the columns that Spark proposes for an unknown one."""
     if not found["class"].startswith("UNRESOLVED_COLUMN"):
         return None
     name, proposed = (found.get("parameters", {}).get(one, "").replace("`", "") for one in ("objectName", "proposal"))
@@ -214,11 +218,11 @@ def _column_meant(found: Mapping[str, Any]) -> str | None:
 
 
 _UNKNOWN = re.compile("the table (.*), which is not one of the given streams,?")
-_AS_OF = "write it with the verb: orders.join_asof(rates, on='pair', time=('ts', 'at'))"
+_AS_OF = "use the verb: orders.join_asof(rates, on='pair', time=('ts', 'at'))"
 
 
 def _place(found: Mapping[str, Any], query: str) -> str:
-    """The line and column of a query, with its text from there on."""
+    """Returns the line and column in a query, with its text from there on."""
     line, column = found.get("line"), found.get("column")
     if line is None or column is None:
         return ""

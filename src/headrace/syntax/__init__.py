@@ -1,4 +1,4 @@
-"""Spark SQL text: what it refers to. The only package that imports sqlglot, and only when a text needs it."""
+"""Spark SQL text: its columns, tables and statements. The only package that imports sqlglot, and only when a text needs it."""
 
 from headrace.syntax.conditions import conjuncts, equal_sides, ordering
 from headrace.syntax.names import around_as, loose_alias, path_of, plain_name, quote, references, split_alias, unqualified, used, words

@@ -1,6 +1,6 @@
-"""Conditions of joins and orders, taken apart at their own words while a verb runs, when there may be no Spark to ask.
+"""Splits conditions of joins, and orders, by their tokens: verbs do this before there is a Spark session.
 
-They are cut where Spark's parser cuts them, or not at all: tests/spark/kernel/test_texts.py compares the two.
+They are split where Spark's parser splits them, or not at all; tests/spark/kernel/test_texts.py compares the two.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from headrace.syntax.tokens import outer, tokens, unwrapped, written
 
 _EQUALITIES = ("EQ", "NULLSAFE_EQ")
 _PREDICATES = {*_EQUALITIES, "NEQ", "LT", "LTE", "GT", "GTE", "IS", "IN", "LIKE", "ILIKE", "RLIKE", "BETWEEN", "NOT", "AND", "OR", "XOR"}
-"""What binds less than the operators of a value; of several, the first one read is not always the first one applied."""
+"""Operators of lower precedence than those of values. With several of them the text's order does not show which is applied first."""
 
 _BEFORE = {"PLUS", "DASH", "NOT"}
-"""Signs of one side, in front of it."""
+"""Prefix operators."""
 _SIGNS = {
     *(*_EQUALITIES, "NEQ", "LT", "LTE", "GT", "GTE", "LIKE", "ILIKE", "RLIKE", "IS", "IN"),
     *("PLUS", "DASH", "STAR", "SLASH", "DIV", "MOD", "DPIPE", "PIPE", "AMP", "CARET", "NOT", "DOT"),
 }
-"""What a side stands behind."""
+"""Operators with an operand after them, and, except for prefix operators, one before them."""
 
 
 @lru_cache(maxsize=8192)
 def conjuncts(text: str) -> tuple[str, ...]:
-    """The parts of a condition that all have to be true, as they were written; the whole text where that is not certain.
+    """Return the conjuncts of a condition as written, or the whole text if they are not certain.
 
     >>> conjuncts("a.x = b.y AND (b.z > 1 OR a.w IS NULL)")
     ('a.x = b.y', '(b.z > 1 OR a.w IS NULL)')
@@ -41,13 +41,13 @@ def conjuncts(text: str) -> tuple[str, ...]:
 
 
 def _whole(part: Sequence[Any]) -> bool:
-    """Whether some tokens may be an expression: they are some, and no sign lacks a side. Beside a sign a word such as `and` is a column."""
+    """Return whether tokens may be an expression: there are some, and no operator at either end lacks an operand."""
     kinds = [token.token_type.name for token in part]
     return kinds == ["STAR"] or (bool(kinds) and kinds[-1] not in _SIGNS and kinds[0] not in _SIGNS - _BEFORE)
 
 
 def _conjuncts(part: Sequence[Any]) -> Iterable[Sequence[Any]]:
-    """The tokens between each AND that stands outside of brackets and belongs to no BETWEEN."""
+    """Yield the tokens between ANDs that are outside brackets and belong to no BETWEEN; all tokens if there is an OR."""
     inside = unwrapped(part)
     ends: list[int] = []
     between = 0
@@ -67,7 +67,7 @@ def _conjuncts(part: Sequence[Any]) -> Iterable[Sequence[Any]]:
 
 @lru_cache(maxsize=8192)
 def equal_sides(text: str) -> tuple[str, str, bool] | None:
-    """The two sides of an equality as they were written, and whether it holds of two nulls (`<=>`); None for anything else.
+    """Return the two sides of an equality as written, and whether it is null-safe (`<=>`); None for other conditions.
 
     >>> equal_sides("a = b + 1"), equal_sides("a <=> b"), equal_sides("a < b"), equal_sides("a = b IS NULL")
     (('a', 'b + 1', False), ('a', 'b', True), None, None)
@@ -81,7 +81,7 @@ def equal_sides(text: str) -> tuple[str, str, bool] | None:
 
 
 def ordering(text: str) -> tuple[str, str, str]:
-    """A text of ORDER BY as expression, direction and place of nulls, which is Spark's where it is not said.
+    """Return an item of ORDER BY as expression, direction and place of nulls, with Spark's defaults.
 
     >>> ordering("amount"), ordering("amount DESC"), ordering("upper(card) desc nulls first")
     (('amount', 'asc', 'first'), ('amount', 'desc', 'last'), ('upper(card)', 'desc', 'first'))
@@ -96,7 +96,7 @@ def ordering(text: str) -> tuple[str, str, str]:
 
 
 def _without(part: Sequence[Any], ends: Mapping[tuple[str, ...], str]) -> tuple[Sequence[Any], str]:
-    """Some tokens without the words at their end, and what those mean; in quotes or behind a dot stands a name."""
+    """Return tokens without one of these endings, and its meaning. In quotes or after a dot the word is a name and no ending."""
     for said, meaning in ends.items():
         before, last = part[: -len(said)], part[-len(said) :]
         bare = all(token.token_type.name != "IDENTIFIER" and not token.token_type.name.endswith("STRING") for token in last)

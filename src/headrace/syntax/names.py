@@ -1,4 +1,4 @@
-"""Names in Spark SQL text: the columns an expression refers to, and how a name is written."""
+"""Names in Spark SQL text: the columns that an expression refers to, and quoting."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _QUOTED = re.compile(r"`((?:[^`]|``)+)`\Z")
 _PART = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|`(?:[^`]|``)+`")
 _DOTTED = re.compile(rf"(?:{_PART.pattern})(?:\.(?:{_PART.pattern}))+")
 
-# Words that mean something of their own where an expression stands, so a column of that name needs back quotes.
+# Words with a meaning of their own in expressions: a column of that name needs back quotes.
 _SPARK_WORDS = """all and any as between by case cast collate collation cross current_catalog current_database current_date
 current_schema current_time current_timestamp current_user distinct else end escape except exists false for from group having
 ilike in intersect interval is join lateral like localtime localtimestamp minus natural not null on or order over rlike select
 semi session_user some then true try_cast union unique user using when where window with within"""
 _WORDS = frozenset(_SPARK_WORDS.split())
 
-# Spark calls these without parentheses; sqlglot takes some of them for columns.
+# Functions that Spark calls without parentheses; sqlglot takes some of them for columns.
 _NILADIC = frozenset(word for word in _WORDS if word.startswith(("current_", "local")) or word.endswith("user"))
 
 # First arguments of date functions; sqlglot takes the rarer ones for columns.
@@ -30,7 +30,7 @@ _UNITS = frozenset(("year", "quarter", "month", "week", "day", "dayofyear", "hou
 
 
 def quote(name: str) -> str:
-    """The text of a column name.
+    """Return a column's name as SQL text, quoted if necessary.
 
     >>> quote("amount"), quote("two words"), quote("case")
     ('amount', '`two words`', '`case`')
@@ -41,7 +41,7 @@ def quote(name: str) -> str:
 
 
 def plain_name(text: str) -> str | None:
-    """The column that a text names if it is nothing but one name.
+    """Return the column's name if a text is just one name, else None.
 
     >>> plain_name("amount"), plain_name("`two words`"), plain_name("amount + 1")
     ('amount', 'two words', None)
@@ -54,7 +54,7 @@ def plain_name(text: str) -> str | None:
 
 
 def path_of(text: str) -> tuple[str, ...] | None:
-    """The column that a text names, or a field of one, if it is nothing but names with dots between them.
+    """Return the path of a column or field if a text is just names with dots between them, else None.
 
     >>> path_of("amount"), path_of("w.`the end`"), path_of("amount + 1"), path_of("1.5")
     (('amount',), ('w', 'the end'), None, None)
@@ -63,7 +63,7 @@ def path_of(text: str) -> tuple[str, ...] | None:
     if name is not None:
         return (name,)
     text = text.strip()
-    # Behind a dot, and in front of one, a word of SQL is a name like any other.
+    # A keyword before or after a dot is a name.
     return tuple(_unquoted(part) for part in _PART.findall(text)) if _DOTTED.fullmatch(text) else None
 
 
@@ -73,7 +73,7 @@ def _unquoted(name: str) -> str:
 
 @lru_cache(maxsize=8192)
 def words(text: str) -> frozenset[str] | None:
-    """The words and names of a text in lower case, without its literals and comments; None where sqlglot cannot tell.
+    """Return the words and names of a text in lower case, without literals and comments; None if sqlglot cannot read it.
 
     >>> sorted(words("coalesce(`my card`, 'now') > 1 -- a note"))
     ['coalesce', 'my card']
@@ -85,7 +85,7 @@ def words(text: str) -> frozenset[str] | None:
 
 @lru_cache(maxsize=8192)
 def references(text: str) -> tuple[tuple[str, ...], ...] | None:
-    """The columns a text refers to, each as its path, in the order of their first place; None where sqlglot cannot tell.
+    """Return the columns a text refers to, each as its path, in the order of first use; None if sqlglot cannot parse it.
 
     >>> references("e.amount + fee")
     (('e', 'amount'), ('fee',))
@@ -114,9 +114,9 @@ def references(text: str) -> tuple[tuple[str, ...], ...] | None:
 
 
 def used(text: str, columns: Iterable[str]) -> frozenset[str] | None:
-    """Those of some columns that a text may name, in lower case: more rather than less. None where it names all by a star.
+    """Return the columns that a text may name, in lower case, rather too many than too few. None if it may name all by a star.
 
-    A column counts wherever its name stands as a word, as sqlglot leaves out arguments of some functions that it does not know.
+    A column counts wherever its name is a word of the text, because sqlglot drops arguments of some functions that it does not know.
 
     >>> sorted(used("percentile(n, 0.5, day)", ["n", "day", "card"]) or ())
     ['day', 'n']
@@ -132,7 +132,7 @@ def used(text: str, columns: Iterable[str]) -> frozenset[str] | None:
 
 
 def _all(text: str) -> bool:
-    """Whether a text names all columns at once; the star of `count(*)` names none."""
+    """Return whether a text may name all columns by a star; the star of `count(*)` names none."""
     if "*" not in text:
         return False
     from sqlglot import exp
@@ -142,7 +142,7 @@ def _all(text: str) -> bool:
 
 
 def split_alias(text: str) -> tuple[str, str | None]:
-    """An expression and the name given to it with AS.
+    """Split an expression and its alias after AS; without AS the alias is None.
 
     >>> split_alias("amount * 2 AS twice")
     ('amount * 2', 'twice')
@@ -157,7 +157,7 @@ def split_alias(text: str) -> tuple[str, str | None]:
 
 
 def loose_alias(text: str) -> str | None:
-    """A name at the end of a text that SQL would take for one without AS: a slip, or a comma that is missing.
+    """Return the alias that a text gives without AS, which is a mistake or a missing comma, else None.
 
     >>> loose_alias("amount descending"), loose_alias("amount AS spent")
     ('descending', None)
@@ -167,7 +167,7 @@ def loose_alias(text: str) -> str | None:
 
 
 def around_as(text: str) -> tuple[str, str] | None:
-    """What stands in front of the last AS and behind it, by tokens alone, for a text that is no expression and its name.
+    """Return the texts before and after a final AS, by tokens alone, for a text that cannot be parsed.
 
     >>> around_as("sum(amount AS spent"), around_as("amount")
     (('sum(amount', 'spent'), None)
@@ -179,7 +179,7 @@ def around_as(text: str) -> tuple[str, str] | None:
 
 
 def _alias(text: str) -> str | None:
-    """The name that an expression is given, with AS or without."""
+    """Return the alias of an expression, with or without AS."""
     tree = parsed(text) if plain_name(text) is None else None
     if tree is None:
         return None
@@ -194,9 +194,9 @@ def _is_as(token: Any) -> bool:
 
 
 def unqualified(text: str, alias: str, renamed: Mapping[str, str] | None = None) -> str:
-    """A text with the qualifier taken from the columns that carry it; all else stays as it was written.
+    """Remove a qualifier from the columns of a text; everything else stays as written.
 
-    `renamed` has other names for some of these columns, by theirs in lower case.
+    `renamed` maps names of such columns, in lower case, to new names.
 
     >>> unqualified("c.amount > 3 AND d.amount > 4", "c")
     'amount > 3 AND d.amount > 4'
@@ -222,7 +222,7 @@ def unqualified(text: str, alias: str, renamed: Mapping[str, str] | None = None)
 
 
 def _names_collation(column: Any) -> bool:
-    """`utf8_lcase` in `card COLLATE utf8_lcase` and `CAST(card AS STRING COLLATE utf8_lcase)` looks like a column to sqlglot."""
+    """Return whether sqlglot's column is a collation: `card COLLATE utf8_lcase`, `CAST(card AS STRING COLLATE utf8_lcase)`."""
     from sqlglot import exp
 
     above = column.parent
@@ -230,13 +230,13 @@ def _names_collation(column: Any) -> bool:
 
 
 @lru_cache(maxsize=8192)
-def parsed(text: str):  # type: ignore[no-untyped-def]  # sqlglot's types are not ours to show
+def parsed(text: str):  # type: ignore[no-untyped-def]  # sqlglot is imported only when needed
     import logging
 
     import sqlglot
     from sqlglot.errors import SqlglotError
 
-    # What sqlglot does not know is Spark's to judge, so its warnings would only alarm.
+    # Spark judges what sqlglot does not know, so sqlglot's warnings would only alarm.
     logging.getLogger("sqlglot").setLevel(logging.ERROR)
     try:
         tree = sqlglot.parse_one(_SELECT + continued(text), read="spark")

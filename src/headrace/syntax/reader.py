@@ -1,4 +1,4 @@
-"""Reading one statement of a script, token by token."""
+"""Reads one statement of a script, token by token."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from headrace.errors import PlanError
 from headrace.syntax.statements import Constraint, Part
 
-# What can become of a row that is not as expected, as `stream.expect` calls it.
+# The treatments of a violation, in the words of `stream.expect`.
 _VIOLATIONS = {
     ("DEAD", "LETTER"): "dead_letter",
     ("DROP", "ROW"): "drop",
@@ -17,7 +17,7 @@ _VIOLATIONS = {
     ("FAIL",): "fail",
     ("KEEP", "ROW"): "keep",
 }
-# How statements begin that can stand nowhere in another one, and what they may not stand behind to be one.
+# Beginnings of statements that cannot occur inside another statement. After a word of _OPEN or one of _SIGNS they are no statement.
 _KINDS = r"(SOURCE|LOOKUP|VIEW|FUNCTION|SINK)\s+[\w`]"
 _SECOND = re.compile(
     rf"CREATE\s+(OR\s+REPLACE\s+)?((TEMPORARY|INCREMENTAL)\s+)*{_KINDS}|DROP\s+{_KINDS}|INSERT\s+INTO\s+[\w`]|SET\s+['\w.]+\s*=",
@@ -52,12 +52,12 @@ _WATERMARK = "WATERMARK FOR ts AS ts - INTERVAL '5' SECONDS"
 
 
 def string(token: Any) -> bool:
-    """Whether a token is a text in quotes, which means no name."""
+    """Return whether a token is a string literal."""
     return str(token.token_type.name).endswith("STRING")
 
 
 class Reader:
-    """A statement and how far it has been read. `form` is how it is written, which errors show."""
+    """A statement and the position up to which it has been read. `form` is its syntax, shown in errors."""
 
     def __init__(self, whole: Part, tokens: Sequence[Any]) -> None:
         self._whole = whole
@@ -67,7 +67,7 @@ class Reader:
         self.part = self._between(0, len(tokens))
 
     def _between(self, first: int, last: int) -> Part:
-        """From one token up to another, which is left out."""
+        """Return the part from one token up to another, exclusive."""
         return Part(self._whole.script, self._whole.file, self._tokens[first].start, self._tokens[last - 1].end + 1)
 
     def _token(self, ahead: int = 0) -> Any:
@@ -79,27 +79,27 @@ class Reader:
 
     @property
     def next(self) -> str:
-        """The next word in capitals, or the sign; empty for something in quotes and at the end."""
+        """The next word in capitals, or sign; empty before quoted text and at the end."""
         return self._word(self._token())
 
     def more(self) -> bool:
-        """Whether anything is left."""
+        """Return whether any token is left."""
         return self._token() is not None
 
     @property
     def after(self) -> bool:
-        """Whether there is something behind the next word."""
+        """Whether a token follows the next one."""
         return self._token(1) is not None
 
     @property
     def word(self) -> str:
-        """What stands next, as it was written."""
+        """The next token as written."""
         token = self._token()
         return "" if token is None else self._whole.script[token.start : token.end + 1]
 
     @property
     def start(self) -> int:
-        """Where in the script the next token begins; at the end, where the statement ends."""
+        """The place in the script where the next token begins, or where the statement ends."""
         token = self._token()
         return self.part.end if token is None else int(token.start)
 
@@ -107,7 +107,7 @@ class Reader:
         self._at += 1
 
     def takes(self, *words: str) -> bool:
-        """Whether these words stand next; if so they are behind us."""
+        """Consume these words if they are next, and return whether they were."""
         if any(self._word(self._token(i)) != word for i, word in enumerate(words)):
             return False
         self._at += len(words)
@@ -118,12 +118,14 @@ class Reader:
             raise self._expected(word)
 
     def ends(self) -> None:
-        """Complain of what stands behind the statement."""
+        """Refuse tokens after the end of the statement."""
         if self._token() is not None:
-            raise self.wrong(f"the statement is at its end before `{self.word}`", self.form or "put a semicolon between two statements")
+            raise self.wrong(
+                f"unexpected `{self.word}` after the end of the statement", self.form or "put a semicolon between two statements"
+            )
 
     def refuse_second(self) -> None:
-        """Complain of a statement that begins inside of this one: the semicolon in front of it is missing."""
+        """Refuse a statement that begins inside this one because a semicolon is missing."""
         for at in range(1, len(self._tokens)):
             last, token = self._tokens[at - 1], self._tokens[at]
             ended = string(last) or (str(last.text).upper() not in _OPEN and str(last.text)[-1:] not in _SIGNS)
@@ -131,12 +133,12 @@ class Reader:
                 raise self.second(at)
 
     def second(self, at: int | None = None) -> PlanError:
-        """The error for a statement that begins at a token, or at the next, without a semicolon in front of it."""
+        """Return the error for a statement that begins at a token, by default the next one, without a semicolon before it."""
         at = self._at if at is None else at
         end = self._tokens[at - 1].end
         return PlanError(
             "BAD_STATEMENT",
-            f"there is no semicolon behind this statement, and `{self._word(self._tokens[at]).split()[0]}` begins another",
+            f"no semicolon after this statement, and `{self._word(self._tokens[at]).split()[0]}` begins another",
             hint="put a semicolon between two statements",
             site=Part(self._whole.script, self._whole.file, end, end + 1).site,
         )
@@ -147,11 +149,11 @@ class Reader:
             raise self._expected(what)
         self._at += 1
         if self.next == ".":
-            raise self.wrong(f"a name has one part, and behind `{token.text}` stands a dot", f"write it in back quotes: `{token.text}...`")
+            raise self.wrong(f"a name has only one part, but a dot follows `{token.text}`", f"write it in back quotes: `{token.text}...`")
         return str(token.text)
 
     def rest(self) -> Part:
-        """All that is left; there has to be something."""
+        """Consume all that is left, which must not be empty."""
         if self._token() is None:
             raise self._expected("more")
         first, self._at = self._at, len(self._tokens)
@@ -163,7 +165,7 @@ class Reader:
         return self.rest()
 
     def setting(self) -> str:
-        """The name of a setting: in quotes, or words with dots between them."""
+        """Read the name of a setting: quoted, or words with dots between them."""
         token = self._token()
         if string(token):
             self._at += 1
@@ -178,7 +180,7 @@ class Reader:
         return self._between(first, self._at).text
 
     def value_text(self) -> str:
-        """A value as a text: of quotes what is in them, else what was written."""
+        """Read a value as text: the content of quotes, or all that is left."""
         token = self._token()
         if token is not None and string(token):
             self._at += 1
@@ -186,7 +188,7 @@ class Reader:
         return self.rest().text
 
     def options(self) -> dict[str, Any]:
-        """`(name = value, ...)`; a name with dots is that of an entry of a map."""
+        """Read `(name = value, ...)`. In a name with a dot, the part after it is a key in a map."""
         self.needs("(")
         found: dict[str, Any] = {}
         while not self.takes(")"):
@@ -211,7 +213,7 @@ class Reader:
         into, key = (found.setdefault(first, {}), more[0]) if more else (found, first)
         if not isinstance(into, dict) or key in into:
             self._at = at
-            raise self.wrong(f"the option {'.'.join((first, *more))} is given twice", "say it once")
+            raise self.wrong(f"the option {'.'.join((first, *more))} is given twice", "give it once")
         into[key] = self._value()
 
     def _value(self) -> Any:
@@ -238,36 +240,36 @@ class Reader:
                 continue
             self._at += 1
             return number
-        raise self._expected("a value: a text in quotes, a number, TRUE or FALSE")
+        raise self._expected("a value (text in quotes, a number, TRUE or FALSE)")
 
     def columns(self) -> tuple[str | None, tuple[str, str] | None]:
-        """The columns of a source as DDL, and its watermark."""
+        """Read the columns of a source as DDL, and its watermark."""
         kept: list[str] = []
         watermark = None
         for first, last in self._items():
             if [self._word(token) for token in self._tokens[first : first + 2]] == ["WATERMARK", "FOR"]:
                 if watermark is not None:
                     self._at = first
-                    raise self.wrong("a source has one watermark", _WATERMARK)
+                    raise self.wrong("a source can have only one watermark", _WATERMARK)
                 watermark = self._watermark(first, last)
             else:
                 kept.append(self._between(first, last).text)
         return ", ".join(kept) or None, watermark
 
     def parameters(self) -> tuple[str, ...]:
-        """The types of the parameters of a function."""
+        """Read the parameters of a function and return their types."""
         found = []
         for first, last in self._items():
             ends = (at for at in range(first + 1, last) if self._word(self._tokens[at]) in ("DEFAULT", "COMMENT", "NOT"))
             end = next(ends, last)
             if end <= first + 1:
                 self._at = end
-                raise self.wrong("a parameter has a name and a type", self.form)
+                raise self.wrong("a parameter needs a name and a type", self.form)
             found.append(self._between(first + 1, end).text)
         return tuple(found)
 
     def constraints(self) -> tuple[Constraint, ...]:
-        """`(CONSTRAINT name EXPECT (condition) ON VIOLATION DROP ROW, ...)`; where the last is not said, such a row is a dead letter."""
+        """Read `(CONSTRAINT name EXPECT (condition) ON VIOLATION DROP ROW, ...)`. The default for a violating row is a dead letter."""
         items = self._items("(", ")")
         behind = self._at
         found = []
@@ -279,7 +281,7 @@ class Reader:
             start = self._at
             if len(self._items("(", ")")) != 1:
                 self._at = start
-                raise self.wrong(f"the constraint {name} has one condition", self.form)
+                raise self.wrong(f"the constraint {name} needs exactly one condition", self.form)
             condition = self._between(start + 1, self._at - 1)
             policy = "dead_letter"
             if self._at < last:
@@ -296,7 +298,7 @@ class Reader:
         return tuple(found)
 
     def _items(self, opening: str = "(<", closing: str = ")>") -> list[tuple[int, int]]:
-        """What stands between commas in parentheses, and not in those within: the first token of each and the one behind its last."""
+        """Read a list in parentheses, and return the first token of each item and the one after its last."""
         self.needs("(")
         found, begun, depth = [], self._at, 0
         while True:
@@ -317,19 +319,19 @@ class Reader:
                 return found
 
     def _watermark(self, first: int, last: int) -> tuple[str, str]:
-        """`WATERMARK FOR ts AS ts - INTERVAL '5' SECONDS` as column and delay."""
+        """Read `WATERMARK FOR ts AS ts - INTERVAL '5' SECONDS` and return column and delay."""
         behind, self._at = self._at, first + 2
         column = self.name("the column of the watermark")
         self.needs("AS")
         place = self._at
         if self.name("the column of the watermark").lower() != column.lower():
             self._at = place
-            raise self.wrong(f"the watermark for {column} is told by another column", _WATERMARK)
+            raise self.wrong(f"the watermark for {column} uses another column", _WATERMARK)
         if self._at == last:
             self._at = behind
             return column, "0 seconds"
         if not self.takes("-", "INTERVAL") or self._at >= last:
-            raise self.wrong(f"the watermark for {column} is not the column less an interval", _WATERMARK)
+            raise self.wrong(f"the watermark for {column} must be the column minus an interval", _WATERMARK)
         delay = " ".join(str(token.text) for token in self._tokens[self._at : last])
         self._at = behind
         return column, delay
@@ -337,11 +339,11 @@ class Reader:
     def _expected(self, what: str) -> PlanError:
         shown = what if " " in what or what == "more" else f"`{what}`"
         if self._token() is None:
-            return self.wrong(f"the statement ends where {shown} is expected", self.form)
-        return self.wrong(f"`{self.word}` stands where {shown} is expected", self.form)
+            return self.wrong(f"expected {shown}, but the statement ends", self.form)
+        return self.wrong(f"expected {shown}, got `{self.word}`", self.form)
 
     def wrong(self, message: str, hint: str) -> PlanError:
-        """The error of this statement, at what stands next."""
+        """Return an error of this statement, at the next token."""
         token = self._token()
         end = self._whole.end
         place = Part(self._whole.script, self._whole.file, self.part.end - 1 if token is None else token.start, end)

@@ -1,4 +1,4 @@
-"""A script of SQL: split at its semicolons, each statement read into its parts. What Spark is to read stays as it was written."""
+"""Splits a SQL script at its semicolons and reads each statement into its parts. The texts for Spark stay as written."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ FORMS: Mapping[str, str] = {
     "SELECT": "SELECT ...",
     "RUN": "RUN",
 }
-"""How statements are written, by their first words."""
+"""The syntax of statements, by their first words."""
 
 CONSTRAINT = "CREATE VIEW name (CONSTRAINT positive EXPECT (amount >= 0) ON VIOLATION DROP ROW) AS SELECT ..."
-"""How a view is written that says what its rows are expected to meet."""
+"""The syntax of a view with an expectation."""
 
 KINDS = ("SOURCE", "LOOKUP", "VIEW", "FUNCTION", "SINK")
 SHOWN = ("SOURCES", "LOOKUPS", "VIEWS", "TABLES", "FUNCTIONS", "SINKS", "SETTINGS", "CONNECTORS")
@@ -57,7 +57,7 @@ _QUERIES = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "(")
 
 
 def statements(text: str, file: str = "<sql>") -> tuple[Statement, ...]:
-    """The statements of a script.
+    """Return the statements of a script.
 
     >>> first, second = statements("create view large as select * from charges where note <> ';'; -- no more\\nSELECT 1", "job.sql")
     >>> first.name, first.query.text
@@ -77,7 +77,7 @@ def statements(text: str, file: str = "<sql>") -> tuple[Statement, ...]:
 
 
 def finished(text: str) -> bool:
-    """Whether a text ends with its statement, so that no more lines of it are to come.
+    """Return whether a text ends with a complete statement, so that a prompt need not wait for more lines.
 
     >>> finished("SELECT 1;  -- one"), finished("SELECT 'a;"), finished("SELECT 1"), finished(" ")
     (True, False, False, True)
@@ -90,7 +90,7 @@ def finished(text: str) -> bool:
 
 
 def mentioned(query: str, names: Iterable[str]) -> tuple[str, ...]:
-    """Those of some names that a query may mean as tables: all that stand in it as words, in the order given.
+    """Return the names that a query may use as tables: all that are words in it, in the given order.
 
     >>> mentioned("SELECT * FROM charges JOIN `my cards` USING (card) WHERE note = 'limits'", ["my cards", "Charges", "limits"])
     ('my cards', 'Charges')
@@ -100,7 +100,7 @@ def mentioned(query: str, names: Iterable[str]) -> tuple[str, ...]:
 
 
 def last_order(query: str) -> tuple[tuple[str, str, str], ...]:
-    """The ORDER BY at the end of a query, as `ordering` gives each of its parts; empty where there is none.
+    """Return the ORDER BY at the end of a query, each item as from `ordering`; empty if there is none.
 
     >>> last_order("SELECT a, row_number() OVER (ORDER BY b) FROM t ORDER BY a DESC, 2 LIMIT 3")
     (('a', 'desc', 'last'), ('2', 'asc', 'first'))
@@ -129,14 +129,14 @@ def _tokens(whole: Part) -> list[Any]:
     except SqlglotError:
         raise PlanError(
             "BAD_STATEMENT",
-            "a quote or comment that begins here has no end",
-            hint="close it; a quote inside a string is written \\' and inside a name ``",
+            "a quote or comment that begins here is not closed",
+            hint="close it; for a quote write \\' inside a string, `` inside a name",
             site=_unclosed(whole).site,
         ) from None
 
 
 def _unclosed(whole: Part) -> Part:
-    """From the quote or comment that has no end: the last place up to which the text can be read."""
+    """Return the part from the quote or comment that has no end. It begins at the last quote or slash before which the text is valid."""
     from sqlglot.errors import SqlglotError
 
     for at in range(len(whole.text) - 1, -1, -1):
@@ -175,7 +175,7 @@ def _create(given: Reader) -> Statement:
     if kind is None:
         made = ", ".join(f"CREATE {kind}" for kind in KINDS)
         hint = suggestion(given.next, KINDS, f"there are: {made}", shown="{}")
-        raise given.wrong(f"`{given.word}` is nothing that can be created", hint)
+        raise given.wrong(f"`{given.word}` cannot be created", hint)
     given.form = FORMS[f"CREATE {kind}"]
     return _CREATED[kind](given, replace)
 
@@ -191,7 +191,7 @@ def _lookup(given: Reader, replace: bool) -> Statement:
     name = given.name("the name of the table")
     columns, watermark = given.columns() if given.next == "(" else (None, None)
     if watermark is not None:
-        raise given.wrong("a table outside has no watermark", given.form)
+        raise given.wrong("an external table cannot have a watermark", given.form)
     given.needs("WITH")
     return CreateLookup(given.part, name, columns, given.options(), replace)
 
@@ -217,8 +217,8 @@ def _function(given: Reader, replace: bool) -> Statement:
     while given.more() and not given.takes("RETURN"):
         if given.next in ("LANGUAGE", "USING", "AS"):
             raise given.wrong(
-                f"the function {name} is not an expression of SQL, and a query that is kept up to date stays in the JVM",
-                "write it with functions of Spark SQL: " + FORMS["CREATE FUNCTION"],
+                f"the function {name} is not a SQL expression, and queries run only in the JVM",
+                "write it with Spark SQL functions: " + FORMS["CREATE FUNCTION"],
             )
         if given.takes("RETURNS", "TABLE"):
             raise given.wrong(f"the function {name} returns a table", "make it a view: CREATE VIEW name AS SELECT ...")
@@ -253,7 +253,7 @@ def _set(given: Reader) -> Statement:
 def _show(given: Reader) -> Statement:
     what = next((what for what in SHOWN if given.takes(what)), None)
     if what is None:
-        raise given.wrong(f"`{given.word}` cannot be shown" if given.more() else "it is not said what to show", given.form)
+        raise given.wrong(f"`{given.word}` cannot be shown" if given.more() else "SHOW needs an argument", given.form)
     return Show(given.part, what)
 
 
@@ -271,7 +271,7 @@ def _explain(given: Reader) -> Statement:
 def _drop(given: Reader) -> Statement:
     kind = next((kind for kind in KINDS if given.takes(kind)), None)
     if kind is None:
-        raise given.wrong(f"`{given.word}` is nothing that can be dropped", given.form)
+        raise given.wrong(f"`{given.word}` cannot be dropped", given.form)
     missing_ok = given.takes("IF", "EXISTS")
     return Drop(given.part, kind, given.name(f"the name of the {kind.lower()}"), missing_ok)
 

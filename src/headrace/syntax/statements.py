@@ -1,4 +1,4 @@
-"""The statements of scripts, as data: what each says, and where it stands."""
+"""The statements of scripts as data, each with its place."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headrace.errors import Site
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a script: what stands from `start` up to `end` of its text.
+    """A part of a script, from `start` up to `end` of its text.
 
     >>> part = Part("-- all\\nSELECT amout\\nFROM charges", "job.sql", 7, 32)
     >>> part.text, str(part.site), str(part.at(2, 6))
@@ -32,7 +32,7 @@ class Part:
         return self.at(1, 1)
 
     def at(self, line: int, column: int) -> Site:
-        """The place in the script of a line and column of this part, both from 1 on."""
+        """Return the place in the script of a line and column of this part, both counted from 1."""
         before = self.text.split("\n")[: line - 1]
         offset = self.start + sum(len(one) + 1 for one in before) + column - 1
         first = self.script.rfind("\n", 0, offset) + 1
@@ -65,7 +65,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class CreateSource(Statement):
-    """`columns` is their DDL without the watermark, which is a column and a delay; None where no column is told."""
+    """CREATE SOURCE. `columns` is DDL without the watermark, None if there are no columns; `watermark` is a column and a delay."""
 
     name: str
     columns: str | None
@@ -76,7 +76,7 @@ class CreateSource(Statement):
 
 @dataclass(frozen=True)
 class Constraint:
-    """What the rows of a view are expected to meet, and what becomes of one that does not, as `stream.expect` calls it."""
+    """An expectation on the rows of a view, and the treatment of a violation, in the words of `stream.expect`."""
 
     name: str
     condition: Part
@@ -85,7 +85,7 @@ class Constraint:
 
 @dataclass(frozen=True)
 class CreateLookup(Statement):
-    """`columns` is their DDL."""
+    """CREATE LOOKUP. `columns` is DDL."""
 
     name: str
     columns: str | None
@@ -103,7 +103,7 @@ class CreateView(Statement):
 
 @dataclass(frozen=True)
 class CreateFunction(Statement):
-    """`definition` is what stands behind CREATE FUNCTION, `body` what behind RETURN, `types` are those of the parameters."""
+    """CREATE FUNCTION. `definition` is the text after these words, `body` the text after RETURN, `types` the types of the parameters."""
 
     name: str
     definition: Part
@@ -128,7 +128,7 @@ class Insert(Statement):
 
 @dataclass(frozen=True)
 class Set(Statement):
-    """Without a value the setting is asked for; without a name all of them."""
+    """SET. Without a value it shows the setting, without a name all settings."""
 
     name: str | None
     value: str | None
@@ -146,7 +146,7 @@ class Describe(Statement):
 
 @dataclass(frozen=True)
 class Explain(Statement):
-    """Without a query, the whole job; `extended` with all that is known of each operator."""
+    """EXPLAIN of a query, or of the whole job without one; with `extended` it shows all facts of each operator."""
 
     query: Part | None
     extended: bool
@@ -166,11 +166,11 @@ class Drop(Statement):
 
 @dataclass(frozen=True)
 class Run(Statement):
-    """Run the job that the INSERTs so far make; a script does that by itself at its end."""
+    """`RUN` runs the job of the INSERTs so far, as the end of a script does."""
 
 
 def lasting(statement: Statement) -> bool:
-    """Whether a statement says something about the job, and does not only ask or run."""
+    """Return whether a statement defines a part of the job, rather than shows or runs something."""
     if isinstance(statement, Set):
         return statement.value is not None
     return isinstance(statement, CreateSource | CreateLookup | CreateView | CreateFunction | CreateSink | Insert | Drop)

@@ -1,4 +1,4 @@
-"""What streaming SQL says beyond Spark's grammar: windows of time in FROM, the time of a row, and when the result is sent."""
+"""Streaming SQL beyond Spark's grammar: time windows in FROM, PROCTIME(), and EMIT."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _AFTER = (",", "WITHOUT", "DELAY", "AFTER", "WATERMARK")
 
 @dataclass(frozen=True)
 class Emit:
-    """When a query says that its result is sent: as its windows close, and before that with `early` between two times."""
+    """The EMIT of a query: results are sent when windows close, and with `early` also at this interval before that."""
 
     early: str | None = None
 
 
 def streaming(query: str) -> tuple[str, Emit | None]:
-    """A query as Spark's parser takes it, and what EMIT at its end says.
+    """Return a query that Spark's parser accepts, and the EMIT at its end.
 
-    What goes leaves blanks behind, so that all else stays in its line and column: the words at the end, a TABLE in front of a name, and
-    the TABLE(...) that may stand around a window function. Columns behind PARTITION BY become arguments of their own, and PROCTIME() now().
+    Blanks replace the EMIT, a TABLE before a name, and the TABLE(...) around a window function, so that everything else keeps its line and
+    column. Columns after PARTITION BY become arguments of their own, and PROCTIME() becomes now().
 
     >>> streaming("SELECT * FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), '1 hour')) EMIT ON WINDOW CLOSE")
     ("SELECT * FROM       TUMBLE(      t, DESCRIPTOR(ts), '1 hour')                      ", Emit(early=None))
@@ -35,7 +35,7 @@ def streaming(query: str) -> tuple[str, Emit | None]:
         return query, None
     tokens = tokens_of(query)
     words = [token.text.upper() for token in tokens]
-    # A quoted name or a string is longer than its text.
+    # A token that is longer than its text is a quoted name or a string.
     plain = [token.end - token.start + 1 == len(token.text) for token in tokens]
     last = len(words) - (1 if words[-1:] == [";"] else 0)
     emit, first = _emit([word if is_plain else "" for word, is_plain in zip(words, plain, strict=True)], tokens, last)
@@ -60,7 +60,7 @@ def streaming(query: str) -> tuple[str, Emit | None]:
 
 
 def _emit(words: Sequence[str], tokens: Sequence[Any], last: int) -> tuple[Emit | None, int]:
-    """What EMIT in front of the word `last` says, and where it begins; in `words` whatever is quoted is empty."""
+    """Return the EMIT that ends before the word `last`, and its start; quoted words are empty in `words`."""
 
     def ends(at: int, with_: Sequence[str]) -> bool:
         return tuple(words[max(at - len(with_), 0) : at]) == tuple(with_)
@@ -68,7 +68,7 @@ def _emit(words: Sequence[str], tokens: Sequence[Any], last: int) -> tuple[Emit 
     if ends(last, _CLOSE):
         return Emit(), last - len(_CLOSE)
     at = last - (len(_AFTER) if ends(last, _AFTER) else 0)
-    # INTERVAL '1' MINUTE, or all of it in the quotes
+    # the interval is two tokens, as '1' MINUTE, or one, as '1 minute'
     for size in (2, 1):
         first = at - len(_BEFORE) - size
         if ends(at, _BEFORE) and ends(first, _EARLY):
@@ -77,14 +77,14 @@ def _emit(words: Sequence[str], tokens: Sequence[Any], last: int) -> tuple[Emit 
 
 
 def _around(words: Sequence[str], at: int) -> list[int]:
-    """TABLE( and ) around a call."""
+    """Return the places of TABLE, ( and ) around a call."""
     if list(words[max(at - 2, 0) : at]) != ["TABLE", "("]:
         return []
     return [at - 2, at - 1, _end(words, at - 1)]
 
 
 def _tables(words: Sequence[str], opening: int) -> list[int]:
-    """The word TABLE in the arguments of a call where no bracket follows."""
+    """Return the places of TABLE without a bracket after it in the arguments of a call."""
     found, depth = [], 0
     for at in range(opening, _end(words, opening)):
         depth += (words[at] in "([") - (words[at] in ")]")
@@ -94,7 +94,7 @@ def _tables(words: Sequence[str], opening: int) -> list[int]:
 
 
 def _partitions(words: Sequence[str], opening: int) -> list[int]:
-    """PARTITION BY in the arguments of a call, and the brackets around what follows."""
+    """Return the places of PARTITION BY in the arguments of a call, and of the brackets around its columns."""
     depth = 0
     for at in range(opening, _end(words, opening)):
         depth += (words[at] in "([") - (words[at] in ")]")
@@ -105,7 +105,7 @@ def _partitions(words: Sequence[str], opening: int) -> list[int]:
 
 
 def _end(words: Sequence[str], opening: int) -> int:
-    """The place of the bracket that closes this one; the last word, if none does."""
+    """Return the place of the closing bracket; of the last word if there is none."""
     depth = 0
     for at in range(opening, len(words)):
         depth += (words[at] == "(") - (words[at] == ")")

@@ -1,4 +1,4 @@
-"""FOR SYSTEM_TIME AS OF in queries: Spark's parser knows it with constants alone, so it is read in front of it."""
+"""FOR SYSTEM_TIME AS OF in queries, read before Spark parses them, because Spark's parser allows only constants there."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ _NOW = ("PROCTIME", "CURRENT_TIMESTAMP", "NOW")
 
 @dataclass(frozen=True)
 class SystemTime:
-    """The clause behind a table: where the table's name ends, and what is the time, a column or that it is now, with the place where it
-    begins.
-    """
+    """The clause after a table: the end of the table's name, and the time, a column or the current time, with its start."""
 
     table_end: int
     time: str
@@ -22,9 +20,9 @@ class SystemTime:
 
 
 def system_times(query: str) -> tuple[str, tuple[SystemTime, ...]]:
-    """A query with blanks in the place of these clauses, so that each word stays where it is, and what they say.
+    """Return a query with blanks in place of these clauses, so that other words keep their places, and the clauses.
 
-    A clause with anything but a column or a function that says what time it is now is left to Spark.
+    A clause whose time is neither a column nor a function for the current time is left to Spark.
 
     >>> system_times("SELECT * FROM o JOIN r FOR SYSTEM_TIME AS OF o.ts ON o.k = r.k")
     ('SELECT * FROM o JOIN r                            ON o.k = r.k', (SystemTime(table_end=21, time='o.ts', time_start=45),))

@@ -6,7 +6,7 @@ from typing import Any
 
 
 def tables(query: str) -> tuple[str, ...] | None:
-    """The names of the tables of a query, without those it defines itself by WITH; None where sqlglot cannot tell.
+    """Return the names of the tables of a query, without those that it defines by WITH; None if sqlglot cannot parse it.
 
     >>> tables("WITH large AS (SELECT * FROM charges) SELECT * FROM large JOIN `all cards` USING (card)")
     ('charges', 'all cards')
@@ -19,7 +19,7 @@ def tables(query: str) -> tuple[str, ...] | None:
     from sqlglot import exp
     from sqlglot.errors import SqlglotError
 
-    # What sqlglot does not know is Spark's to judge, so its warnings would only alarm.
+    # Spark judges what sqlglot does not know, so sqlglot's warnings would only alarm.
     logging.getLogger("sqlglot").setLevel(logging.ERROR)
     try:
         tree = sqlglot.parse_one(query, read="spark")
@@ -33,7 +33,7 @@ def tables(query: str) -> tuple[str, ...] | None:
 
 
 def _defined(table: Any) -> bool:
-    """Whether a WITH around a table's name defines it there: of those before it, or of all behind the list."""
+    """Return whether a WITH defines a table's name at that place: inside its list only earlier names count, after it all of them."""
     from sqlglot import exp
 
     name, inside = table.name.lower(), table

@@ -1,7 +1,7 @@
-"""Spark SQL text as tokens, and parts of it as they were written.
+"""Spark SQL text as tokens, and parts of it as written.
 
-A tree that is printed again may mean something else: sqlglot respells literals, formats and functions. So what runs is always cut from
-the user's own text.
+The SQL that runs is always cut from the user's own text. A tree printed by sqlglot may mean something else, because it rewrites literals,
+formats and functions.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ def tokenizer() -> Any:
     from sqlglot.dialects.spark import Spark
 
     class Tokenizer(Spark.Tokenizer):
-        # Behind these words sqlglot reads up to the next semicolon as one string, quotes or not.
-        COMMANDS = set()  # noqa: RUF012  # sqlglot's own way to say it
+        # After a word of this set sqlglot reads up to the next semicolon as one string, despite quotes.
+        COMMANDS = set()  # noqa: RUF012  # as in sqlglot's own tokenizers
 
     return Tokenizer
 
 
 @lru_cache(maxsize=8192)
 def tokens(text: str) -> tuple[Any, ...]:
-    """The tokens of a text, each from `start` up to and with `end`; none where sqlglot cannot tell."""
+    """Return the tokens of a text, each from `start` to `end` inclusive; none if sqlglot cannot read it."""
     return _tokens(continued(text))
 
 
@@ -43,8 +43,9 @@ _CONTINUED = "\\\n"
 
 
 def continued(text: str) -> str:
-    """A text whose comments end where Spark ends them: behind a backslash at the end of its line a comment goes on, which sqlglot does not
-    know. Blanks take the place of the two signs, so that all else stays where it is.
+    """Return a text whose comments end for sqlglot where they end for Spark.
+
+    In Spark a backslash at the end of the line continues a comment. It and the line break become blanks, so that all else keeps its place.
     """
     while _CONTINUED in text:
         found = _tokens(text)
@@ -57,28 +58,28 @@ def continued(text: str) -> str:
 
 
 def written(text: str, part: Sequence[Any]) -> str:
-    """The text of some tokens, without the comments around them."""
+    """Return the text of tokens, without the comments around them."""
     return text[part[0].start : part[-1].end + 1]
 
 
 def outer(part: Sequence[Any]) -> list[tuple[int, str]]:
-    """The places and kinds of the tokens outside of all brackets and of CASE ... END; none where those do not match."""
+    """Return the places and kinds of the tokens outside all brackets and CASE ... END; none if those do not match."""
     return [(at, kind) for at, (kind, depth) in enumerate(_depths(part)) if depth == 0 and kind not in _CLOSES.values()]
 
 
 def unwrapped(part: Sequence[Any]) -> Sequence[Any]:
-    """Some tokens without the parentheses around all of them."""
+    """Return tokens without the parentheses around all of them."""
     while (depths := _depths(part)) and depths[0][0] == "L_PAREN" and all(depth > 0 for _, depth in depths[1:]):
         part = part[1:-1]
     return part
 
 
 def _depths(part: Sequence[Any]) -> list[tuple[str, int]]:
-    """Of each token its kind and how many brackets are open around it; nothing where brackets do not match."""
+    """Return the kind and nesting depth of each token; nothing if brackets do not match."""
     found: list[tuple[str, int]] = []
     opened: list[str] = []
     for token in part:
-        # Behind a dot stands a name, whatever word it is.
+        # Any word after a dot is a name.
         kind = "VAR" if found and found[-1][0] == "DOT" else str(token.token_type.name)
         if kind == "END" and opened[-1:] != ["CASE"]:
             kind = "VAR"

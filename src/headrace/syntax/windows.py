@@ -1,4 +1,4 @@
-"""Window functions in Spark SQL text: where they stand, and the partition and order that they are over."""
+"""Window functions in Spark SQL text: their places, partitions and orders."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headrace.syntax.tokens import tokens as tokens_of
 
 @dataclass(frozen=True)
 class Window:
-    """A call with its OVER, from `start` up to `end` of the text: the texts it is partitioned by, and its order as `ordering` gives it."""
+    """A call with its OVER, from `start` up to `end` of the text: the texts of its partition, and its order as `ordering` returns it."""
 
     start: int
     end: int
@@ -21,7 +21,7 @@ class Window:
 
 
 def windows(text: str) -> tuple[Window, ...]:
-    """The window functions of a text, in their order; none where sqlglot cannot read its words, which Spark then judges.
+    """Return the window functions of a text, in order; none if sqlglot cannot read the text, which Spark then judges.
 
     >>> text = "amount - lag(amount) OVER (PARTITION BY card ORDER BY ts DESC)"
     >>> [found] = windows(text)
@@ -44,7 +44,7 @@ def windows(text: str) -> tuple[Window, ...]:
 
 
 def _call(words: Sequence[str], over: int) -> int | None:
-    """The place of the function's name before an OVER, past `IGNORE NULLS` and `FILTER (...)`."""
+    """Return the place of the function's name before an OVER, past `IGNORE NULLS` and `FILTER (...)`."""
     at = over - 1
     if at > 0 and words[at] == "NULLS":
         at -= 2
@@ -75,7 +75,7 @@ def _closing(words: Sequence[str], at: int) -> int:
 
 
 def _over(text: str, tokens: Sequence[Any], words: Sequence[str]) -> tuple[tuple[str, ...], tuple[tuple[str, str, str], ...]]:
-    """What stands between the parentheses: texts of PARTITION BY and of ORDER BY."""
+    """Return the texts of PARTITION BY and the orders of ORDER BY, from the tokens between the parentheses."""
     lists: dict[str, list[str]] = {"PARTITION": [], "ORDER": []}
     part, begun, depth = "", 0, 0
 
@@ -90,7 +90,7 @@ def _over(text: str, tokens: Sequence[Any], words: Sequence[str]) -> tuple[tuple
             begun = i + 1
         if starts:
             part = word.split()[0] if word.split()[0] in lists else ""
-            # sqlglot takes PARTITION BY for one word, as it does ORDER BY.
+            # PARTITION BY and ORDER BY are one token of sqlglot each; PARTITION or ORDER alone is followed by BY.
             begun += 1 if part and word == part else 0
         depth += (word == "(") - (word == ")")
     ended(len(words))

@@ -1,4 +1,4 @@
-"""The source of a harness: rows that the test pins up, one epoch at a time."""
+"""The source of a harness: rows that the test adds to a board, one epoch at a time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class BoardSource(ports.Source):
-    """One source of a harness; all of them share the board `board`, so that a commit is one epoch of all."""
+    """One source of a harness. All sources share the board `board`, so that a commit is one epoch of all of them."""
 
     connector: ClassVar[str] = "memory"
     schema: Struct
@@ -50,14 +50,14 @@ class BoardSource(ports.Source):
         return "harness"
 
     def converted(self, rows: list[Any], time_zone: str) -> list[tuple[Any, ...]]:
-        """Rows as `pin` takes them; complains of what does not fit."""
+        """Returns rows as `pin` takes them, and refuses values that do not fit."""
         return rows_to_internal(rows, self.schema, zone(time_zone), self.name)
 
     def pin(self, spark: SparkSession, rows: list[tuple[Any, ...]], weights: list[int]) -> None:
-        """Add rows to the next epoch, each so often; only a source of changes takes weights."""
+        """Adds rows to the next epoch. Only a source of changes uses their weights."""
         if self.changes:
             rows = [(*row, weight) for row, weight in zip(rows, weights, strict=True)]
-        # protocol 2 is what the JVM's unpickler reads best
+        # the JVM's unpickler reads protocol 2 best
         jvm(spark).headrace.source.Board.append(self.board, self.name, bytearray(pickle.dumps(rows, 2)), self._pinned)
 
     @property

@@ -61,7 +61,7 @@ class Collected:
 
 
 class CollectingSink(ports.Sink):
-    """Keeps rows by the commit of the harness and the epoch of the query that brought them."""
+    """Keeps rows by the commit of the harness and the epoch of the query."""
 
     connector: ClassVar[str] = "memory"
 
@@ -89,14 +89,14 @@ class CollectingSink(ports.Sink):
 
     def commit(self, epoch: int, staged: ports.Staged) -> None:
         assert self._context is not None  # sinks are opened before the query starts
-        # An epoch that is done again after a restart belongs to the commit that first brought it.
+        # An epoch repeated after a restart belongs to the commit that first had it.
         commit = next((commit for commit, seen in self.epochs if seen == epoch), self._commit())
         if staged.count:
             self.epochs[commit, epoch] = changes_of(staged, self._context)
 
 
 def in_order(rows: list[Row]) -> list[Row]:
-    """Sorted: None first, then by value, values that cannot be compared by their repr.
+    """Sorts rows: None first, then by value; values that cannot be compared are sorted by their repr.
 
     >>> in_order([("b", 1), ("a", None), ("a", 2), (None, 3)])
     [(None, 3), ('a', None), ('a', 2), ('b', 1)]
@@ -122,5 +122,5 @@ def _compare(a: Any, b: Any) -> int:
             return 0
     except TypeError:
         pass
-    # NaN is neither, and dicts cannot be compared
+    # NaN is neither less nor greater, and dicts cannot be compared
     return (repr(a) > repr(b)) - (repr(a) < repr(b))

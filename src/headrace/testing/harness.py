@@ -1,4 +1,4 @@
-"""Harness: programs and plans on a local Spark, on rows from a test, epoch by epoch."""
+"""Harness: runs programs and plans on a local Spark with rows from a test, epoch by epoch."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ class Harness:
         ...     h.advance("5 minutes 1 second")
         ...     print(out.rows(), h.metrics()["sources"]["t"]["read"])
         ...     _ = h.finish()
+        ...     h.close()                                  # the end of the block does that too
         [('a', 'quiet'), ('a', 'row')] 1
-        >>> h.close()
     """
 
     def __init__(self, *, partitions: int = 2, timezone: str = "UTC") -> None:
@@ -111,8 +111,8 @@ class Harness:
             name: The name of the source.
             schema: The columns, as DDL such as `"k string, v int"` or a pyspark StructType.
             watermark: The event time column and the delay of the watermark: `("ts", "5 seconds")`. Default: no event time.
-            changes: Accepts retractions too. A ledger checks that a retracted row is present.
-            trusted: Omits the ledger.
+            changes: Accepts retractions too. The retraction of a row that is not present becomes a dead letter.
+            trusted: Omits this check, as `trusted=True` of a connector does.
 
         Returns:
             The stream of its rows.
@@ -151,8 +151,8 @@ class Harness:
         """Runs one epoch over all sources, and the empty epochs that it makes due.
 
         Args:
-            rows: The changes by source: `("+", row)` inserts a row, `("-", row)` retracts one from a source of changes. A row is a tuple or
-                a dict; timestamps and decimals may be texts. A source that is left out has no rows.
+            rows: The changes by source: `("+", row)` inserts a row, `("-", row)` retracts one from a `source(…, changes=True)`. A row is a
+                tuple or a dict; timestamps and decimals may be texts. A source that is left out has no rows.
 
         Returns:
             The number of the commit, from 1.
@@ -164,8 +164,10 @@ class Harness:
         """
         self._must_be_open()
         if self._finished:
-            raise HeadraceError("HARNESS_USE", "the harness is finished and takes no more rows", hint="commit before finish()", site=here())
-        # all are looked at before any is added: a commit that is refused leaves nothing behind
+            raise HeadraceError(
+                "HARNESS_USE", "the harness was finished, so time has ended for it", hint="commit before finish()", site=here()
+            )
+        # all rows are checked before any is added, so that a refused commit leaves nothing behind
         given = {name: self._changed(name, changes) for name, changes in (rows or {}).items()}
         self._begin()
         spark = session()
@@ -244,7 +246,7 @@ class Harness:
             `epochs`.
 
         Raises:
-            RunError: `ROWS_UNACCOUNTED` if input rows of a program are missing, which is a bug of headrace.
+            RunError: `ROWS_UNACCOUNTED` if input rows of a program are missing, which is a bug in headrace.
             ConfigError: `HARNESS_USE` after `close`.
         """
         self._must_be_open()
@@ -274,7 +276,7 @@ class Harness:
         return self._started.queries if self._started is not None else []
 
     def _changed(self, name: str, changes: Iterable[Change]) -> tuple[list[tuple[Any, ...]], list[int]]:
-        """Rows as a source takes them, and how often each is added."""
+        """Returns rows as a source takes them, and their weights."""
         if name not in self._sources:
             has = ", ".join(self._sources) or "none"
             hint = suggestion(name, self._sources, f"it has: {has}")
@@ -318,7 +320,7 @@ class Harness:
         started.close()
 
     def _settle(self) -> None:
-        """Wait until every query has done all that it can do now."""
+        """Waits until every query has processed all that is available."""
         for query in self._queries():
             query.handle.processAllAvailable()
             if _may_idle(query) and not self._finished:
@@ -340,5 +342,5 @@ class Harness:
 
 
 def _may_idle(query: RunningQuery) -> bool:
-    """Whether a source of it lets the others go on when it is silent."""
+    """Returns whether a source of the query has an `idle` time, after which the others advance without it."""
     return any(source.watermark is not None and source.watermark.idle_ms is not None for source in query.timed)

@@ -103,17 +103,17 @@ def said(stream: hr.Stream) -> str:
 
 
 def test_explain_says_when_rows_are_given_back_or_what_is_missing() -> None:
-    late = "; rows that come when it has passed them are late"
+    late = "; rows that arrive after it has passed them are late"
     assert said(bids.join(auctions, on=NEAR)) == (
-        f"given back: left rows when the watermark passes ts, right rows when it passes opened + 1 hour{late}"
+        f"released: left rows when the watermark passes ts, right rows when it passes opened + 1 hour{late}"
     )
     assert said(bids.join(auctions, on="auction = id AND ts >= opened")) == (
-        "grows with the right rows, as the condition does not say until when they can meet one: `ts <= opened + INTERVAL 1 HOUR` would; "
-        f"given back: left rows when the watermark passes ts{late}"
+        "grows with the right rows, as the condition does not limit when they can match: `ts <= opened + INTERVAL 1 HOUR` would; "
+        f"released: left rows when the watermark passes ts{late}"
     )
-    every = "grows with the rows of both sides, each of which may still meet a row that comes"
-    assert said(plain.join(auctions, on=NEAR)) == f"{every}; a watermark on ts would end that"
+    every = "grows with the rows of both sides, each of which may still match a later row"
+    assert said(plain.join(auctions, on=NEAR)) == f"{every}; a watermark on ts would bound it"
     assert said(plain.join(auctions.drop("opened"), on="auction = id AND ts <= closes")) == every
     assert said(bids.join(auctions, on="auction = id")) == (
-        f"{every}; a condition as `ts BETWEEN opened AND opened + INTERVAL 1 HOUR` would end that"
+        f"{every}; a condition such as `ts BETWEEN opened AND opened + INTERVAL 1 HOUR` would bound it"
     )

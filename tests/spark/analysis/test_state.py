@@ -25,37 +25,37 @@ def kept(stream: hr.Stream) -> str:
 @pytest.mark.parametrize(
     ("stream", "said"),
     [
-        (charges.join(cards, on="card = number"), "grows with the rows of both sides, each of which may still meet a row that comes"),
+        (charges.join(cards, on="card = number"), "grows with the rows of both sides, each of which may still match a later row"),
         (
             charges.join(cards, on="card = number", how="anti"),
-            "grows with the left rows, each of which may still meet one; of the right ones it keeps how many a key has",
+            "grows with the left rows, each of which may still match a right row; of the right rows it keeps a count for each key",
         ),
         (
             as_of(orders, rates),
-            "grows with the rows of both sides, as any row may get another version; a watermark on both would end that",
+            "grows with the rows of both sides, as any row may get another version; a watermark on both sides would bound it",
         ),
         (
             as_of(*timed),
-            "grows with the number of keys: the last version of a key of pair; given back by the watermark: rows until the watermark has passed them; rows and versions that come when it has passed them are late",
+            "grows with the number of keys: the last version of a key of pair; released by the watermark: rows when it has passed them; rows and versions that arrive after it has passed them are late",
         ),
         (
             as_of(*timed, direction="nearest", within="1 hour"),
-            "given back by the watermark: rows until no other version can be theirs, versions until no row can need them; rows and versions that come when it has passed them are late",
+            "released by the watermark: rows when no other version can match them, versions when no row can need them; rows and versions that arrive after it has passed them are late",
         ),
         (
             as_of(*timed, direction="nearest"),
-            "grows with the rows that wait for a version: those of a key of pair without versions; `within` would end that; given back by the watermark: rows until no other version can be theirs; rows and versions that come when it has passed them are late",
+            "grows with the rows that wait for a version: those of a key of pair without versions; `within` would bound it; released by the watermark: rows when no other version can match them; rows and versions that arrive after it has passed them are late",
         ),
         (
             as_of(*timed, direction="forward"),
-            "grows with the rows that wait for a version: those behind the last version of a key of pair; `within` would end that; given back by the watermark: rows until no other version can be theirs; rows and versions that come when it has passed them are late",
+            "grows with the rows that wait for a version: those after the last version of a key of pair; `within` would bound it; released by the watermark: rows when no other version can match them; rows and versions that arrive after it has passed them are late",
         ),
         (spent, "grows with the number of groups: a row of numbers for a group of card"),
         (charges.group_by().agg(n="count(*)"), "bounded: a row of numbers for the one group"),
         (charges.group_by("card").agg(m="max(amount)"), "grows with the number of groups: a row of numbers for a group of card"),
         (
             changing.group_by("card").agg(m="max(amount)"),
-            "grows with the values that differ; of a group of card it keeps the values of max(amount), as any may become the answer when another is taken away",
+            "grows with the distinct values; for a group of card it keeps the values of max(amount), as any may become the result after a retraction",
         ),
         (charges.top(3, by="amount"), "bounded: the first 3 rows of each partition (there is one)"),
         (
@@ -68,27 +68,27 @@ def kept(stream: hr.Stream) -> str:
         ),
         (
             changing.top(3, by="amount", per="card", ties="rank"),
-            "grows with the rows, as those behind move up when one is taken away; in the order of each partition of card",
+            "grows with the rows, as later ones move up after a retraction; in the order of each partition of card",
         ),
         (
             changing.top(3, by="amount", per="card"),
-            "grows with the rows, as those behind move up when one is taken away; in the order of each partition of card",
+            "grows with the rows, as later ones move up after a retraction; in the order of each partition of card",
         ),
-        (changing, "grows with the rows that are there: how often each is, to judge what is taken away"),
+        (changing, "grows with the current rows: the count of each, to check retractions"),
         (changing.changes(), "bounded: it keeps nothing"),
         (charges.upserts("card"), "grows with the number of keys: the last row of a key of card"),
         (
             changing.upserts(["card", "amount"]),
-            "grows with the number of keys: the row of a key of card, amount, to see whether another comes beside it",
+            "grows with the number of keys: the row of a key of card, amount, to detect a second one",
         ),
-        (spent.filter("spent > 1").upserts("card"), "bounded: it keeps nothing, as a key of card has one row at the most"),
+        (spent.filter("spent > 1").upserts("card"), "bounded: it keeps nothing, as a key of card has at most one row"),
         (
             timed[0].group_by("pair", expires="1 day").agg(n="count(*)").upserts("pair"),
-            "bounded: it keeps nothing, as a key of pair has one row at the most; one whose group is forgotten and begins anew has a row more",
+            "bounded: it keeps nothing, as a key of pair has at most one row; one whose group is forgotten and starts over has one more",
         ),
         (
             charges.join(cards, on="amount < length(number)"),
-            "grows with the rows of both sides, each of which may still meet a row that comes; without keys each right row is kept in every partition",
+            "grows with the rows of both sides, each of which may still match a later row; without keys each right row is kept in every partition",
         ),
     ],
 )
@@ -97,15 +97,15 @@ def test_what_is_kept(stream: hr.Stream, said: str) -> None:
 
 
 def test_when_groups_are_given_back() -> None:
-    rest = "till then: grows with the number of groups: a row of numbers for a group of card, window_end"
-    assert kept(windows.spent) == f"given back when the watermark passes window_end; rows that come later are late; {rest}"
-    assert kept(windows.once) == f"given back when the watermark passes window_end and 1 minute more; rows that come later are late; {rest}"
+    rest = "until then: grows with the number of groups: a row of numbers for a group of card, window_end"
+    assert kept(windows.spent) == f"released when the watermark passes window_end; later rows are late; {rest}"
+    assert kept(windows.once) == f"released when the watermark passes window_end and 1 minute more; later rows are late; {rest}"
     assert kept(windows.spent.top(1, by="spent", per="window_end")).startswith(
-        "given back when the watermark passes window_end; till then: "
+        "released when the watermark passes window_end; until then: "
     )
     assert kept(windows.plain.window(hr.tumble("ts", "1 hour")).group_by("window_end").agg(n="count(*)")).startswith("grows with")
     timed = windows.charges.with_columns(at="current_timestamp()").window(hr.tumble("at", "1 hour"), emit="close")
-    assert kept(timed.group_by("window_end").agg(n="count(*)")).startswith("given back when processing time passes window_end; till then: ")
+    assert kept(timed.group_by("window_end").agg(n="count(*)")).startswith("released when processing time passes window_end; until then: ")
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -180,5 +180,5 @@ def test_a_key_with_a_collation_keeps_its_spellings_where_rows_go() -> None:
         == "grows with the number of groups: a row of numbers for a group of k"
     )
     assert said(hr.read.memory([], "k string collate utf8_lcase, op string", name="rows", change_column="op")) == (
-        "grows with the values that differ; of a group of k it keeps the values of k, as any may become the answer when another is taken away"
+        "grows with the distinct values; for a group of k it keeps the values of k, as any may become the result after a retraction"
     )

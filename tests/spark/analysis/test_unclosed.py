@@ -24,7 +24,7 @@ timed = refunds.watermark("at", "5 minutes")
 def test_rows_without_partners_of_which_it_is_never_told() -> None:
     check_error(
         """
-        NEVER_CLOSES: near says that a left row meets none when none can come any more, and its condition does not say until when one can
+        NEVER_CLOSES: near sends an unmatched left row when no match can come any more, but its condition does not limit when one can
           at test_unclosed.py:*: return charges.join(timed, on=on, how=how, emit="close").named("near")
           hint: bound the times of both sides, `ts BETWEEN opened AND opened + INTERVAL 1 HOUR`, or send each change: emit="changes"
           more: headrace error NEVER_CLOSES
@@ -33,7 +33,7 @@ def test_rows_without_partners_of_which_it_is_never_told() -> None:
     )
     check_error(
         """
-        NEVER_CLOSES: near says that a right row meets none when none can come any more, and its condition does not say until when one can
+        NEVER_CLOSES: near sends an unmatched right row when no match can come any more, but its condition does not limit when one can
           at test_unclosed.py:*: return charges.join(timed, on=on, how=how, emit="close").named("near")
           hint: bound the times of both sides, `ts BETWEEN opened AND opened + INTERVAL 1 HOUR`, or send each change: emit="changes"
           more: headrace error NEVER_CLOSES
@@ -49,7 +49,7 @@ def together(on: str, how: str) -> hr.Stream:
 def test_rows_without_partners_where_time_is_missing() -> None:
     check_error(
         """
-        NO_WATERMARK: near says that a left row meets none when none can come any more, and `at` of refunds is not event time, so one always can
+        NO_WATERMARK: near sends an unmatched left row when no match can come any more, but `at` of refunds is not event time, so one always can
           at test_unclosed.py:*: return charges.join(refunds, on="card = number AND ts BETWEEN at AND at + INTERVAL 1 HOUR", how="anti", emit="close").named("near")
           hint: give the source a watermark, .watermark("at", "5 minutes"), or send each change: emit="changes"
           more: headrace error NO_WATERMARK

@@ -34,6 +34,7 @@ def _package(spark: object, tmp_path_factory: pytest.TempPathFactory) -> Iterato
             codes._pages.clear()
 
 
+@pytest.mark.full
 def test_replays_and_late_commits() -> None:
     example.test_replays_and_late_commits()
 

@@ -164,7 +164,7 @@ def test_a_job_follows_a_table(tmp_path: Path) -> None:
     with pytest.raises(HeadraceError) as raised:
         run()
     assert raised.value.code == "VERSION_GONE" and str(tmp_path / "in") in raised.value.message
-    assert raised.value.hint == "start over with fresh=True, and keep the table's old versions for longer than the job may stand still."
+    assert raised.value.hint == "start over with fresh=True, and keep the table's old versions for longer than the job may be stopped"
 
 
 def test_a_sealed_job_knows_of_new_versions(tmp_path: Path) -> None:
@@ -231,17 +231,17 @@ def test_an_epoch_that_another_sink_refused_is_written_once(tmp_path: Path) -> N
 def test_what_is_refused_when_built(tmp_path: Path) -> None:
     rows = hr.read.memory([("a", 1)], "k string, n int", name="rows")
     for given, message, hint in (
-        ({"partition_by": "q"}, "partition_by names `q`, which is no column", "the stream has: k, n"),
+        ({"partition_by": "q"}, "partition_by names `q`, which is not a column", "the stream has: k, n"),
         (
             {"vacuum": "5 minutes"},
             "vacuum cannot be '5 minutes'",
-            "it is an hour at least: files that a reader has just begun with must stay",
+            "it is at least an hour, because readers may still use the files",
         ),
         ({"schema": "ad"}, "schema cannot be 'ad'", "did you mean 'add'? It is one of: keep, add"),
         (
             {"storage_options": {"AWS_SECRET_ACCESS_KEY": "s3cr3t"}},
-            "AWS_SECRET_ACCESS_KEY is not given by its name",
-            'a plan is stored and shown, and a secret stays where it is: AWS_SECRET_ACCESS_KEY=hr.secret("DB_PASSWORD"), '
+            "AWS_SECRET_ACCESS_KEY must be a secret, given by its name",
+            'plans are stored and shown, so pass a secret by its name: AWS_SECRET_ACCESS_KEY=hr.secret("DB_PASSWORD"), '
             "in YAML AWS_SECRET_ACCESS_KEY: {env: DB_PASSWORD}",
         ),
     ):

@@ -101,7 +101,7 @@ def test_what_is_refused_when_built(tmp_path: Path) -> None:
     given = {"type": "rest", "uri": "http://localhost", "token": "t0k3n"}
     with pytest.raises(HeadraceError) as raised:
         rows.write.iceberg("db.t", catalog=given)
-    assert raised.value.message == "write.iceberg: token is not given by its name" and "t0k3n" not in str(raised.value)
+    assert raised.value.message == "write.iceberg: token must be a secret, given by its name" and "t0k3n" not in str(raised.value)
     with pytest.raises(HeadraceError) as raised:
         hr.read.iceberg("db.none", catalog=catalog(tmp_path))
     assert (raised.value.code, raised.value.message) == ("TABLE_MISSING", "the catalog has no Iceberg table db.none")

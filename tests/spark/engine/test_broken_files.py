@@ -123,7 +123,7 @@ def test_it_fails_and_says_which(tmp_path: Path) -> None:
         check_error(
             """
             FILE_BROKEN: the file <folder>/json/2.json.gz is broken: it ends too early
-              hint: put a whole copy of it in its place; with broken_files="skip" read.files goes on without such files, a dead letter for each.
+              hint: replace it with a complete copy; with broken_files="skip", read.files continues without it, with a dead letter
               more: headrace error FILE_BROKEN
             """,
             run,
@@ -183,8 +183,8 @@ def test_a_file_of_another_format(tmp_path: Path, format: str, make: Callable[[]
     (tmp_path / format).mkdir()
     (tmp_path / format / "1.data").write_bytes(make())
     hint = (
-        f'if its source reads files of {there}, give it format="{right}"; if not, put a whole copy of the file in its place, '
-        'or read without it: broken_files="skip".'
+        f'if its source reads {there} files, set format="{right}"; otherwise replace the file with a complete copy, '
+        'or skip it: broken_files="skip"'
     )
     for fails in (
         lambda: job(tmp_path, [format], "fail").run(checkpoint=tmp_path / "ck", progress=False),
@@ -207,7 +207,7 @@ def test_columns_cannot_be_found_in_it(tmp_path: Path, format: str) -> None:
     with pytest.raises(hr.HeadraceError) as found:
         hr.read.files(tmp_path / f"a{ending}", format=format)
     assert (found.value.code, found.value.message.partition(" is broken: ")[0]) == ("FILE_BROKEN", f"the file {tmp_path}/a{ending}")
-    assert found.value.hint == 'put a whole copy of it in its place, or give the schema: schema="card string, amount double"'
+    assert found.value.hint == 'replace it with a complete copy, or give the schema: schema="card string, amount double"'
 
 
 def test_a_folder_that_is_followed_goes_on(tmp_path: Path) -> None:
@@ -257,7 +257,7 @@ def test_one_that_is_gone_before_it_is_read(tmp_path: Path, format: str) -> None
         check_error(
             f"""
             FILE_BROKEN: the file <folder>/{format}/0{ending} is broken: it was found for this epoch, and is gone
-              hint: put a whole copy of it in its place; with broken_files="skip" read.files goes on without such files, a dead letter for each.
+              hint: replace it with a complete copy; with broken_files="skip", read.files continues without it, with a dead letter
               more: headrace error FILE_BROKEN
             """,
             run,

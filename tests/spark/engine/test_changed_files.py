@@ -71,7 +71,7 @@ def test_a_file_that_changed_between_runs_is_one_dead_letter(tmp_path: Path) -> 
     assert counts(summary) == [(read + 1, read + 1, 0, 2)] * 3
     letters = mutated.letters(tmp_path / "ck")
     assert {name: [letter["reason"] for letter in found] for name, found in letters.items()} == {
-        name: [f"FILE_CHANGED: it had {was} bytes when it was read and has {now} now; what has changed since is not read"]
+        name: [f"FILE_CHANGED: it had {was} bytes when it was read and has {now} now; the change is not read"]
         for name, (was, now) in sizes.items()
     }
     assert all(letter["node"] == f"of_{letter['file'].rpartition('.')[2]}" for found in letters.values() for letter in found)
@@ -172,9 +172,9 @@ def test_a_file_of_an_epoch_that_a_sink_has_must_stay_as_it_was(tmp_path: Path, 
     write(tmp_path / "json" / "1 #%.json", 1000, 3000)
     check_error(
         """
-        FILE_CHANGED: <folder>/json/1 #%.json had 9 bytes when it was read and has 24 now, and a sink has its epoch, which was cut off
+        FILE_CHANGED: <folder>/json/1 #%.json had 9 bytes when it was read and has 24 now; its epoch was interrupted after a sink had written it
           at test_changed_files.py:*: read = hr.read.files(self.folder / "json", format="json", schema="n bigint", name="of_json", **self.options)
-          hint: put the file back as it was, and start again; new rows go into files of other names. fresh=True starts over.
+          hint: restore the file and start again; put new rows into new files. fresh=True starts over
           more: headrace error FILE_CHANGED
         """,
         pending.run,
@@ -182,7 +182,9 @@ def test_a_file_of_an_epoch_that_a_sink_has_must_stay_as_it_was(tmp_path: Path, 
     )
     assert "has 24 now" in pending.refused()
     (tmp_path / "json" / "1 #%.json").unlink()
-    assert pending.refused() == "<folder>/json/1 #%.json was read, and is gone now, and a sink has its epoch, which was cut off"
+    assert (
+        pending.refused() == "<folder>/json/1 #%.json was deleted after it was read; its epoch was interrupted after a sink had written it"
+    )
 
     write(tmp_path / "json" / "1 #%.json", 1)
     write(tmp_path / "json" / "3.json", 3)

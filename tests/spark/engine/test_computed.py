@@ -190,7 +190,7 @@ def test_an_expression_that_does_not_fit_touches_nothing(tmp_path: Path) -> None
     )
     check_error(
         """
-        BAD_WAS: sums.total: total holds BIGINT, this is STRING, in `text`
+        BAD_WAS: sums.total: total is BIGINT, but the value is STRING, in `text`
           at test_computed.py:*: total = hr.Value("bigint", was=hr.col("text"))
           hint: cast it, or give the cell this type
           more: headrace error BAD_WAS
@@ -199,7 +199,7 @@ def test_an_expression_that_does_not_fit_touches_nothing(tmp_path: Path) -> None
     )
     check_error(
         """
-        BAD_WAS: sums.total: total holds TIMESTAMP, this is INT, in `small`
+        BAD_WAS: sums.total: total is TIMESTAMP, but the value is INT, in `small`
           at test_computed.py:*: total = hr.Timer(was=hr.col("small"))
           hint: cast it, or give the cell this type
           more: headrace error BAD_WAS
@@ -208,7 +208,7 @@ def test_an_expression_that_does_not_fit_touches_nothing(tmp_path: Path) -> None
     )
     check_error(
         """
-        BAD_WAS: sums.total: the text gives another result when it is evaluated again, in `rand()`
+        BAD_WAS: sums.total: the expression is not deterministic, in `rand()`
           at test_computed.py:*: total = hr.Value("double", was=hr.f.rand())
           hint: use the clock and random numbers in handlers only: a first value must not depend on when its key is next used
           more: headrace error BAD_WAS
@@ -219,7 +219,7 @@ def test_an_expression_that_does_not_fit_touches_nothing(tmp_path: Path) -> None
         """
         BAD_WAS: sums.total: an aggregate function in a row expression, in `sum(small)`
           at test_computed.py:*: total = hr.Value("bigint", was=hr.f.sum("small"))
-          hint: an aggregate is of many rows: .group_by("card").agg(total="sum(amount)"), beside each row hr.f.sum("amount").over(per="card"); a program keeps one in an hr.Aggregate
+          hint: aggregate with .group_by("card").agg(total="sum(amount)"), or for each row with hr.f.sum("amount").over(per="card"); in a program use an hr.Aggregate
           more: headrace error BAD_WAS
         """,
         lambda: job(tmp_path, Summed).run(checkpoint=tmp_path / "state"),
@@ -247,7 +247,7 @@ def test_a_text_that_is_none_is_refused_without_a_checkpoint(tmp_path: Path) -> 
         """
         BAD_SYNTAX: sums: Spark cannot read `small +` at end of input
           at test_computed.py:*: total = hr.Value("bigint", was=hr.expr("small +"))
-          hint: a text is one Spark SQL expression; hr.lit(...) is the text itself
+          hint: write one Spark SQL expression; for a string constant use hr.lit(...)
           more: headrace error BAD_SYNTAX
         """,
         lambda: job(tmp_path, NoText),

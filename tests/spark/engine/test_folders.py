@@ -117,7 +117,7 @@ def named(folder: Path, format: str, name: str, n: int) -> Path:
     return file
 
 
-@pytest.mark.parametrize("format", ["json", "csv", "parquet", pytest.param("orc", marks=pytest.mark.full)])
+@pytest.mark.parametrize("format", ["json", *(pytest.param(name, marks=pytest.mark.full) for name in ("csv", "parquet", "orc"))])
 @pytest.mark.parametrize("schema", ["n bigint", None])
 def test_files_of_any_name(tmp_path: Path, format: str, schema: str | None) -> None:
     """By their folder, by a pattern, and each by itself; a start after that reads none again."""
@@ -253,7 +253,7 @@ def test_files_in_subfolders(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         summary = hr.job(job, read).run(checkpoint=tmp_path / f"{job} state", progress=False, flush=False)
         return summary, capsys.readouterr().err
 
-    said = f"does not read the subfolders of {tmp_path}/in, with 1 file in {tmp_path}/in/archive; {READS_SUBFOLDERS}"
+    said = f"does not read the subfolders of {tmp_path}/in (1 file in {tmp_path}/in/archive); {READS_SUBFOLDERS}"
     summary, notice = run("a")
     assert (summary.rows, notice) == (len(FIRST), f"a: charges {said}\n")
     summary, notice = run("a", options={"recursiveFileLookup": "true"})
@@ -356,9 +356,9 @@ def test_a_job_that_reads_a_folder_that_was_written_anew(tmp_path: Path, again: 
     if again == "fresh":
         check_error(
             """
-            TABLE_REPLACED: written: <folder>/out was written anew since it was read: the epoch 0 that it held is not there
+            TABLE_REPLACED: written: <folder>/out was rewritten since it was read: it no longer has epoch 0
               at test_folders.py:*: rows = hr.read.files(tmp_path / "out", format="json", schema="card string, amount double", name="written")
-              hint: start over with fresh=True, which reads what is there now.
+              hint: start over with fresh=True, which reads what is there now
               more: headrace error TABLE_REPLACED
             """,
             read,

@@ -43,8 +43,8 @@ def test_an_epoch_that_failed_in_its_middle_is_finished_by_the_next_start(tmp_pa
     with Receiver(answer) as server:
         error = check_error(
             """
-            HTTP_FAILED: <url> did not take batch 2 of epoch 1 of sent, which was sent 2 times: HTTP 503
-              hint: retries= and backoff= say how long to go on. The next start sends it again, under the same key.
+            HTTP_FAILED: <url> did not accept batch 2 of epoch 1 of sent, sent 2 times: HTTP 503
+              hint: retries= and backoff= set how long it retries. The next start sends it again, with the same key.
               more: headrace error HTTP_FAILED
             """,
             lambda: job(tmp_path, server.url, retries=1).run(checkpoint=tmp_path / "checkpoint", progress=False),
@@ -60,8 +60,8 @@ def test_what_explain_says(tmp_path: Path) -> None:
     put(tmp_path, 1, range(3))
     url = "http://127.0.0.1:9/"
     plain, promised = (str(job(tmp_path, url, idempotent=one).explain(verbose=True)) for one in (False, True))
-    assert "at least once: a batch whose answer was lost is sent again; idempotent=True promises that" in plain
-    assert "exactly once: each batch has a key of its own, and idempotent=True promises that the server takes a key once" in promised
+    assert "at least once: a batch whose response was lost is sent again; idempotent=True declares that" in plain
+    assert "exactly once: each batch has its own key, and idempotent=True declares that the server accepts a key once" in promised
 
 
 @pytest.mark.full

@@ -36,13 +36,13 @@ ROWS = """
       (10, binary('ok'), binary('ok'), binary('ok'), date'9999-12-31', timestamp'0000-12-31 23:59:59', 'a')
     AS v(id, x, a, m, d, t, p)
 """
-NOT_UTF8 = {1: "x has a text that is not UTF-8", 2: "a has a text that is not UTF-8", 3: "m has a text that is not UTF-8"}
+NOT_UTF8 = {1: "x has a string that is not UTF-8", 2: "a has a string that is not UTF-8", 3: "m has a string that is not UTF-8"}
 NO_FOLDER = {
-    4: "p has a text with the character 0, which no folder's name can have",
+    4: "p has a string with a NUL character, which no folder's name can have",
     5: "p makes a folder's name of 256 bytes, and one has 255 at most",
     7: "p makes a folder's name of 257 bytes, and one has 255 at most",
 }
-FAR = {9: "d has a day out of the years 1 to 9999", 10: "t has a moment out of the years 1 to 9999"}
+FAR = {9: "d has a date outside the years 1 to 9999", 10: "t has a timestamp outside the years 1 to 9999"}
 FORMATS = ("parquet", "json", "csv", "orc", "avro")
 Read = Callable[[], list[int]]
 
@@ -208,5 +208,5 @@ def test_a_path_that_is_too_long(spark: SparkSession, tmp_path: Path) -> None:
     )
     assert ids(tmp_path / "out", "parquet")() == [0]
     (reason,) = dead(tmp_path / "ck")["out"].values()
-    assert reason.startswith("the columns of partition_by make a path of ") and reason.endswith(" bytes, and one has 4095 at most")
+    assert reason.startswith("the columns of partition_by give a path of ") and reason.endswith(" bytes; the limit is 4095")
     assert not [name for _, _, files in os.walk(tmp_path / "out" / "_headrace" / "staging") for name in files]

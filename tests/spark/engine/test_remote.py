@@ -94,9 +94,9 @@ def test_a_folder_of_a_sink_cannot_be_followed(spark: SparkSession, place: str, 
     source = hr.read.files(place, format="json", schema="k string, v int", name="source", follow=True)
     check_error(
         """
-        BAD_OPTION: read.files: <place> is written by a files sink, and in a store its files are there before they count
+        BAD_OPTION: read.files: <place> is the folder of a files sink, and in an object store files exist before they are committed
           at test_remote.py:*: source = hr.read.files(place, format="json", schema="k string, v int", name="source", follow=True)
-          hint: read it without follow=True: then its manifests say which files count
+          hint: read it without follow=True: then only committed files are read
           more: headrace error BAD_OPTION
         """,
         lambda: hr.job("follow", source.write.memory()).start(checkpoint=tmp_path / "c", progress=False),

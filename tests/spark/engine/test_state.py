@@ -58,7 +58,7 @@ def write(folder: Path, number: int, made: list[Any]) -> None:
     (folder / f"{number}.json").write_text("".join(line + "\n" for line in lines), encoding="utf-8")
 
 
-@pytest.mark.parametrize(("seed", "partitions"), [(1, 1), (2, 3)])
+@pytest.mark.parametrize(("seed", "partitions"), [pytest.param(1, 1, marks=pytest.mark.full), (2, 3)])
 def test_every_table_of_every_epoch_that_is_kept(tmp_path: Path, spark: SparkSession, seed: int, partitions: int) -> None:
     events, rules = case(seed)
     state = tmp_path / "state"
@@ -282,7 +282,7 @@ def test_what_is_wrong_with_a_question(counts: Path) -> None:
     )
     check_error(
         """
-        DUPLICATE_COLUMN: query: two columns are called n, in `SELECT n, n + 1 AS N FROM charges_Count`
+        DUPLICATE_COLUMN: query: two columns are named n, in `SELECT n, n + 1 AS N FROM charges_Count`
           hint: give one of them another name
           more: headrace error DUPLICATE_COLUMN
         """,

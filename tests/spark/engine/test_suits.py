@@ -34,7 +34,7 @@ def kafka(folder: Path) -> Any:
     [
         (delta, "WRONG_TYPE", "a Delta table cannot hold column span of type interval day to second"),
         (iceberg, "WRONG_TYPE", "an Iceberg table cannot hold column span of type interval day to second"),
-        (kafka, "WRONG_TYPE", "write.kafka: headers takes a column of type string or binary, and tags is array<string>"),
+        (kafka, "WRONG_TYPE", "write.kafka: headers needs a column of type string or binary, but tags is array<string>"),
     ],
 )
 def test_types_are_refused_when_the_job_is_made(tmp_path: Path, write: Any, code: str, says: str) -> None:

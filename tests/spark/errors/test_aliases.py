@@ -99,7 +99,7 @@ def test_the_whole_texts(spark: SparkSession) -> None:
         """
         BAD_SYNTAX: top(charges): Spark cannot read `amount descending` at 'descending'
           at test_aliases.py:*: lambda: hr.job("made", charges.top(1, by="amount descending").write.memory()),
-          hint: a text is one Spark SQL expression; hr.lit(...) is the text itself
+          hint: write one Spark SQL expression; for a string constant use hr.lit(...)
           more: headrace error BAD_SYNTAX
         """,
         lambda: hr.job("made", charges.top(1, by="amount descending").write.memory()),
@@ -108,7 +108,7 @@ def test_the_whole_texts(spark: SparkSession) -> None:
         """
         BAD_SYNTAX: Spark cannot read `card amount` at 'amount'
           at test_aliases.py:*: lambda: charges.group_by("card amount"),
-          hint: a text is one Spark SQL expression, and its name stands behind AS: "... AS amount"; several columns are several texts
+          hint: for two columns, pass two strings; to name an expression, use AS: "... AS amount"
           more: headrace error BAD_SYNTAX
         """,
         lambda: charges.group_by("card amount"),

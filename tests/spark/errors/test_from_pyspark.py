@@ -22,9 +22,9 @@ x: Any = hr.col("x")
 def test_a_column_of_pyspark() -> None:
     check_error(
         """
-        BAD_COLUMN: Column<'>(amount, 3)'> is a column of PySpark, and headrace has columns of its own
+        BAD_COLUMN: Column<'>(amount, 3)'> is a PySpark column, not a headrace column
           at test_from_pyspark.py:*: lambda: charges.filter(F.col("amount") > 3),
-          hint: write hr.col("amount"), or SQL as a text, "amount > 3"; a function of Spark is called as hr.f.sum("amount")
+          hint: write hr.col("amount"), or a SQL string such as "amount > 3"; call a Spark function as hr.f.sum("amount")
           more: headrace error BAD_COLUMN
         """,
         lambda: charges.filter(F.col("amount") > 3),
@@ -34,9 +34,9 @@ def test_a_column_of_pyspark() -> None:
 def test_an_operator_of_pyspark_beside_a_column_of_ours() -> None:
     check_error(
         """
-        BAD_COLUMN: `x` is a column of headrace, and what stands beside it is one of PySpark
+        BAD_COLUMN: `x` is a headrace column, but the other operand is a PySpark column
           at test_from_pyspark.py:*: lambda: charges.filter(F.col("amount") > x),
-          hint: write hr.col("amount"), or SQL as a text, "amount > 3"; a function of Spark is called as hr.f.sum("amount")
+          hint: write hr.col("amount"), or a SQL string such as "amount > 3"; call a Spark function as hr.f.sum("amount")
           more: headrace error BAD_COLUMN
         """,
         lambda: charges.filter(F.col("amount") > x),
@@ -77,8 +77,8 @@ def test_an_option_of_a_command_has_no_line(tmp_path: Path, capsys: pytest.Captu
     assert main(["run", str(job), "--every", "10 secs"]) == 1
     check_error(
         """
-        BAD_SETTING: --every cannot be '10 secs': `secs` is no unit
-          hint: write "10 seconds", or a number of seconds, at most 365 days; 0 starts an epoch as soon as the last one ends. All settings: headrace docs settings
+        BAD_SETTING: --every cannot be '10 secs': `secs` is not a unit
+          hint: write "10 seconds", or 10 for so many seconds, at most 365 days; 0 begins an epoch as soon as the last has ended. All settings: headrace docs settings
           more: headrace error BAD_SETTING
         """,
         capsys.readouterr().err,

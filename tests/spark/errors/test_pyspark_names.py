@@ -110,7 +110,7 @@ def test_functions(spark: SparkSession) -> None:
 
 
 def test_windows(spark: SparkSession) -> None:
-    made = 'windows are made in front of it: .window(hr.tumble("ts", "1 minute")), which adds window_start and window_end'
+    made = 'assign windows before it: .window(hr.tumble("ts", "1 minute")), which adds window_start and window_end'
     check_error(
         f"""
         UNNAMED_COLUMN: `window(ts, 1 minute)` has no name
@@ -130,4 +130,4 @@ def test_windows(spark: SparkSession) -> None:
         assert caught.value.hint == made
     with pytest.raises(hr.PlanError) as caught:
         hr.collect(charges.select(w="session_window(ts, '1 minute')"))
-    assert caught.value.hint is not None and caught.value.hint.startswith("sessions are made in front of it")
+    assert caught.value.hint is not None and caught.value.hint.startswith("assign sessions before it")

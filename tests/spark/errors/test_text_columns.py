@@ -15,7 +15,7 @@ import headrace as hr
 
 orders = hr.read.memory([("a", 1), ("7", 2)], "customer string, n int", name="orders")
 
-WARNED = "the text `customer` is read as {}; a row with any other text is a dead letter. Write CAST(customer AS {}) if that is meant"
+WARNED = "the string `customer` is cast to {}; a row where this fails becomes a dead letter. If intended, write CAST(customer AS {})"
 
 
 class Large(hr.Program):
@@ -66,12 +66,12 @@ def test_columns_of_python_programs_and_queries_warn_too(spark: SparkSession) ->
         "orders.Large: " + WARNED.format("BIGINT", "BIGINT").replace("customer", "e.customer")
     ]
     assert warned(orders.key_by("n").process(Kept, order="arrival")) == [
-        "orders.Kept: the text `self.seen.get()` is read as BIGINT; a row with any other text is a dead letter. "
-        'Write self.seen.get().cast("bigint") if that is meant'
+        "orders.Kept: the string `self.seen.get()` is cast to BIGINT; a row where this fails becomes a dead letter. "
+        'If intended, write self.seen.get().cast("bigint")'
     ]
-    with pytest.warns(UserWarning, match="^hr.sql: the text `customer` is read as BIGINT"):
+    with pytest.warns(UserWarning, match="^hr.sql: the string `customer` is cast to BIGINT"):
         hr.sql("SELECT n FROM orders WHERE customer > 5", orders=orders)
-    with pytest.warns(UserWarning, match="^hr.sql: the text `customer` is read as BIGINT"):
+    with pytest.warns(UserWarning, match="^hr.sql: the string `customer` is cast to BIGINT"):
         hr.sql("SELECT sum(customer + n) FROM orders", orders=orders)
 
 
@@ -112,8 +112,8 @@ def test_aggregates_windows_and_expectations_warn(spark: SparkSession, made: Cal
 
 numbers = hr.read.memory([(5, 1), (7, 2)], "customer int, rank int", name="numbers")
 MEETS = (
-    "the text `customer` is read as BIGINT, as it meets INT; a row with any other text is a dead letter. "
-    'If that is meant, cast it in front: .with_columns("CAST(customer AS BIGINT) AS customer")'
+    "the string `customer` is cast to BIGINT, because it is combined with INT; a row where this fails becomes a dead letter. "
+    'If intended, cast it upstream: .with_columns("CAST(customer AS BIGINT) AS customer")'
 )
 same = orders.select("customer")
 
@@ -158,7 +158,7 @@ def test_texts_that_meet_texts_do_not(spark: SparkSession) -> None:
     ],
 )
 def test_queries_warn_in_all_places(spark: SparkSession, query: str) -> None:
-    with pytest.warns(UserWarning, match="^hr.sql: the text `customer` is read as (BIGINT|DOUBLE)"):
+    with pytest.warns(UserWarning, match="^hr.sql: the string `customer` is cast to (BIGINT|DOUBLE)"):
         hr.sql(query, orders=orders, numbers=numbers)
 
 

@@ -69,7 +69,7 @@ def test_text_with_a_word_too_many() -> None:
         """
         BAD_SYNTAX: charges.filter: Spark cannot read `amount > 500 and` at 'and'
           at test_types.py:*: cut = charges.filter("amount > 500 and")
-          hint: a text is one Spark SQL expression; hr.lit(...) is the text itself
+          hint: write one Spark SQL expression; for a string constant use hr.lit(...)
           more: headrace error BAD_SYNTAX
         """,
         word_too_many,
@@ -86,7 +86,7 @@ def test_text_that_cannot_be_read() -> None:
         """
         BAD_SYNTAX: charges.filter: Spark cannot read `amount > > 500` at '>'
           at test_types.py:*: lambda: job(charges.filter("amount > > 500")),
-          hint: a text is one Spark SQL expression; hr.lit(...) is the text itself
+          hint: write one Spark SQL expression; for a string constant use hr.lit(...)
           more: headrace error BAD_SYNTAX
         """,
         lambda: job(charges.filter("amount > > 500")),
@@ -134,13 +134,13 @@ def test_unknown_field() -> None:
         (
             "sum(amount)",
             "an aggregate function",
-            'an aggregate is of many rows: .group_by("card").agg(total="sum(amount)"), beside each row hr.f.sum("amount").over(per="card"); '
-            "a program keeps one in an hr.Aggregate",
+            'aggregate with .group_by("card").agg(total="sum(amount)"), or for each row with hr.f.sum("amount").over(per="card"); '
+            "in a program use an hr.Aggregate",
         ),
         (
             "explode(tags)",
             "a generator",
-            "an expression gives one value for each row; explode makes rows of an array, a program adds up over rows",
+            "an expression returns one value per row; use explode for the rows of an array, a program to accumulate over rows",
         ),
     ],
 )
@@ -162,7 +162,7 @@ def test_window_function_in_a_condition() -> None:
         """
         NOT_PER_ROW: charges.filter: a window function in a row expression, in `rank() OVER (ORDER BY amount) = 1`
           at test_types.py:*: lambda: job(charges.filter("rank() OVER (ORDER BY amount) = 1")),
-          hint: window functions stand in select and with_columns, in front of it: .with_columns(place=hr.f.rank().over(by=...))
+          hint: compute window functions in a select or with_columns before it: .with_columns(place=hr.f.rank().over(by=...))
           more: headrace error NOT_PER_ROW
         """,
         lambda: job(charges.filter("rank() OVER (ORDER BY amount) = 1")),
@@ -172,16 +172,16 @@ def test_window_function_in_a_condition() -> None:
 def test_window_function_in_a_text_is_shown_as_it_was_written() -> None:
     with pytest.raises(hr.PlanError) as raised:
         job(charges.with_columns(place="rank() OVER (ORDER BY amount) + 'x'"))
-    assert raised.value.message.endswith("the text 'x' is no whole number, in `rank() OVER (ORDER BY amount) + 'x'`")
+    assert raised.value.message.endswith("the string 'x' is not a whole number, in `rank() OVER (ORDER BY amount) + 'x'`")
 
 
 def test_keys_of_a_join() -> None:
     numbers = hr.read.memory([], "number array<int>", name="numbers")
     check_error(
         """
-        KEYS_DIFFER: join(charges, numbers): `card` is STRING on the left side, `number` ARRAY<INT> on the right one
+        KEYS_DIFFER: join(charges, numbers): `card` is STRING on the left, `number` is ARRAY<INT> on the right
           at test_types.py:*: lambda: job(charges.join(numbers, on="card = number")),
-          hint: cast one of them, so that both can be compared: .with_columns(card="CAST(card AS string)")
+          hint: join columns of one type: cast one of them, such as CAST(card AS bigint), or explode an array first
           more: headrace error KEYS_DIFFER
         """,
         lambda: job(charges.join(numbers, on="card = number")),
@@ -193,7 +193,7 @@ def test_aggregate_in_a_handler() -> None:
         """
         NOT_PER_ROW: charges.Adding: an aggregate function in a row expression, in `sum(e.amount)`
           at test_types.py:*: hr.emit(v=hr.f.sum(e.amount))
-          hint: an aggregate is of many rows: .group_by("card").agg(total="sum(amount)"), beside each row hr.f.sum("amount").over(per="card"); a program keeps one in an hr.Aggregate
+          hint: aggregate with .group_by("card").agg(total="sum(amount)"), or for each row with hr.f.sum("amount").over(per="card"); in a program use an hr.Aggregate
           more: headrace error NOT_PER_ROW
         """,
         lambda: job(charges.key_by("card").process(Adding)),
@@ -203,9 +203,9 @@ def test_aggregate_in_a_handler() -> None:
 def test_condition_that_is_none() -> None:
     check_error(
         """
-        WRONG_TYPE: charges.filter: a condition is true or false, this is INT, in `amount + 1`
+        WRONG_TYPE: charges.filter: a condition must be BOOLEAN, not INT, in `amount + 1`
           at test_types.py:*: lambda: job(charges.filter("amount + 1")),
-          hint: compare it with something, as in `amount > 0`
+          hint: write a comparison, as in `amount > 0`
           more: headrace error WRONG_TYPE
         """,
         lambda: job(charges.filter("amount + 1")),
@@ -226,7 +226,7 @@ def test_operands_that_do_not_fit() -> None:
 def test_value_that_a_cell_does_not_hold() -> None:
     check_error(
         """
-        WRONG_TYPE: charges.Typed: n holds INT, this is TIMESTAMP, in `e.ts`
+        WRONG_TYPE: charges.Typed: n is INT, but the value is TIMESTAMP, in `e.ts`
           at test_types.py:*: self.n.set(e.ts)
           hint: cast it, or give the cell this type
           more: headrace error WRONG_TYPE
@@ -238,9 +238,9 @@ def test_value_that_a_cell_does_not_hold() -> None:
 def test_default_that_a_cell_does_not_hold() -> None:
     check_error(
         """
-        WRONG_TYPE: the cell holds int, and 'none' is a text
+        WRONG_TYPE: the cell holds int, but 'none' is a string
           at test_types.py:*: lambda: hr.Value("int", default="none"),
-          hint: give a value of the type int, or the cell another type; hr.expr(...) makes SQL of a text
+          hint: pass a value of type int, or change the cell's type; hr.expr(...) reads a string as SQL
           more: headrace error WRONG_TYPE
         """,
         lambda: hr.Value("int", default="none"),
@@ -251,7 +251,7 @@ def test_default_that_a_cell_does_not_hold() -> None:
     ("kind", "value"), [("TIMESTAMP", 0), ("string", 1), ("decimal(10,2)", "1"), ("int", True), ("double", date(2026, 1, 1))]
 )
 def test_defaults_of_another_kind(kind: str, value: Any) -> None:
-    with pytest.raises(HeadraceError, match=r"^WRONG_TYPE: the cell holds \S+, and .+ is a "):
+    with pytest.raises(HeadraceError, match=r"^WRONG_TYPE: the cell holds \S+, but .+ is a "):
         hr.Value(kind, default=value)
 
 
@@ -273,9 +273,9 @@ def test_defaults_that_cells_hold() -> None:
 def test_digits_that_a_cell_would_cut() -> None:
     check_error(
         """
-        WRONG_TYPE: charges.Halved: n holds INT, this is DOUBLE, in `e.amount / 2`
+        WRONG_TYPE: charges.Halved: n is INT, but the value is DOUBLE, in `e.amount / 2`
           at test_types.py:*: self.n.set(e.amount / 2)
-          hint: .cast("int") cuts off the digits behind the point; or give the cell this type
+          hint: truncate it with .cast("int"), or give the cell this type
           more: headrace error WRONG_TYPE
         """,
         lambda: job(charges.key_by("card").process(Halved)),
@@ -299,7 +299,7 @@ def test_key_without_an_order() -> None:
         """
         WRONG_TYPE: charges.Pair: a key cannot be of type MAP<STRING, INT>, in `tags`
           at test_types.py:*: lambda: job(charges.key_by("card").process(Pair, refund=refunds.key_by("tags"))),
-          hint: key by a part of it that can be put in order
+          hint: key by an orderable part of it
           more: headrace error WRONG_TYPE
         """,
         lambda: job(charges.key_by("card").process(Pair, refund=refunds.key_by("tags"))),
@@ -326,9 +326,9 @@ def test_all_errors_of_a_job_at_once() -> None:
           hint: did you mean `upper`? See the list of built-in functions of Spark SQL; register your own on the session before you build the job: spark.udf.registerJavaUDAF(name, class)
           more: headrace error UNKNOWN_FUNCTION
 
-        WRONG_TYPE: refunds.filter: a condition is true or false, this is STRING, in `card`
+        WRONG_TYPE: refunds.filter: a condition must be BOOLEAN, not STRING, in `card`
           at test_types.py:*: second = refunds.filter("card")
-          hint: compare it with something, as in `amount > 0`
+          hint: write a comparison, as in `amount > 0`
           more: headrace error WRONG_TYPE
         """,
         _two_errors,

@@ -53,12 +53,12 @@ def when(condition: hr.Column) -> None:
 
 
 VALUE = "give a value of that type, such as 5, "
-LENGTH = "a length of time is hr.seconds(60), hr.minutes(5), hr.hours(1) or hr.days(1), in SQL INTERVAL '60' SECOND"
-TIME = "a time is datetime(2026, 1, 1), in SQL TIMESTAMP'2026-01-01 00:00:00', or timestamp_seconds(...) of seconds since 1970"
-DATE = "a date is date(2026, 1, 1), in SQL DATE'2026-01-01', or date_from_unix_date(...) of days since 1970"
+LENGTH = "write a duration as hr.seconds(60), hr.minutes(5), hr.hours(1) or hr.days(1), in SQL INTERVAL '60' SECOND"
+TIME = "write a timestamp as datetime(2026, 1, 1), in SQL TIMESTAMP'2026-01-01 00:00:00', or timestamp_seconds(...)"
+DATE = "write a date as date(2026, 1, 1), in SQL DATE'2026-01-01', or date_from_unix_date(...) of days since 1970"
 AROUND = "in Python & and | bind tighter than comparisons: put these in parentheses, (x == 1) & (y > 5)"
-CUTS = '.cast("int") cuts off the digits behind the point; or give the cell this type'
-JOINED = "texts are put together by hr.f.concat(...), in SQL concat(a, b)"
+CUTS = 'truncate it with .cast("int"), or give the cell this type'
+JOINED = "concatenate strings with hr.f.concat(...), in SQL concat(a, b)"
 
 REFUSED: dict[str, tuple[Callable[[Cells, hr.Row], object], str]] = {
     "number and text": (lambda self, e: when(e.amount < "one"), VALUE),
@@ -85,7 +85,7 @@ REFUSED: dict[str, tuple[Callable[[Cells, hr.Row], object], str]] = {
     "decimal": (lambda self, e: self.n.set(hr.expr("e.amount * 1.5BD")), CUTS),
     "constant fraction": (lambda self, e: self.n.set(hr.expr("5 / 2")), CUTS),
     "in an array": (lambda self, e: self.numbers.set(hr.f.array(e.price)), "cast it, or give the cell this type"),
-    "as a key": (lambda self, e: self.by_number.set(e.price, e.card), '.cast("bigint") cuts off'),
+    "as a key": (lambda self, e: self.by_number.set(e.price, e.card), 'truncate it with .cast("bigint")'),
 }
 """The handler, and how the hint begins."""
 
@@ -143,9 +143,9 @@ def test_what_a_handler_read_is_shown_as_it_was_written(body: Callable[[Cells, h
 def test_text_beside_a_number() -> None:
     check_error(
         """
-        WRONG_TYPE: charges.filter: the text 'one' is no whole number, in `amount < 'one'`
+        WRONG_TYPE: charges.filter: the string 'one' is not a whole number, in `amount < 'one'`
           at test_wrong_types.py:*: cut = charges.filter("amount < 'one'")
-          hint: give a value of that type, such as 5, Decimal("0.5") or datetime(2026, 1, 1); or cast what stands beside it to string
+          hint: give a value of that type, such as 5, Decimal("0.5") or datetime(2026, 1, 1); or cast the other side to string
           more: headrace error WRONG_TYPE
         """,
         beside_a_number,

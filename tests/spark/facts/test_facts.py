@@ -21,7 +21,7 @@ from tests.spark.facts.run import HELD, Ran
 WATERMARKS = [datetime(2026, 1, day, hour, minute, tzinfo=UTC) for day, hour, minute in ((1, 0, 1), (1, 0, 11), (1, 0, 21), (2, 23, 59))]
 """After each epoch: a minute behind the other rows, which are the last ones to bring time on."""
 
-NOTHING, LATER, ANEW, ONCE = "keeps nothing", "are late", "begins it anew", ", once, when their group closes"
+NOTHING, LATER, ANEW, ONCE = "keeps nothing", "are late", "starts it over", ", once, when their group closes"
 
 
 def test_every_operator_has_a_case(runs: list[Ran]) -> None:
@@ -47,7 +47,7 @@ def test_the_bags_of_wrappers_are_known(runs: list[Ran]) -> None:
     # rows that wait to be added, and to be taken away, and when they have to go
     assert found["places in windows, once"] == {first}
     assert found["windows of groups, early"] == {first, second, third}
-    # the rows of a side from which some are taken away
+    # the rows of a side that has retractions
     assert found["groups that expire, changing"] == {third}
     assert found["join that expires, changing"] == {fourth}
 
@@ -101,8 +101,8 @@ def _growth(ran: Ran, case: str) -> Iterable[str]:
             and (after.stored > 0) == (ANEW in fact.text)
         )
     if ran.last[case] is not None:
-        holds = rows[PASSED] == ran.last[case] and "given back" in fact.text
-    elif fact.value not in (GIVEN, BOUNDED) and "given back" not in fact.text:
+        holds = rows[PASSED] == ran.last[case] and "released" in fact.text
+    elif fact.value not in (GIVEN, BOUNDED) and "released" not in fact.text:
         holds = holds and rows[PASSED] >= rows[MORE]
     if not holds:
         yield f"{case}: {rows} is not: {fact.text}"
@@ -117,7 +117,7 @@ def test_without_keys_right_rows_are_kept_in_every_partition(runs: list[Ran]) ->
 
 def test_when_a_session_closed_is_kept_for_a_gap(runs: list[Ran]) -> None:
     _, ran = runs
-    assert "by when the last one closed, which is kept for 1 day more" in ran.facts["state"][ran.owners["sessions, wide"]].text
+    assert "by the end of the last session, which is kept for 1 day more" in ran.facts["state"][ran.owners["sessions, wide"]].text
     kept = ran.state("sessions, wide")[PASSED]
     assert (kept.rows, kept.stored) == (0, 4)
 

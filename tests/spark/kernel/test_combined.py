@@ -12,7 +12,7 @@ from tests.spark.kernel.conftest import Trials
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-TRIALS = 600 if FULL else 40
+TRIALS = 600 if FULL else 20
 
 
 def test_random_rows(trials: Trials) -> None:

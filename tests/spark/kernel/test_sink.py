@@ -278,7 +278,7 @@ def test_a_failed_task_leaves_no_file_and_no_count(made: Callable[..., Query], t
 def test_rows_with_weights_do_not_pass_for_one(made: Callable[..., Query]) -> None:
     query = made([rows_sink(1, "k int")])
     query.epoch([query.wire(1, (1,), w=-1)])
-    with pytest.raises(StreamingQueryException, match="a row for sink 1 carries weight -1"):
+    with pytest.raises(StreamingQueryException, match="a row for sink 1 has weight -1"):
         query.run(Committer([]))
 
 
@@ -287,7 +287,7 @@ def test_a_folder_that_cannot_be_written_is_named(made: Callable[..., Query], tm
     out.write_text("a file where a folder should be")
     query = made([files_sink(1, "k int", out, "csv")])
     query.epoch([query.wire(1, (1,))])
-    with pytest.raises(StreamingQueryException, match=rf"sink sink1 cannot write .*{out}/_headrace/staging/0-0-.*: "):
+    with pytest.raises(StreamingQueryException, match=rf"cannot write .*{out}/_headrace/staging/0-0-.*: "):
         query.run(Committer([]))
 
 
@@ -302,7 +302,7 @@ def test_a_disk_that_takes_no_more_is_named_and_nothing_is_left(made: Callable[.
     soft, hard = resource.prlimit(process, resource.RLIMIT_FSIZE)
     resource.prlimit(process, resource.RLIMIT_FSIZE, (1 << 20, hard))
     try:
-        with pytest.raises(StreamingQueryException, match=rf"sink sink1 cannot write .*{out}/_headrace/staging/0-0-.*: File too large"):
+        with pytest.raises(StreamingQueryException, match=rf"cannot write .*{out}/_headrace/staging/0-0-.*: File too large"):
             query.run(Committer([]))
     finally:
         resource.prlimit(process, resource.RLIMIT_FSIZE, (soft, hard))
@@ -314,8 +314,8 @@ def test_a_disk_that_takes_no_more_is_named_and_nothing_is_left(made: Callable[.
 
 def test_schemas_that_a_format_cannot_hold(made: Callable[..., Query], tmp_path: Path) -> None:
     for sink, message in (
-        (files_sink(1, "k map<int,int>", tmp_path, "csv"), "sink sink1: csv files cannot hold column k of type MAP<INT, INT>"),
-        (files_sink(1, "k int", tmp_path, "csv", ("k",)), "sink sink1: partition_by takes every column, none is left for the files"),
+        (files_sink(1, "k map<int,int>", tmp_path, "csv"), "csv files cannot hold column k of type MAP<INT, INT>"),
+        (files_sink(1, "k int", tmp_path, "csv", ("k",)), "partition_by has every column; none is left for the files"),
     ):
         query = made([sink])
         with pytest.raises(Exception, match=message):

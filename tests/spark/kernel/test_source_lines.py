@@ -171,8 +171,8 @@ CHARGE = "card string, amount decimal(10,2), ts timestamp, n int"
         ('{"card": "c"', "not JSON: Unexpected end-of-input: expected close marker for Object"),
         ('{"card": x}', "not JSON: Unrecognized token 'x'"),
         ('x{"card": 1}', "not JSON: Unrecognized token 'x'"),
-        ('{"card": "a"} {"card": "b"}', "not JSON: text behind the object"),
-        ('{"card": "a"}}', "not JSON: text behind the object"),
+        ('{"card": "a"} {"card": "b"}', "not JSON: text after the object"),
+        ('{"card": "a"}}', "not JSON: text after the object"),
         ('[{"card": "a"}]', "an array where an object was expected"),
         ("[]", "an array where an object was expected"),
         ("17", "not JSON: an object was expected, not a number"),
@@ -182,9 +182,9 @@ CHARGE = "card string, amount decimal(10,2), ts timestamp, n int"
         (b'{"card": "\xed\xa0\x80"}', "not JSON: the text is not UTF-8"),
         (b'{"card": "\xc0\x80"}', "not JSON: the text is not UTF-8"),
         (b'{"other": "\xed\xa0\x80"}', "not JSON: the text is not UTF-8"),
-        ('{"card": "a\\ud83d"}', "not JSON: \\ud83d is half of a character"),
-        ('{"card": "\\uDE00\\uD83D"}', "not JSON: \\uDE00 is half of a character"),
-        ('{"card": "\\ud83d\\u0041"}', "not JSON: \\ud83d is half of a character"),
+        ('{"card": "a\\ud83d"}', "not JSON: \\ud83d is half of a surrogate pair"),
+        ('{"card": "\\uDE00\\uD83D"}', "not JSON: \\uDE00 is half of a surrogate pair"),
+        ('{"card": "\\ud83d\\u0041"}', "not JSON: \\ud83d is half of a surrogate pair"),
         ('{"card": "\\ud83d\\ude00 \\\\ud83d \\ud7ff\\ue000"}', ["\U0001f600 \\ud83d \ud7ff\ue000", None, None, None]),
         ('{"n": 1, "n": 2}', [None, None, None, 2]),
         ("[" * 2000, "an array where an object was expected"),
@@ -236,7 +236,7 @@ def test_columns_that_must_have_a_value(spark: SparkSession) -> None:
         ("c,1.5,yesterday,1", "field ts: cannot read 'yesterday' as TIMESTAMP"),
         ("c,1.5,,99999999999", "field n: cannot read '99999999999' as INT"),
         ("c,123456789012.5,,1", "field amount: cannot read '123456789012.5' as DECIMAL(10,2)"),
-        ("c,1.5,,1\nd,1.5,,2", "not CSV: text behind the record"),
+        ("c,1.5,,1\nd,1.5,,2", "not CSV: text after the record"),
         ("c,1.5,,1\n\n", ["c", "1.50", None, 1]),
         ('"c\nd",1.5,,1', ["c\nd", "1.50", None, 1]),
         ("c,1.5", "2 columns instead of 4"),
@@ -298,7 +298,7 @@ def test_a_record_of_its_own_cannot_be_blank(spark: SparkSession, kind: str, val
 def test_text_in_another_encoding_that_is_none(spark: SparkSession) -> None:
     parser = Parser(spark, "json", "a string", options={"encoding": "UTF-16LE"})
     assert parser.read('{"a": "\U0001f600"}'.encode("utf-16-le")) == ["\U0001f600"]
-    assert parser.read('{"a": "\ud83d"}'.encode("utf-16-le", "surrogatepass")) == "no text: it is not UTF-16LE"
+    assert parser.read('{"a": "\ud83d"}'.encode("utf-16-le", "surrogatepass")) == "not text: it is not UTF-16LE"
 
 
 def test_every_reason_says_something(spark: SparkSession) -> None:

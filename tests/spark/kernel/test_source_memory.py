@@ -205,7 +205,7 @@ def test_other_rows_than_those_that_were_read_are_refused(spark: SparkSession, b
     other.append("a", [("x", 1), ("y", 2)])
     other.publish()
     query = start(other.frame("a"), tmp_path, seen)
-    with pytest.raises(StreamingQueryException, match="has read other rows of memory source a than those it is given now"):
+    with pytest.raises(StreamingQueryException, match="the rows of memory source a are not those that the checkpoint has read"):
         query.processAllAvailable()
     assert seen == [(0, [("x", 1)])]
 

@@ -10,7 +10,7 @@ MAIN = "headrace.operator.partition.TiesTrial"
 
 def test_random_histories(trials: Trials) -> None:
     """Rows that come and go, often alike, by columns with nulls, NaN, both zeros and a collation; each epoch by an instance of its own."""
-    trials(MAIN, "random", 1, 20_000 if FULL else 600)
+    trials(MAIN, "random", 1, 20_000 if FULL else 300)
 
 
 def test_what_an_epoch_of_a_large_partition_costs(trials: Trials) -> None:

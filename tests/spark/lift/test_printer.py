@@ -103,7 +103,7 @@ def test_printed_under_other_settings(spark: SparkSession, t: DataFrame, setting
 @pytest.mark.parametrize("call", ["now(9)", "current_timestamp(9)", "localtimestamp(9)"])
 def test_clocks_of_nanoseconds_are_refused(spark: SparkSession, t: DataFrame, call: str) -> None:
     answer = lift(spark, f"SELECT {call} FROM t", {"t": "i INT"})
-    assert answer["refused"]["what"] == f"{call.removesuffix('9)')}), which asks for the current time,"
+    assert answer["refused"]["what"] == f"{call.removesuffix('9)')}), which reads the current time,"
 
 
 _NUMBERS = ["{} + {}", "{} - {}", "{} * {}", "{} % {}", "-{}", "+{}", "abs({})", "CAST({} AS BIGINT)", "{}::int", "try_add({}, 1)"]

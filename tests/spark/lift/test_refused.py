@@ -19,7 +19,7 @@ from tests.unit.errors import check_error
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-LIFT = refused_table.PAGE.parents[1] / "src" / "headrace" / "kernel" / "lift"
+LIFT = refused_table.PAGE.parents[2] / "src" / "headrace" / "kernel" / "lift"
 ALL = refusals()
 QUERIES = [refusal for section in ("constructs", "functions", "queries that Spark refuses") for refusal in ALL[section]]
 
@@ -77,9 +77,9 @@ def test_a_dataframe(spark: SparkSession, tables: dict[str, Stream | Table], ref
 def test_the_error_as_it_is_printed(tables: dict[str, Stream | Table]) -> None:
     check_error(
         """
-        BAD_QUERY: rand(), which gives another value each time, cannot be kept up to date at line 2, column 10: `rand() AS chance`
+        BAD_QUERY: rand(), which returns another value each time, cannot be kept up to date at line 2, column 10: `rand() AS chance`
           at test_refused.py:*: lambda: hr.sql("SELECT i,\\n         rand() AS chance\\nFROM t", **tables),
-          hint: take the value from a column of the rows: it must be the same when a row is taken away again
+          hint: take the value from a column: a retraction must have the value of its insertion
           more: headrace error BAD_QUERY
         """,
         lambda: hr.sql("SELECT i,\n         rand() AS chance\nFROM t", **tables),

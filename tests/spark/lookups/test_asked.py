@@ -157,9 +157,9 @@ def test_a_table_that_does_not_answer_stops_the_job_and_nothing_is_lost(shelf: S
         shelf.object.fail(1000)
         check_error(
             """
-            LOOKUP_FAILED: told.lookup_shelf: the table does not answer: IOException: connection reset
+            LOOKUP_FAILED: told.lookup_shelf: the lookup failed: IOException: connection reset
               at test_asked.py:*: out = h.collect(told.lookup(shelf.table(), on="k", retry="0 seconds"))
-              hint: no row of the epoch is lost: the next start looks its rows up again.
+              hint: check the table and its login. No row is lost: the next start repeats the epoch
               more: headrace error LOOKUP_FAILED
             """,
             lambda: h.commit({"told": [("+", ("a",))]}),
@@ -174,7 +174,7 @@ def test_what_is_of_no_use_is_not_tried_again(shelf: Shelf) -> None:
     with Harness() as h:
         told = h.source("told", "k string")
         h.collect(told.lookup(shelf.table(password="wrong"), on="k"))
-        with pytest.raises(HeadraceError, match="the table does not answer: the password is wrong"):
+        with pytest.raises(HeadraceError, match="the lookup failed: the password is wrong"):
             h.commit({"told": [("+", ("a",))]})
         assert not shelf.asked
 

@@ -94,9 +94,9 @@ def test_a_version_stays_as_it_is(spark: SparkSession, tmp_path: Path) -> None:
     job = hr.job("j", told.lookup(table, on="k").write.files(tmp_path / "out", format="json"))
     job.require("exactly once")
     text = job.explain().facts["lookup"]["told.lookup_t"].text
-    assert text.endswith("a row gets the same whenever it arrives: version 0 of the table stays as it is")
+    assert text.endswith("a row gets the same values whenever it arrives: version 0 of the table stays as it is")
     newest = told.lookup(hr.lookup.delta(tmp_path / "t"), on="k").write.files(tmp_path / "out", format="json")
-    with pytest.raises(HeadraceError, match="the table may have another version when it is read again"):
+    with pytest.raises(HeadraceError, match="the table may have a new version when it is read again"):
         hr.job("k", newest).require("exactly once")
 
 
@@ -132,7 +132,7 @@ def test_there_is_no_table(tmp_path: Path) -> None:
         """
         TABLE_MISSING: there is no Delta table at <folder>/t
           at test_delta.py:*: lambda: hr.lookup.delta(tmp_path / "t"),
-          hint: a sink makes the table when its job starts; a source needs one that is there
+          hint: a sink creates the table when its job starts; a source needs an existing one
           more: headrace error TABLE_MISSING
         """,
         lambda: hr.lookup.delta(tmp_path / "t"),

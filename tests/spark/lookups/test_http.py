@@ -97,7 +97,7 @@ def test_where_in_the_answer_the_rows_lie(service: Service) -> None:
     table = one_by_one(service, at="result.rows")
     assert looked_up(table, "a", "b", "c") == [("a", "A"), ("b", None), ("c", None)]
     service.rows = {"a": '{"result": {"error": "no"}}'}
-    with pytest.raises(HeadraceError, match=r"GET http://127.0.0.1:\d+/customers/\{id\}: the answer has no `rows`"):
+    with pytest.raises(HeadraceError, match=r"GET http://127.0.0.1:\d+/customers/\{id\}: the response has no `rows`"):
         looked_up(table, "a", retry="0 seconds")
 
 
@@ -158,9 +158,9 @@ def test_an_answer_that_does_not_come(service: Service, begun: bool) -> None:
         (Reply(401, "who are you, sesame?"), "HTTP 401: who are you, ***?"),
         (Reply(301, headers=(("Location", "/elsewhere"),)), "HTTP 301"),
         (Reply(503, "over\nloaded"), "HTTP 503: over loaded"),
-        (Reply(200, "<html>"), "the answer is no JSON: Unexpected character ('<' (code 60))"),
-        (Reply(200, '{"name": "A"'), "the answer is no JSON: Unexpected end-of-input"),
-        (Reply(200, '["A"]'), "the answer has something else where an object is wanted"),
+        (Reply(200, "<html>"), "the response is not JSON: Unexpected character ('<' (code 60))"),
+        (Reply(200, '{"name": "A"'), "the response is not JSON: Unexpected end-of-input"),
+        (Reply(200, '["A"]'), "the response has a value that is not an object"),
     ],
 )
 def test_what_does_not_pass_ends_the_epoch(service: Service, reply: Reply, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,7 +170,7 @@ def test_what_does_not_pass_ends_the_epoch(service: Service, reply: Reply, said:
         looked_up(one_by_one(service, token=hr.secret("CRM_TOKEN")), "a", retry="0 seconds")
     place = f"GET {service.root}/customers/{{id}}"
     assert caught.value.code == "LOOKUP_FAILED"
-    assert caught.value.message.startswith(f"told.lookup_customers: the table does not answer: {place}: {said}"), caught.value.message
+    assert caught.value.message.startswith(f"told.lookup_customers: the lookup failed: {place}: {said}"), caught.value.message
     assert "sesame" not in str(caught.value)
     assert service.asked[0].headers["Authorization"] == "Bearer sesame"
 
@@ -179,9 +179,9 @@ def test_the_whole_message(service: Service) -> None:
     service.reply = lambda asked: Reply(403, "no")
     check_error(
         """
-        LOOKUP_FAILED: told.lookup_customers: the table does not answer: GET <root>/customers/{id}: HTTP 403: no
+        LOOKUP_FAILED: told.lookup_customers: the lookup failed: GET <root>/customers/{id}: HTTP 403: no
           at test_http.py:*: found = names(*keys).lookup(table, on={"k": "id"}, **options).select("k", "name")
-          hint: no row of the epoch is lost: the next start looks its rows up again.
+          hint: check the table and its login. No row is lost: the next start repeats the epoch
           more: headrace error LOOKUP_FAILED
         """,
         lambda: looked_up(one_by_one(service), "a"),
@@ -231,7 +231,7 @@ def test_a_key_that_would_be_the_address_of_something_else(service: Service, key
         h.collect(found)
         dead = h.collect(found.output("dead_letter").select("reason"))
         h.commit({"told": [("+", (key,))]})
-        assert dead.rows() == [(f"the key `id` is '{key}', which is the address of something else",)] and service.asked == []
+        assert dead.rows() == [(f"the key `id` is '{key}', which would address something else",)] and service.asked == []
 
 
 def test_headers_and_secrets(service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -255,7 +255,7 @@ def test_a_certificate_that_is_trusted_only_by_its_file(spark: SparkSession, tmp
         with pytest.raises(HeadraceError, match="its certificate is not trusted"):
             looked_up(hr.lookup.http(url, SCHEMA), "a")
         (tmp_path / "torn").write_text("-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n")
-        with pytest.raises(HeadraceError, match="does not answer: the certificates of `ca` cannot be read"):
+        with pytest.raises(HeadraceError, match="the lookup failed: the certificates of `ca` cannot be read"):
             looked_up(hr.lookup.http(url, SCHEMA, ca=str(tmp_path / "torn")), "a")
     assert len(service.asked) == 1
 

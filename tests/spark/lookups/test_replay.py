@@ -67,17 +67,15 @@ def test_an_epoch_that_is_run_again_finds_what_is_there_then(shelf: Shelf, tmp_p
     assert [(epoch, sorted(rows)) for epoch, rows in sink.attempts] == [(0, [("a", "1"), ("b", "1")]), (0, [("a", "2"), ("b", "1")])]
     said = made.explain()
     guarantee, lookup = said.facts["guarantee"]["out"].text, said.facts["lookup"]["told.lookup_shelf"].text
-    asked = "at most 200 keys a request, at most 4 requests at once on each executor; no answer is kept; "
+    asked = "at most 200 keys a request, at most 4 requests at once on each executor; no answer is cached; "
     if constant:
         assert guarantee.startswith("exactly once: a test keeps it")
-        assert lookup == f"{asked}a row gets the same whenever it arrives: the table is said to be constant"
+        assert lookup == f"{asked}a row gets the same values whenever it arrives: the table is declared constant"
         made.require("exactly once")
     else:
-        why = "what is looked up may be other values when an epoch is run again (told.lookup_shelf: the shelf is filled anew)"
+        why = "lookups may return other values when an epoch is replayed (told.lookup_shelf: the shelf is filled anew)"
         assert guarantee == f"at least once: {why}"
-        assert (
-            lookup == f"{asked}a row gets what is there when it arrives, so a second run may give other results: the shelf is filled anew"
-        )
+        assert lookup == f"{asked}a row gets the values at its arrival, so a second run may give other results: the shelf is filled anew"
         with pytest.raises(HeadraceError, match="at least once"):
             made.require("exactly once")
 

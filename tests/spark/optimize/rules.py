@@ -207,7 +207,7 @@ CASES: Mapping[str, Case] = {
         ],
         """
         changes
-          consolidate: the net of each epoch
+          consolidate: the net changes of each epoch
             aggregate by shop: sum(amount) AS spent
               sales
         """,

@@ -140,9 +140,9 @@ def test_its_type_is_known_when_the_plan_is_built(spark: SparkSession) -> None:
 def test_a_column_outside_of_a_function(spark: SparkSession) -> None:
     check_error(
         """
-        BAD_AGGREGATE: rows.P: a column stands outside of an aggregate function, in `x + 1`
+        BAD_AGGREGATE: rows.P: a column is outside an aggregate function, in `x + 1`
           at test_aggregates.py:*: cell = hr.Aggregate(sql, "x int")
-          hint: an hr.Aggregate is an expression of aggregate functions over the columns it declares: sum(x), max_by(name, x), sum(x) / count(*)
+          hint: write an hr.Aggregate as aggregate functions of its declared columns: sum(x), max_by(name, x), sum(x) / count(*)
           more: headrace error BAD_AGGREGATE
         """,
         lambda: built("x + 1"),
@@ -154,7 +154,7 @@ def test_no_function_at_all(spark: SparkSession) -> None:
         """
         BAD_AGGREGATE: rows.P: there is no aggregate function in 1 + 1, in `1 + 1`
           at test_aggregates.py:*: cell = hr.Aggregate(sql, "x int")
-          hint: an hr.Aggregate is an expression of aggregate functions over the columns it declares: sum(x), max_by(name, x), sum(x) / count(*)
+          hint: write an hr.Aggregate as aggregate functions of its declared columns: sum(x), max_by(name, x), sum(x) / count(*)
           more: headrace error BAD_AGGREGATE
         """,
         lambda: built("1 + 1"),
@@ -166,7 +166,7 @@ def test_distinct(spark: SparkSession) -> None:
         """
         BAD_AGGREGATE: rows.P: DISTINCT in sum(DISTINCT x), in `sum(DISTINCT x)`
           at test_aggregates.py:*: cell = hr.Aggregate(sql, "x int")
-          hint: keep what was seen in a map: seen = hr.Map(type, 'boolean'), and ask seen.has(...)
+          hint: keep the values seen in a map: seen = hr.Map(type, 'boolean'), and test seen.has(...)
           more: headrace error BAD_AGGREGATE
         """,
         lambda: built("sum(DISTINCT x)"),
@@ -178,7 +178,7 @@ def test_other_values_each_time(spark: SparkSession) -> None:
         """
         BAD_AGGREGATE: rows.P: Non-deterministic expression "sum((x * rand()))" should not appear in the arguments of an aggregate function, in `sum(x * rand())`
           at test_aggregates.py:*: cell = hr.Aggregate(sql, "x int")
-          hint: an hr.Aggregate is an expression of aggregate functions over the columns it declares: sum(x), max_by(name, x), sum(x) / count(*)
+          hint: write an hr.Aggregate as aggregate functions of its declared columns: sum(x), max_by(name, x), sum(x) / count(*)
           more: headrace error BAD_AGGREGATE
         """,
         lambda: built("sum(x * rand())"),

@@ -215,7 +215,7 @@ def test_what_a_failing_row_did_is_undone(spark: SparkSession) -> None:
         assert [reason.split(". ")[0] for reason in reasons] == [
             "[DIVIDE_BY_ZERO] Division by zero",
             "not 14",
-            "IllegalArgumentException: a value is set under the key null",
+            "IllegalArgumentException: a value is set for a null key",
             "[DIVIDE_BY_ZERO] Division by zero",
         ]
 

@@ -241,7 +241,7 @@ def test_texts_made_of_them(spark: SparkSession, seed: int) -> None:
 
 def test_a_query_says_what_of_it_means_nothing(spark: SparkSession) -> None:
     rows = hr.read.memory([], "k string, v int", name="rows")
-    with pytest.warns(UserWarning, match="hr.sql: the ORDER BY at the end changes nothing: a stream has no order"):
+    with pytest.warns(UserWarning, match="hr.sql: the ORDER BY at the end has no effect: a stream has no order"):
         hr.sql("SELECT k FROM rows ORDER BY v", rows=rows)
-    with pytest.warns(UserWarning, match="hr.sql: more than one column is called k: one became k_2"):
+    with pytest.warns(UserWarning, match="hr.sql: several columns are named k: one was renamed k_2"):
         assert hr.sql("SELECT k, v AS k FROM rows", rows=rows).columns == ("k", "k_2")

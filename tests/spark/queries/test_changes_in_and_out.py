@@ -48,8 +48,8 @@ def test_a_word_that_says_nothing_is_a_dead_letter(spark: SparkSession, tmp_path
     ):
         found = hr.collect(rows)
     assert found.rows() == [("a",)]
-    words = f"; a row is added by {ADDED}, and taken away by {TAKEN}"
-    cure = '. An update alone does not name the row that goes: use change_format="upsert" with a key, or the words update_before and update_after'
+    words = f"; expected {ADDED} for an insertion, {TAKEN} for a deletion"
+    cure = '. An update does not name the row that it replaces: use change_format="upsert" with a key, or the words update_before and update_after'
     assert reasons(found.dead_letters) == {
         "b": f"NO_WEIGHT: `op` is 'perhaps'{words}",
         "c": f"NO_WEIGHT: `op` is null{words}",
@@ -68,7 +68,7 @@ def test_an_update_is_a_word_where_a_key_names_the_row_that_goes(spark: SparkSes
         found = hr.collect(rows)
     kept = dict(found.rows())
     assert kept == {f"{word}": 2 if index < 8 else 1 for index, word in enumerate(words) if index not in (8, 9)}
-    allowed = f"; a row is added by {ADDED}, update, u, upsert, replace, and taken away by {TAKEN}"
+    allowed = f"; expected {ADDED}, update, u, upsert, replace for an insertion, {TAKEN} for a deletion"
     assert reasons(found.dead_letters) == {
         "": f"NO_WEIGHT: `op` is ''{allowed}",
         "None": f"NO_WEIGHT: `op` is null{allowed}",
@@ -167,7 +167,7 @@ def test_debezium_with_the_columns_that_are_found(spark: SparkSession, tmp_path:
     lines(tmp_path / "none.json", [{"k": "a", "op": "c"}])
     check_error(
         """
-        SCHEMA_NEEDED: read.files: what was found are no envelopes with `op`, and the columns of rows in `after`
+        SCHEMA_NEEDED: read.files: found no envelopes with `op` and the columns of rows in `after`
           at test_changes_in_and_out.py:*: lambda: hr.read.files(tmp_path / "none.json", format="json", change_format="debezium"),
           hint: give the columns of the rows: schema="id bigint, name string"
           more: headrace error SCHEMA_NEEDED

@@ -284,5 +284,5 @@ def test_explain_tells_what_is_kept(spark: SparkSession) -> None:
         stream = hr.sql(f"SELECT price {query.format(next(iter(SPANS)))}", bids=bids, auctions=auctions)
         plan = Plan.of("job", [stream.write.memory(name="out", mode="changes")._use()])
         found[query] = [fact.text for fact in facts(plan, "state").values()]
-    given = "given back: left rows when the watermark passes ts + 3 seconds, right rows when it passes opened + 5 seconds"
+    given = "released: left rows when the watermark passes ts + 3 seconds, right rows when it passes opened + 5 seconds"
     assert {text.partition(";")[0] for [text] in found.values()} == {given}

@@ -157,19 +157,19 @@ def test_explain_marks_what_calls_them(users: SparkSession) -> None:
 
 REFUSED: dict[str, tuple[str, str, str]] = {
     "SELECT card, chance(n) AS c FROM charges GROUP BY card": (
-        "chance(), which gives another value each time, cannot be kept up to date at line 1, column 14: ",
+        "chance(), which returns another value each time, cannot be kept up to date at line 1, column 14: ",
         "`chance(n) AS c FROM charges GROUP BY card`",
-        "take the value from a column of the rows: it must be the same when a row is taken away again",
+        "take the value from a column: a retraction must have the value of its insertion",
     ),
     "SELECT card, dice() AS d FROM charges": (
-        "dice(), which gives another value each time, cannot be kept up to date at line 1, column 14: ",
+        "dice(), which returns another value each time, cannot be kept up to date at line 1, column 14: ",
         "`dice() AS d FROM charges`",
-        "take the value from a column of the rows: it must be the same when a row is taken away again",
+        "take the value from a column: a retraction must have the value of its insertion",
     ),
     "SELECT card, session.sum(n) AS s FROM charges GROUP BY card": (
         "the user-defined function sum cannot be kept up to date at line 1, column 14: ",
         "`session.sum(n) AS s FROM charges GROUP BY card`",
-        "register it under a name that Spark does not have, and call it by that: the plan keeps the name",
+        "register it under a name that is not a Spark function, and call it by that name: the plan stores the name",
     ),
 }
 
@@ -185,7 +185,7 @@ def test_what_is_refused(users: SparkSession, query: str) -> None:
 def test_a_verb_with_one_that_gives_another_value_each_time(users: SparkSession) -> None:
     check_error(
         """
-        BAD_EXPRESSION: chances: chance in chance(n): a row that is taken away must be found again, in `chance(n)`
+        BAD_EXPRESSION: chances: chance in chance(n): a retraction must give the same value as its insertion, in `chance(n)`
           at test_outside.py:*: lambda: hr.job("chances", charges().group_by("card").agg(c="chance(n)").named("chances").write.memory()),
           more: headrace error BAD_EXPRESSION
         """,

@@ -197,8 +197,8 @@ def test_explain_says_what_the_clock_decides(spark: SparkSession, tmp_path: Path
         rows.with_columns(at="current_timestamp()").window(hr.tumble("at", "1 hour"), emit="close").group_by("window_end").agg(n="count(*)")
     )
     told = str(hr.job("job", counted.write.memory(name="out")).explain(verbose=True))
-    assert "time: current_timestamp() by the time at which the epoch begins; a second run gives other results" in told
-    assert "state: given back when processing time passes window_end; till then: " in told
+    assert "time: current_timestamp(): the start time of the epoch; a second run gives other results" in told
+    assert "state: released when processing time passes window_end; until then: " in told
     assert "current_timestamp() in charges.with_columns follows the wall clock" in told
 
 
@@ -207,18 +207,18 @@ def test_where_there_is_no_one_time(spark: SparkSession) -> None:
     spent = rows.group_by("card").agg(spent="sum(amount)").named("spent")
     check_error(
         """
-        NOT_REPEATABLE: spent.with_columns: `current_timestamp()` gives another value each time, and rows are also taken away here
+        NOT_REPEATABLE: spent.with_columns: `current_timestamp()` returns another value each time, but rows are also retracted here
           at test_processing_time.py:*: lambda: hr.job("job", spent.with_columns(at="current_timestamp()").write.memory()),
-          hint: make it a column where rows are only added: .with_columns(at="current_timestamp()") in front of what takes them away or keeps them
+          hint: make it a column of an append-only stream: .with_columns(at="current_timestamp()") before operators that retract or keep rows
           more: headrace error NOT_REPEATABLE
         """,
         lambda: hr.job("job", spent.with_columns(at="current_timestamp()").write.memory()),
     )
     check_error(
         """
-        NOT_REPEATABLE: spent.select: `current_timestamp()` gives another value each time, and rows are also taken away here
+        NOT_REPEATABLE: spent.select: `current_timestamp()` returns another value each time, but rows are also retracted here
           at test_processing_time.py:*: lambda: hr.job("job", hr.sql("SELECT card, now() AS at FROM spent", spent=spent).write.memory()),
-          hint: make it a column where rows are only added: .with_columns(at="current_timestamp()") in front of what takes them away or keeps them
+          hint: make it a column of an append-only stream: .with_columns(at="current_timestamp()") before operators that retract or keep rows
           more: headrace error NOT_REPEATABLE
         """,
         lambda: hr.job("job", hr.sql("SELECT card, now() AS at FROM spent", spent=spent).write.memory()),

@@ -113,8 +113,8 @@ def test_what_is_kept_and_whether_rows_are_taken_away(spark: SparkSession) -> No
     due = hr.sql("SELECT k FROM t WHERE ts <= now()", t=t).named("due")
     assert kind_of(due._node) == "append"
     told = str(hr.job("j", due.write.memory(), hr.sql(LAST, t=t).named("last").write.memory()).explain(verbose=True))
-    assert "given back when a row's time has come: each row that waits for it" in told
-    assert "given back when a row's time has passed: each row that is there or will be" in told
+    assert "released when a row's time has come: each row that waits for it" in told
+    assert "released when a row's time has passed: each current or future row" in told
 
 
 def test_its_state_is_shown(spark: SparkSession, tmp_path: Path) -> None:
@@ -139,6 +139,6 @@ def test_its_state_is_shown(spark: SparkSession, tmp_path: Path) -> None:
 )
 def test_what_says_no_span_is_refused(spark: SparkSession, condition: str) -> None:
     t = hr.read.memory([], "k string, ts timestamp", name="t")
-    with pytest.raises(HeadraceError, match="asks for the current time, cannot be kept up to date") as refused:
+    with pytest.raises(HeadraceError, match="reads the current time, cannot be kept up to date") as refused:
         hr.sql(f"SELECT k FROM t WHERE {condition}", t=t)
     assert "WHERE ts > current_timestamp() - INTERVAL 1 HOUR" in str(refused.value)

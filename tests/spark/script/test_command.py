@@ -96,7 +96,7 @@ def test_a_result_comes_in_its_order(capsys: pytest.CaptureFixture[str]) -> None
     assert run(capsys, [*ask, f"SELECT n, s {values} ORDER BY S DESC, 1"]) == ("n,s\n,c\n2,b\n3,b\n1,a\n", "")
     assert run(capsys, [*ask, f"SELECT n {values} ORDER BY n DESC NULLS FIRST LIMIT 2"]) == ('n\n""\n3\n', "")
     _, err = run(capsys, [*ask, f"SELECT n {values} ORDER BY n + 1"])
-    assert err == "warning: the ORDER BY at the end changes nothing: a stream has no order\n"
+    assert err == "warning: the ORDER BY at the end has no effect: a stream has no order\n"
 
 
 def test_errors_end_a_script_with_their_place(capsys: pytest.CaptureFixture[str]) -> None:

@@ -186,7 +186,7 @@ def test_errors_inside_a_query() -> None:
         """
         BAD_QUERY: there is no table `crads`
           at job.sql:12:58: SELECT c.card, c.amount, d.country FROM charges c JOIN crads d ON c.card = d.card;
-          hint: did you mean `cards`? Name a source or view of the script: there are charges, cards
+          hint: did you mean `cards`? Use a source or view of the script: charges, cards
           more: headrace error BAD_QUERY
         """,
         lambda: loaded(SCRIPT.replace("JOIN cards", "JOIN crads")),
@@ -201,9 +201,9 @@ def test_errors_inside_a_query() -> None:
     )
     check_error(
         """
-        BAD_QUERY: rand(), which gives another value each time, cannot be kept up to date
+        BAD_QUERY: rand(), which returns another value each time, cannot be kept up to date
           at job.sql:12:39: SELECT c.card, c.amount, d.country, rand() r FROM charges c JOIN cards d ON c.card = d.card;
-          hint: take the value from a column of the rows: it must be the same when a row is taken away again
+          hint: take the value from a column: a retraction must have the value of its insertion
           more: headrace error BAD_QUERY
         """,
         lambda: loaded(SCRIPT.replace("d.country FROM", "d.country, rand() r FROM")),
@@ -229,9 +229,9 @@ def test_errors_of_functions() -> None:
     )
     check_error(
         """
-        BAD_QUERY: rand(), which gives another value each time, cannot be kept up to date
+        BAD_QUERY: rand(), which returns another value each time, cannot be kept up to date
           at job.sql:1:57: CREATE FUNCTION chance(x INT) RETURNS DOUBLE RETURN x * rand();
-          hint: take the value from a column of the rows: it must be the same when a row is taken away again
+          hint: take the value from a column: a retraction must have the value of its insertion
           more: headrace error BAD_QUERY
         """,
         lambda: loaded("CREATE FUNCTION chance(x INT) RETURNS DOUBLE RETURN x * rand();"),
@@ -250,7 +250,7 @@ def test_errors_of_connectors_and_types_name_the_statement() -> None:
     )
     check_error(
         """
-        SINK_KIND: rows are also taken away from aggregate(known), and rows can only be added to files
+        SINK_KIND: aggregate(known) has retractions, and files can only append
           at job.sql:15:1: INSERT INTO spent
           hint: write its changes, each with the word insert or delete in the column _change: mode="changes"
           more: headrace error SINK_KIND

@@ -162,7 +162,7 @@ def test_a_setting_that_cannot_be() -> None:
         """
         UNKNOWN_TIME_ZONE: there is no time zone `Mars/Olympus`
           at job.yaml:2:12: settings: {spark.sql.session.timeZone: Mars/Olympus}
-          hint: use a name like Europe/Stockholm or UTC; on a machine without time zones `pip install tzdata` brings them
+          hint: use a name like Europe/Stockholm or UTC; on a machine without time zone data, `pip install tzdata`
           more: headrace error UNKNOWN_TIME_ZONE
         """,
         lambda: load(JOB.replace("sources:", "settings: {spark.sql.session.timeZone: Mars/Olympus}\nsources:")),
@@ -181,9 +181,9 @@ def test_a_setting_that_cannot_be() -> None:
 def test_a_guarantee_that_is_not_there() -> None:
     check_error(
         """
-        GUARANTEE: out is not written exactly once, but at least once: an epoch that is run again is printed again
+        GUARANTEE: out is not written exactly once, but at least once: a repeated epoch is printed again
           at job.yaml:12:5: - {view: spend, require: exactly once}
-          hint: explain gives the reasons for each sink; files sinks are exactly once.
+          hint: use an exactly-once sink such as files; explain shows the reasons for each sink
           more: headrace error GUARANTEE
         """,
         lambda: load(GOOD + "checks:\n  - {view: spend, require: exactly once}\n"),
@@ -195,7 +195,7 @@ def test_state_that_grows() -> None:
         """
         CHECK_FAILED: the state of spend is not bounded: it grows with the number of groups: a row of numbers for a group of card
           at job.yaml:13:5: - {view: spend, require: bounded state}
-          hint: explain says what each operator keeps
+          hint: explain shows what each operator keeps
           more: headrace error CHECK_FAILED
         """,
         lambda: load(GOOD + "checks:\n  - {view: charges, require: bounded state}\n  - {view: spend, require: bounded state}\n"),
@@ -205,7 +205,7 @@ def test_state_that_grows() -> None:
 def test_other_columns_than_the_check_says() -> None:
     check_error(
         """
-        CHECK_FAILED: the view spend has other columns than the check says
+        CHECK_FAILED: the columns of the view spend differ from the check
           at job.yaml:12:5: - view: spend
           hint: it has: card string, spent bigint
           more: headrace error CHECK_FAILED
@@ -218,9 +218,9 @@ def test_a_guarantee_of_a_view_that_is_not_written() -> None:
     text = GOOD.replace("sinks:\n", "  few: SELECT DISTINCT card FROM charges\nsinks:\n")
     check_error(
         """
-        CHECK_FAILED: no sink writes what the view few gives
+        CHECK_FAILED: no sink writes the view few
           at job.yaml:12:17: checks: [{view: few, require: exactly once}]
-          hint: a guarantee is one of writing: check a view that is written, or require something else of it
+          hint: only a sink has this guarantee: check a view that is written, or require something else
           more: headrace error CHECK_FAILED
         """,
         lambda: load(text + "checks: [{view: few, require: exactly once}]\n"),

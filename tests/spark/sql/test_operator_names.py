@@ -10,7 +10,7 @@ ENOUGH = 200
 
 
 @pytest.mark.usefixtures("spark")
-@pytest.mark.filterwarnings("ignore:hr.sql. more than one column is called")
+@pytest.mark.filterwarnings("ignore:hr.sql. several columns are named")
 def test_the_names_of_query_operators_stay() -> None:
     found = names()
     operators = [name for query in found.values() for name in query]

@@ -75,7 +75,7 @@ def test_spellings(spark: SparkSession, tmp_path: Path) -> None:
 def test_no_aggregate() -> None:
     check_error(
         """
-        NO_COLUMNS: agg was given no aggregate
+        NO_COLUMNS: agg needs at least one aggregate
           at test_agg.py:*: lambda: streams().sales.group_by().agg(),
           hint: .agg(total="sum(amount)")
           more: headrace error NO_COLUMNS
@@ -87,7 +87,7 @@ def test_no_aggregate() -> None:
 def test_a_name_of_a_key() -> None:
     check_error(
         """
-        DUPLICATE_COLUMN: agg would give two columns `shop`
+        DUPLICATE_COLUMN: agg would have two columns `shop`
           at test_agg.py:*: lambda: streams().sales.group_by("shop").agg(shop="count(1)"),
           hint: give one of them another name
           more: headrace error DUPLICATE_COLUMN
@@ -99,9 +99,9 @@ def test_a_name_of_a_key() -> None:
 def test_a_text_with_a_column_outside_of_a_function() -> None:
     check_error(
         """
-        NOT_AN_AGGREGATE: aggregate(sales): a column stands outside of an aggregate function, in `sum(amount) + amount`
+        NOT_AN_AGGREGATE: aggregate(sales): a column is outside an aggregate function, in `sum(amount) + amount`
           at test_agg.py:*: lambda: streams().sales.group_by("shop").agg(n="sum(amount) + amount").schema,
-          hint: each column stands in an aggregate function, as in sum(amount) / count(*); what is computed from a key of the groups comes after agg: .with_columns(...)
+          hint: put each column in an aggregate function, as in sum(amount) / count(*); compute with group keys after agg: .with_columns(...)
           more: headrace error NOT_AN_AGGREGATE
         """,
         lambda: streams().sales.group_by("shop").agg(n="sum(amount) + amount").schema,

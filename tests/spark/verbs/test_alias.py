@@ -36,7 +36,7 @@ def test_a_name_that_is_none() -> None:
         """
         BAD_NAME: 3 cannot be a name
           at test_alias.py:*: lambda: streams().sales.alias(3),  # type: ignore[arg-type]
-          hint: names begin with a letter or digit and have letters, digits, blanks, `_`, `-` and `.`
+          hint: names begin with a letter or digit and have only letters, digits, spaces, `_`, `-` and `.`
           more: headrace error BAD_NAME
         """,
         lambda: streams().sales.alias(3),  # type: ignore[arg-type]

@@ -61,7 +61,7 @@ def test_spellings(spark: SparkSession, tmp_path: Path) -> None:
 def test_on_nothing() -> None:
     check_error(
         """
-        BAD_KEY: dedupe was given no column
+        BAD_KEY: dedupe needs at least one column
           at test_dedupe.py:*: lambda: streams().sales.dedupe(on=[]),
           hint: .dedupe(on="id"); for whole rows: .distinct()
           more: headrace error BAD_KEY
@@ -75,7 +75,7 @@ def test_an_end_that_is_none() -> None:
         """
         BAD_INPUT: dedupe: keep cannot be 'all'
           at test_dedupe.py:*: lambda: streams().sales.dedupe(on="id", keep="all"),
-          hint: it is "first" or "last"
+          hint: use "first" or "last"
           more: headrace error BAD_INPUT
         """,
         lambda: streams().sales.dedupe(on="id", keep="all"),

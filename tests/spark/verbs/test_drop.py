@@ -29,7 +29,7 @@ def test_a_name_that_is_none() -> None:
         """
         BAD_COLUMN: a column's name cannot be 3
           at test_drop.py:*: lambda: streams().sales.drop(3),  # type: ignore[arg-type]
-          hint: names are texts: "amount"
+          hint: names are strings: "amount"
           more: headrace error BAD_COLUMN
         """,
         lambda: streams().sales.drop(3),  # type: ignore[arg-type]

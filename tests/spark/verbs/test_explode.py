@@ -41,7 +41,7 @@ def test_spellings(spark: SparkSession, tmp_path: Path) -> None:
 def test_three_names() -> None:
     check_error(
         """
-        BAD_COLUMN: explode(as_=('a', 'b', 'c')) is no name
+        BAD_COLUMN: explode(as_=('a', 'b', 'c')) is not a name
           at test_explode.py:*: lambda: streams().baskets.explode("goods", as_=("a", "b", "c")),  # type: ignore[arg-type]
           hint: as_="item", or as_=("key", "value") for a map
           more: headrace error BAD_COLUMN
@@ -53,7 +53,7 @@ def test_three_names() -> None:
 def test_a_name_that_is_there() -> None:
     check_error(
         """
-        DUPLICATE_COLUMN: explode would give two columns `ID` (the other is spelled `id`; Spark compares names without case)
+        DUPLICATE_COLUMN: explode would have two columns `ID` (the other is spelled `id`; Spark compares names without case)
           at test_explode.py:*: lambda: streams().baskets.explode("goods", as_="ID"),
           hint: give one of them another name
           more: headrace error DUPLICATE_COLUMN

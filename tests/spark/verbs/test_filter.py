@@ -49,9 +49,9 @@ def test_an_unknown_column(spark: SparkSession) -> None:
 def test_a_constant_of_python() -> None:
     check_error(
         """
-        BAD_COLUMN: a column is given as True, which is neither a column nor SQL text
+        BAD_COLUMN: expected a column or a SQL string, got True
           at test_filter.py:*: lambda: streams().sales.filter(True),  # type: ignore[arg-type]
-          hint: a constant is written hr.lit(True)
+          hint: write a constant as hr.lit(True)
           more: headrace error BAD_COLUMN
         """,
         lambda: streams().sales.filter(True),  # type: ignore[arg-type]

@@ -120,7 +120,7 @@ def test_its_state_is_shown(spark: SparkSession, tmp_path: Path) -> None:
     frequent = rows.heavy_hitters(1, by="k", error=0.5).named("frequent")
     hr.job("j", frequent.write.memory()).run(checkpoint=tmp_path / "c", progress=False)
     assert hr.state(tmp_path / "c").query("SELECT k, count, overestimate FROM frequent ORDER BY k").rows() == [("a", 2, 0), ("b", 2, 1)]
-    assert "bounded: 2 counters, each with its value, in one group, which is one task's" in str(frequent.explain(verbose=True))
+    assert "bounded: 2 counters with their values, in one group, of one task" in str(frequent.explain(verbose=True))
 
 
 def test_spellings(spark: SparkSession, tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_rows_that_are_taken_away_are_refused() -> None:
     sums = added().group_by("shop").agg(n="sum(amount)")
     check_error(
         """
-        CHANGES_NOT_YET: heavy_hitters takes rows that are added, and from aggregate(sales) rows are also taken away
+        CHANGES_NOT_YET: heavy_hitters takes only insertions, and aggregate(sales) has retractions
           at test_heavy_hitters.py:*: lambda: sums.heavy_hitters(3, by="n", error=0.01),
           hint: count all values: .group_by(...).agg(count="count(*)").top(...); or count each change as a row: .changes()
           more: headrace error CHANGES_NOT_YET
@@ -183,7 +183,7 @@ def test_an_error_that_is_none(error: Any) -> None:
 def test_no_columns() -> None:
     check_error(
         """
-        BAD_INPUT: heavy_hitters: by has no column
+        BAD_INPUT: heavy_hitters: by names no column
           at test_heavy_hitters.py:*: lambda: added().heavy_hitters(3, by=[], error=0.01),
           hint: name the columns whose values are counted: .heavy_hitters(10, by="card", error=0.001)
           more: headrace error BAD_INPUT
@@ -196,7 +196,7 @@ def test_a_column_called_count() -> None:
     counts = hr.read.memory([], "count int", name="counts")
     check_error(
         """
-        DUPLICATE_COLUMN: heavy_hitters would give two columns `count`
+        DUPLICATE_COLUMN: heavy_hitters would have two columns `count`
           at test_heavy_hitters.py:*: lambda: counts.heavy_hitters(3, by="count", error=0.01),
           hint: give one of them another name
           more: headrace error DUPLICATE_COLUMN
@@ -211,7 +211,7 @@ def test_a_column_without_an_order(spark: SparkSession) -> None:
         """
         WRONG_TYPE: heavy_hitters(rows): a key cannot be of type VARIANT
           at test_heavy_hitters.py:*: lambda: rows.heavy_hitters(3, by="v", error=0.01).schema,
-          hint: key by a part of it that can be put in order
+          hint: key by an orderable part of it
           more: headrace error WRONG_TYPE
         """,
         lambda: rows.heavy_hitters(3, by="v", error=0.01).schema,

@@ -285,15 +285,15 @@ def test_what_for_system_time_cannot_say(spark: SparkSession) -> None:
     right = "JOIN rates FOR SYSTEM_TIME AS OF o.ts AS r"
     assert ask(f"FULL {right} ON o.pair = r.pair").startswith("a FULL OUTER join FOR SYSTEM_TIME AS OF cannot be kept up to date at line 2")
     assert ask(f"{right} ON o.pair = r.pair AND r.rate > 1").startswith(
-        "a condition FOR SYSTEM_TIME AS OF beside equal columns of both sides"
+        "a FOR SYSTEM_TIME AS OF join with a condition other than equality of columns"
     )
     assert ask(f"{right} ON o.pair = r.pair AND r.rate > 1").endswith(cure)
     assert ask(f"{right} USING (pair)").startswith("USING in a join FOR SYSTEM_TIME AS OF cannot be kept up to date")
     assert ask("JOIN rates FOR SYSTEM_TIME AS OF r.at AS r ON o.pair = r.pair").startswith(
-        "a time FOR SYSTEM_TIME AS OF that is not of the left"
+        "a FOR SYSTEM_TIME AS OF time that is not from the left side"
     )
     assert "line 2, column 48" in ask("JOIN rates FOR SYSTEM_TIME AS OF o.tss AS r ON o.pair = r.pair")
     assert "line 2, column 70" in ask(f"{right} ON o.pair = x.pair")
-    assert ask(f"{right} ON o.pair = r.pair", plain).endswith("give it a watermark where it is read: rates.watermark('at', '5 minutes')")
-    verb = "write it with the verb: orders.join_asof(rates, on='pair', time=('ts', 'at'))"
+    assert ask(f"{right} ON o.pair = r.pair", plain).endswith("set a watermark on its source: rates.watermark('at', '5 minutes')")
+    verb = "use the verb: orders.join_asof(rates, on='pair', time=('ts', 'at'))"
     assert ask("JOIN rates FOR SYSTEM_TIME AS OF o.ts + INTERVAL 1 DAY AS r ON o.pair = r.pair").endswith(verb)

@@ -38,7 +38,7 @@ def test_no_key() -> None:
         """
         BAD_LOOKUP: on of lookup cannot be []
           at test_lookup.py:*: lambda: streams().shops.lookup(CITIES, on=[]),
-          hint: on="customer" where both have it, on={"customer": "id"} where the table calls it id
+          hint: write on="customer" if both have it, on={"customer": "id"} if the table calls it id
           more: headrace error BAD_LOOKUP
         """,
         lambda: streams().shops.lookup(CITIES, on=[]),

@@ -31,7 +31,7 @@ def test_a_name_that_is_none() -> None:
         """
         BAD_NAME: '' cannot be a name
           at test_named.py:*: lambda: streams().sales.named(""),
-          hint: names begin with a letter or digit and have letters, digits, blanks, `_`, `-` and `.`
+          hint: names begin with a letter or digit and have only letters, digits, spaces, `_`, `-` and `.`
           more: headrace error BAD_NAME
         """,
         lambda: streams().sales.named(""),

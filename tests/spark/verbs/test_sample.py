@@ -100,9 +100,9 @@ def test_a_column_without_a_hash(spark: SparkSession) -> None:
     rows = hr.read.memory([], "k string, m map<string, int>", name="rows")
     check_error(
         """
-        WRONG_TYPE: rows.sample: there is no hash of a map or a variant, as in `m`
+        WRONG_TYPE: rows.sample: Spark cannot hash a map or a variant, as in `m`
           at test_sample.py:*: lambda: rows.sample(0.1).schema,
-          hint: leave out what has no hash: .drop("m")
+          hint: drop such columns: .drop("m")
           more: headrace error WRONG_TYPE
         """,
         lambda: rows.sample(0.1).schema,

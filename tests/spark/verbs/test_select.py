@@ -41,7 +41,7 @@ def test_no_columns() -> None:
         """
         NO_COLUMNS: select leaves no columns
           at test_select.py:*: lambda: streams().sales.select(),
-          hint: keep one column at least
+          hint: keep at least one column
           more: headrace error NO_COLUMNS
         """,
         lambda: streams().sales.select(),

@@ -46,7 +46,7 @@ def test_spellings(spark: SparkSession, tmp_path: Path) -> None:
 def test_no_stream() -> None:
     check_error(
         """
-        BAD_INPUT: subtract was given 'shops', which is no stream
+        BAD_INPUT: subtract expects a stream, got 'shops'
           at test_subtract.py:*: lambda: streams().sales.subtract("shops"),  # type: ignore[arg-type]
           hint: first.subtract(second)
           more: headrace error BAD_INPUT
@@ -58,9 +58,9 @@ def test_no_stream() -> None:
 def test_other_columns() -> None:
     check_error(
         """
-        UNION_COLUMNS: the streams of a union have the same columns: shops lacks `id`, `shop`, `amount`; shops has `name`, `size`, which sales has not
+        UNION_COLUMNS: the streams of a union must have the same columns: shops lacks `id`, `shop`, `amount`; shops has `name`, `size`, which sales lacks
           at test_subtract.py:*: lambda: streams().sales.subtract(streams().shops),
-          hint: bring them to the same names with .select(...), .rename({...}), .drop(...) or .with_columns(missing=hr.lit(None))
+          hint: align them with .select(...), .rename({...}), .drop(...) or .with_columns(missing=hr.lit(None))
           more: headrace error UNION_COLUMNS
         """,
         lambda: streams().sales.subtract(streams().shops),

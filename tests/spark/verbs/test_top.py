@@ -50,9 +50,9 @@ def test_spellings(spark: SparkSession, tmp_path: Path) -> None:
 def test_partitions_that_are_none() -> None:
     check_error(
         """
-        BAD_COLUMN: per is given as 3, which is neither a column nor several
+        BAD_COLUMN: per expects a column or a list of columns, got 3
           at test_top.py:*: lambda: streams().sales.top(1, by="id", per=3),  # type: ignore[arg-type]
-          hint: it takes a column or a list of them: "shop", or ["shop", "day"]
+          hint: write "shop", or ["shop", "day"]
           more: headrace error BAD_COLUMN
         """,
         lambda: streams().sales.top(1, by="id", per=3),  # type: ignore[arg-type]
@@ -65,7 +65,7 @@ def test_partitions_that_nothing_tells_apart(spark: SparkSession) -> None:
         """
         WRONG_TYPE: top(rows): a key cannot be of type VARIANT, in `v`
           at test_top.py:*: lambda: rows.top(3, by="amount", per="v").schema,
-          hint: key by a part of it that can be put in order
+          hint: key by an orderable part of it
           more: headrace error WRONG_TYPE
         """,
         lambda: rows.top(3, by="amount", per="v").schema,

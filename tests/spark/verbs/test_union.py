@@ -50,7 +50,7 @@ def test_spellings(spark: SparkSession, tmp_path: Path) -> None:
 def test_of_one_stream() -> None:
     check_error(
         """
-        UNION_COLUMNS: union was given no other stream
+        UNION_COLUMNS: union needs another stream
           at test_union.py:*: lambda: streams().sales.union(),
           hint: first.union(second, third)
           more: headrace error UNION_COLUMNS

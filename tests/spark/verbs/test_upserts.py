@@ -82,7 +82,7 @@ def test_changes_of_groups_are_update_pairs_without_state(spark: SparkSession) -
             (2, "b", 2, "insert"),
             (3, "a", 2, "delete"),
         ]
-        assert "it keeps nothing, as a key of card has one row at the most" in str(spent.explain(verbose=True))
+        assert "it keeps nothing, as a key of card has at most one row" in str(spent.explain(verbose=True))
 
 
 def test_a_null_is_a_key_of_a_result_and_none_of_a_source(spark: SparkSession) -> None:
@@ -101,7 +101,7 @@ def test_two_rows_of_a_key_stop_the_job(spark: SparkSession, tmp_path: Path) -> 
     spent = charges.group_by("card", "country").agg(spent="sum(amount)").upserts("country").named("by country")
     check_error(
         """
-        KEY_NOT_UNIQUE: by country: two rows are there for the key {"country":"SE"}: {"card":"a","country":"SE","spent":1} and {"card":"b","country":"SE","spent":2}
+        KEY_NOT_UNIQUE: by country: two rows have the key {"country":"SE"}: {"card":"a","country":"SE","spent":1} and {"card":"b","country":"SE","spent":2}
           at test_upserts.py:*: spent = charges.group_by("card", "country").agg(spent="sum(amount)").upserts("country").named("by country")
           hint: name columns that identify each row, or keep one row per key: .top(1, by=..., per=...).
           more: headrace error KEY_NOT_UNIQUE
@@ -124,8 +124,8 @@ def test_a_sink_by_key(spark: SparkSession, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"mode": "upsert"}, "write.memory: mode='upsert' replaces rows by a key, and none is named"),
-        ({"mode": "append", "key": "card"}, "write.memory: key and mode='append' do not go together"),
+        ({"mode": "upsert"}, "write.memory: mode='upsert' needs a key"),
+        ({"mode": "append", "key": "card"}, "write.memory: key and mode='append' cannot be combined"),
         ({"key": "number"}, "no column `number` in told"),
     ],
 )
@@ -166,13 +166,13 @@ def test_files_of_upserts(spark: SparkSession, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"change_format": "upsert"}, "read.files: it is not said which rows replace each other"),
-        ({"key": "id"}, "read.files: a key says which rows replace each other"),
+        ({"change_format": "upsert"}, 'read.files: change_format="upsert" needs a key'),
+        ({"key": "id"}, 'read.files: a key needs change_format="upsert"'),
         (
             {"change_format": "upsert", "key": "id", "by": "time"},
-            "files in the order of their times do not say which row of a key is the last one",
+            "the order of file times does not determine the last row of a key",
         ),
-        ({"change_format": "debezium", "change_column": "op"}, "read.files: change_column and change_format are two ways to say the same"),
+        ({"change_format": "debezium", "change_column": "op"}, "read.files: change_column and change_format cannot be combined"),
         ({"change_format": "upsert", "key": "ident"}, "no column `ident` in rows"),
     ],
 )

@@ -22,9 +22,9 @@ def test_it_changes_no_rows_and_holds_none_back(spark: SparkSession) -> None:
 def test_not_a_source() -> None:
     check_error(
         """
-        WATERMARK_PLACE: a watermark stands at a source, and sales.filter is no source
+        WATERMARK_PLACE: a watermark must be set on a source, and sales.filter is not one
           at test_watermark.py:*: lambda: streams().sales.filter("id > 1").watermark("id", "1 minute"),
-          hint: write it first: hr.read.<connector>(...).watermark("ts", "5 minutes"), then filter, select and so on
+          hint: call it first: hr.read.<connector>(...).watermark("ts", "5 minutes"), then filter, select and so on
           more: headrace error WATERMARK_PLACE
         """,
         lambda: streams().sales.filter("id > 1").watermark("id", "1 minute"),
@@ -34,7 +34,7 @@ def test_not_a_source() -> None:
 def test_not_a_timestamp() -> None:
     check_error(
         """
-        WATERMARK_TYPE: the column of a watermark is a timestamp, and `id` of sales is int
+        WATERMARK_TYPE: a watermark needs a timestamp column, and `id` of sales is int
           at test_watermark.py:*: lambda: streams().sales.watermark("id", "1 minute"),
           hint: give it the type timestamp in the schema: id timestamp
           more: headrace error WATERMARK_TYPE

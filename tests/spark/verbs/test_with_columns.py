@@ -64,9 +64,9 @@ def test_what_gives_another_value_each_time_is_refused_where_rows_are_taken_away
     spent = charges.group_by("card").agg(spent="sum(amount)").named("spent")
     check_error(
         """
-        NOT_REPEATABLE: spent.with_columns: `rand()` gives another value each time, and rows are also taken away here
+        NOT_REPEATABLE: spent.with_columns: `rand()` returns another value each time, but rows are also retracted here
           at test_with_columns.py:*: lambda: hr.job("sampled", spent.with_columns(sample="rand()").write.memory()),
-          hint: take the value from a column of the rows: it must be the same when a row is taken away again
+          hint: take the value from a column: a retraction must have the value of its insertion
           more: headrace error NOT_REPEATABLE
         """,
         lambda: hr.job("sampled", spent.with_columns(sample="rand()").write.memory()),

@@ -28,9 +28,9 @@ def checked(stream: hr.Stream) -> None:
 def test_no_watermark() -> None:
     check_error(
         """
-        NO_WATERMARK: spent expires by event time, and no source of it has any
+        NO_WATERMARK: spent expires by event time, but none of its sources has a watermark
           at test_expiry.py:*: return plain.group_by("card", expires="7 days").agg(spent="sum(amount)").named("spent")
-          hint: give one of them a watermark, .watermark("ts", "5 minutes"), or leave expires out
+          hint: add a watermark to a source: .watermark("ts", "5 minutes"); or leave expires out
           more: headrace error NO_WATERMARK
         """,
         lambda: checked(timeless()),
@@ -51,16 +51,16 @@ def timeless() -> hr.Stream:
     ],
 )
 def test_one_group(stream: hr.Stream) -> None:
-    with pytest.raises(hr.PlanError, match=r"BAD_EXPIRY: .* has no keys"):
+    with pytest.raises(hr.PlanError, match=r"BAD_EXPIRY: .* cannot expire"):
         checked(stream)
 
 
 def test_one_group_whole() -> None:
     check_error(
         """
-        BAD_EXPIRY: best has no keys, so all of its rows are one group, which is never left alone
+        BAD_EXPIRY: best cannot expire: without keys all its rows are one group
           at test_expiry.py:*: return charges.top(3, by="amount", expires="1 day").named("best")
-          hint: give it keys: group_by("card"), per="card", on="card"; or leave expires out
+          hint: add keys: group_by("card"), per="card", on="card"; or leave expires out
           more: headrace error BAD_EXPIRY
         """,
         lambda: checked(best()),
@@ -74,9 +74,9 @@ def best() -> hr.Stream:
 def test_groups_that_close() -> None:
     check_error(
         """
-        BAD_EXPIRY: the groups of spent close by themselves, and their state is given back then
+        BAD_EXPIRY: spent cannot expire: its groups close, which releases their state
           at test_expiry.py:*: return windowed.group_by("window_end", "card", expires="1 day").agg(s="sum(amount)").named("spent")
-          hint: leave expires out; what comes after a group has closed is said by .window(..., lateness="1 hour")
+          hint: leave expires out; .window(..., lateness="1 hour") keeps groups open longer
           more: headrace error BAD_EXPIRY
         """,
         lambda: checked(windows()),
@@ -91,18 +91,18 @@ def windows() -> hr.Stream:
 def test_durations() -> None:
     check_error(
         """
-        BAD_EXPIRY: expires of group_by is no time at all, so everything would be forgotten at once
+        BAD_EXPIRY: expires of group_by is zero, so everything would be forgotten at once
           at test_expiry.py:*: lambda: charges.group_by("card", expires="0 days"),
-          hint: say after how long: expires="7 days"; without it, state is kept
+          hint: set a duration: expires="7 days"; without it, state is kept
           more: headrace error BAD_EXPIRY
         """,
         lambda: charges.group_by("card", expires="0 days"),
     )
     check_error(
         """
-        BAD_EXPIRY: dedupe was given both within and expires
+        BAD_EXPIRY: dedupe takes within or expires, not both
           at test_expiry.py:*: lambda: charges.dedupe(on="card", within="1 hour", expires="1 hour"),
-          hint: leave one of them out: within is from the first row on, expires from the last
+          hint: leave one out: within counts from the first row of a key, expires from the last
           more: headrace error BAD_EXPIRY
         """,
         lambda: charges.dedupe(on="card", within="1 hour", expires="1 hour"),
@@ -114,29 +114,23 @@ def test_durations() -> None:
 VERBS = {
     "group_by": (
         lambda after: charges.group_by("card", expires=after).agg(n="count(*)"),
-        "forgotten when no row has come to a group of card for 7 days of event time; what was said of it stays, a row that comes later "
-        "begins it anew; till then: grows with the number of groups: a row of numbers for a group of card",
+        "forgotten when a group of card has had no row for 7 days of event time; its output stays, a later row starts it over; until then: grows with the number of groups: a row of numbers for a group of card",
     ),
     "distinct": (
         lambda after: charges.select("card", "amount").distinct(expires=after),
-        "forgotten when no row has come to a group of card, amount for 7 days of event time; what was said of it stays, a row that "
-        "comes later begins it anew; till then: grows with the number of groups: a row of numbers for a group of card, amount",
+        "forgotten when a group of card, amount has had no row for 7 days of event time; its output stays, a later row starts it over; until then: grows with the number of groups: a row of numbers for a group of card, amount",
     ),
     "top": (
         lambda after: charges.top(2, by="amount", per="card", expires=after),
-        "forgotten when no row has come to a group of card for 7 days of event time; what was said of it stays, a row that comes later "
-        "begins it anew; till then: grows with the number of partitions: the first 2 rows of each partition of card",
+        "forgotten when a group of card has had no row for 7 days of event time; its output stays, a later row starts it over; until then: grows with the number of partitions: the first 2 rows of each partition of card",
     ),
     "dedupe": (
         lambda after: charges.dedupe(on="card", by="amount", expires=after),
-        "forgotten when no row has come to a group of card for 7 days of event time; what was said of it stays, a row that comes later "
-        "begins it anew; till then: grows with the number of partitions: the first 1 rows of each partition of card",
+        "forgotten when a group of card has had no row for 7 days of event time; its output stays, a later row starts it over; until then: grows with the number of partitions: the first 1 rows of each partition of card",
     ),
     "join": (
         lambda after: charges.join(cards, on="card = number", how="right", expires=after),
-        "forgotten when no row has come to a group of number for 7 days of event time; what was said of it stays, a row that comes later "
-        "begins it anew; rows that take away what is forgotten are late; till then: grows with the rows of both sides, each of which may "
-        "still meet a row that comes",
+        "forgotten when a group of number has had no row for 7 days of event time; its output stays, a later row starts it over; retractions of forgotten rows are late; until then: grows with the rows of both sides, each of which may still match a later row",
     ),
 }
 

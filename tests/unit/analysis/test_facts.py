@@ -79,11 +79,11 @@ def test_state() -> None:
 
     rest = "for a key of card and the rows that wait for the watermark"
     assert state(timed.key_by("card").process(Kept)) == "grows with the number of keys: n is kept for a key of card and never cleared"
-    assert state(timed.key_by("card").process(Given)) == f"given back when the program clears it: n {rest}"
-    assert state(timed.key_by("card").process(Clocked)) == "given back when they fire: pending timers of a key of card"
+    assert state(timed.key_by("card").process(Given)) == f"released when the program clears it: n {rest}"
+    assert state(timed.key_by("card").process(Clocked)) == "released when they fire: pending timers of a key of card"
     assert state(timed.process(Kept, order="arrival")) == "bounded: n, once"
     assert state(timed.key_by("card").process(Entries, rules=hr.broadcast(timed))) == (
-        "grows with what is put into rules, of which nothing is ever taken away; given back when the program clears it or it expires: open, "
+        "grows with the entries of rules, which are never removed; released when the program clears it or it expires: open, "
         "recent; rules for all keys, once in each partition"
     )
 
@@ -103,23 +103,23 @@ def test_order() -> None:
         def on_other(self, o: hr.Row) -> None:
             hr.emit(card=o.card)
 
-    assert order(timed.key_by("card").process(Kept)) == "in the order of their time, held until 5 minutes of event time later"
+    assert order(timed.key_by("card").process(Kept)) == "in the order of event time, held for 5 minutes of event time"
     assert (
         order(timed.key_by("card").process(Both, other=late.key_by("card")))
-        == "in the order of their time, held until 1 hour of event time later; a silent source holds them back: charges"
+        == "in the order of event time, held for 1 hour of event time; a silent source holds them back: charges"
     )
     # what else its query reads holds it back too
     beside = timed.key_by("card").process(Kept).named("kept").write.memory(name="a"), timed.union(others).write.memory(name="b")
     assert (
         facts(plan(*beside), "order")["kept"].text
-        == "in the order of their time, held until 2 hours of event time later; a silent source holds them back: charges, others"
+        == "in the order of event time, held for 2 hours of event time; a silent source holds them back: charges, others"
     )
     # but not what operators of processing time read, which are another query
     clocked = timed.union(others).key_by("card").process(Clocked, order="arrival")
     passing = hr.Stream(Temporal(timed.union(others)._node, (), ("ts + INTERVAL 1 HOUR",)))
     for apart in (clocked, passing):
         told = facts(plan(beside[0], apart.write.memory(name="b")), "order")["kept"].text
-        assert told == "in the order of their time, held until 5 minutes of event time later"
-    assert order(timed.key_by("card").process(Kept, order="arrival")) == "as they come; its results depend on how rows arrive"
-    assert order(timed.key_by("card").process(Given, order="arrival")).startswith("as they come, its timers at the end of an epoch")
-    assert order(timed.key_by("card").process(Clocked)).startswith("as they come, its timers by the wall clock")
+        assert told == "in the order of event time, held for 5 minutes of event time"
+    assert order(timed.key_by("card").process(Kept, order="arrival")) == "as they arrive; results depend on the order of arrival"
+    assert order(timed.key_by("card").process(Given, order="arrival")).startswith("as they arrive, timers at the end of an epoch")
+    assert order(timed.key_by("card").process(Clocked)).startswith("as they arrive, timers by the wall clock")

@@ -61,7 +61,7 @@ def test_a_sink_that_replaces_rows_needs_no_last_ones() -> None:
 
     table = "sqlite:spend.db"
     assert kept_for(charges.write.jdbc(table, "last", key="card")) == (
-        "bounded: it keeps nothing, as its sink puts a row in the place of the one with a key of card"
+        "bounded: it keeps nothing, as its sink replaces the row of a key of card"
     )
     assert kept_for(charges.write.memory(name="out", key="card")) == "grows with the number of keys: the last row of a key of card"
     # who else looks at the rows has to know which ones go
@@ -72,7 +72,7 @@ def test_a_sink_that_replaces_rows_needs_no_last_ones() -> None:
 def test_explain_says_whether_rows_are_taken_away() -> None:
     plan = Plan.of("job", [spent.join(cards, on="card = number").write.memory(name="out")._use()])
     said = {plan.nodes[name].op: fact.text for name, fact in facts(plan, "rows").items()}
-    assert said == {"source": "bounded, append only", "aggregate": "are added and taken away", "join": "are added and taken away"}
+    assert said == {"source": "bounded, append only", "aggregate": "insertions and retractions", "join": "insertions and retractions"}
 
 
 UNIQUE = {

@@ -74,7 +74,7 @@ def test_an_operator_that_leaves_one_out_cannot_be_declared(op: str, fact: str) 
     def left_out(self: Any) -> None: ...
 
     silent = ABCMeta("Silent", (REGISTRY[op],), {fact: abstractmethod(left_out)})
-    with pytest.raises(TypeError, match=rf"Silent does not say: {fact}$"):
+    with pytest.raises(TypeError, match=rf"Silent does not define: {fact}$"):
         node("silent")(silent)
     assert "silent" not in REGISTRY
 

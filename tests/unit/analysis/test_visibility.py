@@ -22,8 +22,8 @@ def test_of_sinks_that_do_not_show_epochs_as_a_whole_the_steps_are_told() -> Non
     assert set(facts(plan, "leaves")) == {"files", "topic", "function"}
     assert set(facts(plan, "restored checkpoint")) == {"service", "function"}
     said = str(explain(plan, only=("readers see", "restored checkpoint", "leaves"), verbose=True))
-    assert "restored checkpoint: not noticed here, as the sink holds no mark of its epochs: rows" in said
-    assert "readers see: what a task wrote at once: an epoch comes in as many steps as it has tasks" in said
+    assert "restored checkpoint: not noticed, as the sink does not record its epochs: rows" in said
+    assert "readers see: the rows of one task at a time: an epoch appears in as many steps as it has tasks" in said
     assert "leaves: a transactional id and a consumer group for each task" in said
 
 
@@ -38,5 +38,5 @@ def test_sinks_that_can_all_be_brought_back_are_told_so() -> None:
         "screen": False,
     }
     said = str(explain(Plan.of("job", [files]), only=("restored checkpoint",), verbose=True))
-    assert "restored checkpoint: refused, as the sink holds later epochs; `headrace rewind` brings it back" in said
+    assert "restored checkpoint: refused, as the sink holds later epochs; `headrace rewind` restores it" in said
     assert facts(Plan.of("job", [files, table]), "restored checkpoint") == {}

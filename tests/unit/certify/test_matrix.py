@@ -86,12 +86,12 @@ def test_stopped_it_goes_on_with_what_is_left(asked: list[dict[str, Any]]) -> No
     assert "| at random, an executor | 4 |" in page
     assert "| in a task, an executor | 1 |" in page
     assert (
-        "30 starts on restored checkpoints, 2026-01-02: 0 rows lost, 0 rows doubled. "
+        "30 starts on restored checkpoints, 2026-01-02: 0 rows lost, 0 rows duplicated. "
         "Outcomes: CHECKPOINT_BEHIND 12, exact 8, not noticed 2. Rows of the starts" in page
     )
-    assert "| put back after 1 epochs | 4 refused, 2 exact, 2 not noticed |" in page
-    assert "| put back after 4 epochs | 4 refused, 2 exact |" in page
-    assert "| put back after 50 epochs | 4 refused, 4 exact |" in page
+    assert "| restored after 1 epochs | 4 refused, 2 exact, 2 not noticed |" in page
+    assert "| restored after 4 epochs | 4 refused, 2 exact |" in page
+    assert "| restored after 50 epochs | 4 refused, 4 exact |" in page
     kept = certify_all.kept()
     assert {cell["commit"] for cell in kept["files"].values()} == {"1f3a"}
     assert not certify_all.run("files", kept)  # they still are

@@ -72,12 +72,12 @@ def test_what_was_meant(arguments: list[str], said: str, capsys: pytest.CaptureF
 def test_the_page_of_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["error", "no_watermark"]) == 0
     text = capsys.readouterr().out
-    assert text.startswith("# NO_WATERMARK\n") and "## Cure" in text
+    assert text.startswith("# NO_WATERMARK\n") and "## Fix" in text
     # the name that a code had before
     assert cli.main(["error", "MIXED_CLOCKS"]) == 0
     assert capsys.readouterr().out.startswith("# CLOCKS_MIXED\n")
     assert cli.main(["error", "STATE_CHANGED"]) == 0
-    assert "wider types; key columns by other names (headrace docs guides/checkpoints)." in " ".join(capsys.readouterr().out.split())
+    assert "wider types; key columns with new names (headrace docs guides/checkpoints)." in " ".join(capsys.readouterr().out.split())
     assert cli.main(["error", "CHECKPOINT_UNREADABLE"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "(CHECKPOINT_BEHIND)" in text and "Damage (headrace docs guides/checkpoints) describes each file." in text and "](" not in text
@@ -99,6 +99,8 @@ def test_a_page_of_the_documentation(capsys: pytest.CaptureFixture[str]) -> None
     assert cli.main(["docs", "kafka"]) == cli.main(["docs", "connectors/kafka"]) == 0
     one, _, other = capsys.readouterr().out.partition("# Kafka\n")[2].partition("# Kafka\n")
     assert one == other != ""
+    assert cli.main(["docs", "compare"]) == 0
+    assert capsys.readouterr().out.startswith("# Comparisons\n")
     assert cli.main(["docs", "connectors"]) == cli.main(["docs", "connectors/"]) == 0
     one, _, other = capsys.readouterr().out.partition("# Connectors\n")[2].partition("# Connectors\n")
     assert one == other != ""

@@ -164,14 +164,14 @@ def test_files_in_subfolders_that_are_not_read(tmp_path: Path) -> None:
         (tmp_path / "in" / name).write_text("{}")
     source = files.Source(tmp_path / "in", format="json", schema="a int")
     where = ports.SourceContext("in", tmp_path / "query")
-    reads = 'options={"recursiveFileLookup": "true"} reads subfolders, too'
-    said = f"does not read the subfolders of {tmp_path}/in, with 2 files in {tmp_path}/in/archive and 1 in others; {reads}"
+    reads = 'to read subfolders too, set options={"recursiveFileLookup": "true"}'
+    said = f"does not read the subfolders of {tmp_path}/in (2 files in {tmp_path}/in/archive and 1 in others); {reads}"
     assert (source.unread(cast(Any, None), where), source.notice()) == (1, said)
     assert files.Lookup(tmp_path / "in", format="json", schema="a int").notice() == said
     deep = files.Source(tmp_path / "in", format="json", schema="a int", options={"recursiveFileLookup": True})
     assert (deep.unread(cast(Any, None), where), deep.notice()) == (4, None)
     folders = files.Source(tmp_path / "in" / "*", format="json", schema="a int")
-    said = f"does not read the subfolders of {tmp_path}/in/*, with 1 file in {tmp_path}/in/archive/old; {reads}"
+    said = f"does not read the subfolders of {tmp_path}/in/* (1 file in {tmp_path}/in/archive/old); {reads}"
     assert (folders.unread(cast(Any, None), where), folders.notice()) == (3, said)
     assert files.Source(tmp_path / "in/*/*.json", format="json", schema="a int").notice() is None
     # a sink's manifests say what is read of its folder

@@ -109,8 +109,8 @@ def test_a_server_that_stays_away(tmp_path: Path) -> None:
         sink = opened(Sink(server.url + "?token=abc", retries=2, **SOON), tmp_path)
         check_error(
             """
-            HTTP_FAILED: <url> did not take batch 0 of epoch 7 of out, which was sent 3 times: HTTP 503: come back later
-              hint: retries= and backoff= say how long to go on. The next start sends it again, under the same key.
+            HTTP_FAILED: <url> did not accept batch 0 of epoch 7 of out, sent 3 times: HTTP 503: come back later
+              hint: retries= and backoff= set how long it retries. The next start sends it again, with the same key.
               more: headrace error HTTP_FAILED
             """,
             lambda: sink.commit(7, staged(("a", "1"))),
@@ -129,7 +129,7 @@ def test_nobody_there(tmp_path: Path) -> None:
             sink.commit(0, staged(("a", "1")))
         sink.close()
     assert raised.value.code == "HTTP_FAILED"
-    assert "which was sent once: " in raised.value.message and "Connection refused" in raised.value.message
+    assert "sent once: " in raised.value.message and "Connection refused" in raised.value.message
 
 
 def test_rows_that_are_refused_end_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,8 +139,8 @@ def test_rows_that_are_refused_end_the_run(tmp_path: Path, monkeypatch: pytest.M
         sink.on_refused = "fail"
         check_error(
             """
-            HTTP_REFUSED: <url> refuses batch 0 of epoch 1 of out: HTTP 422: amount is no number; you are ***
-              hint: the next start sends it again, under the same key; on_refused="dead_letter" puts the rows that are refused aside
+            HTTP_REFUSED: <url> rejected batch 0 of epoch 1 of out: HTTP 422: amount is no number; you are ***
+              hint: the next start sends it again, with the same key; with on_refused="dead_letter", rejected rows become dead letters
               more: headrace error HTTP_REFUSED
             """,
             lambda: sink.commit(1, staged(("a", "1"))),
@@ -198,7 +198,7 @@ def test_a_certificate_that_is_trusted_only_by_its_file(certificate: Path, tmp_p
                 sink.commit(1, staged(("a", "1")))
             sink.close()
             assert raised.value.code == "HTTP_FAILED" and said in raised.value.message, raised.value
-            assert "batch 0 of epoch 1 of out, which was sent once: the certificate does not do: " in raised.value.message
+            assert "batch 0 of epoch 1 of out, sent once: its certificate is not trusted: " in raised.value.message
     assert len(server.asked) == 1
 
 
@@ -223,8 +223,8 @@ def test_it_is_found_by_its_name() -> None:
         ({"url": "example.org"}, "write.http: the url cannot be 'example.org'"),
         ({"url": "ftp://example.org"}, "write.http: the url cannot be 'ftp://example.org'"),
         ({"url": "https://me:pass@example.org/"}, "write.http: the url for example.org has a user or password in it"),
-        ({"headers": {"Authorization": "Bearer x"}}, "write.http: the header Authorization is not given by its name"),
-        ({"token": "x"}, "write.http: token is not given by its name"),
+        ({"headers": {"Authorization": "Bearer x"}}, "write.http: the header Authorization must be a secret, given by its name"),
+        ({"token": "x"}, "write.http: token must be a secret, given by its name"),
         ({"format": "xml"}, "write.http: format cannot be 'xml'"),
         ({"batch": 0}, "write.http: batch cannot be 0"),
         ({"retries": -1}, "write.http: retries cannot be -1"),
@@ -256,8 +256,8 @@ def test_a_server_that_does_not_show_what_it_has(tmp_path: Path) -> None:
         session: Any = None
         check_error(
             """
-            HTTP_FAILED: <url>/t1 does not show what was posted to it: HTTP 405
-              hint: --server http=URL names a server that answers GET with the rows that were posted to the same address, as lines of JSON
+            HTTP_FAILED: <url>/t1 does not return what was posted to it: HTTP 405
+              hint: --server http=URL needs a server whose GET returns the rows posted to the same address, as JSON lines
               more: headrace error HTTP_FAILED
             """,
             lambda: Sink(f"{server.root}/t1").contents(session, SCHEMA),

@@ -25,23 +25,31 @@ EXAMPLE = 'it is "https://example.org/customers/{id}", where {id} is a column of
         (
             {"url": "https://me:pass@example.org/{id}"},
             "the url for example.org has a user or password in it",
-            'a plan is stored and shown: headers={"Authorization": hr.secret("NAME")}',
+            'plans are stored and shown, so use headers={"Authorization": hr.secret("NAME")}',
         ),
-        ({"url": "https://h/x"}, "the url has no place for a key", f'{EXAMPLE}; many keys at once are asked for with method="POST"'),
-        ({"url": "https://{id}/x"}, "a key cannot say which server is asked", EXAMPLE),
-        ({"url": "https://h/{no}"}, "the key 'no' is no column of the schema", "it has: id, name, places"),
-        ({"key": "id"}, "the url says what the key is: id", "leave out key="),
+        (
+            {"url": "https://h/x"},
+            "the url has no placeholder for the key",
+            f'{EXAMPLE}; to send many keys in one request, use method="POST"',
+        ),
+        ({"url": "https://{id}/x"}, "a placeholder cannot be part of the server's name", EXAMPLE),
+        ({"url": "https://h/{no}"}, "the key 'no' is not a column of the schema", "it has: id, name, places"),
+        ({"key": "id"}, "the placeholders of the url are the key: id", "remove key="),
         ({"method": "PUT"}, "method cannot be 'PUT'", "It is one of: GET, POST"),
-        ({"method": "POST"}, "with POST the keys are in what is sent, and the url has {id}", 'leave it out, and say key="id"'),
-        ({"method": "POST", "url": "https://h/x"}, "it is not said which columns are sent", 'key="id"'),
-        ({"url": "https://h/{id}/{name}/{places}"}, "a key and another column are needed", 'schema="id bigint, name string"'),
-        ({"url": "https://h/{places}"}, "the key `places` is array<string>, which is no text of one value", "make a text of it"),
-        ({"at": "a..b"}, "at cannot be 'a..b'", 'it is a field of the answer, or one in another: "result.items"'),
-        ({"timeout": "0 seconds"}, "timeout cannot be '0 seconds'", "it is how long an answer may take"),
+        ({"method": "POST"}, "with POST the keys are sent in the body, but the url has {id}", 'remove it, and write key="id"'),
+        ({"method": "POST", "url": "https://h/x"}, "with POST, key= is required", 'key="id"'),
+        (
+            {"url": "https://h/{id}/{name}/{places}"},
+            "the schema needs the key and at least one other column",
+            'schema="id bigint, name string"',
+        ),
+        ({"url": "https://h/{places}"}, "the key `places` is array<string>, which is not a single value", "convert it to a string"),
+        ({"at": "a..b"}, "at cannot be 'a..b'", 'it is a field of the response, or a nested one: "result.items"'),
+        ({"timeout": "0 seconds"}, "timeout cannot be '0 seconds'", "it is the timeout of a response"),
         (
             {"headers": {"X-Token": "t0k3n"}},
-            "the header X-Token is not given by its name",
-            'a plan is stored and shown, and a secret stays where it is: headers={"X-Token": hr.secret("NAME")}',
+            "the header X-Token must be a secret, given by its name",
+            'plans are stored and shown, so pass a secret by its name: headers={"X-Token": hr.secret("NAME")}',
         ),
         ({"headers": "x"}, "headers cannot be of type str", 'it is a dict: headers={"Accept-Language": "sv"}'),
     ],
@@ -86,9 +94,9 @@ def test_how_it_is_asked_is_said_of_the_table_or_of_the_lookup() -> None:
 def test_many_keys_of_a_service_that_is_asked_for_one() -> None:
     check_error(
         """
-        BAD_LOOKUP: x is asked for one key in a request, not for 10
+        BAD_LOOKUP: x takes at most one key in a request, got 10
           at test_http_lookup.py:*: lambda: hr.lookup.http("https://h/x/{id}", "id bigint, name string", batch=10),
-          hint: leave out batch=; in_flight= says how many requests are under way at once
+          hint: leave out batch=; in_flight= sets the number of concurrent requests
           more: headrace error BAD_LOOKUP
         """,
         lambda: hr.lookup.http("https://h/x/{id}", "id bigint, name string", batch=10),

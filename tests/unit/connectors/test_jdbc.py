@@ -51,13 +51,13 @@ def test_what_a_server_says_in_the_middle_or_before_any_epoch(tmp_path: Path) ->
     sink._context = context(tmp_path)
     refused = Exception("READONLY You can't write against a read only replica.")
     for said, error in (
-        ("postgresql://db/shop says: no", sink._told(Problem("25006", 0, "no", transient=False))),
-        (f"redis://r says: {refused}", refusal("sink", "redis://r", refused)),
+        ("postgresql://db/shop reported: no", sink._told(Problem("25006", 0, "no", transient=False))),
+        (f"redis://r reported: {refused}", refusal("sink", "redis://r", refused)),
     ):
         check_error(
             f"""
             SINK_FAILED: sink: {said}
-              hint: mend that and start again: no row is lost or doubled.
+              hint: fix the cause and start again: no row is lost or duplicated
               more: headrace error SINK_FAILED
             """,
             error,
@@ -78,9 +78,9 @@ def test_no_addresses(url: object) -> None:
 def test_passwords_in_addresses(url: str) -> None:
     error = check_error(
         """
-        BAD_OPTION: write.jdbc: the address holds a password
+        BAD_OPTION: write.jdbc: the address contains a password
           at test_jdbc.py:*: lambda: Sink(url, "t"),
-          hint: give it by its name: password=hr.secret("DB_PASSWORD")
+          hint: pass it as a secret: password=hr.secret("DB_PASSWORD")
           more: headrace error BAD_OPTION
         """,
         lambda: Sink(url, "t"),
@@ -91,9 +91,9 @@ def test_passwords_in_addresses(url: str) -> None:
 def test_passwords_among_the_options() -> None:
     error = check_error(
         """
-        BAD_OPTION: write.jdbc: `password` cannot be among the options
+        BAD_OPTION: write.jdbc: `password` cannot be set in options
           at test_jdbc.py:*: lambda: Sink(URL, "t", options={"password": "***"}),
-          hint: user= and password=hr.secret("DB_PASSWORD") say who connects
+          hint: use user= and password=hr.secret("DB_PASSWORD")
           more: headrace error BAD_OPTION
         """,
         lambda: Sink(URL, "t", options={"password": "geheim"}),
@@ -103,7 +103,7 @@ def test_passwords_among_the_options() -> None:
 
 @pytest.mark.parametrize("name", ["", "a.b.c", ".a", "a.", 'a"b', 7])
 def test_no_tables(name: object) -> None:
-    with pytest.raises(hr.ConnectorError, match="is no name of a table"):
+    with pytest.raises(hr.ConnectorError, match="is not the name of a table"):
         Sink(URL, name)  # type: ignore[arg-type]  # what is given may be anything
 
 
@@ -122,7 +122,7 @@ def test_a_plan_stores_where_the_password_lies(monkeypatch: pytest.MonkeyPatch) 
 def test_nothing_says_what_is_new() -> None:
     check_error(
         """
-        BAD_OPTION: read.jdbc: nothing says which rows are new
+        BAD_OPTION: read.jdbc: with follow= or updated=, by= is required
           at test_jdbc.py:*: lambda: hr.read.jdbc(URL, "t", follow=True, schema="a int"),
           hint: name a column that grows with each row: by="id"
           more: headrace error BAD_OPTION

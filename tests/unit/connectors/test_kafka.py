@@ -85,33 +85,33 @@ def test_where_it_begins() -> None:
 @pytest.mark.parametrize(
     ("arguments", "options", "message", "hint"),
     [
-        ((), {}, "topics are given by their names, or by a pattern", 'read.kafka("orders", ...) or read.kafka(pattern="orders-.*", ...)'),
+        ((), {}, "either topics or a pattern is required", 'read.kafka("orders", ...) or read.kafka(pattern="orders-.*", ...)'),
         (("a b",), {}, "the topics cannot be 'a b'", 'it is the name of a topic, or several: ["orders", "returns"]'),
-        ((), {"pattern": "("}, "the pattern '(' cannot be read: missing ), unterminated subpattern at position 0", 'it is a regular expression: "orders-.*"'),
+        ((), {"pattern": "("}, "the pattern '(' is not valid: missing ), unterminated subpattern at position 0", 'it is a regular expression: "orders-.*"'),
         (("t",), {"servers": "localhost"}, "servers cannot be 'localhost'", 'it is "host:9092", or several of them'),
         (("t",), {"value": "jason"}, "value cannot be 'jason'", "did you mean 'json'? It is one of: json, csv, text, raw, avro, json_schema, protobuf"),
-        (("t",), {"value": "raw"}, "value='raw' has one column, `value`, and takes no schema", "leave it out"),
+        (("t",), {"value": "raw"}, "value='raw' has one column, `value`, and allows no schema", "remove it"),
         (("t",), {"metadata": "ofset"}, "metadata cannot be 'ofset'", "did you mean 'offset'? It is one of: key, key_bytes, topic, partition, offset, timestamp, headers"),
-        (("t",), {"metadata": {"id": "offset"}}, "`id` is in the schema and among the metadata", 'give it another name: metadata={"kafka_id": "offset"}'),
+        (("t",), {"metadata": {"id": "offset"}}, "`id` is in the schema and in the metadata", 'give it another name: metadata={"kafka_id": "offset"}'),
         (("t",), {"start": "now"}, "start cannot be 'now'", 'it is "earliest", "latest", a time ("2026-01-01 00:00:00"), or offsets: {"orders": {0: 5}}'),
         (("t",), {"start": {0: -1}}, "start cannot be {0: -1}", 'it is "earliest", "latest", a time ("2026-01-01 00:00:00"), or offsets: {"orders": {0: 5}}'),
         (("t",), {"end": "2026-01-01"}, "end cannot be '2026-01-01'", 'it is "latest", or offsets: {"orders": {0: 100}}'),
         (("t",), {"security": {"pasword": "x"}}, "security cannot have pasword", "it is a dict of: protocol, mechanism, user, password, ca, certificate, key, key_password"),
-        (("t",), {"security": {"user": "me"}}, "security has a user without a password, or the other way round", "give both"),
+        (("t",), {"security": {"user": "me"}}, "security needs both a user and a password, or neither", "give both"),
         (("t",), {"security": {"protocol": "SASL_SSL"}}, "SASL_SSL needs a user and a password", 'security={"user": ..., "password": hr.secret("NAME")}'),
-        (("t",), {"value": "avro"}, "value='avro' needs a registry", 'registry="http://localhost:8081" goes with value: avro, json_schema, protobuf'),
-        (("t",), {"registry": "http://r"}, "value='json' has no use for a registry", 'registry="http://localhost:8081" goes with value: avro, json_schema, protobuf'),
+        (("t",), {"value": "avro"}, "value='avro' needs a registry", 'registry="http://localhost:8081" is for value: avro, json_schema, protobuf'),
+        (("t",), {"registry": "http://r"}, "value='json' does not use a registry", 'registry="http://localhost:8081" is for value: avro, json_schema, protobuf'),
         (("t",), {"value": "protobuf"}, "value='protobuf' needs a registry, or a descriptor and a message", 'registry="http://localhost:8081" or descriptor="orders.desc", message="Order"'),
         (("t",), {"value": "protobuf", "descriptor": "d"}, "value='protobuf' needs a registry, or a descriptor and a message", 'registry="http://localhost:8081" or descriptor="orders.desc", message="Order"'),
-        (("t",), {"value": "protobuf", "descriptor": "d", "message": "M", "registry": "http://r"}, "records have their schema in a registry or in a file, and both are given", "leave one of them out"),
-        (("t",), {"message": "M"}, "message cannot be 'M'", 'it is a text, with value="protobuf": descriptor="orders.desc", message="Order"'),
+        (("t",), {"value": "protobuf", "descriptor": "d", "message": "M", "registry": "http://r"}, "registry= and descriptor= cannot both be set", "remove one of them"),
+        (("t",), {"message": "M"}, "message cannot be 'M'", 'it is a string, with value="protobuf": descriptor="orders.desc", message="Order"'),
         (("t",), {"registry": {"url": "http://r", "subject": "{name}-value"}, "value": "avro"}, "subject cannot be '{name}-value'", 'it is a name, like "{topic}-value", "{record}" or "{topic}-{record}"'),
         (("t",), {"registry": "r:80", "value": "avro"}, "registry cannot be 'r:80'", 'its address is like "http://localhost:8081"'),
-        (("t",), {"registry": {"url": "https://r", "ca": "no.crt"}, "value": "avro"}, "the file no.crt of `ca` cannot be read: No such file or directory", 'it is a file of certificates in PEM format: ca="ca.pem"'),
-        (("t",), {"registry": {"url": "https://r", "ca": os.devnull}, "value": "avro"}, "the file /dev/null of `ca` has no certificate", 'it is a file of certificates in PEM format: ca="ca.pem"'),
-        (("t",), {"registry": {"url": "http://r", "ca": "no.crt"}, "value": "avro"}, "ca is for a registry that is spoken to with TLS", 'its address is like "https://localhost:8081"'),
-        (("t",), {"registry": {"url": "http://r", "user": "x"}, "value": "avro"}, "registry has a user without a password, or the other way round", "give both"),
-        (("t",), {"options": {"sasl.jaas.config": "x"}}, "`sasl.jaas.config` cannot be among the options", 'it is a secret: security={"password": hr.secret("NAME")}'),
+        (("t",), {"registry": {"url": "https://r", "ca": "no.crt"}, "value": "avro"}, "the file no.crt of `ca` cannot be read: No such file or directory", 'it is a PEM file with certificates: ca="ca.pem"'),
+        (("t",), {"registry": {"url": "https://r", "ca": os.devnull}, "value": "avro"}, "the file /dev/null of `ca` has no certificate", 'it is a PEM file with certificates: ca="ca.pem"'),
+        (("t",), {"registry": {"url": "http://r", "ca": "no.crt"}, "value": "avro"}, "ca is for a registry with TLS", 'its address is like "https://localhost:8081"'),
+        (("t",), {"registry": {"url": "http://r", "user": "x"}, "value": "avro"}, "registry needs both a user and a password, or neither", "give both"),
+        (("t",), {"options": {"sasl.jaas.config": "x"}}, "`sasl.jaas.config` cannot be set in options", 'use security={"password": hr.secret("NAME")}'),
     ],
 )  # fmt: skip
 def test_options_that_do_not_do(arguments: tuple[Any, ...], options: dict[str, Any], message: str, hint: str) -> None:
@@ -142,9 +142,9 @@ SECRET_OPTIONS = (
 def test_secrets_among_the_options_are_refused(name: str) -> None:
     check_error(
         """
-        BAD_OPTION: read.kafka: `<name>` cannot be among the options
+        BAD_OPTION: read.kafka: `<name>` cannot be set in options
           at test_kafka.py:*: lambda: Cluster.of("read.kafka", "a:1", None, {name: "geheim"}),
-          hint: it is a secret: security={"password": hr.secret("NAME")}
+          hint: use security={"password": hr.secret("NAME")}
           more: headrace error BAD_OPTION
         """,
         lambda: Cluster.of("read.kafka", "a:1", None, {name: "geheim"}),
@@ -186,7 +186,7 @@ def test_what_the_clients_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     check_error(
         """
         KAFKA_TLS: the file no.pem of `ca` cannot be read: No such file or directory
-          hint: it is a text in PEM format
+          hint: it must be a PEM file
           more: headrace error KAFKA_TLS
         """,
         lambda: Cluster.of("read.kafka", "a:1", {"ca": "no.pem"}, None).properties(),
@@ -248,7 +248,7 @@ def test_a_file_of_descriptors_that_is_not_there() -> None:
         """
         DESCRIPTOR_UNREADABLE: the file orders.desc cannot be read: No such file or directory
           at test_kafka.py:*: lambda: of_file("orders.desc"),
-          hint: protoc --include_imports --descriptor_set_out=orders.desc orders.proto makes such a file; message= names one of its messages
+          hint: create it with protoc --include_imports --descriptor_set_out=orders.desc orders.proto; message= names one of its messages
           more: headrace error DESCRIPTOR_UNREADABLE
         """,
         lambda: of_file("orders.desc"),
@@ -278,7 +278,7 @@ def test_columns_of_a_json_schema(schema: dict[str, Any], expected: str) -> None
 def test_a_json_schema_without_columns() -> None:
     check_error(
         """
-        SCHEMA_NEEDED: the columns cannot be told from the JSON Schema: it describes no object with properties
+        SCHEMA_NEEDED: the columns cannot be derived from the JSON Schema: it does not describe an object with properties
           at test_kafka.py:*: lambda: columns_of('{"type": "string"}'),
           hint: give them: schema="id bigint, amount double"
           more: headrace error SCHEMA_NEEDED

@@ -95,13 +95,13 @@ def test_fields_of_protobuf_keep_their_numbers() -> None:
 @pytest.mark.parametrize(
     ("make", "ddl", "says", "hint"),
     [
-        (avro_schema, "v variant", "the column v cannot be avro: it has nothing for variant", 'write it as text: .with_columns(v="CAST(v AS string)")'),
-        (avro_schema, "m map<int, string>", "the column m cannot be avro: keys of its maps are strings, and these are int", "make them text in front of the sink: transform_keys(m, (k, v) -> CAST(k AS string))"),
-        (json_schema, "a struct<m: map<date, int>>", "the column a.m cannot be json_schema: keys of its maps are strings, and these are date", "make them text in front of the sink: transform_keys(a, (k, v) -> CAST(k AS string))"),
-        (json_schema, "a array<interval day to second>", "the column a cannot be json_schema: it has nothing for interval day to second", 'write it as text: .with_columns(a="CAST(a AS string)")'),
-        (protobuf_schema, "m map<double, int>", "the column m cannot be protobuf: keys of its maps are whole numbers, strings or booleans, and these are double", "make them text in front of the sink: transform_keys(m, (k, v) -> CAST(k AS string))"),
-        (protobuf_schema, "a array<array<int>>", "the column a cannot be protobuf: it has nothing for an array within an array", "put a struct between them: transform(a, x -> named_struct('items', x))"),
-        (protobuf_schema, "s struct<v: variant>", "the column s.v cannot be protobuf: it has nothing for variant", 'write it as text: .with_columns(s="CAST(s AS string)")'),
+        (avro_schema, "v variant", "the column v cannot be avro: it has no type for variant", 'write it as a string: .with_columns(v="CAST(v AS string)")'),
+        (avro_schema, "m map<int, string>", "the column m cannot be avro: its map keys are strings, not int", "convert them to strings: transform_keys(m, (k, v) -> CAST(k AS string))"),
+        (json_schema, "a struct<m: map<date, int>>", "the column a.m cannot be json_schema: its map keys are strings, not date", "convert them to strings: transform_keys(a, (k, v) -> CAST(k AS string))"),
+        (json_schema, "a array<interval day to second>", "the column a cannot be json_schema: it has no type for interval day to second", 'write it as a string: .with_columns(a="CAST(a AS string)")'),
+        (protobuf_schema, "m map<double, int>", "the column m cannot be protobuf: its map keys are whole numbers, strings or booleans, not double", "convert them to strings: transform_keys(m, (k, v) -> CAST(k AS string))"),
+        (protobuf_schema, "a array<array<int>>", "the column a cannot be protobuf: it has no type for an array within an array", "put a struct between them: transform(a, x -> named_struct('items', x))"),
+        (protobuf_schema, "s struct<v: variant>", "the column s.v cannot be protobuf: it has no type for variant", 'write it as a string: .with_columns(s="CAST(s AS string)")'),
     ],
 )  # fmt: skip
 def test_types_that_a_format_does_not_have(make: Any, ddl: str, says: str, hint: str) -> None:
@@ -125,9 +125,9 @@ def test_names_that_a_format_does_not_have(make: Any) -> None:
         ({"properties": {"id": {"type": "number"}, "name": {"type": ["null", "string"]}}}, None),
         ({"properties": {"id": {"type": "integer"}, "name": {"oneOf": [{"type": "null"}, {"type": "string"}]}}}, None),
         ({"properties": {"id": {}}}, None),
-        ({"properties": {"id": {}}, "additionalProperties": False}, "it has no `name`, and takes nothing that it does not have"),
-        ({"properties": {}, "required": ["at"]}, "it requires `at`, which is no column"),
-        ({"properties": {"id": {"type": "string"}}}, "`id` is int, which is written as integer, and it takes string"),
+        ({"properties": {"id": {}}, "additionalProperties": False}, "it has no `name`, and allows no other properties"),
+        ({"properties": {}, "required": ["at"]}, "it requires `at`, which is not a column"),
+        ({"properties": {"id": {"type": "string"}}}, "`id` is int, which is written as integer, but it allows string"),
         ({"properties": {"id": {"type": "integer"}, "name": {"type": "string"}}}, None),
     ],
 )  # fmt: skip
@@ -150,9 +150,9 @@ def test_subjects_of_the_three_strategies() -> None:
 def test_a_subject_of_a_record_that_a_reader_does_not_know() -> None:
     check_error(
         """
-        BAD_OPTION: the subject {record} of the registry cannot be told: what is read has no `record`
+        BAD_OPTION: the subject {record} of the registry cannot be determined: a source has no `record`
           at test_kafka_formats.py:*: lambda: Registry(REGISTRY, subject="{record}").named("value", "t"),
-          hint: write the record's name there
+          hint: write the name of the record instead
           more: headrace error BAD_OPTION
         """,
         lambda: Registry(REGISTRY, subject="{record}").named("value", "t"),
@@ -191,11 +191,11 @@ def test_parts_that_have_a_schema() -> None:
     [
         ({"value": "avro"}, "value='avro' needs a registry"),
         ({"key": "id", "key_format": "protobuf"}, "key_format='protobuf' needs a registry"),
-        ({"registry": REGISTRY}, "value='json' has no use for a registry"),
-        ({"value": "avro", "registry": REGISTRY, "key_format": "avro"}, "key_format='avro' writes a key, and there is none"),
+        ({"registry": REGISTRY}, "value='json' does not use a registry"),
+        ({"value": "avro", "registry": REGISTRY, "key_format": "avro"}, "key_format='avro' needs a key"),
         ({"value": "avro", "registry": REGISTRY, "record": "my order"}, "record cannot be 'my order'"),
         ({"record": "Order"}, "record cannot be 'Order'"),
-        ({"register": False}, "register=False is said of a schema in a registry, and there is none"),
+        ({"register": False}, "register=False needs a registry"),
         ({"value": "avro", "registry": REGISTRY, "register": "no"}, "register cannot be 'no'"),
         ({"value": "avro", "registry": {"url": REGISTRY, "key_subject": ""}}, "key_subject cannot be ''"),
     ],

@@ -70,14 +70,14 @@ def test_a_plan_gives_the_sink_back() -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"key": "cart"}, "write.kafka: key names `cart`, which is no column"),
+        ({"key": "cart"}, "write.kafka: key names `cart`, which is not a column"),
         ({"key": ["card", "card"]}, "write.kafka: key names a column twice"),
-        ({"headers": {"h": "x"}}, "write.kafka: headers names `x`, which is no column"),
+        ({"headers": {"h": "x"}}, "write.kafka: headers names `x`, which is not a column"),
         ({"headers": "h"}, "write.kafka: headers cannot be 'h'"),
         ({"value": "jsn"}, "write.kafka: value cannot be 'jsn'"),
-        ({"value": "raw"}, 'write.kafka: value="raw" writes one column, and there are id, card, body'),
-        ({"key": ["id", "card"], "key_format": "raw"}, 'write.kafka: key_format="raw" takes one column as the key'),
-        ({"key": "id", "partition_by": "card"}, "write.kafka: partition_by names card, and the key is id"),
+        ({"value": "raw"}, 'write.kafka: value="raw" writes one column, but there are id, card, body'),
+        ({"key": ["id", "card"], "key_format": "raw"}, 'write.kafka: key_format="raw" needs exactly one key column'),
+        ({"key": "id", "partition_by": "card"}, "write.kafka: partition_by names card, but the key is id"),
         ({"create": {"partition": 1}}, "write.kafka: create cannot be {'partition': 1}"),
         ({"create": {"partitions": 0}}, "write.kafka: create.partitions cannot be 0"),
         ({"options": {"transactional.id": "x"}}, "write.kafka: options cannot set transactional.id"),
@@ -96,10 +96,10 @@ def test_options_that_do_not_do(options: dict[str, Any], says: str) -> None:
 @pytest.mark.parametrize(
     ("layout", "says"),
     [
-        (Layout(headers={"h": "id"}), "headers takes a column of type string or binary, and id is int"),
-        (Layout(value="raw", columns=("id",)), "columns takes a column of type string or binary, and id is int"),
-        (Layout(key=("id",), key_format="raw"), "key takes a column of type string or binary, and id is int"),
-        (Layout(timestamp="card"), "timestamp takes a column of type timestamp, and card is string"),
+        (Layout(headers={"h": "id"}), "headers needs a column of type string or binary, but id is int"),
+        (Layout(value="raw", columns=("id",)), "columns needs a column of type string or binary, but id is int"),
+        (Layout(key=("id",), key_format="raw"), "key needs a column of type string or binary, but id is int"),
+        (Layout(timestamp="card"), "timestamp needs a column of type timestamp, but card is string"),
     ],
 )
 def test_types_that_do_not_do(layout: Layout, says: str) -> None:
@@ -222,7 +222,7 @@ def test_what_brokers_say() -> None:
     check_error(
         """
         KAFKA_FAILED: t at broker:9092: the moon is in the wrong place
-          hint: look into the log of the broker and start again: no row is lost or doubled
+          hint: check the log of the broker and start again: no row is lost or duplicated
           more: headrace error KAFKA_FAILED
         """,
         now,

@@ -171,7 +171,7 @@ def test_a_table_that_goes_while_it_is_written(tmp_path: Path, kind: str, key: s
     lake.drop()
     staged = lake.stage(sink, 2, IDENTITIES[2]) if kind == "delta" else lake.stage(sink, 2)
     name = str(tmp_path / "t") if kind == "delta" else "db.t"
-    hint = "nothing of this epoch was written. Put it back as it was, or start over with fresh=True, which writes all of it again"
+    hint = "nothing of this epoch was written. Restore it, or start over with fresh=True, which writes all rows again"
     for _ in range(2):
         check_error(
             f"TABLE_MISSING: sink: {name} is gone, and the rows of earlier epochs with it\n"
@@ -217,9 +217,9 @@ def test_a_table_whose_files_are_gone_and_that_its_catalog_names(tmp_path: Path)
     assert lake.mark() == Mark(exists=False)
     check_error(
         """
-        TABLE_MISSING: the catalog has the Iceberg table db.t, and its files are gone
+        TABLE_MISSING: the catalog has the Iceberg table db.t, but its files are gone
           at test_lake_marks.py:*: lambda: of_iceberg.sink(tmp_path).open(context(tmp_path, checkpoint_id="c2", fresh=True)),
-          hint: put them back, or drop the table from the catalog
+          hint: restore them, or drop the table from the catalog
           more: headrace error TABLE_MISSING
         """,
         lambda: of_iceberg.sink(tmp_path).open(context(tmp_path, checkpoint_id="c2", fresh=True)),

@@ -84,7 +84,7 @@ def test_a_table_that_others_have_changed_since(tmp_path: Path, kind: str, key: 
     sink = lake.started(1)
     lake.write(sink, 0, 1, 2)
     lake.append()
-    assert lake.refused(1) == f"sink: {sink.place.name} cannot come back: another writer has changed the table since"
+    assert lake.refused(1) == f"sink: {sink.place.name} cannot be restored: another writer has changed the table since"
     rows = lake.rows()
     lake.write(sink, 3)
     assert "another writer has changed the table since" in lake.refused(1) and "another writer" in lake.refused(0)
@@ -99,8 +99,8 @@ def test_an_epoch_that_the_log_does_not_tell(tmp_path: Path, kind: str) -> None:
     lake.write(sink, 0, 1, identity=OTHER)
     lake.write(sink, 2)
     versions = "version" if kind == "delta" else "snapshot"
-    why = f"its log no longer tells in which {versions} epoch 1 of this checkpoint was the last one"
-    assert lake.refused(1) == f"sink: {sink.place.name} cannot come back: {why}"
+    why = f"its log no longer shows which {versions} was the last one of epoch 1 of this checkpoint"
+    assert lake.refused(1) == f"sink: {sink.place.name} cannot be restored: {why}"
 
 
 @TABLES
@@ -134,4 +134,4 @@ def test_snapshots_that_have_expired(tmp_path: Path) -> None:
         if one.snapshot_id != lake.newest():
             table.maintenance.expire_snapshots().by_id(one.snapshot_id).commit()
             table.refresh()
-    assert "its log no longer tells in which snapshot epoch 1" in lake.refused(1)
+    assert "its log no longer shows which snapshot was the last one of epoch 1" in lake.refused(1)

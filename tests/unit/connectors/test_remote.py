@@ -121,8 +121,8 @@ def test_files_that_are_gone_are_in_no_manifest(tmp_path: Path) -> None:
     (tmp_path / given[0].path).unlink()
     check_error(
         """
-        OUTPUT_MISSING: <folder>/part-0-0-1-run-00000-000.json, which a task wrote for epoch 0, was gone before the epoch was committed
-          hint: nothing of the epoch was committed, and the next start writes it again.
+        OUTPUT_MISSING: <folder>/part-0-0-1-run-00000-000.json, which a task wrote for epoch 0, was deleted before the epoch was committed
+          hint: nothing of the epoch was committed; the next start writes it again
           more: headrace error OUTPUT_MISSING
         """,
         lambda: manifest.commit(0, given),

@@ -16,9 +16,9 @@ def test_a_password_in_the_address_of_a_catalog_is_refused() -> None:
     catalog = {"type": "sql", "uri": "postgresql://u:hunter2@h/db"}
     check_error(
         """
-        BAD_OPTION: write.iceberg: uri in catalog holds a password
+        BAD_OPTION: write.iceberg: uri in catalog contains a password
           at test_stores.py:*: lambda: charges.write.iceberg("db.charges", catalog=catalog),
-          hint: give the whole address by its name: catalog={"uri": hr.secret("URI")}
+          hint: pass the whole address as a secret: catalog={"uri": hr.secret("URI")}
           more: headrace error BAD_OPTION
         """,
         lambda: charges.write.iceberg("db.charges", catalog=catalog),
@@ -38,7 +38,7 @@ def test_a_password_in_the_address_of_a_catalog_is_refused() -> None:
 def test_addresses_with_passwords(address: str) -> None:
     with pytest.raises(hr.HeadraceError) as raised:
         options_of("read.delta", "storage_options", {"endpoint": address}, "{}")
-    assert "endpoint in storage_options holds a password" in str(raised.value) and "word@" not in str(raised.value)
+    assert "endpoint in storage_options contains a password" in str(raised.value) and "word@" not in str(raised.value)
 
 
 @pytest.mark.parametrize(

@@ -156,7 +156,7 @@ def test_letters_behind_the_ledger_of_a_source_are_left_out_with_a_reason(tmp_pa
     told(
         tmp_path,
         0,
-        letter("charges.ledger", "NEVER_ADDED: the row is taken away and was not there", '{"card":"z","amount":1}'),
+        letter("charges.ledger", "NEVER_ADDED: the retracted row is not present", '{"card":"z","amount":1}'),
         letter("sound", "EXPECTATION: amount > 0", '{"card":"a","amount":0}'),
     )
     assert main(["letters", "export", str(tmp_path), str(tmp_path / "out.json"), "--source", "charges"]) == 0
@@ -185,9 +185,9 @@ def test_an_exported_file_can_be_given_back(tmp_path: Path, options: dict[str, s
 
 
 def test_a_line_with_line_breaks_is_left_out(checkpoint: Path, tmp_path: Path) -> None:
-    told(checkpoint, 9, letter("limits", "not CSV: text behind the record", "a;1\nb;2"), query="limited")
-    why = "its text has a line break, and a repaired file has one row per line"
-    assert hr.letters(checkpoint).export("limits", tmp_path / "out.csv", reason="behind") == (0, {why: 1}, ())
+    told(checkpoint, 9, letter("limits", "not CSV: text after the record", "a;1\nb;2"), query="limited")
+    why = "its text has a line break, and a repaired file has a row on each line"
+    assert hr.letters(checkpoint).export("limits", tmp_path / "out.csv", reason="after") == (0, {why: 1}, ())
 
 
 def test_rows_of_csv_to_be_repaired(checkpoint: Path, tmp_path: Path) -> None:
@@ -283,7 +283,7 @@ def test_letters_of_whole_files_are_left_out_for_what_they_are(
         checkpoint,
         9,
         *(letter("charges", reason, None, file="file:///in/2.json.gz") for reason in ("FILE_BROKEN: it ends too early",) * 2),
-        letter("charges", "FILE_CHANGED: it had 1 byte when it was read and has 2 now; what has changed since is not read", None),
+        letter("charges", "FILE_CHANGED: it had 1 byte when it was read and has 2 now; the change is not read", None),
         letter("charges", "not JSON", None),
     )
     assert main(["letters", "export", str(checkpoint), str(tmp_path / "out.json"), "--source", "charges"]) == 0

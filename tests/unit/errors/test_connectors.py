@@ -77,7 +77,7 @@ def test_broken_connector(monkeypatch: pytest.MonkeyPatch) -> None:
         """
         CONNECTOR_BROKEN: the connector `lake` cannot be loaded from no_such_package_of_lakes: No module named 'no_such_package_of_lakes'
           at test_connectors.py:*: lambda: hr.read.lake("charges/"),
-          hint: install what it needs; its package's documentation says what
+          hint: install what it needs; see the documentation of its package
           more: headrace error CONNECTOR_BROKEN
         """,
         lambda: hr.read.lake("charges/"),
@@ -91,9 +91,9 @@ def test_a_connector_for_a_newer_headrace(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(registry, "connectors", lambda: {"tarn": EntryPoint("tarn", "newer_lakes", registry.GROUP)})
     check_error(
         """
-        CONNECTOR_BROKEN: the connector `tarn` of newer_lakes was made for version 2 of headrace.ports, and here is version 1
+        CONNECTOR_BROKEN: the connector `tarn` of newer_lakes requires version 2 of headrace.ports, but this headrace has version 1
           at test_connectors.py:*: lambda: hr.read.tarn("charges/"),
-          hint: install a newer headrace, or an older package of the connector
+          hint: install a newer headrace, or an older version of the connector
           more: headrace error CONNECTOR_BROKEN
         """,
         lambda: hr.read.tarn("charges/"),
@@ -139,9 +139,9 @@ def test_option_of_another_value() -> None:
 def test_option_that_is_ours() -> None:
     check_error(
         """
-        BAD_OPTION: read.files: `mode` cannot be among the options
+        BAD_OPTION: read.files: Spark's option `mode` cannot be set
           at test_connectors.py:*: lambda: hr.read.files("charges/", format="json", schema=SCHEMA, options={"mode": "PERMISSIVE"}),
-          hint: rows are one a line; malformed="dead_letter", "fail" or "skip" says what becomes of bad ones
+          hint: set malformed="dead_letter", "fail" or "skip" for rows that cannot be read; a row is one line
           more: headrace error BAD_OPTION
         """,
         lambda: hr.read.files("charges/", format="json", schema=SCHEMA, options={"mode": "PERMISSIVE"}),
@@ -163,7 +163,7 @@ def test_number() -> None:
 def test_partition_by() -> None:
     check_error(
         """
-        BAD_OPTION: write.files: partition_by names `day`, which is no column
+        BAD_OPTION: write.files: partition_by names `day`, which is not a column
           at test_connectors.py:*: lambda: charges.write.files("out", format="json", partition_by="day"),
           hint: the stream has: card, amount
           more: headrace error BAD_OPTION
@@ -176,8 +176,8 @@ def test_partition_by() -> None:
 def test_partition_by_what_names_no_folder(kind: str, text: str) -> None:
     check_error(
         f"""
-        WRONG_TYPE: out: column k of type {kind} cannot be in partition_by: folders are named by texts
-          hint: choose other columns, or make a text of it: with_columns(k_text="{text}")
+        WRONG_TYPE: out: column k of type {kind} cannot be in partition_by: folder names are strings
+          hint: choose other columns, or convert it to a string: with_columns(k_text="{text}")
           more: headrace error WRONG_TYPE
         """,
         lambda: files.Sink("out", format="json", partition_by=["k"]).suits("out", parse_schema(f"k {kind}, n int")),
@@ -228,7 +228,7 @@ def test_path_missing(tmp_path: Path) -> None:
         """
         PATH_MISSING: there is no file or folder <folder>/chrages
           at test_connectors.py:*: lambda: source.check(),
-          hint: it was looked for at <folder>/chrages; beside it are: charges
+          hint: the full path is <folder>/chrages; its folder has: charges
           more: headrace error PATH_MISSING
         """,
         lambda: source.check(),
@@ -258,9 +258,9 @@ def test_path_with_files_in_subfolders_alone(tmp_path: Path) -> None:
     source = files.Source(tmp_path, format="json", schema=SCHEMA)
     lookup = files.Lookup(tmp_path, format="json", schema=SCHEMA)
     said = """
-        PATH_EMPTY: there is nothing to read in <folder>: its files lie in subfolders, 2 files in <folder>/2026/11 and 1 in others
+        PATH_EMPTY: there is nothing to read in <folder>: its files are in subfolders (2 files in <folder>/2026/11 and 1 in others)
           at test_connectors.py:*: {call},
-          hint: options={{"recursiveFileLookup": "true"}} reads subfolders, too
+          hint: to read subfolders too, set options={{"recursiveFileLookup": "true"}}
           more: headrace error PATH_EMPTY
         """
     check_error(
@@ -279,7 +279,7 @@ def test_pattern_without_files(tmp_path: Path) -> None:
     source = files.Source(tmp_path / "*.json", format="json", schema=SCHEMA)
     check_error(
         """
-        PATH_EMPTY: there is nothing to read in <folder>/*.json: no file fits the pattern
+        PATH_EMPTY: there is nothing to read in <folder>/*.json: no file matches the pattern
           at test_connectors.py:*: lambda: source.check_first(),
           hint: put files there first, or wait for them with follow=True
           more: headrace error PATH_EMPTY
@@ -295,9 +295,9 @@ def test_partition_folders(tmp_path: Path) -> None:
     source = files.Source(tmp_path, format="json", schema=SCHEMA)
     check_error(
         """
-        PARTITION_FOLDERS: <folder> has folders card=..., and JSON and CSV files are read without the columns in their folders' names
+        PARTITION_FOLDERS: <folder> has folders card=..., but for JSON and CSV files columns are not read from folder names
           at test_connectors.py:*: lambda: source.check(),
-          hint: read Parquet, or leave the column out of the schema
+          hint: use Parquet, or remove the column from the schema
           more: headrace error PARTITION_FOLDERS
         """,
         lambda: source.check(),
@@ -309,9 +309,9 @@ def test_columns_with_names_of_scans(tmp_path: Path) -> None:
     files.Source(tmp_path, format="json", schema="_file string, n int")
     check_error(
         """
-        BAD_OPTION: read.files: a column of parquet files cannot be called _file, _Weight: scans have columns of that name
+        BAD_OPTION: read.files: a column of parquet files cannot be named _file, _Weight: the name is reserved
           at test_connectors.py:*: lambda: files.Source(tmp_path, format="parquet", schema="_file string, n int, _Weight int"),
-          hint: leave it out of the schema, or have the files written with another name
+          hint: remove it from the schema, or write the files with another column name
           more: headrace error BAD_OPTION
         """,
         lambda: files.Source(tmp_path, format="parquet", schema="_file string, n int, _Weight int"),
@@ -344,7 +344,7 @@ def test_folder_not_writable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     check_error(
         """
         FOLDER_NOT_WRITABLE: <folder>/out cannot be written: Permission denied
-          hint: choose a folder that this user may write, or make room on its disk
+          hint: choose a folder that this user can write to, or free space on its disk
           more: headrace error FOLDER_NOT_WRITABLE
         """,
         lambda: sink.open(context(tmp_path)),
@@ -356,8 +356,8 @@ def test_rows_gone() -> None:
     source = memory.Source.from_options({"rows": 3, "digest": "d"}, parse_schema(SCHEMA))
     check_error(
         """
-        ROWS_GONE: the rows of a memory source are in the process that made the job, and a stored plan has only their number
-          hint: run the Python file that makes them, or put the rows into files
+        ROWS_GONE: the rows of a memory source exist only in the process that built the job; a stored plan has only their number
+          hint: run the Python file that builds the job, or put the rows into files
           more: headrace error ROWS_GONE
         """,
         lambda: source.check(),
@@ -373,9 +373,9 @@ def test_schema_needed() -> None:
 
     check_error(
         """
-        SCHEMA_NEEDED: wire needs a schema
+        SCHEMA_NEEDED: wire cannot infer its columns
           at test_connectors.py:*: return ports.Source.infer(self, session)
-          hint: schema="card string, amount double"
+          hint: give them, for example schema="card string, amount double"
           more: headrace error SCHEMA_NEEDED
         """,
         lambda: Wire([], SCHEMA).infer(None),
@@ -386,8 +386,8 @@ def test_function_gone(tmp_path: Path) -> None:
     sink = foreach_batch.Sink.from_options({"function": "tests.unit.errors:send_all"})
     check_error(
         """
-        FUNCTION_GONE: the function send_all of foreach_batch is not found in tests.unit.errors
-          hint: run the Python file that has it, or put the function into a module that can be imported
+        FUNCTION_GONE: the foreach_batch function send_all cannot be imported from tests.unit.errors
+          hint: run the Python file that defines it, or move it to a module that can be imported
           more: headrace error FUNCTION_GONE
         """,
         lambda: sink.open(context(tmp_path)),
@@ -414,7 +414,7 @@ def test_function_failed(tmp_path: Path) -> None:
     check_error(
         """
         FUNCTION_FAILED: test_function_failed.<locals>.send failed in epoch 3 of sink: ValueError: no route to host
-          hint: the epoch is not committed: the next start calls the function with it again
+          hint: the epoch is not committed; the next start calls the function again with the same rows
           more: headrace error FUNCTION_FAILED
         """,
         lambda: sink.commit(3, staged),

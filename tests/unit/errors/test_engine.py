@@ -68,7 +68,7 @@ def test_sink_with_a_weaker_guarantee() -> None:
     job = made(charges.write.console(name="screen"))
     check_error(
         """
-        GUARANTEE: screen is not written exactly once, but at least once: an epoch that is run again is printed again
+        GUARANTEE: screen is not written exactly once, but at least once: a repeated epoch is printed again
           at test_engine.py:*: job = made(charges.write.console(name="screen"))
           hint: use an exactly-once sink, such as stream.write.files(...); job.explain() shows the reasons for each sink.
           more: headrace error GUARANTEE
@@ -177,7 +177,7 @@ def test_variable_that_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_duration_that_cannot_be_read() -> None:
     check_error(
         """
-        BAD_SETTING: `every` cannot be 'soon': it is not numbers with units
+        BAD_SETTING: `every` cannot be 'soon': a duration needs numbers with units
           at test_engine.py:*: lambda: settings("fraud", every="soon"),
           hint: write "10 seconds", or a number of seconds, at most 365 days; 0 starts an epoch as soon as the last one ends. All settings: headrace docs settings
           more: headrace error BAD_SETTING

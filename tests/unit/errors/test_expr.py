@@ -12,9 +12,9 @@ x = hr.col("x")
 def test_literal() -> None:
     check_error(
         """
-        BAD_LITERAL: a Python object has no literal in SQL
+        BAD_LITERAL: a Python object cannot be a SQL literal
           at test_expr.py:*: lambda: x == object(),
-          hint: int, float, Decimal, str, bool, bytes, date, datetime, timedelta, list, dict and None have literals
+          hint: use int, float, Decimal, str, bool, bytes, date, datetime, timedelta, list, dict or None
           more: headrace error BAD_LITERAL
         """,
         lambda: x == object(),
@@ -24,9 +24,9 @@ def test_literal() -> None:
 def test_literal_tuple() -> None:
     check_error(
         """
-        BAD_LITERAL: a Python tuple has no literal in SQL
+        BAD_LITERAL: a Python tuple cannot be a SQL literal
           at test_expr.py:*: lambda: literal((1, 2)),
-          hint: a list is an array; for a struct use hr.struct(name=value, ...)
+          hint: for an array use a list; for a struct, hr.struct(name=value, ...)
           more: headrace error BAD_LITERAL
         """,
         lambda: literal((1, 2)),
@@ -36,9 +36,9 @@ def test_literal_tuple() -> None:
 def test_literal_of_a_function() -> None:
     check_error(
         """
-        BAD_LITERAL: a Python function has no literal in SQL
+        BAD_LITERAL: a Python function cannot be a SQL literal
           at test_expr.py:*: lambda: x > (lambda row: 1),
-          hint: an expression is a column or SQL text: hr.col("amount") * 2, or hr.expr("amount * 2")
+          hint: pass a column or SQL text: hr.col("amount") * 2, or hr.expr("amount * 2")
           more: headrace error BAD_LITERAL
         """,
         lambda: x > (lambda row: 1),
@@ -48,9 +48,9 @@ def test_literal_of_a_function() -> None:
 def test_not_an_aggregate() -> None:
     check_error(
         """
-        NOT_AN_AGGREGATE: .over() follows a function, and this is `x`
+        NOT_AN_AGGREGATE: .over() must follow a function call, but this is `x`
           at test_expr.py:*: lambda: x.over(per="card"),
-          hint: write it at the function: hr.f.sum("amount").over(...)
+          hint: call it on the function: hr.f.sum("amount").over(...)
           more: headrace error NOT_AN_AGGREGATE
         """,
         lambda: x.over(per="card"),
@@ -72,9 +72,9 @@ def test_null_comparison() -> None:
 def test_if() -> None:
     check_error(
         """
-        TRACED_BOOL: `x > 500` is not known yet: it has a value only when rows flow, so Python cannot decide on it
+        TRACED_BOOL: `x > 500` has a value only when the job runs, so Python cannot use it as a condition
           at test_expr.py:*: lambda: 1 if x > 500 else 2,
-          hint: in a program use `with hr.when(...)` instead of `if` and `while`; for a value use hr.case((condition, value), otherwise=value)
+          hint: in a program use `with hr.when(...)` instead of `if` and `while`; for a conditional value use hr.case((condition, value), otherwise=value)
           more: headrace error TRACED_BOOL
         """,
         lambda: 1 if x > 500 else 2,
@@ -84,7 +84,7 @@ def test_if() -> None:
 def test_and() -> None:
     check_error(
         """
-        TRACED_BOOL: `x > 1` is not known yet: it has a value only when rows flow, so Python cannot decide on it
+        TRACED_BOOL: `x > 1` has a value only when the job runs, so Python cannot use it as a condition
           at test_expr.py:*: lambda: x > 1 and x < 5,
           hint: instead of `and`, `or`, `not` use &, |, ~ with parentheses around comparisons: (x > 1) & (x < 5)
           more: headrace error TRACED_BOOL
@@ -96,7 +96,7 @@ def test_and() -> None:
 def test_in() -> None:
     check_error(
         """
-        TRACED_BOOL: `x = 1` is not known yet: it has a value only when rows flow, so Python cannot decide on it
+        TRACED_BOOL: `x = 1` has a value only when the job runs, so Python cannot use it as a condition
           at test_expr.py:*: lambda: x in [1, 2],
           hint: instead of `in` use x.is_in(1, 2)
           more: headrace error TRACED_BOOL
@@ -108,9 +108,9 @@ def test_in() -> None:
 def test_chain() -> None:
     check_error(
         """
-        TRACED_BOOL: `x > 1` is not known yet: it has a value only when rows flow, so Python cannot decide on it
+        TRACED_BOOL: `x > 1` has a value only when the job runs, so Python cannot use it as a condition
           at test_expr.py:*: lambda: 1 < x < 5,
-          hint: a chain of comparisons asks for a truth value: use (1 < x) & (x < 5)
+          hint: a chained comparison needs a truth value: use (1 < x) & (x < 5)
           more: headrace error TRACED_BOOL
         """,
         lambda: 1 < x < 5,
@@ -120,9 +120,9 @@ def test_chain() -> None:
 def test_loop() -> None:
     check_error(
         """
-        TRACED_VALUE: `x` has a value only when rows flow, so Python cannot loop over it
+        TRACED_VALUE: `x` has a value only when the job runs, so Python cannot loop over it
           at test_expr.py:*: lambda: list(x),
-          hint: take items by col("xs")[0], or make rows of an array with .explode("xs")
+          hint: for one item use hr.col("xs")[0]; for a row per item, .explode("xs")
           more: headrace error TRACED_VALUE
         """,
         lambda: list(x),
@@ -132,7 +132,7 @@ def test_loop() -> None:
 def test_length() -> None:
     check_error(
         """
-        TRACED_VALUE: `x` has a value only when rows flow, so Python cannot take its length
+        TRACED_VALUE: `x` has a value only when the job runs, so Python cannot take its length
           at test_expr.py:*: lambda: len(x),
           hint: use hr.f.size(...) for arrays and maps, hr.f.length(...) for text
           more: headrace error TRACED_VALUE
@@ -144,7 +144,7 @@ def test_length() -> None:
 def test_number() -> None:
     check_error(
         """
-        TRACED_VALUE: `x` has a value only when rows flow, so Python cannot make an int of it
+        TRACED_VALUE: `x` has a value only when the job runs, so Python cannot convert it to an int
           at test_expr.py:*: lambda: int(x),
           hint: use .cast("int")
           more: headrace error TRACED_VALUE
@@ -170,7 +170,7 @@ def test_function_as_method() -> None:
         """
         UNKNOWN_METHOD: columns have no method `upper`
           at test_expr.py:*: lambda: x.upper(),
-          hint: a function of Spark is called as hr.f.upper(...)
+          hint: call a Spark function as hr.f.upper(...)
           more: headrace error UNKNOWN_METHOD
         """,
         lambda: x.upper(),

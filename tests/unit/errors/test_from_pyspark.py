@@ -19,7 +19,7 @@ shops: Any = hr.read.memory([], "card string, shop string", name="shops")
 table = hr.lookup.memory([("a", "SE")], "card string, country string")
 x: Any = hr.col("x")
 
-CURE = 'write hr.col("amount"), or SQL as a text, "amount > 3"; a function of Spark is called as hr.f.sum("amount")'
+CURE = 'write hr.col("amount"), or a SQL string such as "amount > 3"; call a Spark function as hr.f.sum("amount")'
 
 
 class Column:
@@ -69,7 +69,7 @@ def traced(handle: Callable[[Any, Any], object]) -> Callable[[], object]:
 def test_a_column_of_pyspark() -> None:
     check_error(
         f"""
-        BAD_COLUMN: Column<'amount'> is a column of PySpark, and headrace has columns of its own
+        BAD_COLUMN: Column<'amount'> is a PySpark column, not a headrace column
           at test_from_pyspark.py:*: lambda: charges.filter(theirs),
           hint: {CURE}
           more: headrace error BAD_COLUMN
@@ -132,31 +132,31 @@ def test_a_column_of_pyspark_anywhere(use: Callable[[], object]) -> None:
     with pytest.raises(hr.HeadraceError) as raised:
         use()
     assert (raised.value.code, raised.value.hint) == ("BAD_COLUMN", CURE)
-    assert raised.value.message == "Column<'amount'> is a column of PySpark, and headrace has columns of its own"
+    assert raised.value.message == "Column<'amount'> is a PySpark column, not a headrace column"
     assert raised.value.site is not None and raised.value.site.file == __file__
 
 
 def test_a_stream_is_no_table() -> None:
     assert charges and charges.key_by("card")
     for use, why, cure in (
-        (lambda: charges["amount"] > 3, "it has no ['amount']", 'the column is hr.col("amount"), or its name in a text of SQL; a stream of it alone is stream.select("amount")'),
-        (lambda: charges[["card", "amount"]], "it has no [['card', 'amount']]", 'write stream.select("card", "amount")'),
-        (lambda: charges[x > 3], "it has no [...]", 'columns are taken by stream.select("a", "b"), rows by stream.filter("a > 3")'),
-        (lambda: charges[:3], "it has no [...]", "rows are there after a run to the end of the input: hr.collect(stream).rows()[...]"),
-        (lambda: list(charges), "it has no rows to loop over", "hr.collect(stream).rows() has them, after a run to the end of the input; hr.show(stream) prints them"),
-        (lambda: len(charges), "it has no rows to count", 'stream.group_by().agg(n="count(*)") keeps their number; len(hr.collect(stream)) is it at the end of the input'),
-        (lambda: "card" in charges, "Python cannot look into it with `in`", "the names of its columns are stream.columns"),
-        (lambda: list(charges.group_by("card")), "it has no rows to loop over", "hr.collect(stream.group_by(...).agg(...)).rows() has them, after a run to the end of the input; hr.show(stream.group_by(...).agg(...)) prints them"),
+        (lambda: charges["amount"] > 3, "cannot be indexed with ['amount']", 'the column is hr.col("amount"), or its name in a SQL string; for a stream of this column only, stream.select("amount")'),
+        (lambda: charges[["card", "amount"]], "cannot be indexed with [['card', 'amount']]", 'write stream.select("card", "amount")'),
+        (lambda: charges[x > 3], "cannot be indexed with [...]", 'select columns with stream.select("a", "b"), rows with stream.filter("a > 3")'),
+        (lambda: charges[:3], "cannot be indexed with [...]", "collect the rows, with a run to the end of the input: hr.collect(stream).rows()[...]"),
+        (lambda: list(charges), "cannot be looped over", "hr.collect(stream).rows() runs to the end of the input and returns the rows; hr.show(stream) prints them"),
+        (lambda: len(charges), "has no length", 'count them with stream.group_by().agg(n="count(*)"); at the end of the input it is len(hr.collect(stream))'),
+        (lambda: "card" in charges, "cannot be searched with `in`", "its column names are stream.columns"),
+        (lambda: list(charges.group_by("card")), "cannot be looped over", "hr.collect(stream.group_by(...).agg(...)).rows() runs to the end of the input and returns the rows; hr.show(stream.group_by(...).agg(...)) prints them"),
     ):  # fmt: skip
         with pytest.raises(hr.HeadraceError) as raised:
             use()  # type: ignore[no-untyped-call]
         assert (raised.value.code, raised.value.hint) == ("NOT_A_TABLE", cure)
-        assert raised.value.message == f"a stream is the description of rows to come, and no table: {why}"
+        assert raised.value.message == f"a stream {why}: it describes a computation and holds no rows"
     check_error(
         """
-        NOT_A_TABLE: a stream is the description of rows to come, and no table: it has no ['amount']
+        NOT_A_TABLE: a stream cannot be indexed with ['amount']: it describes a computation and holds no rows
           at test_from_pyspark.py:*: lambda: charges.filter(charges["amount"] > 3),
-          hint: the column is hr.col("amount"), or its name in a text of SQL; a stream of it alone is stream.select("amount")
+          hint: the column is hr.col("amount"), or its name in a SQL string; for a stream of this column only, stream.select("amount")
           more: headrace error NOT_A_TABLE
         """,
         lambda: charges.filter(charges["amount"] > 3),
@@ -172,7 +172,7 @@ def test_the_cures_work() -> None:
 def test_a_column_as_an_attribute() -> None:
     with pytest.raises(AttributeError) as raised:
         charges.amount  # noqa: B018
-    assert str(raised.value) == 'a stream has no `amount`; write hr.col("amount") for the column, or its name in a text of SQL'
+    assert str(raised.value) == 'a stream has no `amount`; write hr.col("amount") for the column, or its name in a SQL string'
 
 
 def test_calls_without_a_connector() -> None:

@@ -29,7 +29,7 @@ def test_on() -> None:
         """
         BAD_LOOKUP: on of lookup cannot be []
           at test_lookup.py:*: lambda: orders.lookup(customers, on=nothing),
-          hint: on="customer" where both have it, on={"customer": "id"} where the table calls it id
+          hint: write on="customer" if both have it, on={"customer": "id"} if the table calls it id
           more: headrace error BAD_LOOKUP
         """,
         lambda: orders.lookup(customers, on=nothing),
@@ -51,9 +51,9 @@ def test_a_column_that_the_table_has_not() -> None:
 def test_a_column_of_both() -> None:
     check_error(
         """
-        DUPLICATE_COLUMN: lookup would give two columns `customer`
+        DUPLICATE_COLUMN: lookup would have two columns `customer`
           at test_lookup.py:*: lambda: orders.lookup(customers, on={"customer": "customer"}),
-          hint: rename that of the stream: orders.rename({"customer": "..."}), or leave it out of the schema of customers
+          hint: rename the stream column: orders.rename({"customer": "..."}); if it is the key, write on="customer"
           more: headrace error DUPLICATE_COLUMN
         """,
         lambda: orders.lookup(customers, on={"customer": "customer"}),
@@ -65,7 +65,7 @@ def test_numbers() -> None:
         """
         BAD_LOOKUP: batch of lookup cannot be 0
           at test_lookup.py:*: lambda: orders.lookup(customers, on="customer", batch=0),
-          hint: it is a whole number from 1 on
+          hint: use a whole number of at least 1
           more: headrace error BAD_LOOKUP
         """,
         lambda: orders.lookup(customers, on="customer", batch=0),
@@ -75,9 +75,9 @@ def test_numbers() -> None:
 def test_a_cache_of_a_table_that_is_in_memory() -> None:
     check_error(
         """
-        BAD_LOOKUP: customers is loaded as a whole, so there are no answers to be kept
+        BAD_LOOKUP: `cache` does not apply to customers, which is loaded as a whole
           at test_lookup.py:*: lambda: orders.lookup(customers, on="customer", cache="1 minute"),
-          hint: say how old it may get where it is made: hr.lookup.files(..., refresh="5 minutes")
+          hint: set how often to reload it: hr.lookup.files(..., refresh="5 minutes")
           more: headrace error BAD_LOOKUP
         """,
         lambda: orders.lookup(customers, on="customer", cache="1 minute"),
@@ -88,9 +88,9 @@ def test_something_that_is_no_table() -> None:
     stream: Any = orders
     check_error(
         """
-        BAD_INPUT: lookup was given <Stream orders: customer, amount>, which is no table outside
+        BAD_INPUT: lookup expects a table of hr.lookup, got <Stream orders: customer, amount>
           at test_lookup.py:*: lambda: orders.lookup(stream, on="customer"),
-          hint: orders.lookup(hr.lookup.redis("redis://localhost", ...), on="customer"); of a stream use join or join_asof
+          hint: orders.lookup(hr.lookup.redis("redis://localhost", ...), on="customer"); to combine two streams use join or join_asof
           more: headrace error BAD_INPUT
         """,
         lambda: orders.lookup(stream, on="customer"),
@@ -102,9 +102,9 @@ def test_rows_that_are_taken_away() -> None:
     spent = orders.group_by("customer").agg(spent="sum(amount)").named("spent")
     check_error(
         """
-        LOOKUP_CHANGES: from spent rows are also taken away, and customers may by then answer otherwise than when they were added
+        LOOKUP_CHANGES: spent has retractions, and customers may have changed between a row and its retraction
           at test_lookup.py:*: lambda: spent.lookup(table, on="customer"),
-          hint: look up in front of what takes rows away, where they are only added; or join a stream of the table's changes; if the table never changes, say so: hr.lookup.files(..., constant=True)
+          hint: look up upstream, where rows are only added; or join a stream of the table's changes; if the table never changes, declare it: hr.lookup.files(..., constant=True)
           more: headrace error LOOKUP_CHANGES
         """,
         lambda: spent.lookup(table, on="customer"),

@@ -78,7 +78,7 @@ def test_field_as_a_column_name() -> None:
         """
         UNKNOWN_COLUMN: no column `place.city` in charges
           at test_ops.py:*: lambda: charges.select(hr.col("place.city")),
-          hint: a field is written hr.col("place").city. It has: card, amount, place, ts.
+          hint: write the field as hr.col("place").city. It has: card, amount, place, ts.
           more: headrace error UNKNOWN_COLUMN
         """,
         lambda: charges.select(hr.col("place.city")),
@@ -100,7 +100,7 @@ def test_unknown_column_of_drop() -> None:
 def test_unknown_time() -> None:
     check_error(
         """
-        UNKNOWN_COLUMN: time='ts' is no column that Count emits
+        UNKNOWN_COLUMN: time='ts' is not a column that Count emits
           at test_ops.py:*: lambda: charges.key_by("card").process(Count, time="ts"),
           hint: it emits: card, n
           more: headrace error UNKNOWN_COLUMN
@@ -112,44 +112,48 @@ def test_unknown_time() -> None:
 def test_bad_column() -> None:
     check_error(
         """
-        BAD_COLUMN: `rate` is given as 3, which is neither a column nor SQL text
+        BAD_COLUMN: `rate`: expected a column or a SQL string, got 3
           at test_ops.py:*: lambda: charges.with_columns(rate=3),  # type: ignore[arg-type]
-          hint: a constant is written hr.lit(3)
+          hint: write a constant as hr.lit(3)
           more: headrace error BAD_COLUMN
         """,
         lambda: charges.with_columns(rate=3),  # type: ignore[arg-type]
     )
 
 
-EXPRESSION = 'an expression is a column or SQL text: hr.col("amount") > 100, or "amount > 100"'
+EXPRESSION = 'write a column or a SQL string: hr.col("amount") > 100, or "amount > 100"'
 
 
 @pytest.mark.parametrize(
     ("wrong", "message", "hint"),
     [
-        (lambda: charges.filter(lambda row: row), "a column is given as a Python function", EXPRESSION),
-        (lambda: charges.with_columns(big=lambda row: row), "`big` is given as a Python function", EXPRESSION),
-        (lambda: charges.with_columns(big=object()), "`big` is given as a Python object", EXPRESSION),
+        (lambda: charges.filter(lambda row: row), "expected a column or a SQL string, got a Python function", EXPRESSION),
+        (lambda: charges.with_columns(big=lambda row: row), "`big`: expected a column or a SQL string, got a Python function", EXPRESSION),
+        (lambda: charges.with_columns(big=object()), "`big`: expected a column or a SQL string, got a Python object", EXPRESSION),
         (
             lambda: charges.select(["card", "amount"]),
-            "a column is given as ['card', 'amount']",
-            "columns are given one by one; those of a list with a star before it: select(*names)",
+            "expected a column or a SQL string, got ['card', 'amount']",
+            "give columns as separate arguments; unpack a list: select(*names)",
         ),
-        (lambda: charges.with_columns(tags=["a"]), "`tags` is given as ['a']", "a constant is written hr.lit(['a'])"),
+        (
+            lambda: charges.with_columns(tags=["a"]),
+            "`tags`: expected a column or a SQL string, got ['a']",
+            "write a constant as hr.lit(['a'])",
+        ),
     ],
 )
 def test_what_to_write_for_what_is_no_column(wrong: Callable[[], object], message: str, hint: str) -> None:
     with pytest.raises(hr.PlanError) as raised:
         wrong()
-    assert (raised.value.message, raised.value.hint) == (f"{message}, which is neither a column nor SQL text", hint)
+    assert (raised.value.message, raised.value.hint) == (message, hint)
 
 
 def test_bad_rename() -> None:
     check_error(
         """
-        BAD_COLUMN: rename was given {'card': 3}
+        BAD_COLUMN: rename expects old and new names, got {'card': 3}
           at test_ops.py:*: lambda: charges.rename({"card": 3}),  # type: ignore[dict-item]
-          hint: it takes old and new names: .rename({"old": "new"})
+          hint: write .rename({"old": "new"})
           more: headrace error BAD_COLUMN
         """,
         lambda: charges.rename({"card": 3}),  # type: ignore[dict-item]
@@ -168,7 +172,7 @@ def test_unnamed_column() -> None:
     )
     check_error(
         """
-        UNNAMED_COLUMN: `upper(card, 1) AS d` is not understood as an expression and its name
+        UNNAMED_COLUMN: `upper(card, 1) AS d` cannot be split into an expression and its name
           at test_ops.py:*: lambda: charges.select("upper(card, 1) AS d"),
           hint: name it: d="upper(card, 1)" as a keyword, or hr.expr(...).alias("d")
           more: headrace error UNNAMED_COLUMN
@@ -186,7 +190,7 @@ def test_unnamed_column() -> None:
     )
     check_error(
         """
-        UNNAMED_COLUMN: `upper(card, 1) AS d` is not understood as an expression and its name
+        UNNAMED_COLUMN: `upper(card, 1) AS d` cannot be split into an expression and its name
           at test_ops.py:*: lambda: charges.group_by("upper(card, 1) AS d"),
           hint: name it: hr.expr("upper(card, 1)").alias("d")
           more: headrace error UNNAMED_COLUMN
@@ -205,7 +209,7 @@ def test_items_without_a_name() -> None:
 def test_duplicate_column() -> None:
     check_error(
         """
-        DUPLICATE_COLUMN: rename would give two columns `amount` (the other is spelled `Amount`; Spark compares names without case)
+        DUPLICATE_COLUMN: rename would have two columns `amount` (the other is spelled `Amount`; Spark compares names without case)
           at test_ops.py:*: lambda: charges.rename({"card": "Amount"}),
           hint: give one of them another name
           more: headrace error DUPLICATE_COLUMN
@@ -219,7 +223,7 @@ def test_no_columns() -> None:
         """
         NO_COLUMNS: drop leaves no columns
           at test_ops.py:*: lambda: charges.drop("card", "amount", "place", "ts"),
-          hint: keep one column at least
+          hint: keep at least one column
           more: headrace error NO_COLUMNS
         """,
         lambda: charges.drop("card", "amount", "place", "ts"),
@@ -229,9 +233,9 @@ def test_no_columns() -> None:
 def test_union_columns() -> None:
     check_error(
         """
-        UNION_COLUMNS: the streams of a union have the same columns: charges.select lacks `place`; charges.select has `city`, which charges has not
+        UNION_COLUMNS: the streams of a union must have the same columns: charges.select lacks `place`; charges.select has `city`, which charges lacks
           at test_ops.py:*: lambda: charges.union(charges.select("card", "amount", "ts", city="place.city")),
-          hint: bring them to the same names with .select(...), .rename({...}), .drop(...) or .with_columns(missing=hr.lit(None))
+          hint: align them with .select(...), .rename({...}), .drop(...) or .with_columns(missing=hr.lit(None))
           more: headrace error UNION_COLUMNS
         """,
         lambda: charges.union(charges.select("card", "amount", "ts", city="place.city")),
@@ -241,7 +245,7 @@ def test_union_columns() -> None:
 def test_union_of_something_else() -> None:
     check_error(
         """
-        BAD_INPUT: union was given 'sales', which is no stream
+        BAD_INPUT: union expects a stream, got 'sales'
           at test_ops.py:*: lambda: charges.union("sales"),  # type: ignore[arg-type]
           hint: first.union(second, third)
           more: headrace error BAD_INPUT
@@ -255,7 +259,7 @@ def test_bad_name() -> None:
         """
         BAD_NAME: '#1' cannot be a name
           at test_ops.py:*: lambda: charges.named("#1"),
-          hint: names begin with a letter or digit and have letters, digits, blanks, `_`, `-` and `.`
+          hint: names begin with a letter or digit and have only letters, digits, spaces, `_`, `-` and `.`
           more: headrace error BAD_NAME
         """,
         lambda: charges.named("#1"),
@@ -265,9 +269,9 @@ def test_bad_name() -> None:
 def test_watermark_place() -> None:
     check_error(
         """
-        WATERMARK_PLACE: a watermark stands at a source, and charges.filter is no source
+        WATERMARK_PLACE: a watermark must be set on a source, and charges.filter is not one
           at test_ops.py:*: lambda: charges.filter("amount > 3").watermark("ts", "5 minutes"),
-          hint: write it first: hr.read.<connector>(...).watermark("ts", "5 minutes"), then filter, select and so on
+          hint: call it first: hr.read.<connector>(...).watermark("ts", "5 minutes"), then filter, select and so on
           more: headrace error WATERMARK_PLACE
         """,
         lambda: charges.filter("amount > 3").watermark("ts", "5 minutes"),
@@ -289,7 +293,7 @@ def test_watermark_twice() -> None:
 def test_watermark_type() -> None:
     check_error(
         """
-        WATERMARK_TYPE: the column of a watermark is a timestamp, and `card` of charges is string
+        WATERMARK_TYPE: a watermark needs a timestamp column, and `card` of charges is string
           at test_ops.py:*: lambda: charges.watermark("card", "5 minutes"),
           hint: give it the type timestamp in the schema: card timestamp
           more: headrace error WATERMARK_TYPE
@@ -301,9 +305,9 @@ def test_watermark_type() -> None:
 def test_no_key() -> None:
     check_error(
         """
-        BAD_KEY: key_by was given no column
+        BAD_KEY: key_by needs at least one column
           at test_ops.py:*: lambda: charges.key_by(),
-          hint: without keys write .process(...) at once: one state for all rows
+          hint: for one state over all rows, write .process(...) without key_by
           more: headrace error BAD_KEY
         """,
         lambda: charges.key_by(),
@@ -313,9 +317,9 @@ def test_no_key() -> None:
 def test_other_key() -> None:
     check_error(
         """
-        BAD_KEY: the input `other` is keyed by card, amount, the main one by card
+        BAD_KEY: the input `other` is keyed by card, amount, the main input by card
           at test_ops.py:*: lambda: charges.key_by("card").process(Pair, other=charges.key_by("card", "amount")),
-          hint: all inputs of a program are keyed by as many columns, which are matched by their place
+          hint: key all inputs by the same number of columns; they are matched by position
           more: headrace error BAD_KEY
         """,
         lambda: charges.key_by("card").process(Pair, other=charges.key_by("card", "amount")),
@@ -327,7 +331,7 @@ def test_input_without_keys() -> None:
         """
         BAD_INPUT: the input `other` is a stream without keys
           at test_ops.py:*: lambda: charges.key_by("card").process(Pair, other=charges),
-          hint: key it as the main input is: other=stream.key_by('card'); or let its rows go to all keys: other=hr.broadcast(stream)
+          hint: key it like the main input: other=stream.key_by('card'); or send its rows to all keys: other=hr.broadcast(stream)
           more: headrace error BAD_INPUT
         """,
         lambda: charges.key_by("card").process(Pair, other=charges),
@@ -339,7 +343,7 @@ def test_order() -> None:
         """
         BAD_ORDER: order cannot be 'ts'
           at test_ops.py:*: lambda: timed.key_by("card").process(Count, order="ts"),
-          hint: it is "time" or "arrival"
+          hint: use "time" or "arrival"
           more: headrace error BAD_ORDER
         """,
         lambda: timed.key_by("card").process(Count, order="ts"),
@@ -351,7 +355,7 @@ def test_order_without_time() -> None:
         """
         NO_WATERMARK: order="time" needs event time on every input, and charges has none
           at test_ops.py:*: lambda: charges.key_by("card").process(Count, order="time"),
-          hint: give it a watermark where it is read: charges.watermark("ts", "5 minutes"); or take rows as they come: order="arrival"
+          hint: give it a watermark where it is read: charges.watermark("ts", "5 minutes"); or handle rows as they arrive: order="arrival"
           more: headrace error NO_WATERMARK
         """,
         lambda: charges.key_by("card").process(Count, order="time"),
@@ -363,7 +367,7 @@ def test_order_where_time_was_dropped() -> None:
         """
         NO_WATERMARK: order="time" needs event time on every input, and charges.drop has none
           at test_ops.py:*: lambda: timed.drop("ts").key_by("card").process(Count, order="time"),
-          hint: keep `ts`, the column of its watermark, through all verbs; or take rows as they come: order="arrival"
+          hint: keep `ts`, its watermark column, through all verbs; or handle rows as they arrive: order="arrival"
           more: headrace error NO_WATERMARK
         """,
         lambda: timed.drop("ts").key_by("card").process(Count, order="time"),
@@ -375,7 +379,7 @@ def test_order_behind_a_program() -> None:
         """
         NO_WATERMARK: order="time" needs event time on every input, and charges.Count has none
           at test_ops.py:*: lambda: timed.key_by("card").process(Count).key_by("card").process(Count, order="time"),
-          hint: name the emitted column that is time: .process(Count, time="..."); or take rows as they come: order="arrival"
+          hint: name the emitted column that is time: .process(Count, time="..."); or handle rows as they arrive: order="arrival"
           more: headrace error NO_WATERMARK
         """,
         lambda: timed.key_by("card").process(Count).key_by("card").process(Count, order="time"),
@@ -385,9 +389,9 @@ def test_order_behind_a_program() -> None:
 def test_timers_without_time() -> None:
     check_error(
         """
-        NO_WATERMARK: Silent has timers of event time, and no input of it has event time
+        NO_WATERMARK: Silent has timers in event time, and none of its inputs has event time
           at test_ops.py:*: lambda: charges.key_by("card").process(Silent),
-          hint: give it a watermark where it is read: charges.watermark("ts", "5 minutes"); or let it go by the wall clock: clock="processing"
+          hint: give it a watermark where it is read: charges.watermark("ts", "5 minutes"); or use processing time: clock="processing"
           more: headrace error NO_WATERMARK
         """,
         lambda: charges.key_by("card").process(Silent),
@@ -397,7 +401,7 @@ def test_timers_without_time() -> None:
 def test_order_and_clock() -> None:
     check_error(
         """
-        ORDER_CLOCK: Clocked has timers of processing time, and order="time" handles rows in event time
+        ORDER_CLOCK: Clocked has timers in processing time, and order="time" handles rows in event time
           at test_ops.py:*: lambda: timed.key_by("card").process(Clocked, order="time"),
           hint: use order="arrival", or clock="event"
           more: headrace error ORDER_CLOCK
@@ -423,7 +427,7 @@ def test_output_of_a_filter() -> None:
         """
         UNKNOWN_OUTPUT: charges.filter has no outputs
           at test_ops.py:*: lambda: charges.filter("amount > 3").output("dead_letter"),
-          hint: charges.output("dead_letter") has the rows that charges.filter cannot compute, in a job with both; hr.collect(...).dead_letters has them, too
+          hint: charges.output("dead_letter") has the rows that charges.filter cannot compute, in a job with both; so does hr.collect(...).dead_letters
           more: headrace error UNKNOWN_OUTPUT
         """,
         lambda: charges.filter("amount > 3").output("dead_letter"),
@@ -436,7 +440,7 @@ def test_output_behind_a_source_of_changes() -> None:
         """
         UNKNOWN_OUTPUT: upserts(rows).filter has no outputs
           at test_ops.py:*: lambda: rows.filter("card > 'a'").output("dead_letter"),
-          hint: rows.output("dead_letter") has the rows that upserts(rows).filter cannot compute, in a job with both; hr.collect(...).dead_letters has them, too
+          hint: rows.output("dead_letter") has the rows that upserts(rows).filter cannot compute, in a job with both; so does hr.collect(...).dead_letters
           more: headrace error UNKNOWN_OUTPUT
         """,
         lambda: rows.filter("card > 'a'").output("dead_letter"),
@@ -456,7 +460,7 @@ def test_sink_kind() -> None:
     spent = charges.group_by("card").agg(spent="sum(amount)").named("spent")
     check_error(
         """
-        SINK_KIND: rows are also taken away from spent, and rows can only be added to files
+        SINK_KIND: spent has retractions, and files can only append
           at test_ops.py:*: lambda: spent.write.files("out", format="json"),
           hint: write its changes, each with the word insert or delete in the column _change: mode="changes"
           more: headrace error SINK_KIND
@@ -465,7 +469,7 @@ def test_sink_kind() -> None:
     )
     check_error(
         """
-        SINK_KIND: rows are also taken away from spent, and without a key rows can only be added to jdbc
+        SINK_KIND: spent has retractions, and jdbc without a key can only append
           at test_ops.py:*: lambda: spent.write.jdbc("postgresql://db/shop", "spent"),
           hint: replace rows by a key: key="card", or write its changes, each with the word insert or delete in the column _change: mode="changes"
           more: headrace error SINK_KIND
@@ -474,7 +478,7 @@ def test_sink_kind() -> None:
     )
     check_error(
         """
-        SINK_KIND: rows are also taken away from spent, and with mode='append' they are only added
+        SINK_KIND: spent has retractions, and mode='append' can only append
           at test_ops.py:*: lambda: spent.write.memory(mode="append"),
           hint: leave mode out, or replace rows by a key, without mode: key="card", or write its changes: mode="changes"
           more: headrace error SINK_KIND
@@ -506,16 +510,16 @@ def test_join() -> None:
     )
     check_error(
         """
-        BAD_JOIN: join was given no columns
+        BAD_JOIN: join needs at least one column
           at test_ops.py:*: lambda: charges.join(cards, on=[]),
-          hint: on="card", or a condition: on="a.card = b.number"
+          hint: write on="card", or a condition: on="a.card = b.number"
           more: headrace error BAD_JOIN
         """,
         lambda: charges.join(cards, on=[]),
     )
     check_error(
         """
-        DUPLICATE_COLUMN: join would give two columns `amount`
+        DUPLICATE_COLUMN: join would have two columns `amount`
           at test_ops.py:*: lambda: charges.join(cards, on="card"),
           hint: rename it on one side: cards.rename({"amount": "..."})
           more: headrace error DUPLICATE_COLUMN
@@ -535,23 +539,23 @@ def test_join() -> None:
         """
         UNKNOWN_COLUMN: no column `charges.card` in charges or cards.rename
           at test_ops.py:*: lambda: charges.join(numbers, on="charges.card = number"),
-          hint: a stream is called so in a text by charges.alias("charges")
+          hint: to use the qualifier `charges`, write charges.alias("charges")
           more: headrace error UNKNOWN_COLUMN
         """,
         lambda: charges.join(numbers, on="charges.card = number"),
     )
     check_error(
         """
-        BAD_JOIN: `card` is a column of charges and of cards, and the condition does not say which is meant
+        BAD_JOIN: `card` is ambiguous: it is a column of charges and of cards
           at test_ops.py:*: lambda: charges.join(cards.alias("c"), on="c.card = card", how="semi"),
-          hint: give the streams short names: charges.alias("a").join(cards.alias("b"), on="a.card = b.card", ...)
+          hint: give the streams aliases: charges.alias("a").join(cards.alias("b"), on="a.card = b.card", ...)
           more: headrace error BAD_JOIN
         """,
         lambda: charges.join(cards.alias("c"), on="c.card = card", how="semi"),
     )
     check_error(
         """
-        BAD_INPUT: join was given 'cards', which is no stream
+        BAD_INPUT: join expects a stream, got 'cards'
           at test_ops.py:*: lambda: charges.join("cards", on="card"),
           hint: charges.join(cards, on="card")
           more: headrace error BAD_INPUT
@@ -564,9 +568,9 @@ def test_a_program_takes_rows_that_are_added() -> None:
     spent = charges.group_by("card").agg(spent="sum(amount)").named("spent")
     check_error(
         """
-        CHANGES_NOT_YET: Count takes rows that are added, and from spent rows are also taken away
+        CHANGES_NOT_YET: Count takes only insertions, and spent has retractions
           at test_ops.py:*: lambda: spent.key_by("card").process(Count, order="arrival"),
-          hint: let it handle each change: .changes() gives them as rows, with the word insert or delete in the column _change
+          hint: pass the changes as rows: .changes() adds the column _change with insert or delete
           more: headrace error CHANGES_NOT_YET
         """,
         lambda: spent.key_by("card").process(Count, order="arrival"),
@@ -578,16 +582,16 @@ def test_top() -> None:
         """
         BAD_ORDER: top cannot keep 0 rows
           at test_ops.py:*: lambda: charges.top(0, by="amount"),
-          hint: a whole number from 1 on: .top(3, by="amount desc")
+          hint: use a whole number of at least 1: .top(3, by="amount desc")
           more: headrace error BAD_ORDER
         """,
         lambda: charges.top(0, by="amount"),
     )
     check_error(
         """
-        BAD_ORDER: top does not know the ties 'all'
+        BAD_ORDER: top: ties cannot be 'all'
           at test_ops.py:*: lambda: charges.top(1, by="amount", ties="all"),
-          hint: row_number, rank or dense_rank: .top(3, by="amount desc", ties="rank")
+          hint: use row_number, rank or dense_rank: .top(3, by="amount desc", ties="rank")
           more: headrace error BAD_ORDER
         """,
         lambda: charges.top(1, by="amount", ties="all"),
@@ -597,7 +601,7 @@ def test_top() -> None:
 def test_sql() -> None:
     check_error(
         """
-        BAD_QUERY: hr.sql was given '', which is no query
+        BAD_QUERY: hr.sql expects a query, got ''
           at test_ops.py:*: lambda: hr.sql(""),
           hint: hr.sql("SELECT ... FROM t", t=stream)
           more: headrace error BAD_QUERY
@@ -606,9 +610,9 @@ def test_sql() -> None:
     )
     check_error(
         """
-        BAD_INPUT: the table `t` of hr.sql is 1, which is no stream
+        BAD_INPUT: the table `t` of hr.sql must be a stream, not 1
           at test_ops.py:*: lambda: hr.sql("SELECT * FROM t", t=1),
-          hint: keywords of hr.sql are tables: hr.sql(..., t=stream)
+          hint: pass tables as keywords: hr.sql(..., t=stream)
           more: headrace error BAD_INPUT
         """,
         lambda: hr.sql("SELECT * FROM t", t=1),
@@ -641,23 +645,23 @@ def test_join_asof() -> None:
         """
         BAD_JOIN: time of join_asof cannot be 'ts'
           at test_ops.py:*: lambda: charges.join_asof(rates, on="card", time="ts"),  # type: ignore[arg-type]
-          hint: one for each side: time=("ts", "valid_from")
+          hint: give one for each side: time=("ts", "valid_from")
           more: headrace error BAD_JOIN
         """,
         lambda: charges.join_asof(rates, on="card", time="ts"),  # type: ignore[arg-type]
     )
     check_error(
         """
-        BAD_JOIN: join_asof finds versions by equal keys, and `rate > 1` is no equality of both sides
+        BAD_JOIN: join_asof matches equal keys, but `rate > 1` is not an equality of both sides
           at test_ops.py:*: lambda: charges.join_asof(rates.rename({"card": "number"}), on="card = number AND rate > 1", time=("ts", "at")),
-          hint: on="pair", or equalities: on="o.pair = r.code"; filter the versions in front of it, or what it gives behind it
+          hint: write on="pair", or equalities: on="o.pair = r.code"; filter the versions before the join, or its result after it
           more: headrace error BAD_JOIN
         """,
         lambda: charges.join_asof(rates.rename({"card": "number"}), on="card = number AND rate > 1", time=("ts", "at")),
     )
     check_error(
         """
-        DUPLICATE_COLUMN: join_asof would give two columns `ts`
+        DUPLICATE_COLUMN: join_asof would have two columns `ts`
           at test_ops.py:*: lambda: charges.join_asof(same, on="card", time=("ts", "ts")),
           hint: rename it on one side: rates.rename({"ts": "..."})
           more: headrace error DUPLICATE_COLUMN
@@ -675,16 +679,16 @@ def test_join_asof() -> None:
     )
     check_error(
         """
-        NO_WATERMARK: emit="close" waits until the watermark has passed a row, and `ts` is not the event time of charges: it has none
+        NO_WATERMARK: emit="close" needs event time, and `ts` is not the event time of charges: it has none
           at test_ops.py:*: lambda: charges.join_asof(timed, on="card", time=("ts", "at"), emit="close"),
-          hint: give both sides a watermark where they are read: .watermark("ts", "5 minutes"), and join by that column; what an operator of a query gives has no event time; or send the answer at once: emit="changes"
+          hint: add a watermark to both sources, .watermark("ts", "5 minutes"), and join by that column; the output of a query operator has no event time; or send each change: emit="changes"
           more: headrace error NO_WATERMARK
         """,
         lambda: charges.join_asof(timed, on="card", time=("ts", "at"), emit="close"),
     )
     check_error(
         """
-        BAD_DURATION: how far away a version may be cannot be 'soon': it is not numbers with units
+        BAD_DURATION: within of join_asof cannot be 'soon': it is not numbers with units
           at test_ops.py:*: lambda: charges.join_asof(rates, on="card", time=("ts", "at"), within="soon"),
           hint: write "5 minutes", "1 hour 30 minutes" or datetime.timedelta(minutes=5); units are milliseconds, seconds, minutes, hours, days and weeks
           more: headrace error BAD_DURATION
@@ -696,27 +700,27 @@ def test_join_asof() -> None:
 def test_a_column_where_an_aggregate_is_expected() -> None:
     check_error(
         """
-        NOT_AN_AGGREGATE: `amount` is a column of charges and not an aggregate
+        NOT_AN_AGGREGATE: `amount` is a column of charges, not an aggregate
           at test_ops.py:*: lambda: charges.group_by("card").agg(n="amount"),
-          hint: say which value of the rows of a group is meant: n="sum(amount)", or max, min, avg, count, first
+          hint: choose one value per group: n="max(amount)", or min, sum, avg, count, first
           more: headrace error NOT_AN_AGGREGATE
         """,
         lambda: charges.group_by("card").agg(n="amount"),
     )
     check_error(
         """
-        NOT_AN_AGGREGATE: `place.city` is a column of charges and not an aggregate
+        NOT_AN_AGGREGATE: `place.city` is a column of charges, not an aggregate
           at test_ops.py:*: lambda: charges.group_by().agg("place.city"),
-          hint: say which value of the rows of a group is meant: city="sum(place.city)", or max, min, avg, count, first
+          hint: choose one value per group: city="max(place.city)", or min, sum, avg, count, first
           more: headrace error NOT_AN_AGGREGATE
         """,
         lambda: charges.group_by().agg("place.city"),
     )
     check_error(
         """
-        NOT_AN_AGGREGATE: `card` is a column of charges and not an aggregate
+        NOT_AN_AGGREGATE: `card` is a column of charges, not an aggregate
           at test_ops.py:*: lambda: charges.group_by("card").agg(n="card"),
-          hint: it is in each row of the result already, which has: card
+          hint: it is already a column of the result: card
           more: headrace error NOT_AN_AGGREGATE
         """,
         lambda: charges.group_by("card").agg(n="card"),

@@ -27,7 +27,7 @@ def test_name_clash() -> None:
     first = stream()
     check_error(
         """
-        NAME_CLASH: two sources of the job would be called `charges`, the first at <first>
+        NAME_CLASH: two sources of the job would be named `charges`, the first at <first>
           at <first>: return hr.read.memory([("a", 1)], "card string, amount int", name=name)
           hint: give one of them another name: hr.read.<connector>(..., name="...")
           more: headrace error NAME_CLASH
@@ -43,7 +43,7 @@ def test_two_sinks_of_one_name() -> None:
     second = charges.write.files("b", format="json")
     check_error(
         """
-        NAME_CLASH: two sinks of the job would be called `charges.files`, the first at <first>
+        NAME_CLASH: two sinks of the job would be named `charges.files`, the first at <first>
           at test_plan.py:*: second = charges.write.files("b", format="json")
           hint: give one of them another name: .write.<connector>(..., name="...")
           more: headrace error NAME_CLASH
@@ -56,7 +56,7 @@ def test_two_sinks_of_one_name() -> None:
 def test_broken() -> None:
     check_error(
         """
-        PLAN_BROKEN: this is no plan of headrace: it has no format, nodes and sinks
+        PLAN_BROKEN: the plan is invalid: it has no format, nodes and sinks
           hint: plans are written by `headrace plan FILE` and Job.plan.to_json()
           more: headrace error PLAN_BROKEN
         """,
@@ -67,7 +67,7 @@ def test_broken() -> None:
 def test_field_of_another_type() -> None:
     check_error(
         """
-        PLAN_BROKEN: this is no plan of headrace: `where` of node `charges.filter` is 'amount > 0', not a tuple[str, ...]
+        PLAN_BROKEN: the plan is invalid: `where` of node `charges.filter` is 'amount > 0', not a tuple[str, ...]
           hint: plans are written by `headrace plan FILE` and Job.plan.to_json()
           more: headrace error PLAN_BROKEN
         """,
@@ -78,7 +78,7 @@ def test_field_of_another_type() -> None:
 def test_missing_input() -> None:
     check_error(
         """
-        PLAN_BROKEN: this is no plan of headrace: `input` of node `charges.filter` is 'sales', not a Node
+        PLAN_BROKEN: the plan is invalid: `input` of node `charges.filter` is 'sales', not a Node
           hint: plans are written by `headrace plan FILE` and Job.plan.to_json()
           more: headrace error PLAN_BROKEN
         """,
@@ -89,8 +89,8 @@ def test_missing_input() -> None:
 def test_unknown_field() -> None:
     check_error(
         """
-        PLAN_UNKNOWN_FIELD: this version of headrace knows no field `limit` of `filter` (node `charges.filter`)
-          hint: the plan was written by a newer headrace: install that one
+        PLAN_UNKNOWN_FIELD: this version of headrace does not know the field `limit` of `filter` (node `charges.filter`)
+          hint: install the newer headrace that wrote the plan
           more: headrace error PLAN_UNKNOWN_FIELD
         """,
         lambda: hr.Plan.from_json(changed(limit=3)),
@@ -100,8 +100,8 @@ def test_unknown_field() -> None:
 def test_unknown_field_of_the_plan() -> None:
     check_error(
         """
-        PLAN_UNKNOWN_FIELD: this version of headrace knows no field `owner` of a plan
-          hint: the plan was written by a newer headrace: install that one
+        PLAN_UNKNOWN_FIELD: this version of headrace does not know the field `owner` of a plan
+          hint: install the newer headrace that wrote the plan
           more: headrace error PLAN_UNKNOWN_FIELD
         """,
         lambda: hr.Plan.from_json({**plan(), "owner": "me"}),
@@ -111,8 +111,8 @@ def test_unknown_field_of_the_plan() -> None:
 def test_unknown_operator() -> None:
     check_error(
         """
-        PLAN_UNKNOWN_OPERATOR: this version of headrace knows no operator `sift` (node `charges.filter`)
-          hint: the plan was written by a newer headrace: install that one
+        PLAN_UNKNOWN_OPERATOR: this version of headrace does not know the operator `sift` (node `charges.filter`)
+          hint: install the newer headrace that wrote the plan
           more: headrace error PLAN_UNKNOWN_OPERATOR
         """,
         lambda: hr.Plan.from_json(changed(op="sift")),
@@ -122,8 +122,8 @@ def test_unknown_operator() -> None:
 def test_version() -> None:
     check_error(
         """
-        PLAN_VERSION: the plan has format 2, and this headrace reads format 1
-          hint: install the headrace that wrote it, or write the plan again: headrace plan FILE
+        PLAN_VERSION: the plan has format 2, but this version of headrace reads format 1
+          hint: install the version that wrote the plan, or create it again: headrace plan FILE
           more: headrace error PLAN_VERSION
         """,
         lambda: hr.Plan.from_json({**plan(), "format": 2}),

@@ -205,7 +205,7 @@ def test_malformed_row() -> None:
 def test_step_behind_dead_letters() -> None:
     check_error(
         """
-        DEAD_LETTER_FAILED: charges.dead_letter.select: a step behind dead letters fails: CAST_INVALID_INPUT
+        DEAD_LETTER_FAILED: charges.dead_letter.select: failed on a dead letter: CAST_INVALID_INPUT
           at job.py:*
           hint: steps after a dead_letter output must not fail: use try_cast and similar functions there.
           more: headrace error DEAD_LETTER_FAILED
@@ -213,7 +213,7 @@ def test_step_behind_dead_letters() -> None:
         failure(
             ended(
                 "DEAD_LETTER_FAILED",
-                "a step behind dead letters fails: CAST_INVALID_INPUT",
+                "failed on a dead letter: CAST_INVALID_INPUT",
                 node="charges.dead_letter.select",
                 site="job.py:12",
             ),
@@ -226,25 +226,25 @@ def test_step_behind_dead_letters() -> None:
 def test_timers_without_end() -> None:
     check_error(
         """
-        TIMER_LOOP: timers of charges.Ring have set each other 1000000 times without time going on
-          hint: in the handler of a timer, set timers later than its own time: self.again.set(at + hr.seconds(1)).
+        TIMER_LOOP: timers of charges.Ring have fired 1000000 times without time advancing
+          hint: a timer that sets a timer sets it later than its own time: self.again.set(at + hr.seconds(1)).
           more: headrace error TIMER_LOOP
         """,
-        failure(ended("TIMER_LOOP", "timers of charges.Ring have set each other 1000000 times without time going on"), None),
+        failure(ended("TIMER_LOOP", "timers of charges.Ring have fired 1000000 times without time advancing"), None),
     )
 
 
 def test_state_of_another_level() -> None:
     check_error(
         """
-        STATE_MISMATCH: level 1 has an alarm for operator 3, which is not one of its own: the checkpoint was written by another chain of levels
+        STATE_MISMATCH: level 1 has a timer for operator 3, which the job does not have there: the checkpoint's state and job.json are from different versions of the job
           hint: restore the checkpoint from a copy, or start over with fresh=True.
           more: headrace error STATE_MISMATCH
         """,
         failure(
             ended(
                 "STATE_OF_ANOTHER_LEVEL",
-                "level 1 has an alarm for operator 3, which is not one of its own: the checkpoint was written by another chain of levels",
+                "level 1 has a timer for operator 3, which the job does not have there: the checkpoint's state and job.json are from different versions of the job",
             ),
             None,
         ),
@@ -272,11 +272,11 @@ def test_file_that_is_gone() -> None:
 def test_full_disk_below_spark() -> None:
     check_error(
         """
-        DISK_FULL: alerts: sink alerts cannot write out/part-0.json: No space left on device
-          hint: free space for the checkpoint, the output and Spark's temporary folder, and start again: no row is lost or duplicated.
+        DISK_FULL: alerts: cannot write out/part-0.json: No space left on device
+          hint: make room (the checkpoint, the output and Spark's temporary folder need it) and start again: no row is lost or doubled.
           more: headrace error DISK_FULL
         """,
-        failure(ended("SINK_WRITE", "sink alerts cannot write out/part-0.json: No space left on device", node="alerts"), None),
+        failure(ended("SINK_WRITE", "cannot write out/part-0.json: No space left on device", node="alerts"), None),
     )
 
 
@@ -342,12 +342,12 @@ def test_what_fails_a_second_time_is_told_so() -> None:
 def test_fault_of_headrace(tmp_path: Path) -> None:
     check_error(
         """
-        INTERNAL: charges.select: steps give 3 columns and their consumer takes 2
-          hint: this is a bug in headrace; please report it. The Java trace is in <folder>/errors.log
+        INTERNAL: charges.select: the steps give 3 columns, but their consumer expects 2
+          hint: this is a fault of headrace; please report it. The Java trace is in <folder>/errors.log
           more: headrace error INTERNAL
         """,
         failure(
-            ended("INTERNAL", "steps give 3 columns and their consumer takes 2", node="charges.select"),
+            ended("INTERNAL", "the steps give 3 columns, but their consumer expects 2", node="charges.select"),
             tmp_path / "errors.log",
         ),
         hide={str(tmp_path): "<folder>"},

@@ -13,7 +13,7 @@ from tests.unit.errors import check_error
 def test_duration() -> None:
     check_error(
         """
-        BAD_DURATION: the delay of a watermark cannot be '5 minits': `minits` is no unit
+        BAD_DURATION: the delay of a watermark cannot be '5 minits': `minits` is not a unit
           at test_schema.py:*: lambda: milliseconds("5 minits", "the delay of a watermark"),
           hint: write "5 minutes", "1 hour 30 minutes" or datetime.timedelta(minutes=5); units are milliseconds, seconds, minutes, hours, days and weeks
           more: headrace error BAD_DURATION
@@ -26,8 +26,8 @@ def test_duration() -> None:
     ("given", "why"),
     [
         ("1 month", "a month has no fixed length"),
-        (5, "it is no text with units and no timedelta"),
-        ("five", "it is not numbers with units"),
+        (5, "it is neither a string with units nor a timedelta"),
+        ("five", "a duration needs numbers with units"),
         ("-1 second", "it is negative"),
         ("0.1 ms", "durations are whole milliseconds"),
         ("", "it is empty"),
@@ -42,7 +42,7 @@ def test_durations_that_are_none(given: object, why: str) -> None:
 def test_schema() -> None:
     check_error(
         """
-        BAD_TYPE: the schema `card strin, amount int` cannot be read: there is no type `strin`, did you mean `string`?
+        BAD_TYPE: the schema `card strin, amount int` cannot be read: no type `strin`, did you mean `string`?
           at test_schema.py:*: lambda: parse_schema("card strin, amount int"),
           hint: a schema looks like "card string, amount decimal(10,2), ts timestamp"
           more: headrace error BAD_TYPE
@@ -68,7 +68,7 @@ def test_schema() -> None:
 def test_types_of_python_and_of_databases(theirs: str, ours: str) -> None:
     with pytest.raises(hr.SchemaError, match=f"did you mean `{ours}`") as raised:
         parse_type(theirs)
-    assert f"there is no type `{theirs.partition('<')[0]}`" in raised.value.message
+    assert f"no type `{theirs.partition('<')[0]}`" in raised.value.message
 
 
 @pytest.mark.parametrize(
@@ -78,12 +78,12 @@ def test_types_of_python_and_of_databases(theirs: str, ours: str) -> None:
         ("a int,", "a name is missing at the end"),
         ("a int b", "`,` is missing before `b`"),
         ("", "it has no columns"),
-        ("a int, A string", "the name `A` is there twice"),
-        ("a decimal(40,2)", "decimal(precision, scale) has 1 to 38 digits, and not more of them behind the point"),
+        ("a int, A string", "the name `A` appears twice"),
+        ("a decimal(40,2)", "decimal(precision, scale) needs a precision from 1 to 38, and a scale up to the precision"),
         ("a array<int", "`>` is missing at the end"),
-        ("a %", "`%` is not expected"),
-        ("a varchar", "varchar needs a length, as varchar(10); did you mean `string`?"),
-        ("a interval day to month", "an interval is `interval day to second` or `interval year to month`"),
+        ("a %", "unexpected `%`"),
+        ("a varchar", "varchar needs a length, such as varchar(10); did you mean `string`?"),
+        ("a interval day to month", "write `interval day to second` or `interval year to month`"),
     ],
 )
 def test_schemas_that_are_none(ddl: str, why: str) -> None:
@@ -96,9 +96,9 @@ def test_schemas_that_are_none(ddl: str, why: str) -> None:
 def test_texts_that_would_be_padded(ddl: str, column: str) -> None:
     check_error(
         f"""
-        BAD_TYPE: the column `{column}` cannot be char(3): texts are not padded with blanks
+        BAD_TYPE: the column `{column}` cannot be char(3): headrace does not pad strings
           at test_schema.py:*: lambda: hr.read.memory([], ddl),
-          hint: make it a string, and pad where the blanks are needed: rpad({column}, 3, ' ')
+          hint: declare it as string, and pad where needed: rpad({column}, 3, ' ')
           more: headrace error BAD_TYPE
         """,
         lambda: hr.read.memory([], ddl),
@@ -122,7 +122,7 @@ def test_schema_of_another_kind() -> None:
         """
         BAD_TYPE: a schema cannot be a list
           at test_schema.py:*: lambda: schema_of(["card", "amount"]),
-          hint: give it as text, "card string, amount decimal(10,2)", or as a pyspark StructType
+          hint: pass a string, "card string, amount decimal(10,2)", or a pyspark StructType
           more: headrace error BAD_TYPE
         """,
         lambda: schema_of(["card", "amount"]),
@@ -132,9 +132,9 @@ def test_schema_of_another_kind() -> None:
 def test_value() -> None:
     check_error(
         """
-        BAD_VALUE: row 1 of the rows, `amount`: 'many' is of type str, and the column is int
+        BAD_VALUE: row 1 of the rows, `amount`: 'many' is of type str, but the column is int
           at test_schema.py:*: lambda: hr.read.memory([("a", 1), ("b", "many")], "card string, amount int", name="charges"),
-          hint: the schema is card string, amount int
+          hint: correct the value or the schema: card string, amount int
           more: headrace error BAD_VALUE
         """,
         lambda: hr.read.memory([("a", 1), ("b", "many")], "card string, amount int", name="charges"),
@@ -146,7 +146,7 @@ def test_time_zone() -> None:
         """
         UNKNOWN_TIME_ZONE: there is no time zone `Europe/Stockhom`
           at test_schema.py:*: lambda: zone("Europe/Stockhom"),
-          hint: use a name like Europe/Stockholm or UTC; on a machine without time zones `pip install tzdata` brings them
+          hint: use a name like Europe/Stockholm or UTC; on a machine without time zone data, `pip install tzdata`
           more: headrace error UNKNOWN_TIME_ZONE
         """,
         lambda: zone("Europe/Stockhom"),

@@ -128,7 +128,7 @@ def test_python_never_gets_a_value(ask: Callable[[object], object]) -> None:
 
 
 def test_a_number_in_quotes_is_sql_and_says_so() -> None:
-    said = r"a text is SQL here, so '1' is a number; write hr.lit\('1'\) for the text, or the Python value"
+    said = r"a string is SQL, so '1' is a number; write hr.lit\('1'\) for the string, or the Python value"
     with pytest.warns(UserWarning, match=r"hr.struct\(n='1'\): " + said) as warned:
         assert str(hr.struct(n="1")) == "<Column named_struct('n', 1)>"
     assert warned[0].filename == __file__
@@ -149,6 +149,6 @@ def test_a_number_in_quotes_is_sql_and_says_so() -> None:
 def test_conditions_without_parentheses(made: Callable[[], object], given: str, sign: str) -> None:
     with pytest.raises(hr.PlanError) as raised:
         made()
-    assert (raised.value.code, raised.value.message) == ("WRONG_TYPE", f"{given} is not true or false, as both sides of {sign} are")
-    assert raised.value.hint == "in Python & and | bind tighter than comparisons: put these in parentheses, (x == 1) & (y > 5)"
+    assert (raised.value.code, raised.value.message) == ("WRONG_TYPE", f"{given} is not a boolean, as both sides of {sign} must be")
+    assert raised.value.hint == "in Python & and | bind tighter than comparisons: put comparisons in parentheses, (x == 1) & (y > 5)"
     assert str(x & True) == "<Column x AND true>"

@@ -26,5 +26,5 @@ def test_a_reason_is_found_by_the_text_of_the_weight() -> None:
         plain, keyed = (change_words.reason(change_words.weight(column, keyed=keyed), ("k", column)) for keyed in (False, True))
         assert plain is not None
         assert keyed is not None
-        assert ("An update alone" in plain, "An update alone" in keyed) == (True, False)
+        assert ("An update does" in plain, "An update does" in keyed) == (True, False)
     assert change_words.reason("change.w", ("k", "op")) is None

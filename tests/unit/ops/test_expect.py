@@ -95,14 +95,14 @@ def test_constraints_of_a_script() -> None:
 @pytest.mark.parametrize(
     ("script", "message"),
     [
-        ("CREATE VIEW v (positive EXPECT (a > 0)) AS SELECT 1", "`positive` stands where `CONSTRAINT` is expected"),
-        ("CREATE VIEW v (CONSTRAINT p EXPECT ()) AS SELECT 1", "the constraint p has one condition"),
-        ("CREATE VIEW v (CONSTRAINT p EXPECT (a, b)) AS SELECT 1", "the constraint p has one condition"),
+        ("CREATE VIEW v (positive EXPECT (a > 0)) AS SELECT 1", "expected `CONSTRAINT`, got `positive`"),
+        ("CREATE VIEW v (CONSTRAINT p EXPECT ()) AS SELECT 1", "the constraint p needs exactly one condition"),
+        ("CREATE VIEW v (CONSTRAINT p EXPECT (a, b)) AS SELECT 1", "the constraint p needs exactly one condition"),
         (
             "CREATE VIEW v (CONSTRAINT p EXPECT (a) ON VIOLATION IGNORE) AS SELECT 1",
-            "`IGNORE` stands where DEAD LETTER, DROP ROW, FAIL or KEEP ROW is expected",
+            "expected DEAD LETTER, DROP ROW, FAIL or KEEP ROW, got `IGNORE`",
         ),
-        ("CREATE VIEW v (CONSTRAINT p EXPECT (a) ON VIOLATION FAIL NOW) AS SELECT 1", "`NOW` stands where `,` or `)` is expected"),
+        ("CREATE VIEW v (CONSTRAINT p EXPECT (a) ON VIOLATION FAIL NOW) AS SELECT 1", "expected `,` or `)`, got `NOW`"),
     ],
 )
 def test_constraints_that_cannot_be_read(script: str, message: str) -> None:
@@ -115,7 +115,7 @@ def test_constraints_that_cannot_be_read(script: str, message: str) -> None:
 def test_no_condition() -> None:
     check_error(
         """
-        BAD_EXPECTATION: expect was given no condition
+        BAD_EXPECTATION: expect needs at least one condition
           at test_expect.py:*: lambda: charges.expect(),
           hint: stream.expect("amount >= 0"), or with a name: stream.expect(positive="amount >= 0")
           more: headrace error BAD_EXPECTATION
@@ -127,7 +127,7 @@ def test_no_condition() -> None:
 def test_one_name_for_two() -> None:
     check_error(
         """
-        BAD_EXPECTATION: expect was given one name for several conditions
+        BAD_EXPECTATION: expect has one name for several conditions
           at test_expect.py:*: lambda: charges.expect("amount > 0", "card <> ''", name="sound"),
           hint: name each: stream.expect(positive="amount >= 0", ...)
           more: headrace error BAD_EXPECTATION
@@ -139,9 +139,9 @@ def test_one_name_for_two() -> None:
 def test_one_name_twice() -> None:
     check_error(
         """
-        BAD_EXPECTATION: expect was given two conditions called `amount > 0`
+        BAD_EXPECTATION: expect has two conditions named `amount > 0`
           at test_expect.py:*: lambda: charges.expect("amount > 0", "amount > 0"),
-          hint: give each a name of its own
+          hint: give each its own name
           more: headrace error BAD_EXPECTATION
         """,
         lambda: charges.expect("amount > 0", "amount > 0"),
@@ -151,9 +151,9 @@ def test_one_name_twice() -> None:
 def test_dead_letters_of_dead_letters() -> None:
     check_error(
         """
-        BAD_EXPECTATION: what charges.dead_letter.filter reads are dead letters, and one that is not as expected cannot become one
+        BAD_EXPECTATION: charges.dead_letter.filter reads dead letters, and a dead letter cannot become another one
           at test_expect.py:*: lambda: charges.output("dead_letter").filter("file <> ''").expect("raw <> ''"),
-          hint: let it be dropped, kept or end the run: on_violation="drop"
+          hint: drop it, keep it or fail the run: on_violation="drop"
           more: headrace error BAD_EXPECTATION
         """,
         lambda: charges.output("dead_letter").filter("file <> ''").expect("raw <> ''"),

@@ -41,7 +41,7 @@ ASKED: list[dict[str, Any]] = [
 @pytest.fixture(autouse=True)
 def _unused():
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", ".*never given to hr.job")
+        warnings.filterwarnings("ignore", ".*never passed to hr.job")
         yield
 
 
@@ -79,7 +79,7 @@ def cures(sink: str, stream: str, asked: dict[str, Any]) -> list[str]:
 
 def test_a_key_is_offered_wherever_there_is_one() -> None:
     for sink in ("delta", "iceberg", "jdbc", "kafka"):
-        with pytest.raises(hr.PlanError, match="without a key rows can only be added") as raised:
+        with pytest.raises(hr.PlanError, match="without a key can only append") as raised:
             WRITE[sink](STREAMS["changed"])
         assert raised.value.hint is not None
         assert raised.value.hint.startswith('replace rows by a key: key="card", or ')

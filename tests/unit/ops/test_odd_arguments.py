@@ -115,9 +115,9 @@ def test_an_odd_argument_is_an_error_of_ours(call: Call) -> None:
 def test_columns_that_are_none() -> None:
     check_error(
         """
-        BAD_COLUMN: by is given as 3, which is neither a column nor several
+        BAD_COLUMN: by expects a column or a list of columns, got 3
           at test_odd_arguments.py:*: lambda: sales.top(1, by=3),  # type: ignore[arg-type]
-          hint: it takes a column or a list of them: "shop", or ["shop", "day"]
+          hint: write "shop", or ["shop", "day"]
           more: headrace error BAD_COLUMN
         """,
         lambda: sales.top(1, by=3),  # type: ignore[arg-type]
@@ -127,7 +127,7 @@ def test_columns_that_are_none() -> None:
 def test_all_columns_where_one_is_asked_for() -> None:
     check_error(
         """
-        BAD_COLUMN: `*` stands for all columns where one is asked for
+        BAD_COLUMN: `*` is all columns, but one is expected
           at test_odd_arguments.py:*: lambda: sales.top(1, by="* desc"),
           hint: name the column
           more: headrace error BAD_COLUMN

@@ -78,18 +78,18 @@ def said(stream: hr.Stream, fact: str) -> str:
 
 
 def test_explain_says_when_state_is_given_back() -> None:
-    rows = "till then: the rows in the order of time, of each partition of card"
-    late = "rows that come later are late, by when the last one closed, which is kept for 10 minutes more"
-    assert said(visits, "state") == f"given back when the watermark passes the end of a session; {late}; {rows}"
-    assert said(closed, "state") == (f"given back when the watermark passes the end of a session and 1 minute more; {late}; {rows}")
+    rows = "until then: the rows in the order of time, of each partition of card"
+    late = "later rows are late, by the end of the last session, which is kept for 10 minutes more"
+    assert said(visits, "state") == f"released when the watermark passes the end of a session; {late}; {rows}"
+    assert said(closed, "state") == (f"released when the watermark passes the end of a session and 1 minute more; {late}; {rows}")
     assert said(plain.window(hr.sessions("ts", "1 hour", per=())), "state") == (
-        "grows with the rows, as one that comes may join two sessions: the rows in the order of time"
+        "grows with the rows, as a later row may join two sessions: the rows in the order of time"
     )
     assert (said(visits, "rows"), said(closed, "rows")) == (
-        "are added and taken away, all of a session when its bounds change",
-        "are only added, once, when their session closes",
+        "insertions and retractions, all of a session when its bounds change",
+        "insertions only, once, when their session closes",
     )
-    assert closed._node.describe() == "spans from ts on per card, 10 minutes long, emit=close, 1 minute late at the most"
+    assert closed._node.describe() == "spans from ts on per card, 10 minutes long, emit=close, lateness 1 minute"
     assert plain.window(hr.sessions("ts", "1 hour", per=()))._node.describe() == "spans from ts on, 1 hour long, emit=changes"
 
 
@@ -110,9 +110,9 @@ def test_an_output_for_late_rows_is_there_where_rows_are_judged() -> None:
 def test_whose_sessions_has_to_be_said() -> None:
     check_error(
         """
-        BAD_KEY: sessions of what is not said: which columns have sessions of their own
+        BAD_KEY: hr.sessions needs `per`: the columns that have sessions of their own
           at test_sessions.py:*: lambda: hr.sessions("ts", "10 minutes"),
-          hint: name them, hr.sessions('ts', '10 minutes', per="card"), or give the whole stream one session at a time: per=()
+          hint: name them, hr.sessions('ts', '10 minutes', per="card"); for sessions of the whole stream: per=()
           more: headrace error BAD_KEY
         """,
         lambda: hr.sessions("ts", "10 minutes"),
@@ -121,7 +121,7 @@ def test_whose_sessions_has_to_be_said() -> None:
         """
         BAD_DURATION: the gap cannot be '0 seconds'
           at test_sessions.py:*: lambda: hr.sessions("ts", "0 seconds", per="card"),
-          hint: a window lasts a millisecond at least
+          hint: a window lasts at least a millisecond
           more: headrace error BAD_DURATION
         """,
         lambda: hr.sessions("ts", "0 seconds", per="card"),
@@ -140,7 +140,7 @@ def test_whose_sessions_has_to_be_said() -> None:
 def test_rows_of_sessions_are_not_sent_early() -> None:
     check_error(
         """
-        BAD_INPUT: rows of sessions are not sent early
+        BAD_INPUT: window: sessions cannot be sent early
           at test_sessions.py:*: lambda: charges.window(BY_CARD, emit="close", early="1 minute"),
           hint: send each change, emit="changes", or once, emit="close"
           more: headrace error BAD_INPUT
@@ -153,7 +153,7 @@ def test_what_is_sent_once_needs_a_watermark() -> None:
     once = plain.window(BY_CARD, emit="close").named("once")
     check_error(
         """
-        NO_WATERMARK: once sends the rows of a session when it closes, and `ts` is not event time there, so none ever does
+        NO_WATERMARK: once sends the rows of a session when it closes, but `ts` is not event time, so none ever does
           at test_sessions.py:*: once = plain.window(BY_CARD, emit="close").named("once")
           hint: give the source a watermark, .watermark("ts", "5 minutes"), or send each change: emit="changes"
           more: headrace error NO_WATERMARK

@@ -25,7 +25,7 @@ def checked(stream: hr.Stream) -> None:
 def test_groups_without_a_column_of_the_window() -> None:
     check_error(
         """
-        NEVER_CLOSES: charges.window sends what is computed of a window when it closes, and the groups of spent have no column of it
+        NEVER_CLOSES: charges.window sends the results of a window when it closes, but the groups of spent have no column of it
           at test_unclosed.py:*: return closed.group_by("card").agg(spent="sum(amount)").named("spent")
           hint: group, join or rank by `window_end`, or send each change: emit="changes"
           more: headrace error NEVER_CLOSES
@@ -41,7 +41,7 @@ def groups_of_cards() -> hr.Stream:
 def test_windows_of_which_nothing_is_computed() -> None:
     check_error(
         """
-        NEVER_CLOSES: charges.window sends what is computed of a window when it closes, and it is written as it is
+        NEVER_CLOSES: charges.window sends the results of a window when it closes, but nothing groups by the window
           at test_unclosed.py:*: closed = charges.window(hr.tumble("ts", "1 hour"), emit="close")
           hint: group, join or rank by `window_end`, or send each change: emit="changes"
           more: headrace error NEVER_CLOSES
@@ -53,7 +53,7 @@ def test_windows_of_which_nothing_is_computed() -> None:
 def test_windows_without_a_watermark() -> None:
     check_error(
         """
-        NO_WATERMARK: charges.window sends what is computed of a window when it closes, and `ts` is not event time there, so none ever does
+        NO_WATERMARK: charges.window sends the results of a window when it closes, but `ts` is not event time, so none ever does
           at test_unclosed.py:*: windowed = plain.window(hr.tumble("ts", "1 hour"), emit="close")
           hint: give the source a watermark, .watermark("ts", "5 minutes"), or send each change: emit="changes"
           more: headrace error NO_WATERMARK
@@ -71,7 +71,7 @@ def without_watermark() -> hr.Stream:
 def test_a_watermark_that_was_forgotten_is_missed_before_the_kind_of_the_sink(mode: str | None) -> None:
     check_error(
         """
-        NO_WATERMARK: charges.window sends what is computed of a window when it closes, and `ts` is not event time there, so none ever does
+        NO_WATERMARK: charges.window sends the results of a window when it closes, but `ts` is not event time, so none ever does
           at test_unclosed.py:*: windowed = plain.window(hr.tumble("ts", "1 hour"), emit="close")
           hint: give the source a watermark, .watermark("ts", "5 minutes"), or send each change: emit="changes"
           more: headrace error NO_WATERMARK

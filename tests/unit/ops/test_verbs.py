@@ -165,7 +165,7 @@ def test_a_join_that_gives_one_side_takes_names_that_both_have(how: str) -> None
 
 def test_a_sink_that_no_job_takes_warns() -> None:
     with pytest.warns(
-        UserWarning, match=r"charges\.write\.memory\(\.\.\.\) was never given to hr\.job\(\.\.\.\), so it writes nothing"
+        UserWarning, match=r"charges\.write\.memory\(\.\.\.\) was never passed to hr\.job\(\.\.\.\), so it writes nothing"
     ) as found:
         charges.write.memory()
     assert found[0].filename == __file__
@@ -173,7 +173,7 @@ def test_a_sink_that_no_job_takes_warns() -> None:
 
 def test_a_sink_is_told_of_by_the_stream_that_was_written() -> None:
     spent = charges.group_by("card").agg(spent="sum(amount)")
-    with pytest.warns(UserWarning, match=r"aggregate\(charges\)\.write\.memory\(\.\.\.\) was never given"):
+    with pytest.warns(UserWarning, match=r"aggregate\(charges\)\.write\.memory\(\.\.\.\) was never passed"):
         assert repr(spent.write.memory(key="card")) == "<Sink aggregate(charges) to memory>"
 
 
@@ -213,7 +213,7 @@ sink = charges.write.memory()
 """
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert run.returncode == 1
-    assert "never given" not in run.stderr
+    assert "never passed" not in run.stderr
 
 
 def test_building_starts_nothing() -> None:
@@ -331,7 +331,7 @@ def test_a_word_that_is_no_column_may_be_a_text() -> None:
     for made in (lambda: stream.with_columns(kind="wholesale"), lambda: stream.select(kind=hr.struct(n="wholesale"))):
         with pytest.raises(hr.PlanError) as raised:
             made()
-        assert raised.value.hint == 'it has: card, amount. For the text itself write hr.lit("wholesale").'
+        assert raised.value.hint == 'it has: card, amount. For a string write hr.lit("wholesale").'
     with pytest.raises(hr.PlanError) as raised:
         stream.select("wholesale")
     assert raised.value.hint == "it has: card, amount."

@@ -100,9 +100,9 @@ def test_when_early_results_are_sent() -> None:
     assert (group.early_ms, group.text(["card", "window_end"], late=False)) == (60_000, "window_end")
     behind = soon.top(1, by="spent", per="window_end")._node
     assert (groups([behind])[behind].emit, groups([behind])[behind].early_ms) == ("changes", 0)
-    assert early._node.describe() == "tumble ts by 1 hour, emit=close, early every 1 minute, 1 minute late at the most"
+    assert early._node.describe() == "tumble ts by 1 hour, emit=close, early every 1 minute, lateness 1 minute"
     assert said(soon, "rows") == (
-        "are added and taken away, when the watermark passes a multiple of 1 minute or the end of their group, and behind that in each epoch"
+        "insertions and retractions, when the watermark passes a multiple of 1 minute or the end of their group, and after that in each epoch"
     )
 
 
@@ -112,10 +112,10 @@ def said(stream: hr.Stream, fact: str) -> str:
 
 
 def test_explain_says_when_rows_are_sent() -> None:
-    assert said(once, "rows") == "are only added, once, when their group closes"
+    assert said(once, "rows") == "insertions only, once, when their group closes"
     assert hours._node.describe() == "tumble ts by 1 hour, emit=changes"
     moved = charges.window(hr.hop("ts", "1 hour", "5 minutes", offset="1 minute"), lateness="2 minutes")
-    assert moved._node.describe() == "hop ts by 1 hour every 5 minutes from 1 minute on, emit=changes, 2 minutes late at the most"
+    assert moved._node.describe() == "hop ts by 1 hour every 5 minutes from 1 minute on, emit=changes, lateness 2 minutes"
 
 
 def test_an_output_for_late_rows_is_there_where_rows_are_judged() -> None:
@@ -134,9 +134,9 @@ def test_an_output_for_late_rows_is_there_where_rows_are_judged() -> None:
 def test_windows_that_are_none() -> None:
     check_error(
         """
-        BAD_INPUT: window was given '1 hour', which is no window
+        BAD_INPUT: window expects a window, got '1 hour'
           at test_windows.py:*: lambda: charges.window("1 hour"),  # type: ignore[arg-type]
-          hint: .window(hr.tumble("ts", "10 seconds")), or hr.hop, hr.cumulate or hr.sessions
+          hint: write .window(hr.tumble("ts", "10 seconds")), or use hr.hop, hr.cumulate or hr.sessions
           more: headrace error BAD_INPUT
         """,
         lambda: charges.window("1 hour"),  # type: ignore[arg-type]
@@ -145,25 +145,25 @@ def test_windows_that_are_none() -> None:
         """
         BAD_DURATION: the size cannot be '0 seconds'
           at test_windows.py:*: lambda: hr.tumble("ts", "0 seconds"),
-          hint: a window lasts a millisecond at least
+          hint: a window lasts at least a millisecond
           more: headrace error BAD_DURATION
         """,
         lambda: hr.tumble("ts", "0 seconds"),
     )
     check_error(
         """
-        BAD_DURATION: the step cannot be '2 hours': between windows of 1 hour rows would be in none
+        BAD_DURATION: the step cannot be '2 hours': rows between windows of 1 hour would be in none
           at test_windows.py:*: lambda: hr.hop("ts", "1 hour", "2 hours"),
-          hint: a step of the size or less
+          hint: use a step of at most the size
           more: headrace error BAD_DURATION
         """,
         lambda: hr.hop("ts", "1 hour", "2 hours"),
     )
     check_error(
         """
-        BAD_DURATION: the size cannot be '1 hour': it is no multiple of the step, 25 minutes
+        BAD_DURATION: the size cannot be '1 hour': it is not a multiple of the step, 25 minutes
           at test_windows.py:*: lambda: hr.cumulate("ts", "1 hour", "25 minutes"),
-          hint: a size of whole steps
+          hint: use a multiple of the step
           more: headrace error BAD_DURATION
         """,
         lambda: hr.cumulate("ts", "1 hour", "25 minutes"),
@@ -181,7 +181,7 @@ def test_windows_that_are_none() -> None:
         """
         BAD_INPUT: window: early='1 minute' has no meaning with emit='changes', which sends each change at once
           at test_windows.py:*: lambda: charges.window(hr.tumble("ts", "1 hour"), early="1 minute"),
-          hint: leave early out, or hold what changes between: emit="close", early="1 minute"
+          hint: leave early out, or hold changes back: emit="close", early="1 minute"
           more: headrace error BAD_INPUT
         """,
         lambda: charges.window(hr.tumble("ts", "1 hour"), early="1 minute"),
@@ -190,14 +190,14 @@ def test_windows_that_are_none() -> None:
         """
         BAD_DURATION: early cannot be '0 seconds'
           at test_windows.py:*: lambda: charges.window(hr.tumble("ts", "1 hour"), emit="close", early="0 seconds"),
-          hint: a millisecond at least; each change at once is emit="changes"
+          hint: use at least a millisecond; for each change at once, emit="changes"
           more: headrace error BAD_DURATION
         """,
         lambda: charges.window(hr.tumble("ts", "1 hour"), emit="close", early="0 seconds"),
     )
     check_error(
         """
-        DUPLICATE_COLUMN: window would give two columns `window_start`
+        DUPLICATE_COLUMN: window would have two columns `window_start`
           at test_windows.py:*: lambda: hours.window(hr.tumble("ts", "1 hour")),
           hint: give one of them another name
           more: headrace error DUPLICATE_COLUMN
@@ -209,16 +209,16 @@ def test_windows_that_are_none() -> None:
 def test_one_row_for_each_key_of_what() -> None:
     check_error(
         """
-        BAD_ORDER: plain has no event time, so none of its rows is the last
+        BAD_ORDER: plain has no event time to tell its last row
           at test_windows.py:*: lambda: plain.dedupe(on="card", keep="last"),
-          hint: say in which order: .dedupe(on="card", keep="last", by="version")
+          hint: give an order: .dedupe(on="card", keep="last", by="version")
           more: headrace error BAD_ORDER
         """,
         lambda: plain.dedupe(on="card", keep="last"),
     )
     check_error(
         """
-        NO_WATERMARK: dedupe: within is event time, and plain has none
+        NO_WATERMARK: dedupe: within needs event time, and plain has none
           at test_windows.py:*: lambda: plain.dedupe(on="card", within="1 hour"),
           hint: give the source a watermark: .watermark("ts", "5 minutes")
           more: headrace error NO_WATERMARK
@@ -227,7 +227,7 @@ def test_one_row_for_each_key_of_what() -> None:
     )
     check_error(
         """
-        BAD_INPUT: dedupe: within goes with keep='first' and without by
+        BAD_INPUT: dedupe: within requires keep='first' and no by
           at test_windows.py:*: lambda: charges.dedupe(on="card", keep="last", within="1 hour"),
           hint: leave within out, or take the first row by event time
           more: headrace error BAD_INPUT

@@ -102,7 +102,7 @@ def test_both_names_are_understood_and_errors_say_the_one_that_people_read() -> 
 def test_a_clash_of_names_is_told_without_a_hash() -> None:
     with pytest.raises(HeadraceError) as raised:
         plan(joined.write.files("a", format="json", mode="changes"), joined.write.files("b", format="json", mode="changes"))
-    assert raised.value.code == "NAME_CLASH" and "would be called `consolidate.files`" in raised.value.message
+    assert raised.value.code == "NAME_CLASH" and "would be named `consolidate.files`" in raised.value.message
 
 
 def test_explain_begins_with_a_summary() -> None:
@@ -116,7 +116,7 @@ def test_explain_begins_with_a_summary() -> None:
         "  state   without bound: join(orders, items) grows with rows",
         "",
         "join(orders, items) = inner join on item = item_right",
-        "consolidate(join(orders, items)) = consolidate: the net of each epoch",
+        "consolidate(join(orders, items)) = consolidate: the net changes of each epoch",
         "",
         "explain(verbose=True), headrace explain --verbose or EXPLAIN EXTENDED adds columns, reasons and the place of each operator.",
     ]

@@ -63,7 +63,7 @@ def test_the_text_for_a_name(tmp_path: Path) -> None:
         """
         BAD_NAME: '../../evil1' cannot be a name
           at test_hostile.py:*: return hr.load(file)
-          hint: names begin with a letter or digit and have letters, digits, blanks, `_`, `-` and `.`
+          hint: names begin with a letter or digit and have only letters, digits, spaces, `_`, `-` and `.`
           more: headrace error BAD_NAME
         """,
         lambda: load(tmp_path, json.dumps(changed("job", "../../evil1"))),
@@ -79,7 +79,7 @@ def test_the_text_for_a_name(tmp_path: Path) -> None:
         ),
         ({"spark.sql.ansi.enabled": "perhaps"}, "spark.sql.ansi.enabled cannot be 'perhaps'"),
         ({"spark.sql.ansi.enabled": True}, "spark.sql.ansi.enabled cannot be 'True'"),
-        ([], "the settings of a plan are no object"),
+        ([], "the settings of a plan are not an object"),
     ],
 )
 def test_settings_are_those_that_change_meaning(tmp_path: Path, settings: Any, message: str) -> None:
@@ -107,7 +107,7 @@ def test_settings_are_those_that_change_meaning(tmp_path: Path, settings: Any, m
         ("sinks", ["charges"], "PLAN_BROKEN", "no sinks, or lists other nodes as sinks"),
         ("sinks", [], "PLAN_BROKEN", "no sinks, or lists other nodes as sinks"),
         ("nodes", {}, "PLAN_BROKEN", "`nodes` is {}, not a list"),
-        ("nodes.1", 1, "PLAN_BROKEN", "1 is no node"),
+        ("nodes.1", 1, "PLAN_BROKEN", "1 is not a node"),
         ("nodes.0.site", "/dev/zero:1", "", ""),
         ("format", [1], "PLAN_VERSION", "the plan has format [1]"),
     ],

@@ -159,7 +159,7 @@ def test_stateless_siblings_get_a_hash_of_what_they_say() -> None:
 def test_programs_that_would_be_called_the_same() -> None:
     with pytest.raises(hr.PlanError) as raised:
         job(timed.key_by("card").process(Count), timed.filter("amount > 1").key_by("card").process(Count))
-    assert raised.value.code == "NAME_CLASH" and raised.value.message.startswith("two nodes of the job would be called `charges.Count`")
+    assert raised.value.code == "NAME_CLASH" and raised.value.message.startswith("two nodes of the job would be named `charges.Count`")
 
 
 def test_a_chain_may_be_longer_than_the_stack() -> None:
@@ -198,7 +198,7 @@ def test_explain() -> None:
     assert lines == [
         "  source  charges: memory (1 row), watermark ts 5 minutes, bounded, append only",
         "  sink    sink 0: console (20 rows), at least once",
-        "  delay   charges.Count: in the order of their time, held until 5 minutes of event time later",
+        "  delay   charges.Count: in the order of event time, held for 5 minutes of event time",
         "",
         "charges = memory (1 row), watermark ts 5 minutes",
         "    columns: card, amount, goods, ts",
@@ -207,10 +207,10 @@ def test_explain() -> None:
         "    columns: card, amount, goods, ts",
         "charges.Count = charges.filter > program Count by card, order=time",
         "    columns: card, n, at",
-        "    order: in the order of their time, held until 5 minutes of event time later",
+        "    order: in the order of event time, held for 5 minutes of event time",
         "sink 0 = charges.Count > console (20 rows)",
         "    columns: card, n, at",
-        "    guarantee: at least once: an epoch that is run again is printed again",
+        "    guarantee: at least once: a repeated epoch is printed again",
     ]
     data = json.loads(json.dumps(explanation.to_json()))
     assert [node["name"] for node in data["nodes"]] == ["charges", "charges.filter", "charges.Count", "sink 0"]
@@ -225,10 +225,10 @@ def test_what_cannot_be_read_again_counts_once_at_most_and_only_where_an_epoch_i
         rows.write.console(name="screen"),
     ]
     found = {name: fact.text for name, fact in facts(Plan.of("copy", [write._use() for write in writes]), "guarantee").items()}
-    why = "orders cannot be read again: the table is read from its beginning, and may have changed"
+    why = "orders cannot be replayed: the table is read from its beginning, and may have changed"
     assert found["files"] == f"at most once: {why}"
     assert found["topic"].startswith(f"no guarantee: {why}; ")
-    assert found["screen"] == f"no guarantee: {why}; an epoch that is run again is printed again"
+    assert found["screen"] == f"no guarantee: {why}; a repeated epoch is printed again"
 
 
 def test_drawing() -> None:

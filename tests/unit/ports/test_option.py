@@ -115,7 +115,7 @@ def test_checks_at_the_users_line(stream: Any) -> None:
     for options, said in (
         ({"kind": "wide"}, "write.shelf: kind cannot be 'wide'"),
         ({"key": 5}, "write.shelf: key cannot be 5"),
-        ({"password": "hunter2"}, "write.shelf: password is not given by its name"),
+        ({"password": "hunter2"}, "write.shelf: password must be a secret, given by its name"),
         ({"rose": 3}, "write.shelf has no option `rose`"),
     ):
         with pytest.raises(ConnectorError) as raised:

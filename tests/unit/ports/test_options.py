@@ -60,8 +60,8 @@ def test_texts_of_kafka(given: Any) -> None:
     with pytest.raises(ConnectorError) as prefix:
         rows.write.kafka("t", servers="a:9092", prefix=given)
     assert [(one.value.message, one.value.hint) for one in (group, prefix)] == [
-        (f"read.kafka: group cannot be {given!r}", 'it is a text: group="fraud"'),
-        (f"write.kafka: prefix cannot be {given!r}", 'it is a text: prefix="headrace"'),
+        (f"read.kafka: group cannot be {given!r}", 'it is a string: group="fraud"'),
+        (f"write.kafka: prefix cannot be {given!r}", 'it is a string: prefix="headrace"'),
     ]
 
 
@@ -83,7 +83,7 @@ def test_a_file_of_certificates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     ):
         with pytest.raises(ConnectorError) as raised:
             certificates("x", "ca", given)
-        assert (raised.value.message, raised.value.hint) == (f"x: {said}", 'it is a file of certificates in PEM format: ca="ca.pem"')
+        assert (raised.value.message, raised.value.hint) == (f"x: {said}", 'it is a PEM file with certificates: ca="ca.pem"')
 
 
 def test_a_file_of_certificates_that_is_not_there() -> None:
@@ -91,7 +91,7 @@ def test_a_file_of_certificates_that_is_not_there() -> None:
         """
         BAD_OPTION: write.http: the file no.pem of `ca` cannot be read: No such file or directory
           at test_options.py:*: lambda: rows.write.http("https://h", ca="no.pem"),
-          hint: it is a file of certificates in PEM format: ca="ca.pem"
+          hint: it is a PEM file with certificates: ca="ca.pem"
           more: headrace error BAD_OPTION
         """,
         lambda: rows.write.http("https://h", ca="no.pem"),
@@ -132,7 +132,7 @@ def test_an_authority_without_tls(tmp_path: Path) -> None:
     ):
         with pytest.raises(ConnectorError) as raised:
             made("redis://cache")
-        assert raised.value.message == f"{verb}: ca is for TLS, and the address is of a server without it"
-        assert raised.value.hint == 'with TLS it is "rediss://host:6379/0"'
-    with pytest.raises(ConnectorError, match="both ca and the address name an authority"):
+        assert raised.value.message == f"{verb}: ca= is for TLS, but the address is without TLS"
+        assert raised.value.hint == 'write "rediss://host:6379/0"'
+    with pytest.raises(ConnectorError, match="both ca= and the address set an authority"):
         rows.write.redis(f"{TLS}?ssl_ca_certs=ca.pem", prefix="t:", key="id", ca=ca)

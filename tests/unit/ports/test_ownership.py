@@ -32,8 +32,8 @@ def test_a_start_takes_over_from_a_smaller_term_alone() -> None:
     assert ownership.last == Mark(4, "e4")
     check_error(
         """
-        SINK_FENCED: best: start 3 of this job has taken over the table best, and this is start 2
-          hint: nothing more of this epoch was written; the process that took over goes on with it.
+        SINK_FENCED: best: start 3 of this job has taken over the table best from start 2
+          hint: nothing more of this epoch was written; the process that took over continues with it
           more: headrace error SINK_FENCED
         """,
         lambda: own().claim(Held(Mark(4, "e4"), 3)),
@@ -42,7 +42,7 @@ def test_a_start_takes_over_from_a_smaller_term_alone() -> None:
 
 def test_the_sink_of_another_plan_is_told_of_without_a_hash() -> None:
     said = own().owned(Holder("other", "upserts-3e4becd6.jdbc", "old"), alone=True).message
-    assert said == f"{own().place} holds what sink upserts.jdbc of job other wrote from another checkpoint or query"
+    assert said == f"{own().place} was written by the sink upserts.jdbc of the job other, from another checkpoint or query"
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_two_sinks_of_one_start() -> None:
     check_error(
         """
         FOLDER_OWNED: the sinks other and best both write to the table best
-          hint: give each sink a table of its own; streams of the same columns go into one by union.
+          hint: give each sink its own table; combine streams that have the same columns with union
           more: headrace error FOLDER_OWNED
         """,
         lambda: own().refuse_twice([Holder("job", "other", "c", term=2)]),
@@ -118,8 +118,8 @@ def test_what_others_wrote(holders: list[Holder], shared: bool, fresh: bool, exp
 def test_another_checkpoint() -> None:
     check_error(
         """
-        TABLE_OWNED: the table best holds what sink best of job guest wrote from another checkpoint or query
-          hint: write to another table, go on from the checkpoint that wrote it, or empty it by hand: fresh=True does not, as it is not of this job alone.
+        TABLE_OWNED: the table best was written by the sink best of the job guest, from another checkpoint or query
+          hint: write to another table, continue from the checkpoint that wrote it, or empty it by hand: fresh=True does not, because it is not only this job's.
           more: headrace error TABLE_OWNED
         """,
         lambda: own().empties([FOREIGN]),

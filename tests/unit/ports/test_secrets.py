@@ -52,7 +52,7 @@ def test_missing_file(tmp_path: Path) -> None:
         """
         SECRET_MISSING: the file <folder>/db cannot be read: No such file or directory
           at test_secrets.py:*: lambda: hr.secret(file=tmp_path / "db").read(),
-          hint: it holds the secret alone, on one line
+          hint: the file must contain only the secret, on one line
           more: headrace error SECRET_MISSING
         """,
         lambda: hr.secret(file=tmp_path / "db").read(),
@@ -69,9 +69,9 @@ def test_neither_or_both() -> None:
 def test_a_password_in_clear_is_refused_and_not_shown() -> None:
     error = check_error(
         """
-        BAD_OPTION: write.jdbc: password is not given by its name
+        BAD_OPTION: write.jdbc: password must be a secret, given by its name
           at test_secrets.py:*: lambda: secret_of("write.jdbc", "password", GIVEN),
-          hint: a plan is stored and shown, and a secret stays where it is: password=hr.secret("DB_PASSWORD"), in YAML password: {env: DB_PASSWORD}
+          hint: plans are stored and shown, so pass a secret by its name: password=hr.secret("DB_PASSWORD"), in YAML password: {env: DB_PASSWORD}
           more: headrace error BAD_OPTION
         """,
         lambda: secret_of("write.jdbc", "password", GIVEN),
@@ -95,9 +95,9 @@ def test_unfit(monkeypatch: pytest.MonkeyPatch) -> None:
     headers = {"X-Api-Key": hr.secret("API_KEY")}
     check_error(
         """
-        SECRET_UNFIT: the variable API_KEY holds a line break or a character beyond ASCII, which cannot be sent
+        SECRET_UNFIT: the variable API_KEY contains a line break or a non-ASCII character, which cannot be sent
           at test_secrets.py:*: lambda: hr.lookup.http("https://example.org/{id}", "id int, name string", headers=headers),
-          hint: a line break at the end often comes with `echo`; `printf '%s'` writes none
+          hint: `echo` adds a line break at the end; `printf '%s'` does not
           more: headrace error SECRET_UNFIT
         """,
         lambda: hr.lookup.http("https://example.org/{id}", "id int, name string", headers=headers),

@@ -22,5 +22,5 @@ def test_one_that_does_not_say_was_made_for_the_first(monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "old_lakes", ModuleType("old_lakes"))
     monkeypatch.setattr(registry, "connectors", lambda: {"mere": EntryPoint("mere", "old_lakes", registry.GROUP)})
     monkeypatch.setattr(registry, "VERSION", 0)
-    with pytest.raises(ConnectorError, match=r"`mere` of old_lakes was made for version 1 of headrace.ports, and here is version 0"):
+    with pytest.raises(ConnectorError, match=r"`mere` of old_lakes requires version 1 of headrace.ports, but this headrace has version 0"):
         registry.source_class("mere")

@@ -42,9 +42,9 @@ def test_a_key_changes_what_all_read() -> None:
 
     check_error(
         """
-        BROADCAST_USE: `limits` is the same for all keys, and on_event is called for one of them
+        BROADCAST_USE: `limits` is shared by all keys, but on_event runs for one key
           at test_broadcast.py:*: self.limits.remove(e.country)
-          hint: it is written in the handler of an input that goes to all keys: .process(P, rules=hr.broadcast(stream)), on_rules
+          hint: write it in the handler of a broadcast input: .process(P, rules=hr.broadcast(stream)), on_rules
           more: headrace error BROADCAST_USE
         """,
         lambda: traced(on_event=on_event),
@@ -59,9 +59,9 @@ def test_a_key_changes_what_all_read_in_a_loop() -> None:
 
     check_error(
         """
-        BROADCAST_USE: `limits` is the same for all keys, and on_event is called for one of them
+        BROADCAST_USE: `limits` is shared by all keys, but on_event runs for one key
           at test_broadcast.py:*: it.set(0)
-          hint: it is written in the handler of an input that goes to all keys: .process(P, rules=hr.broadcast(stream)), on_rules
+          hint: write it in the handler of a broadcast input: .process(P, rules=hr.broadcast(stream)), on_rules
           more: headrace error BROADCAST_USE
         """,
         lambda: traced(on_event=on_event),
@@ -74,9 +74,9 @@ def test_a_cell_of_a_key_where_there_is_none() -> None:
 
     check_error(
         """
-        BROADCAST_USE: `n` is kept for each key, and on_rules is called for no key
+        BROADCAST_USE: `n` is kept per key, but on_rules runs without a key
           at test_broadcast.py:*: self.limits.set(r.country, self.n.get())
-          hint: keep what all keys see in a map for all: n = hr.Broadcast(key, value)
+          hint: to share state between keys, declare n = hr.Broadcast(key, value)
           more: headrace error BROADCAST_USE
         """,
         lambda: traced(on_rules=on_rules),
@@ -91,7 +91,7 @@ def test_the_key_where_there_is_none() -> None:
         """
         BROADCAST_USE: on_rules is called once for all keys, so there is no self.key
           at test_broadcast.py:*: self.limits.set(self.key.card, r.limit)
-          hint: keep what all keys see in a hr.Broadcast; the handlers of other inputs read it for their key
+          hint: keep shared state in a hr.Broadcast; the handlers of keyed inputs can read it
           more: headrace error BROADCAST_USE
         """,
         lambda: traced(on_rules=on_rules),
@@ -104,9 +104,9 @@ def test_emitting_for_all_keys() -> None:
 
     check_error(
         """
-        BROADCAST_USE: on_rules is called in every partition for rows that go to all keys, so what it emits would come as often
+        BROADCAST_USE: on_rules runs in every partition for broadcast rows, so its rows would be emitted once per partition
           at test_broadcast.py:*: hr.emit(limit=r.limit)
-          hint: emit where a key's rows are handled; the stream that is broadcast can have a sink of its own
+          hint: emit in the handler of a keyed input; the broadcast stream can have its own sink
           more: headrace error BROADCAST_USE
         """,
         lambda: traced(on_rules=on_rules),
@@ -116,9 +116,9 @@ def test_emitting_for_all_keys() -> None:
 def test_nothing_writes_it() -> None:
     check_error(
         """
-        BROADCAST_USE: P: nothing writes the Broadcast `limits`, no input goes to all keys
+        BROADCAST_USE: P: the Broadcast `limits` is never written, because no input is broadcast
           at test_broadcast.py:*: limits = hr.Broadcast("string", "int")
-          hint: give one: .process(P, rules=hr.broadcast(stream)), and write it in on_rules
+          hint: broadcast an input, .process(P, rules=hr.broadcast(stream)), and write the cell in on_rules
           more: headrace error BROADCAST_USE
         """,
         lambda: traced(()),
@@ -135,9 +135,9 @@ def test_nothing_keeps_it() -> None:
 
     check_error(
         """
-        BROADCAST_USE: P: the rows of `rules` go to all keys, and there is no Broadcast that keeps anything of them
+        BROADCAST_USE: P: the input `rules` is broadcast, but the program has no Broadcast cell
           at test_broadcast.py:*: lambda: trace(P, name="p", key=("card",), inputs=INPUTS, broadcast=("rules",)),
-          hint: declare one in the program, limits = hr.Broadcast(key, value); or key the stream as the others are
+          hint: declare one, limits = hr.Broadcast(key, value), or key the stream like the others
           more: headrace error BROADCAST_USE
         """,
         lambda: trace(P, name="p", key=("card",), inputs=INPUTS, broadcast=("rules",)),
@@ -147,9 +147,9 @@ def test_nothing_keeps_it() -> None:
 def test_no_stream() -> None:
     check_error(
         """
-        BAD_INPUT: hr.broadcast was given 'rules', which is no stream
+        BAD_INPUT: hr.broadcast expects a stream, got 'rules'
           at test_broadcast.py:*: lambda: hr.broadcast("rules"),
-          hint: .process(P, rules=hr.broadcast(rules)); it has no keys, so key_by is not needed
+          hint: write .process(P, rules=hr.broadcast(rules)), without key_by
           more: headrace error BAD_INPUT
         """,
         lambda: hr.broadcast("rules"),

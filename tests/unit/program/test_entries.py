@@ -100,9 +100,9 @@ def test_a_null_key() -> None:
 
     check_error(
         """
-        NULL_KEY: None is given as the key of a map, which has no value under null
+        NULL_KEY: a map key cannot be None
           at test_entries.py:*: self.spent.set(None, e.amount)
-          hint: give a value or a column
+          hint: pass a value or a column
           more: headrace error NULL_KEY
         """,
         lambda: traced(on_event),
@@ -116,9 +116,9 @@ def test_a_loop_over_a_column() -> None:
 
     check_error(
         """
-        EACH_OVER: hr.each goes over the entries of a hr.List or a hr.Map, not over a column
+        EACH_OVER: hr.each loops over a hr.List or hr.Map, not over a column
           at test_entries.py:*: with hr.each(e.shop) as it:
-          hint: with hr.each(self.orders) as it: ...; an array column: stream.explode(...) before the program, or hr.f.transform
+          hint: with hr.each(self.orders) as it: ...; for an array column use stream.explode(...) before it, or hr.f.transform
           more: headrace error EACH_OVER
         """,
         lambda: traced(on_event),
@@ -132,9 +132,9 @@ def test_a_loop_over_a_value() -> None:
 
     check_error(
         """
-        EACH_OVER: hr.each goes over the entries of a hr.List or a hr.Map, not over the Value <Value n>
+        EACH_OVER: hr.each loops over a hr.List or hr.Map, not over the Value <Value n>
           at test_entries.py:*: with hr.each(self.n):
-          hint: with hr.each(self.orders) as it: ...; an array column: stream.explode(...) before the program, or hr.f.transform
+          hint: with hr.each(self.orders) as it: ...; for an array column use stream.explode(...) before it, or hr.f.transform
           more: headrace error EACH_OVER
         """,
         lambda: traced(on_event),
@@ -148,9 +148,9 @@ def test_the_key_of_a_list() -> None:
 
     check_error(
         """
-        EACH_OVER: `last` is a list, whose entries have no key
+        EACH_OVER: `last` is a list, and its entries have no key
           at test_entries.py:*: hr.emit(v=it.key)
-          hint: it.index, it.value
+          hint: use it.index or it.value
           more: headrace error EACH_OVER
         """,
         lambda: traced(on_event),
@@ -164,9 +164,9 @@ def test_a_change_behind_a_loop() -> None:
 
     check_error(
         """
-        LOOP_CHANGES: `last` is changed while a `with hr.each(...)` goes over its entries
+        LOOP_CHANGES: `last` is changed inside a `with hr.each(...)` over its entries
           at test_entries.py:*: self.last.append(it.value)
-          hint: change the entry the loop stands at, it.set(...) or it.remove(), in one loop over this cell; or change the cell after it
+          hint: in one loop, change the current entry with it.set(...) or it.remove(), or change the cell after the loop
           more: headrace error LOOP_CHANGES
         """,
         lambda: traced(on_event),
@@ -182,9 +182,9 @@ def test_a_change_in_two_loops_over_one_cell() -> None:
 
     check_error(
         """
-        LOOP_CHANGES: `spent` is changed while a `with hr.each(...)` goes over its entries
+        LOOP_CHANGES: `spent` is changed inside a `with hr.each(...)` over its entries
           at test_entries.py:*: two.remove()
-          hint: change the entry the loop stands at, it.set(...) or it.remove(), in one loop over this cell; or change the cell after it
+          hint: in one loop, change the current entry with it.set(...) or it.remove(), or change the cell after the loop
           more: headrace error LOOP_CHANGES
         """,
         lambda: traced(on_event),
@@ -199,9 +199,9 @@ def test_an_entry_behind_its_loop() -> None:
 
     check_error(
         """
-        OUT_OF_SCOPE: `it` stands for the entries of a `with hr.each(...)`, and is used outside of it
+        OUT_OF_SCOPE: `it` is used outside its `with hr.each(...)`
           at test_entries.py:*: hr.emit(v=it.value)
-          hint: keep what is needed later in a local: found = hr.let(None, type) before the loop, found.set(it.value) inside
+          hint: to keep a value, use a local: found = hr.let(None, type) before the loop, found.set(it.value) inside
           more: headrace error OUT_OF_SCOPE
         """,
         lambda: traced(on_event),
@@ -216,9 +216,9 @@ def test_a_change_of_an_entry_behind_its_loop() -> None:
 
     check_error(
         """
-        OUT_OF_SCOPE: `it` stands for the entries of a `with hr.each(...)`, and is used outside of it
+        OUT_OF_SCOPE: `it` is used outside its `with hr.each(...)`
           at test_entries.py:*: it.remove()
-          hint: keep what is needed later in a local: found = hr.let(None, type) before the loop, found.set(it.value) inside
+          hint: to keep a value, use a local: found = hr.let(None, type) before the loop, found.set(it.value) inside
           more: headrace error OUT_OF_SCOPE
         """,
         lambda: traced(on_event),
@@ -233,9 +233,9 @@ def test_a_local_outside_of_its_branch() -> None:
 
     check_error(
         """
-        OUT_OF_SCOPE: a local was made with hr.let inside a `with hr.when(...)` or `with hr.each(...)`, and is used outside of it
+        OUT_OF_SCOPE: a local created inside a `with hr.when(...)` or `with hr.each(...)` is used outside it
           at test_entries.py:*: fee.set(2)
-          hint: make it before the `with`, and give it its value inside: total.set(...)
+          hint: create it before the `with`, and set it inside: total.set(...)
           more: headrace error OUT_OF_SCOPE
         """,
         lambda: traced(on_event),
@@ -251,7 +251,7 @@ def test_a_read_of_a_local_outside_of_its_branch() -> None:
 
     check_error(
         """
-        OUT_OF_SCOPE: the value of a local was read inside a `with hr.when(...)` or `with hr.each(...)`, and is used outside of it
+        OUT_OF_SCOPE: a local's value read inside a `with hr.when(...)` or `with hr.each(...)` is used outside it
           at test_entries.py:*: hr.emit(v=now)
           hint: read it where it is used
           more: headrace error OUT_OF_SCOPE
@@ -266,9 +266,9 @@ def test_a_local_without_a_type() -> None:
 
     check_error(
         """
-        LET_TYPE: hr.let(None) makes a local without a type
+        LET_TYPE: hr.let(None) needs a type
           at test_entries.py:*: hr.let(None)
-          hint: give it one: hr.let(None, "timestamp")
+          hint: write hr.let(None, "timestamp")
           more: headrace error LET_TYPE
         """,
         lambda: traced(on_event),
@@ -288,7 +288,7 @@ def test_operators_on_a_local_an_entry_and_a_range() -> None:
 
     check_error(
         """
-        CELL_OPERATOR: what hr.let made is a local, not its value, so Python cannot compute with it
+        CELL_OPERATOR: hr.let returns a local, not its value, so Python cannot compute with it
           at test_entries.py:*: hr.emit(v=hr.let(1) + 1)
           hint: read it: total.get(); write it: total.set(...)
           more: headrace error CELL_OPERATOR
@@ -322,9 +322,9 @@ def test_each_without_with() -> None:
 
     check_error(
         """
-        WHEN_WITHOUT_WITH: hr.each is written without `with`, or used twice, so it would do nothing
+        WHEN_WITHOUT_WITH: hr.each is used without `with`, or twice, so it has no effect
           at test_entries.py:*: hr.each(self.last)
-          hint: with hr.each(...) as it: and what it does indented below
+          hint: write `with hr.each(...) as it:` and indent its statements
           more: headrace error WHEN_WITHOUT_WITH
         """,
         lambda: traced(on_event),
@@ -338,9 +338,9 @@ def test_for_over_a_loop() -> None:
 
     check_error(
         """
-        WHEN_WITHOUT_WITH: hr.each is written without `with`, or used twice, so it would do nothing
+        WHEN_WITHOUT_WITH: hr.each is used without `with`, or twice, so it has no effect
           at test_entries.py:*: for it in hr.each(self.last):
-          hint: with hr.each(...) as it: and what it does indented below
+          hint: write `with hr.each(...) as it:` and indent its statements
           more: headrace error WHEN_WITHOUT_WITH
         """,
         lambda: traced(on_event),
@@ -390,7 +390,7 @@ def test_wrong_columns_for_an_aggregate() -> None:
 
     check_error(
         """
-        AGGREGATE_COLUMNS: `best` takes the columns shop, amount, and `amount` is missing
+        AGGREGATE_COLUMNS: `best` takes the columns shop, amount; `amount` is missing
           at test_entries.py:*: self.best.add(shop=e.shop)
           hint: self.best.add(shop=..., amount=...)
           more: headrace error AGGREGATE_COLUMNS
@@ -399,7 +399,7 @@ def test_wrong_columns_for_an_aggregate() -> None:
     )
     check_error(
         """
-        AGGREGATE_COLUMNS: `best` takes the columns shop, amount, and `tip` is none of them
+        AGGREGATE_COLUMNS: `best` takes the columns shop, amount; `tip` is not one of them
           at test_entries.py:*: self.best.add(shop=e.shop, amount=1, tip=2)
           hint: self.best.add(shop=..., amount=...)
           more: headrace error AGGREGATE_COLUMNS
@@ -447,7 +447,7 @@ def test_a_timer_with_keys_used_without_one() -> None:
 
     check_error(
         """
-        TIMER_KEY: `due` has a key of type bigint and is given none
+        TIMER_KEY: `due` takes a key of type bigint, but none is given
           at test_entries.py:*: self.due.set(e.ts)
           hint: self.due.set(at, key)
           more: headrace error TIMER_KEY
@@ -468,7 +468,7 @@ def test_a_timer_without_keys_given_one() -> None:
 
     check_error(
         """
-        TIMER_KEY: `due` has no keys and is given one
+        TIMER_KEY: `due` takes no key, but one is given
           at test_entries.py:*: hr.emit(at=self.due.at(e.amount))
           hint: self.due.at()
           more: headrace error TIMER_KEY
@@ -484,9 +484,9 @@ def test_the_handler_of_a_timer_with_keys() -> None:
 
     check_error(
         """
-        HANDLER_PARAMETERS: P: on_due is called with self and the time it fires at and its key, and does not take that
+        HANDLER_PARAMETERS: P: on_due must accept self and the time it fires at and its key
           at test_entries.py:*: def on_due(self, at):
-          hint: def on_due(self, at, key): the key is self.key, parameters of the program belong to __init__
+          hint: def on_due(self, at, key): the key is self.key; parameters of the program belong in __init__
           more: headrace error HANDLER_PARAMETERS
         """,
         lambda: trace(P, name="p", key=("card",), inputs=INPUTS),
@@ -496,12 +496,12 @@ def test_the_handler_of_a_timer_with_keys() -> None:
 @pytest.mark.parametrize(
     ("cell", "write", "said"),
     [
-        (lambda: hr.Value("int"), lambda it: it.set(2.5), "`it` holds int, and 2.5 would be cut to 2"),
-        (lambda: hr.List("bigint"), lambda it: it.append(Decimal("-0.5")), "`it` holds bigint, and -0.5 would be cut to 0"),
-        (lambda: hr.Map("int", "double"), lambda it: it.set(1.5, 1.5), "the key of `it` holds int, and 1.5 would be cut to 1"),
-        (lambda: hr.Map("double", "int"), lambda it: it.set(1.5, 1.5), "`it` holds int, and 1.5 would be cut to 1"),
-        (lambda: hr.Value("int"), lambda it: hr.let(0.5, "int"), "the local holds int, and 0.5 would be cut to 0"),
-        (lambda: hr.Value("integer", default=2.5), lambda it: None, "the cell holds int, and 2.5 would be cut to 2"),
+        (lambda: hr.Value("int"), lambda it: it.set(2.5), "`it` holds int, so 2.5 would be truncated to 2"),
+        (lambda: hr.List("bigint"), lambda it: it.append(Decimal("-0.5")), "`it` holds bigint, so -0.5 would be truncated to 0"),
+        (lambda: hr.Map("int", "double"), lambda it: it.set(1.5, 1.5), "the key of `it` holds int, so 1.5 would be truncated to 1"),
+        (lambda: hr.Map("double", "int"), lambda it: it.set(1.5, 1.5), "`it` holds int, so 1.5 would be truncated to 1"),
+        (lambda: hr.Value("int"), lambda it: hr.let(0.5, "int"), "the local holds int, so 0.5 would be truncated to 0"),
+        (lambda: hr.Value("integer", default=2.5), lambda it: None, "the cell holds int, so 2.5 would be truncated to 2"),
     ],
 )
 def test_a_number_that_a_cell_would_cut(cell: Callable[[], Any], write: Callable[[Any], object], said: str) -> None:

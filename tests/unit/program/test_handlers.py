@@ -51,7 +51,7 @@ def test_no_handler_for_the_main_input() -> None:
         """
         HANDLER_MISSING: P has no handler for the main input
           at test_handlers.py:*: class P(hr.Program):
-          hint: `on_events` is there: did you mean `on_event`?
+          hint: `on_events` exists: did you mean `on_event`?
           more: headrace error HANDLER_MISSING
         """,
         tracing(P),
@@ -95,9 +95,9 @@ def test_a_handler_without_an_input() -> None:
 
     check_error(
         """
-        HANDLER_UNKNOWN: P has a handler on_wether, but no timer and no input `wether`
+        HANDLER_UNKNOWN: P has a handler on_wether, but no timer or input `wether`
           at test_handlers.py:*: def on_wether(self, row):
-          hint: an input is given by its name: .process(P, wether=stream.key_by(...)); now there can be on_event, on_wake
+          hint: pass an input by its name, .process(P, wether=stream.key_by(...)); the current inputs and timers allow on_event, on_wake
           more: headrace error HANDLER_UNKNOWN
         """,
         tracing(P),
@@ -111,7 +111,7 @@ def test_a_handler_nearly_named_as_a_timer() -> None:
 
     check_error(
         """
-        HANDLER_UNKNOWN: P has a handler on_wakes, but no timer and no input `wakes`
+        HANDLER_UNKNOWN: P has a handler on_wakes, but no timer or input `wakes`
           at test_handlers.py:*: def on_wakes(self, at):
           hint: did you mean `on_wake`?
           more: headrace error HANDLER_UNKNOWN
@@ -127,7 +127,7 @@ def test_a_handler_of_a_value() -> None:
 
     check_error(
         """
-        HANDLER_UNKNOWN: P has a handler on_n, but no timer and no input `n`
+        HANDLER_UNKNOWN: P has a handler on_n, but no timer or input `n`
           at test_handlers.py:*: def on_n(self, at):
           hint: `n` is a Value, and only timers fire
           more: headrace error HANDLER_UNKNOWN
@@ -143,9 +143,9 @@ def test_a_handler_with_too_few_parameters() -> None:
 
     check_error(
         """
-        HANDLER_PARAMETERS: P: on_wake is called with self and the time it fires at, and does not take that
+        HANDLER_PARAMETERS: P: on_wake must accept self and the time it fires at
           at test_handlers.py:*: def on_wake(self):
-          hint: def on_wake(self, at): the key is self.key, parameters of the program belong to __init__
+          hint: def on_wake(self, at): the key is self.key; parameters of the program belong in __init__
           more: headrace error HANDLER_PARAMETERS
         """,
         tracing(P),
@@ -159,9 +159,9 @@ def test_a_handler_with_too_many_parameters() -> None:
 
     check_error(
         """
-        HANDLER_PARAMETERS: P: on_event is called with self and the row, and does not take that
+        HANDLER_PARAMETERS: P: on_event must accept self and the row
           at test_handlers.py:*: def on_event(self, key, e):
-          hint: def on_event(self, e): the key is self.key, parameters of the program belong to __init__
+          hint: def on_event(self, e): the key is self.key; parameters of the program belong in __init__
           more: headrace error HANDLER_PARAMETERS
         """,
         tracing(P),
@@ -175,7 +175,7 @@ def test_an_async_handler() -> None:
 
     check_error(
         """
-        HANDLER_KIND: P: on_event is async, and a handler is a plain method that runs once
+        HANDLER_KIND: P: on_event is async, but a handler must be a plain method
           at test_handlers.py:*: async def on_event(self, e):
           hint: write def instead of async def
           more: headrace error HANDLER_KIND
@@ -191,7 +191,7 @@ def test_a_generator_as_handler() -> None:
 
     check_error(
         """
-        HANDLER_KIND: P: on_event is a generator, and a handler is a plain method that runs once
+        HANDLER_KIND: P: on_event is a generator, but a handler must be a plain method
           at test_handlers.py:*: def on_event(self, e):
           hint: send rows with hr.emit(...) instead of yield
           more: headrace error HANDLER_KIND
@@ -222,7 +222,7 @@ def test_a_handler_that_returns_a_value() -> None:
 
     check_error(
         """
-        HANDLER_RETURNS: on_event of P returns a value, which nothing receives
+        HANDLER_RETURNS: on_event of P returns a value, which is ignored
           at test_handlers.py:*: def on_event(self, e):
           hint: send rows with hr.emit(...), keep values with cell.set(...)
           more: headrace error HANDLER_RETURNS
@@ -243,7 +243,7 @@ def test_a_handler_that_raises() -> None:
         """
         HANDLER_FAILED: on_event of P raised ZeroDivisionError: division by zero
           at test_handlers.py:*: return 1 / 0
-          hint: a handler runs once, when the program is built, and not for each row: what depends on a row is written with hr.when and columns
+          hint: a handler runs once, when the program is built, not for each row: write logic that depends on a row with hr.when and columns
           more: headrace error HANDLER_FAILED
         """,
         tracing(P),
@@ -358,8 +358,8 @@ def test_a_broadcast_has_the_hints_of_a_map() -> None:
 @pytest.mark.parametrize(
     ("call", "meant"),
     [
-        (lambda m: m.exists(1), "it is called as exists(); whether a map has a key: has(key)"),
-        (lambda m: m.set(1), "it is called as set(key, value)"),
+        (lambda m: m.exists(1), "call it as exists(); to test for a key of a map use has(key)"),
+        (lambda m: m.set(1), "call it as set(key, value)"),
     ],
 )
 def test_a_method_that_takes_other_arguments(call: Callable[[Any], object], meant: str) -> None:
@@ -405,7 +405,7 @@ def test_an_attribute_that_a_program_lacks() -> None:
 
     with pytest.raises(hr.ProgramError) as raised:
         tracing(P)()
-    assert raised.value.hint == "did you mean `share_of_tens`? Cells and parameters are class attributes or set in __init__"
+    assert raised.value.hint == "did you mean `share_of_tens`? Declare cells and parameters in the class or in __init__"
 
 
 def test_a_timer_of_an_inputs_name() -> None:
@@ -434,7 +434,7 @@ def test_one_cell_of_two_names() -> None:
         """
         NAME_TWICE: P: `a` and `b` are the same Value
           at test_handlers.py:*: a = b = hr.Value("int")
-          hint: make one for each name
+          hint: create one for each name
           more: headrace error NAME_TWICE
         """,
         tracing(P),
@@ -447,9 +447,9 @@ def test_names_that_differ_in_case() -> None:
 
     check_error(
         """
-        NAME_TWICE: P: `n` and `N` differ only in capital letters, which Spark takes for one name
+        NAME_TWICE: P: `n` and `N` differ only in case, and Spark treats them as one name
           at test_handlers.py:*: N = hr.Value("int")
-          hint: give one of them another name
+          hint: rename one of them
           more: headrace error NAME_TWICE
         """,
         tracing(P),
@@ -464,7 +464,7 @@ def test_was_a_cell_that_is_still_there() -> None:
         """
         NAME_TWICE: P: `m` takes over the state of `n`, but `n` is still a cell
           at test_handlers.py:*: m = hr.Value("int", was="n")
-          hint: `was` is the name of one cell that an older version had and this one no longer has
+          hint: `was` names a cell that an older version had and this version no longer has
           more: headrace error NAME_TWICE
         """,
         tracing(P),
@@ -478,9 +478,9 @@ def test_two_cells_that_were_one() -> None:
 
     check_error(
         """
-        NAME_TWICE: P: `b` takes over the state of `x`, but `a` was `x`, too
+        NAME_TWICE: P: `b` takes over the state of `x`, but `a` takes it over, too
           at test_handlers.py:*: b = hr.Value("int", was="x")
-          hint: `was` is the name of one cell that an older version had and this one no longer has
+          hint: `was` names a cell that an older version had and this version no longer has
           more: headrace error NAME_TWICE
         """,
         tracing(P),
@@ -493,7 +493,7 @@ def test_a_cell_called_key() -> None:
 
     check_error(
         """
-        NAME_RESERVED: P: the Value `key` cannot have this name, self.key is the key of the row
+        NAME_RESERVED: P: the Value `key` has a reserved name: self.key is the key of the row
           at test_handlers.py:*: key = hr.Value("int")
           hint: give the Value another name
           more: headrace error NAME_RESERVED
@@ -508,7 +508,7 @@ def test_a_timer_called_event() -> None:
 
     check_error(
         """
-        NAME_RESERVED: P: the Timer `event` cannot have this name, on_event is called for rows
+        NAME_RESERVED: P: the Timer `event` has a reserved name: on_event is called for rows
           at test_handlers.py:*: event = hr.Timer()
           hint: give the Timer another name
           more: headrace error NAME_RESERVED
@@ -523,7 +523,7 @@ def test_an_output_called_late() -> None:
 
     check_error(
         """
-        NAME_RESERVED: P: the Output `late` cannot have this name, every program has an output of that name
+        NAME_RESERVED: P: the Output `late` has a reserved name: every program has an output of that name
           at test_handlers.py:*: late = hr.Output()
           hint: give the Output another name
           more: headrace error NAME_RESERVED
@@ -535,7 +535,7 @@ def test_an_output_called_late() -> None:
 def test_an_input_called_late() -> None:
     check_error(
         """
-        NAME_RESERVED: Plain: an input cannot be called `late`, on_late is called for late rows
+        NAME_RESERVED: Plain: an input cannot be called `late`: on_late is called for late rows
           at test_handlers.py:*: return lambda: trace(program, name="p", key=("card",), inputs=inputs)
           hint: give the input another name
           more: headrace error NAME_RESERVED
@@ -569,9 +569,9 @@ def test_a_program_without_its_arguments() -> None:
 
     check_error(
         """
-        NOT_A_PROGRAM: Limited is given without its arguments (missing a required argument: 'limit')
+        NOT_A_PROGRAM: Limited needs arguments (missing a required argument: 'limit')
           at test_handlers.py:*: return lambda: trace(program, name="p", key=("card",), inputs=inputs)
-          hint: .process(Limited(...)) with the arguments of its __init__
+          hint: pass an instance: .process(Limited(...))
           more: headrace error NOT_A_PROGRAM
         """,
         tracing(Limited),
@@ -583,7 +583,7 @@ def test_something_else_than_a_program() -> None:
         """
         NOT_A_PROGRAM: a function is not a state program
           at test_handlers.py:*: return lambda: trace(program, name="p", key=("card",), inputs=inputs)
-          hint: derive it from hr.Program and give the class, or an instance where it has arguments
+          hint: derive it from hr.Program, and pass the class, or an instance if it takes arguments
           more: headrace error NOT_A_PROGRAM
         """,
         tracing(lambda row: row),

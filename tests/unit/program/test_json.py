@@ -33,8 +33,8 @@ STORED = trace(P, name="p", key=("k",), inputs={"event": ("k", "n", "ts")}).to_j
 def test_an_unknown_field() -> None:
     check_error(
         """
-        PLAN_UNKNOWN_FIELD: this version of headrace knows no field `expires` of a cell of a state program
-          hint: the plan was written by a newer headrace: install that one
+        PLAN_UNKNOWN_FIELD: this version of headrace does not know the field `expires` of a cell of a state program
+          hint: install the newer headrace that wrote the plan
           more: headrace error PLAN_UNKNOWN_FIELD
         """,
         lambda: Traced.from_json({**STORED, "cells": [{**STORED["cells"][0], "expires": "1 day"}]}),

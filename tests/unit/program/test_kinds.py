@@ -31,8 +31,8 @@ def test_what_is_kept_is_said_by_kind() -> None:
 
 
 def test_a_kind_that_leaves_something_out_cannot_be_declared() -> None:
-    with pytest.raises(TypeError, match=r"^Silent does not say: needs, entries, projected, _keeps$"):
+    with pytest.raises(TypeError, match=r"^Silent does not define: needs, entries, projected, _keeps$"):
         type("Silent", (Cell,), {"kind": "silent"})
-    with pytest.raises(TypeError, match=r"^Quiet does not say: entries$"):
+    with pytest.raises(TypeError, match=r"^Quiet does not define: entries$"):
         type("Quiet", (Cell,), {"kind": "quiet", "needs": (), "projected": True, "_keeps": staticmethod(lambda *said: "")})
     assert not {"silent", "quiet"} & set(KINDS)

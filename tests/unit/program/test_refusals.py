@@ -51,9 +51,9 @@ def test_if_on_a_value() -> None:
 
     check_error(
         """
-        TRACED_BOOL: `self.n.get() > 3` is not known yet: it has a value only when rows flow, so Python cannot decide on it
+        TRACED_BOOL: `self.n.get() > 3` has a value only when the job runs, so Python cannot use it as a condition
           at test_refusals.py:*: if self.n.get() > 3:
-          hint: in a program use `with hr.when(...)` instead of `if` and `while`; for a value use hr.case((condition, value), otherwise=value)
+          hint: in a program use `with hr.when(...)` instead of `if` and `while`; for a conditional value use hr.case((condition, value), otherwise=value)
           more: headrace error TRACED_BOOL
         """,
         tracing(on_event),
@@ -67,7 +67,7 @@ def test_and_on_values() -> None:
 
     check_error(
         """
-        TRACED_BOOL: `e.amount > 1` is not known yet: it has a value only when rows flow, so Python cannot decide on it
+        TRACED_BOOL: `e.amount > 1` has a value only when the job runs, so Python cannot use it as a condition
           at test_refusals.py:*: with hr.when(e.amount > 1 and e.amount < 5):
           hint: instead of `and`, `or`, `not` use &, |, ~ with parentheses around comparisons: (e.amount > 1) & (e.amount < 5)
           more: headrace error TRACED_BOOL
@@ -83,7 +83,7 @@ def test_in_on_values() -> None:
 
     check_error(
         """
-        TRACED_BOOL: `e.card = 'a'` is not known yet: it has a value only when rows flow, so Python cannot decide on it
+        TRACED_BOOL: `e.card = 'a'` has a value only when the job runs, so Python cannot use it as a condition
           at test_refusals.py:*: with hr.when(e.card in ("a", "b")):
           hint: instead of `in` use e.card.is_in("a", "b")
           more: headrace error TRACED_BOOL
@@ -99,9 +99,9 @@ def test_a_loop_over_a_value() -> None:
 
     check_error(
         """
-        TRACED_VALUE: `e.card` has a value only when rows flow, so Python cannot loop over it
+        TRACED_VALUE: `e.card` has a value only when the job runs, so Python cannot loop over it
           at test_refusals.py:*: for _ in e.card:
-          hint: the entries of a list or map: with hr.each(self.xs) as it: ...; of an array take items by [0], or make rows of it in front of the program: .explode("xs").key_by(...)
+          hint: loop over a list or map with `with hr.each(self.xs) as it:`; for one item of an array use [0]; for a row per item, .explode("xs").key_by(...) before the program
           more: headrace error TRACED_VALUE
         """,
         tracing(on_event),
@@ -247,7 +247,7 @@ def test_an_unknown_column_in_sql_text() -> None:
         """
         UNKNOWN_COLUMN: no column `amount` in on_event of P
           at test_refusals.py:*: hr.emit(n=hr.expr("amount * 2"))
-          hint: did you mean `e.amount`? SQL text in this handler knows e.card, e.amount, e.ts, key.card
+          hint: did you mean `e.amount`? SQL in this handler can use e.card, e.amount, e.ts, key.card
           more: headrace error UNKNOWN_COLUMN
         """,
         tracing(on_event),
@@ -279,7 +279,7 @@ def test_a_row_in_a_timer() -> None:
         """
         UNKNOWN_COLUMN: no column `e` in on_wake of P
           at test_refusals.py:*: hr.emit(n=hr.expr("e.amount"))
-          hint: SQL text in this handler knows at, key.card
+          hint: SQL in this handler can use at, key.card
           more: headrace error UNKNOWN_COLUMN
         """,
         lambda: trace(P, name="p", key=("card",), inputs=CHARGES),
@@ -307,9 +307,9 @@ def test_assigning_to_an_attribute() -> None:
 
     check_error(
         """
-        HANDLER_ASSIGNS: `self.seen = ...` in a handler would be done once, when the program is traced, and not for each row
+        HANDLER_ASSIGNS: `self.seen = ...` in a handler would run once, when the program is traced, not for each row
           at test_refusals.py:*: self.seen = True
-          hint: declare a cell, seen = hr.Value(...), and set it with self.seen.set(...); for this call only use a local variable
+          hint: declare a cell, seen = hr.Value(...), and set it with self.seen.set(...); within one call use a local variable
           more: headrace error HANDLER_ASSIGNS
         """,
         tracing(on_event),
@@ -328,9 +328,9 @@ def test_a_cell_of_another_program() -> None:
     assert other
     check_error(
         """
-        FOREIGN_CELL: the Value `count` is used in P, which does not have it as an attribute
+        FOREIGN_CELL: the Value `count` is used in P, but is not an attribute of it
           at test_refusals.py:*: Other.count.set(1)
-          hint: a cell is an attribute of its own program: seen = hr.Value(...) in the class, or set in __init__
+          hint: declare it in the program: seen = hr.Value(...) in the class or in __init__
           more: headrace error FOREIGN_CELL
         """,
         tracing(on_event),
@@ -345,9 +345,9 @@ def test_an_output_of_another_program() -> None:
 
     check_error(
         """
-        FOREIGN_CELL: an Output is used in P, which does not have it as an attribute
+        FOREIGN_CELL: an Output is used in P, but is not an attribute of it
           at test_refusals.py:*: stray.emit(n=1)
-          hint: an output is an attribute of its own program: large = hr.Output() in the class, or set in __init__
+          hint: declare it in the program: large = hr.Output() in the class or in __init__
           more: headrace error FOREIGN_CELL
         """,
         tracing(on_event),
@@ -362,7 +362,7 @@ def test_a_timer_set_to_a_duration() -> None:
         """
         TIMER_TIME: `wake` is set to datetime.timedelta(seconds=300), which is not a time
           at test_refusals.py:*: self.wake.set(hr.minutes(5))
-          hint: count from a time: self.wake.set(e.ts + hr.minutes(5))
+          hint: add to a time: self.wake.set(e.ts + hr.minutes(5))
           more: headrace error TIMER_TIME
         """,
         tracing(on_event),
@@ -398,9 +398,9 @@ def test_a_value_of_another_handler() -> None:
 
     check_error(
         """
-        STALE_VALUE: `e.amount + 1` was made in on_event, which has ended, and is used in on_wake
+        STALE_VALUE: `e.amount + 1` belongs to on_event, but is used in on_wake
           at test_refusals.py:*: hr.emit(n=kept[0] + 1)
-          hint: each handler sees its own row and key only; keep what must last in a cell: seen = hr.Value(...)
+          hint: a handler can use only its own row and key; keep values across calls in a cell: seen = hr.Value(...)
           more: headrace error STALE_VALUE
         """,
         lambda: trace(P, name="p", key=("card",), inputs=CHARGES),
@@ -421,7 +421,7 @@ def test_a_read_of_another_handler_is_told_by_its_cell() -> None:
 
     with pytest.raises(hr.ProgramError) as raised:
         trace(P, name="p", key=("card",), inputs=CHARGES)
-    assert raised.value.message == "`self.n + 1` was made in on_event, which has ended, and is used in on_wake"
+    assert raised.value.message == "`self.n + 1` belongs to on_event, but is used in on_wake"
 
 
 def test_a_read_inside_a_when_used_outside() -> None:
@@ -432,9 +432,9 @@ def test_a_read_inside_a_when_used_outside() -> None:
 
     check_error(
         """
-        OUT_OF_SCOPE: `n` was read inside a `with hr.when(...)`, and its value is used outside of it
+        OUT_OF_SCOPE: `n` was read inside a `with hr.when(...)`, but its value is used outside it
           at test_refusals.py:*: hr.emit(n=n)
-          hint: read it where it is always done, before the `with`: value = self.n.get()
+          hint: read it before the `with`: value = self.n.get()
           more: headrace error OUT_OF_SCOPE
         """,
         tracing(on_event),
@@ -450,9 +450,9 @@ def test_a_read_in_one_branch_used_in_the_next() -> None:
 
     check_error(
         """
-        OUT_OF_SCOPE: `n` was read inside a `with hr.when(...)`, and its value is used outside of it
+        OUT_OF_SCOPE: `n` was read inside a `with hr.when(...)`, but its value is used outside it
           at test_refusals.py:*: with hr.elsewhen(n > 1):
-          hint: read it where it is always done, before the `with`: value = self.n.get()
+          hint: read it before the `with`: value = self.n.get()
           more: headrace error OUT_OF_SCOPE
         """,
         tracing(on_event),
@@ -462,9 +462,9 @@ def test_a_read_in_one_branch_used_in_the_next() -> None:
 def test_emit_outside_a_handler() -> None:
     check_error(
         """
-        OUTSIDE_HANDLER: hr.emit has a meaning only while a handler of its program runs
+        OUTSIDE_HANDLER: hr.emit can be used only in a handler of its program
           at test_refusals.py:*: lambda: hr.emit(n=1),
-          hint: use it in on_event, on_<input>, on_<timer> or on_late, or in a method that these call
+          hint: use it in on_event, on_<input>, on_<timer> or on_late, or in a method they call
           more: headrace error OUTSIDE_HANDLER
         """,
         lambda: hr.emit(n=1),
@@ -493,8 +493,7 @@ def test_otherwise_without_a_when() -> None:
 
     check_error(
         """
-        WHEN_EXPECTED: hr.otherwise follows a `with hr.when(...)` or `with hr.elsewhen(...)` of the same block directly, \
-and here nothing stands before it
+        WHEN_EXPECTED: hr.otherwise must directly follow a `with hr.when(...)` or `with hr.elsewhen(...)` of the same block, but nothing precedes it
           at test_refusals.py:*: with hr.otherwise():
           hint: begin with `with hr.when(...)`
           more: headrace error WHEN_EXPECTED
@@ -513,10 +512,9 @@ def test_elsewhen_after_something_else() -> None:
 
     check_error(
         """
-        WHEN_EXPECTED: hr.elsewhen follows a `with hr.when(...)` or `with hr.elsewhen(...)` of the same block directly, \
-and here `clear` stands before it
+        WHEN_EXPECTED: hr.elsewhen must directly follow a `with hr.when(...)` or `with hr.elsewhen(...)` of the same block, but `clear` precedes it
           at test_refusals.py:*: with hr.elsewhen(e.amount > 0):
-          hint: move what stands between before the `when`
+          hint: move the intervening statements before the `when`
           more: headrace error WHEN_EXPECTED
         """,
         tracing(on_event),
@@ -534,8 +532,8 @@ def test_otherwise_twice() -> None:
 
     check_error(
         """
-        WHEN_EXPECTED: hr.otherwise follows a `with hr.when(...)` or `with hr.elsewhen(...)` of the same block directly, \
-and here an `otherwise` stands before it
+        WHEN_EXPECTED: hr.otherwise must directly follow a `with hr.when(...)` or `with hr.elsewhen(...)` of the same block, \
+but an `otherwise` precedes it
           at test_refusals.py:*: with hr.otherwise():
           hint: begin with `with hr.when(...)`
           more: headrace error WHEN_EXPECTED
@@ -552,9 +550,9 @@ def test_when_without_with() -> None:
 
     check_error(
         """
-        WHEN_WITHOUT_WITH: hr.when is written without `with`, or used twice, so it would do nothing
+        WHEN_WITHOUT_WITH: hr.when is used without `with`, or twice, so it has no effect
           at test_refusals.py:*: hr.when(e.amount > 1)
-          hint: with hr.when(...): and what it governs indented below
+          hint: write `with hr.when(...):` and indent its statements
           more: headrace error WHEN_WITHOUT_WITH
         """,
         tracing(on_event),
@@ -591,9 +589,9 @@ def test_return_inside_a_when() -> None:
 
     check_error(
         """
-        LEAVES_WHEN: `return` inside a `with hr.when(...)` would end the handler for every row, not only where the condition is met
+        LEAVES_WHEN: `return` inside a `with hr.when(...)` would end the handler for every row, not only where the condition holds
           at test_refusals.py:*: return
-          hint: put what follows into `with hr.otherwise():`
+          hint: put the statements after it under `with hr.otherwise():`
           more: headrace error LEAVES_WHEN
         """,
         tracing(on_event),
@@ -636,7 +634,7 @@ def test_emit_without_columns() -> None:
 
     check_error(
         """
-        EMIT_COLUMNS: a row without columns is emitted
+        EMIT_COLUMNS: the emitted row has no columns
           at test_refusals.py:*: hr.emit()
           hint: hr.emit(card=self.key.card)
           more: headrace error EMIT_COLUMNS
@@ -653,7 +651,7 @@ def test_emit_a_column_twice() -> None:
         """
         EMIT_COLUMNS: the column `Amount` is emitted twice, also as `amount`
           at test_refusals.py:*: hr.emit(e, Amount=1)
-          hint: give one of the two another name, or name the columns one by one instead of the whole row
+          hint: rename one of the two, or list the columns instead of passing the whole row
           more: headrace error EMIT_COLUMNS
         """,
         tracing(on_event),
@@ -681,7 +679,7 @@ def test_emit_a_name_that_is_no_text() -> None:
 
     check_error(
         """
-        EMIT_COLUMNS: a column's name must be text, not 1
+        EMIT_COLUMNS: a column's name must be a string, not 1
           at test_refusals.py:*: hr.emit({1: e.amount})
           hint: {"card": ...}
           more: headrace error EMIT_COLUMNS
@@ -697,9 +695,9 @@ def test_emit_different_columns() -> None:
 
     error = check_error(
         """
-        EMIT_DIFFERS: all rows of the main output have the same columns, and here `amount` is missing, `total` is new
+        EMIT_DIFFERS: all rows of the main output must have the same columns, but `amount` is missing, `total` is new
           at test_refusals.py:*: hr.emit(card=self.key.card, total=e.amount)
-          hint: the first emit, at <first>, has: card, amount; emit None where there is no value, or use a second hr.Output()
+          hint: the first emit, at <first>, has: card, amount; emit None for a missing value, or use a second hr.Output()
           more: headrace error EMIT_DIFFERS
         """,
         tracing(on_event),
@@ -745,9 +743,9 @@ def test_nothing_emitted_at_all() -> None:
 def test_an_expression_for_a_list() -> None:
     check_error(
         """
-        BAD_WAS: the `was` of a List is a name, and `n + 1` is an expression
+        BAD_WAS: the `was` of a List must be a name, not the expression `n + 1`
           at test_refusals.py:*: lambda: hr.List("int", was=hr.col("n") + 1),
-          hint: values and timers without keys can be computed from other cells; another cell keeps its state by was="old_name"
+          hint: only values and timers without keys can be computed from other cells; write was="old_name" to keep the state
           more: headrace error BAD_WAS
         """,
         lambda: hr.List("int", was=hr.col("n") + 1),
@@ -757,9 +755,9 @@ def test_an_expression_for_a_list() -> None:
 def test_an_expression_for_a_timer_with_keys() -> None:
     check_error(
         """
-        BAD_WAS: the `was` of a Timer with keys is a name, and `t` is an expression
+        BAD_WAS: the `was` of a Timer with keys must be a name, not the expression `t`
           at test_refusals.py:*: lambda: hr.Timer(key="int", was=hr.col("t")),
-          hint: values and timers without keys can be computed from other cells; another cell keeps its state by was="old_name"
+          hint: only values and timers without keys can be computed from other cells; write was="old_name" to keep the state
           more: headrace error BAD_WAS
         """,
         lambda: hr.Timer(key="int", was=hr.col("t")),
@@ -771,7 +769,7 @@ def test_a_cell_for_its_name() -> None:
         """
         BAD_WAS: the `was` of a Value cannot be <Value n>
           at test_refusals.py:*: lambda: hr.Value("int", was=Plain.n),
-          hint: it is the name the cell had, was="n", or an expression over the cells of the version before, was=hr.col("n") * 2
+          hint: give the old name, was="n", or an expression over the cells of the previous version, was=hr.col("n") * 2
           more: headrace error BAD_WAS
         """,
         lambda: hr.Value("int", was=Plain.n),
@@ -783,11 +781,11 @@ def test_a_text_that_reads_like_a_column() -> None:
         self.large.emit(n=1)
         hr.emit(v=hr.lit("e.card"), w="card", card="key.card", amount="amount")
 
-    with pytest.warns(UserWarning, match="is a text here, not a column") as warned:
+    with pytest.warns(UserWarning, match="is a string here, not a column") as warned:
         tracing(on_event)()
     assert [str(one.message) for one in warned] == [
-        '"amount" is a text here, not a column; write hr.expr("e.amount") for the column, hr.lit("amount") if the text is meant',
-        '"key.card" is a text here, not a column; write hr.expr("key.card") for the column, hr.lit("key.card") if the text is meant',
+        '"amount" is a string here, not a column; write hr.expr("e.amount") for the column, hr.lit("amount") for the string',
+        '"key.card" is a string here, not a column; write hr.expr("key.card") for the column, hr.lit("key.card") for the string',
     ]
     assert {one.filename for one in warned} == {__file__}
 
@@ -799,5 +797,5 @@ def test_a_word_that_is_no_column() -> None:
 
     with pytest.raises(hr.PlanError) as raised:
         tracing(on_event)()
-    known = "SQL text in this handler knows e.card, e.amount, e.ts, key.card"
-    assert raised.value.hint == f'{known}; for the text itself write hr.lit("wholesale")'
+    known = "SQL in this handler can use e.card, e.amount, e.ts, key.card"
+    assert raised.value.hint == f'{known}; for a literal string write hr.lit("wholesale")'

@@ -97,9 +97,9 @@ def test_return_break_continue_in_a_when(word: str) -> None:
 
     check_error(
         f"""
-        LEAVES_WHEN: `{word}` inside a `with hr.when(...)` would end the handler for every row, not only where the condition is met
+        LEAVES_WHEN: `{word}` inside a `with hr.when(...)` would end the handler for every row, not only where the condition holds
           at test_source.py:*: {word}
-          hint: put what follows into `with hr.otherwise():`
+          hint: put the statements after it under `with hr.otherwise():`
           more: headrace error LEAVES_WHEN
         """,
         tracing({"return": on_event, "break": breaks, "continue": continues}[word]),
@@ -114,9 +114,9 @@ def test_raise_in_a_when() -> None:
 
     check_error(
         """
-        LEAVES_WHEN: `raise` inside a `with hr.when(...)` would be done when the program is traced, for no row in particular, whether the condition is met or not
+        LEAVES_WHEN: `raise` inside a `with hr.when(...)` would run once, when the program is traced, whether or not the condition holds
           at test_source.py:*: raise ValueError("a negative amount")
-          hint: send wrong rows to an output of their own: wrong = hr.Output() and self.wrong.emit(e); check parameters in __init__
+          hint: send invalid rows to an output of their own, wrong = hr.Output() and self.wrong.emit(e); check parameters in __init__
           more: headrace error LEAVES_WHEN
         """,
         tracing(on_event),
@@ -134,7 +134,7 @@ def test_yield_in_a_when() -> None:
 
     check_error(
         """
-        LEAVES_WHEN: `yield` inside a `with hr.when(...)` would put what its caller does next under the condition, unseen
+        LEAVES_WHEN: `yield` inside a `with hr.when(...)` would silently put the caller's next statements under the condition
           at test_source.py:*: yield e
           hint: return the condition, and let the caller open the branch: `with hr.when(self.is_large(e)):`
           more: headrace error LEAVES_WHEN
@@ -180,9 +180,9 @@ def test_try_in_a_when() -> None:
 
     check_error(
         """
-        TRY_IN_HANDLER: `try` with a `with hr.when(...)` would catch what fails while the program is traced, never what fails for a row
+        TRY_IN_HANDLER: `try` combined with `with hr.when(...)` catches errors while the program is traced, never errors of a row
           at test_source.py:*: try:
-          hint: where an expression may fail for a row use a function that gives null: hr.f.try_divide(a, b), hr.f.try_to_number(text, format); rows that fail go to the dead letters
+          hint: if an expression may fail for a row, use a function that returns null: hr.f.try_divide(a, b), hr.f.try_to_number(text, format); rows that fail go to the dead letters
           more: headrace error TRY_IN_HANDLER
         """,
         tracing(on_event),
@@ -212,7 +212,7 @@ def test_a_name_bound_in_a_when_and_used_after_it() -> None:
 
     check_error(
         """
-        NAME_FROM_WHEN: `rate` is used outside of the `with hr.when(...)` where `rate = 2` binds it: Python does that once, for every row, whether the condition is met or not
+        NAME_FROM_WHEN: `rate` is used outside the `with hr.when(...)` where `rate = 2` binds it: Python binds it once, for every row, whether or not the condition holds
           at test_source.py:*: hr.emit(n=e.amount * rate)
           hint: a local has a value for each row: `rate = hr.let(None, "<type>")` before the `with`, `rate.set(2)` in it, `rate.get()` here
                 or without a branch: rate = hr.case((e.amount > 500, 2), otherwise=None)
@@ -231,7 +231,7 @@ def test_a_name_bound_before_a_when_and_again_in_it() -> None:
 
     check_error(
         """
-        NAME_FROM_WHEN: `rate` is used outside of the `with hr.when(...)` where `rate = 2` binds it: Python does that once, for every row, whether the condition is met or not
+        NAME_FROM_WHEN: `rate` is used outside the `with hr.when(...)` where `rate = 2` binds it: Python binds it once, for every row, whether or not the condition holds
           at test_source.py:*: hr.emit(n=e.amount * rate)
           hint: a local has a value for each row: `rate = hr.let(1)` before the `with`, `rate.set(2)` in it, `rate.get()` here
                 or without a branch: rate = hr.case((e.amount > 500, 2), otherwise=1)
@@ -250,7 +250,7 @@ def test_a_name_changed_in_a_when() -> None:
 
     check_error(
         """
-        NAME_FROM_WHEN: `fee` is used outside of the `with hr.when(...)` where `fee += 5` binds it: Python does that once, for every row, whether the condition is met or not
+        NAME_FROM_WHEN: `fee` is used outside the `with hr.when(...)` where `fee += 5` binds it: Python binds it once, for every row, whether or not the condition holds
           at test_source.py:*: hr.emit(n=fee)
           hint: a local has a value for each row: `fee = hr.let(e.amount / 100)` before the `with`, `fee.set(fee.get() + 5)` in it, `fee.get()` here
                 or without a branch: fee = hr.case((e.amount > 500, fee + 5), otherwise=fee)
@@ -270,7 +270,7 @@ def test_a_name_of_one_branch_used_in_the_next() -> None:
 
     check_error(
         """
-        NAME_FROM_WHEN: `size` is used outside of the `with hr.when(...)` where `size = "large"` binds it: Python does that once, for every row, whether the condition is met or not
+        NAME_FROM_WHEN: `size` is used outside the `with hr.when(...)` where `size = "large"` binds it: Python binds it once, for every row, whether or not the condition holds
           at test_source.py:*: hr.emit(n=size)
           hint: a local has a value for each row: `size = hr.let(None, "<type>")` before the `with`, `size.set("large")` in it, `size.get()` here
                 or without a branch: size = hr.case((e.amount > 500, "large"), otherwise=None)
@@ -289,9 +289,9 @@ def test_a_name_that_is_no_assignment() -> None:
 
     check_error(
         """
-        NAME_FROM_WHEN: `size` is used outside of the `with hr.when(...)` where `for size in ("large", "huge")` binds it: Python does that once, for every row, whether the condition is met or not
+        NAME_FROM_WHEN: `size` is used outside the `with hr.when(...)` where `for size in ("large", "huge")` binds it: Python binds it once, for every row, whether or not the condition holds
           at test_source.py:*: hr.emit(n=size)
-          hint: bind `size` before the `with`, or use it inside only
+          hint: bind `size` before the `with`, or use it only inside
           more: headrace error NAME_FROM_WHEN
         """,
         tracing(on_event),
@@ -301,9 +301,9 @@ def test_a_name_that_is_no_assignment() -> None:
 def test_a_global_name_bound_in_a_when() -> None:
     check_error(
         """
-        NAME_FROM_WHEN: `seen` is global and bound inside a `with hr.when(...)`: Python binds it once, for every row, whether the condition is met or not
+        NAME_FROM_WHEN: `seen` is global and bound inside a `with hr.when(...)`: Python binds it once, for every row, whether or not the condition holds
           at <made>:4: seen = 1
-          hint: what must last is kept in a cell: seen = hr.Value(...) in the class, self.seen.set(...); for one call: seen = hr.let(...)
+          hint: to keep a value across calls, use a cell: seen = hr.Value(...) in the class, self.seen.set(...); within one call: seen = hr.let(...)
           more: headrace error NAME_FROM_WHEN
         """.replace("<made>:4", "<made>:*"),
         tracing(written("global seen\nwith hr.when(e.amount > 5):\n    seen = 1\nhr.emit(n=1)")),
@@ -400,9 +400,9 @@ def test_a_value_of_a_cell_is_left_to_tracing() -> None:
 
     check_error(
         """
-        OUT_OF_SCOPE: `n` was read inside a `with hr.when(...)`, and its value is used outside of it
+        OUT_OF_SCOPE: `n` was read inside a `with hr.when(...)`, but its value is used outside it
           at test_source.py:*: hr.emit(n=n)
-          hint: read it where it is always done, before the `with`: value = self.n.get()
+          hint: read it before the `with`: value = self.n.get()
           more: headrace error OUT_OF_SCOPE
         """,
         tracing(on_event),
@@ -418,7 +418,7 @@ def test_is_none_on_a_column() -> None:
 
     check_error(
         """
-        NULL_COMPARISON: `e.amount is None` is decided once, when the program is traced: it is false for every row
+        NULL_COMPARISON: `e.amount is None` is evaluated once, when the program is traced: it is false for every row
           at test_source.py:*: hr.emit(n=0 if e.amount is None else e.amount)
           hint: use e.amount.is_null()
           more: headrace error NULL_COMPARISON
@@ -435,7 +435,7 @@ def test_is_not_none_on_what_was_computed() -> None:
 
     check_error(
         """
-        NULL_COMPARISON: `total + e.amount is not None` is decided once, when the program is traced: it is true for every row
+        NULL_COMPARISON: `total + e.amount is not None` is evaluated once, when the program is traced: it is true for every row
           at test_source.py:*: if total + e.amount is not None:
           hint: use (total + e.amount).is_not_null()
           more: headrace error NULL_COMPARISON
@@ -451,7 +451,7 @@ def test_is_none_on_a_cell() -> None:
 
     check_error(
         """
-        NULL_COMPARISON: `self.wake is not None` is decided once, when the program is traced: it is true for every row
+        NULL_COMPARISON: `self.wake is not None` is evaluated once, when the program is traced: it is true for every row
           at test_source.py:*: if self.wake is not None:
           hint: use self.wake.at().is_not_null()
           more: headrace error NULL_COMPARISON
@@ -467,9 +467,9 @@ def test_is_none_on_a_row() -> None:
 
     check_error(
         """
-        NULL_COMPARISON: `e is not None` is decided once, when the program is traced: it is true for every row
+        NULL_COMPARISON: `e is not None` is evaluated once, when the program is traced: it is true for every row
           at test_source.py:*: if e is not None:
-          hint: a row is always there; ask one of its columns: e.<column>.is_not_null()
+          hint: a row always exists; test one of its columns: e.<column>.is_not_null()
           more: headrace error NULL_COMPARISON
         """,
         tracing(on_event),
@@ -483,9 +483,9 @@ def test_is_true_on_a_column() -> None:
 
     check_error(
         """
-        TRACED_BOOL: `(e.amount > 5) is True` is decided once, when the program is traced: it is false for every row
+        TRACED_BOOL: `(e.amount > 5) is True` is evaluated once, when the program is traced: it is false for every row
           at test_source.py:*: with hr.when((e.amount > 5) is True):
-          hint: a condition is used as it is: (e.amount > 5)
+          hint: use the condition itself: (e.amount > 5)
           more: headrace error TRACED_BOOL
         """,
         tracing(on_event),
@@ -563,7 +563,7 @@ def test_match_on_a_column() -> None:
 
     check_error(
         """
-        TRACED_BOOL: `match e.card` is decided once, when the program is traced, and `e.card` has a value only when rows flow
+        TRACED_BOOL: `match e.card` is evaluated once, when the program is traced, but `e.card` has a value only when the job runs
           at test_source.py:*: match e.card:
           hint: write the cases as branches: `with hr.when(e.card == 1):`, `with hr.elsewhen(...):`, `with hr.otherwise():`; for a value use hr.case
           more: headrace error TRACED_BOOL
@@ -575,7 +575,7 @@ def test_match_on_a_column() -> None:
 # what columns refuse themselves, with the cure for what stands there
 
 
-TEXT = 'use hr.f.concat(...) or hr.f.format_string(...), for one value .cast("string"); repr(...) shows the expression'
+TEXT = 'use hr.f.concat(...) or hr.f.format_string(...), or .cast("string") for one value; repr(...) shows the expression'
 ASKED = {
     'f"{e.card}!"': ("TRACED_VALUE", TEXT),
     "str(e.card)": ("TRACED_VALUE", TEXT),
@@ -595,12 +595,12 @@ ASKED = {
     "sum(e.card)": ("TRACED_VALUE", 'use hr.expr("aggregate(e.card, 0, (total, x) -> total + x)"), or keep a total in a cell'),
     "list(e.card)": (
         "TRACED_VALUE",
-        "the entries of a list or map: with hr.each(self.xs) as it: ...; of an array take items by [0], "
-        'or make rows of it in front of the program: .explode("xs").key_by(...)',
+        "loop over a list or map with `with hr.each(self.xs) as it:`; for one item of an array use [0]; "
+        'for a row per item, .explode("xs").key_by(...) before the program',
     ),
     "sorted([e.card, e.amount])": (
         "TRACED_BOOL",
-        "instead of `sorted` use hr.f.array_sort(hr.f.array(...)), whose items are taken by [0], [1]",
+        "instead of `sorted` use hr.f.array_sort(hr.f.array(...)), and take its items with [0], [1]",
     ),
     "any([e.amount > 1])": ("TRACED_BOOL", "instead of `any` join the conditions with |: (x > 1) | (y == 2)"),
     "all([e.amount > 1])": ("TRACED_BOOL", "instead of `all` join the conditions with &: (x > 1) & (y == 2)"),
@@ -610,16 +610,16 @@ ASKED = {
     "e.amount in range(3)": ("TRACED_BOOL", "instead of `in` use e.amount.is_in(range(3))"),
     'e.card in {"a"}': (
         "HANDLER_FAILED",
-        "a column has a value only when rows flow: use functions of Spark, hr.f.round(...), and instead of `in` use .is_in(...)",
+        "a column has a value only when the job runs: use Spark functions, hr.f.round(...), and .is_in(...) instead of `in`",
     ),
     "round(e.amount)": (
         "HANDLER_FAILED",
-        "a column has a value only when rows flow: use functions of Spark, hr.f.round(...), and instead of `in` use .is_in(...)",
+        "a column has a value only when the job runs: use Spark functions, hr.f.round(...), and .is_in(...) instead of `in`",
     ),
-    "0 < e.amount < 5": ("TRACED_BOOL", "a chain of comparisons asks for a truth value: use (0 < e.amount) & (e.amount < 5)"),
+    "0 < e.amount < 5": ("TRACED_BOOL", "a chained comparison needs a truth value: use (0 < e.amount) & (e.amount < 5)"),
     "0 <= e.amount <= 5": (
         "TRACED_BOOL",
-        "a chain of comparisons asks for a truth value: use e.amount.between(0, 5), or (0 <= e.amount) & (e.amount <= 5)",
+        "a chained comparison needs a truth value: use e.amount.between(0, 5), or (0 <= e.amount) & (e.amount <= 5)",
     ),
     "e.a and e.b > 2 or e.c": (
         "TRACED_BOOL",
@@ -634,7 +634,7 @@ ASKED = {
         "instead of `and`, `or`, `not` use &, |, ~ with parentheses around comparisons: ~e.amount",
     ),
 }
-DECIDES = "in a program use `with hr.when(...)` instead of `if` and `while`; for a value use hr.case((condition, value), otherwise=value)"
+DECIDES = "in a program use `with hr.when(...)` instead of `if` and `while`; for a conditional value use hr.case((condition, value), otherwise=value)"
 ASKED |= dict.fromkeys(("1 if e.amount > 1 else 2", "[1 for _ in (1,) if e.amount > 1]", "bool(e.amount)"), ("TRACED_BOOL", DECIDES))
 
 
@@ -673,9 +673,9 @@ def test_a_text_made_of_a_column() -> None:
 
     check_error(
         """
-        TRACED_VALUE: `e.card` has a value only when rows flow, so Python cannot make a text of it
+        TRACED_VALUE: `e.card` has a value only when the job runs, so Python cannot convert it to a string
           at test_source.py:*: hr.emit(n=f"{e.card} was charged")
-          hint: use hr.f.concat(...) or hr.f.format_string(...), for one value .cast("string"); repr(...) shows the expression
+          hint: use hr.f.concat(...) or hr.f.format_string(...), or .cast("string") for one value; repr(...) shows the expression
           more: headrace error TRACED_VALUE
         """,
         tracing(on_event),
@@ -703,7 +703,7 @@ def test_an_exception_that_holds_a_column_is_shown() -> None:
         """
         HANDLER_FAILED: on_event of P raised ValueError: <Column e.card>
           at test_source.py:*: raise ValueError(e.card)
-          hint: a handler runs once, when the program is built, and not for each row: what depends on a row is written with hr.when and columns
+          hint: a handler runs once, when the program is built, not for each row: write logic that depends on a row with hr.when and columns
           more: headrace error HANDLER_FAILED
         """,
         tracing(on_event),
@@ -849,9 +849,9 @@ def test_a_branch_by_another_name() -> None:
 
     check_error(
         """
-        LEAVES_WHEN: `return` inside a `with hr.when(...)` would end the handler for every row, not only where the condition is met
+        LEAVES_WHEN: `return` inside a `with hr.when(...)` would end the handler for every row, not only where the condition holds
           at test_source.py:*: return
-          hint: put what follows into `with hr.otherwise():`
+          hint: put the statements after it under `with hr.otherwise():`
           more: headrace error LEAVES_WHEN
         """,
         tracing(on_event),
@@ -886,7 +886,7 @@ def test_no_source() -> None:
         """
         NO_SOURCE: the source of on_event of P cannot be read, so it cannot be checked
           at <string>:1
-          hint: a program is written in a file or a notebook, and loaded again when the file changes; as JSON (`headrace plan FILE`) a plan is loaded without any source
+          hint: define the program in a file or notebook, and reload it when the file changes; a plan as JSON (`headrace plan FILE`) needs no source
           more: headrace error NO_SOURCE
         """,
         tracing(names["on_event"]),
@@ -1064,7 +1064,7 @@ def test_an_entry_is_traced() -> None:
 
     check_error(
         """
-        NULL_COMPARISON: `it.value is None` is decided once, when the program is traced: it is false for every row
+        NULL_COMPARISON: `it.value is None` is evaluated once, when the program is traced: it is false for every row
           at test_source.py:*: if it.value is None:
           hint: use it.value.is_null()
           more: headrace error NULL_COMPARISON

@@ -102,16 +102,16 @@ def test_a_time_without_a_zone_is_one_of_the_session(given_time: object, utc: dt
 @pytest.mark.parametrize(
     ("ddl", "value", "why"),
     [
-        ("a tinyint", 200, "200 is out of the range of tinyint"),
-        ("a int", True, "True is of type bool, and the column is int"),
-        ("a decimal(4,2)", "1.234", "1.234 has more digits behind the point than decimal(4,2) holds"),
-        ("a decimal(4,2)", 100, "100 has more digits than decimal(4,2) holds"),
-        ("a decimal(4,2)", 1.5, "1.5 is of type float, and the column is decimal(4,2) (give a Decimal, an int or a text)"),
-        ("a varchar(2)", "abc", "'abc' is longer than varchar(2) holds"),
-        ("a timestamp", "noon", "'noon' is no timestamp: write 2026-01-31 12:00:00"),
-        ("a string not null", None, "None is not allowed: it is `not null`"),
+        ("a tinyint", 200, "200 is out of range for tinyint"),
+        ("a int", True, "True is of type bool, but the column is int"),
+        ("a decimal(4,2)", "1.234", "1.234 has too many decimal places for decimal(4,2)"),
+        ("a decimal(4,2)", 100, "100 has too many digits for decimal(4,2)"),
+        ("a decimal(4,2)", 1.5, "1.5 is of type float, but the column is decimal(4,2) (pass a Decimal, an int or a string)"),
+        ("a varchar(2)", "abc", "'abc' is too long for varchar(2)"),
+        ("a timestamp", "noon", "'noon' is not a timestamp: write 2026-01-31 12:00:00"),
+        ("a string not null", None, "None is not allowed in a `not null` column"),
         ("a array<int>", "ab", "'ab' is of type str, expected a list"),
-        ("a map<string, int>", {None: 1}, "a key of a map cannot be None"),
+        ("a map<string, int>", {None: 1}, "a map key cannot be None"),
     ],
 )
 def test_values_that_do_not_fit(ddl: str, value: object, why: str) -> None:
@@ -121,7 +121,7 @@ def test_values_that_do_not_fit(ddl: str, value: object, why: str) -> None:
 
 
 def test_the_place_of_a_wrong_value_inside() -> None:
-    with pytest.raises(hr.SchemaError, match=r"row 0 of rows, `a.b`: 'x' is of type str, and the column is int"):
+    with pytest.raises(hr.SchemaError, match=r"row 0 of rows, `a.b`: 'x' is of type str, but the column is int"):
         rows_to_internal([{"a": {"b": "x"}}], parse_schema("a struct<b: int>"), dt.UTC, "rows")
 
 

@@ -48,7 +48,7 @@ def test_no_yaml(job: Made) -> None:
         """
         YAML_SYNTAX: this cannot be read: mapping values are not allowed here
           at job.yaml:1:7: job: a: b
-          hint: a text with `: `, ` #` or, inside {...}, `${` in it needs quotes, or `|` and lines of its own
+          hint: text that contains `: `, ` #` or, inside {...}, `${` needs quotes, or `|` and lines of its own
           more: headrace error YAML_SYNTAX
         """,
         job("job: a: b\n"),
@@ -64,13 +64,13 @@ def test_a_tab_is_no_indent(job: Made) -> None:
     ):
         with pytest.raises(hr.HeadraceError) as raised:
             job(text)()
-        assert raised.value.hint == "YAML takes no tabs in front of keys, values and the signs of lists: write spaces in place of the tab"
+        assert raised.value.hint == "YAML allows no tabs before keys, values and list markers: replace the tab with spaces"
         assert raised.value.site is not None and (raised.value.site.line, raised.value.site.column) == (line, column)
     check_error(
         """
         YAML_SYNTAX: this cannot be read: while scanning for the next token, found character '\\t' that cannot start any token
           at job.yaml:2:1: path: in
-          hint: YAML takes no tabs in front of keys, values and the signs of lists: write spaces in place of the tab
+          hint: YAML allows no tabs before keys, values and list markers: replace the tab with spaces
           more: headrace error YAML_SYNTAX
         """,
         job("job:\n\tpath: in\n"),
@@ -93,9 +93,9 @@ def test_a_file_that_is_empty(write: Write) -> None:
 def test_a_key_that_is_there_twice(job: Made) -> None:
     check_error(
         """
-        YAML_SYNTAX: this cannot be read: `job` is there twice, first in line 1
+        YAML_SYNTAX: this cannot be read: `job` appears twice, first in line 1
           at job.yaml:2:1: job: b
-          hint: `headrace docs yaml` says how a job is written
+          hint: `headrace docs yaml` describes the format of a job
           more: headrace error YAML_SYNTAX
         """,
         job("job: a\njob: b\n"),
@@ -105,9 +105,9 @@ def test_a_key_that_is_there_twice(job: Made) -> None:
 def test_a_tag(job: Made) -> None:
     check_error(
         """
-        YAML_SYNTAX: this cannot be read: the tag tag:yaml.org,2002:python/name:os.system says nothing here
+        YAML_SYNTAX: this cannot be read: the tag tag:yaml.org,2002:python/name:os.system is not supported
           at job.yaml:1:6: job: !!python/name:os.system x
-          hint: `headrace docs yaml` says how a job is written
+          hint: `headrace docs yaml` describes the format of a job
           more: headrace error YAML_SYNTAX
         """,
         job("job: !!python/name:os.system x\n"),
@@ -117,9 +117,9 @@ def test_a_tag(job: Made) -> None:
 def test_a_value_that_has_itself_in_it(job: Made) -> None:
     check_error(
         """
-        YAML_SYNTAX: this cannot be read: a value that has itself in it
+        YAML_SYNTAX: this cannot be read: a value contains itself
           at job.yaml:1:6: job: &a [*a]
-          hint: `headrace docs yaml` says how a job is written
+          hint: `headrace docs yaml` describes the format of a job
           more: headrace error YAML_SYNTAX
         """,
         job("job: &a [*a]\n"),
@@ -131,7 +131,7 @@ def test_two_documents(job: Made) -> None:
         """
         YAML_SYNTAX: this cannot be read: expected a single document in the stream, but found another document
           at job.yaml:2:1: ---
-          hint: a text with `: `, ` #` or, inside {...}, `${` in it needs quotes, or `|` and lines of its own
+          hint: text that contains `: `, ` #` or, inside {...}, `${` needs quotes, or `|` and lines of its own
           more: headrace error YAML_SYNTAX
         """,
         job("job: a\n---\njob: b\n"),
@@ -141,9 +141,9 @@ def test_two_documents(job: Made) -> None:
 def test_a_key_that_is_no_text(job: Made) -> None:
     check_error(
         """
-        YAML_SYNTAX: this cannot be read: a key is a text
+        YAML_SYNTAX: this cannot be read: a key must be text
           at job.yaml:2:3: ? [x]
-          hint: `headrace docs yaml` says how a job is written
+          hint: `headrace docs yaml` describes the format of a job
           more: headrace error YAML_SYNTAX
         """,
         job("job: a\n? [x]\n: b\n"),
@@ -153,7 +153,7 @@ def test_a_key_that_is_no_text(job: Made) -> None:
 def test_a_job_that_is_a_list(job: Made) -> None:
     check_error(
         """
-        YAML_TYPE: a job in job.yaml is a mapping, and here it is a list
+        YAML_TYPE: a job in job.yaml must be a mapping, not a list
           at job.yaml:1:1: - sinks: x
           more: headrace error YAML_TYPE
         """,
@@ -202,7 +202,7 @@ def test_a_source_without_a_connector(job: Made) -> None:
         """
         YAML_KEY: the source charges needs `connector`
           at job.yaml:3:3: charges: {path: in}
-          hint: it says which one: `connector: files`
+          hint: name one, for example `connector: files`
           more: headrace error YAML_KEY
         """,
         job(source("{path: in}")),
@@ -260,7 +260,7 @@ def test_a_value_that_the_connector_refuses(job: Made) -> None:
 def test_a_flag_of_yaml_1_1(job: Made) -> None:
     check_error(
         """
-        YAML_TYPE: `follow` of the source charges is true or false, and here it is `yes`
+        YAML_TYPE: `follow` of the source charges must be true or false, not `yes`
           at job.yaml:3:63: charges: {connector: files, path: in, format: json, follow: yes}
           more: headrace error YAML_TYPE
         """,
@@ -271,7 +271,7 @@ def test_a_flag_of_yaml_1_1(job: Made) -> None:
 def test_a_number_that_is_none(job: Made) -> None:
     check_error(
         """
-        YAML_TYPE: `rows_per_second` of the source charges is a whole number, and here it is `010`
+        YAML_TYPE: `rows_per_second` of the source charges must be a whole number, not `010`
           at job.yaml:3:47: charges: {connector: rate, rows_per_second: 010}
           more: headrace error YAML_TYPE
         """,
@@ -282,7 +282,7 @@ def test_a_number_that_is_none(job: Made) -> None:
 def test_a_path_that_is_left_empty(job: Made) -> None:
     check_error(
         """
-        YAML_TYPE: `path` of the source charges is a text, and here it is nothing
+        YAML_TYPE: `path` of the source charges must be a string, not nothing
           at job.yaml:3:36: charges: {connector: files, path: , format: json}
           more: headrace error YAML_TYPE
         """,
@@ -293,7 +293,7 @@ def test_a_path_that_is_left_empty(job: Made) -> None:
 def test_a_schema_that_cannot_be_read(job: Made) -> None:
     check_error(
         """
-        BAD_TYPE: the schema `card strng` cannot be read: there is no type `strng`, did you mean `string`?
+        BAD_TYPE: the schema `card strng` cannot be read: no type `strng`, did you mean `string`?
           at job.yaml:3:3: charges: {connector: memory, rows: [], schema: card strng}
           hint: a schema looks like "card string, amount decimal(10,2), ts timestamp"
           more: headrace error BAD_TYPE
@@ -305,7 +305,7 @@ def test_a_schema_that_cannot_be_read(job: Made) -> None:
 def test_a_function_of_python(job: Made) -> None:
     check_error(
         """
-        YAML_TYPE: `function` of the sink out is a function of Python, and here it is `send`
+        YAML_TYPE: `function` of the sink out must be a Python function, not `send`
           at job.yaml:5:60: out: {from: charges, connector: foreach_batch, function: send}
           hint: write the job in Python
           more: headrace error YAML_TYPE
@@ -379,7 +379,7 @@ def test_mistakes_in_what_is_written_are_told_at_once(job: Made) -> None:
 
         YAML_KEY: the sink out needs `connector`
           at job.yaml:7:3: out: {from: v}
-          hint: it says which one: `connector: files`
+          hint: name one, for example `connector: files`
           more: headrace error YAML_KEY
         """.replace("VERBS", ", ".join(verbs())),
         job(f"{CHARGES}views:\n  v: {{from: charges, steps: [{{where: amount > 3}}]}}\nsinks:\n  out: {{from: v}}\n"),
@@ -418,7 +418,7 @@ def test_a_verb_that_does_not_exist(job: Made) -> None:
 def test_windows_that_do_not_exist(job: Made) -> None:
     check_error(
         """
-        YAML_TYPE: there are no windows of the kind `tumbling`
+        YAML_TYPE: unknown kind of window `tumbling`
           at job.yaml:8:17: - window: {kind: tumbling, time: ts, size: 1 hour}
           hint: the kinds are tumble, hop, cumulate and sessions: `window: {kind: tumble, time: ts, size: 10 seconds}`
           more: headrace error YAML_TYPE
@@ -429,7 +429,7 @@ def test_windows_that_do_not_exist(job: Made) -> None:
         """
         YAML_KEY: `window` of the kind hop needs `step`
           at job.yaml:8:17: - window: {kind: hop, time: ts, size: 1 hour}
-          hint: beside kind and time it has: size, step, offset, emit, lateness
+          hint: besides kind and time it has: size, step, offset, emit, lateness
           more: headrace error YAML_KEY
         """,
         job(step("window: {kind: hop, time: ts, size: 1 hour}")),
@@ -438,7 +438,7 @@ def test_windows_that_do_not_exist(job: Made) -> None:
         """
         YAML_KEY: `window` of the kind sessions has no `size`
           at job.yaml:8:17: - window: {kind: sessions, time: ts, gap: 1 hour, per: card, size: 1 hour}
-          hint: beside kind and time it has: gap, per, emit, lateness
+          hint: besides kind and time it has: gap, per, emit, lateness
           more: headrace error YAML_KEY
         """,
         job(step("window: {kind: sessions, time: ts, gap: 1 hour, per: card, size: 1 hour}")),
@@ -460,7 +460,7 @@ def test_a_column_that_does_not_exist(job: Made) -> None:
 def test_two_verbs_in_a_step(job: Made) -> None:
     check_error(
         """
-        YAML_TYPE: a step is one verb with its arguments, and here it is a mapping
+        YAML_TYPE: a step must be one verb with its arguments, not a mapping
           at job.yaml:8:9: - {filter: a, select: b}
           hint: each step is an item of the list: `- filter: amount > 500`
           more: headrace error YAML_TYPE
@@ -496,7 +496,7 @@ def test_an_argument_that_lacks(job: Made) -> None:
 def test_arguments_that_are_no_mapping(job: Made) -> None:
     check_error(
         """
-        YAML_TYPE: `join` is followed by a mapping of its arguments, and here it is `charges`
+        YAML_TYPE: the arguments of `join` must be a mapping, not `charges`
           at job.yaml:8:15: - join: charges
           hint: it takes: with, on, how, expires, emit
           more: headrace error YAML_TYPE
@@ -508,7 +508,7 @@ def test_arguments_that_are_no_mapping(job: Made) -> None:
 def test_arguments_of_a_verb_without(job: Made) -> None:
     check_error(
         """
-        YAML_TYPE: `changes` takes nothing
+        YAML_TYPE: `changes` takes no arguments
           at job.yaml:8:18: - changes: true
           hint: write it alone: `- changes`
           more: headrace error YAML_TYPE
@@ -520,7 +520,7 @@ def test_arguments_of_a_verb_without(job: Made) -> None:
 def test_no_arguments(job: Made) -> None:
     check_error(
         """
-        YAML_TYPE: `select` was given nothing
+        YAML_TYPE: `select` needs an argument
           at job.yaml:8:9: - select
           hint: each step is an item of the list: `- filter: amount > 500`
           more: headrace error YAML_TYPE
@@ -532,7 +532,7 @@ def test_no_arguments(job: Made) -> None:
 def test_an_argument_of_another_type(job: Made) -> None:
     check_error(
         """
-        YAML_TYPE: `n` of `top` is a whole number, and here it is `three`
+        YAML_TYPE: `n` of `top` must be a whole number, not `three`
           at job.yaml:8:18: - top: {n: three, by: amount}
           more: headrace error YAML_TYPE
         """,
@@ -555,9 +555,9 @@ def test_a_stream_that_does_not_exist(job: Made) -> None:
 def test_a_watermark_behind_a_filter(job: Made) -> None:
     check_error(
         """
-        WATERMARK_PLACE: a watermark stands at a source, and charges.filter is no source
+        WATERMARK_PLACE: a watermark must be set on a source, and charges.filter is not one
           at job.yaml:9:20: - watermark: {column: ts, delay: 5 minutes}
-          hint: write it first: hr.read.<connector>(...).watermark("ts", "5 minutes"), then filter, select and so on
+          hint: call it first: hr.read.<connector>(...).watermark("ts", "5 minutes"), then filter, select and so on
           more: headrace error WATERMARK_PLACE
         """,
         job(step("filter: amount > 3", "watermark: {column: ts, delay: 5 minutes}")),
@@ -591,9 +591,9 @@ def test_a_table_that_does_not_exist_in_a_block(job: Made) -> None:
 def test_views_in_a_circle(job: Made) -> None:
     check_error(
         """
-        YAML_CYCLE: the views read each other in a circle: a -> b -> c -> a
+        YAML_CYCLE: the views read each other in a cycle: a -> b -> c -> a
           at job.yaml:5:3: a: SELECT * FROM b
-          hint: what a view reads is made before it: take one of them out of the circle
+          hint: a view cannot read its own result: remove one of them from the cycle
           more: headrace error YAML_CYCLE
         """,
         job(CHARGES + "views:\n  a: SELECT * FROM b\n  b: {from: c, steps: [distinct]}\n  c: SELECT * FROM a\n"),
@@ -603,9 +603,9 @@ def test_views_in_a_circle(job: Made) -> None:
 def test_a_view_of_itself(job: Made) -> None:
     check_error(
         """
-        YAML_CYCLE: the views read each other in a circle: v -> v
+        YAML_CYCLE: the views read each other in a cycle: v -> v
           at job.yaml:5:3: v: SELECT * FROM v
-          hint: what a view reads is made before it: take one of them out of the circle
+          hint: a view cannot read its own result: remove one of them from the cycle
           more: headrace error YAML_CYCLE
         """,
         job(view("SELECT * FROM v")),
@@ -615,9 +615,9 @@ def test_a_view_of_itself(job: Made) -> None:
 def test_a_name_for_two_things(job: Made) -> None:
     check_error(
         """
-        YAML_NAME: `Charges` is there twice, first at job.yaml:3:3
+        YAML_NAME: `Charges` is defined twice, first at job.yaml:3:3
           at job.yaml:5:3: Charges: SELECT 1
-          hint: sources, lookups, views and sinks have names of their own, compared without case
+          hint: give sources, lookups, views and sinks distinct names; case is ignored
           more: headrace error YAML_NAME
         """,
         job(CHARGES + "views:\n  Charges: SELECT 1\n"),
@@ -627,9 +627,9 @@ def test_a_name_for_two_things(job: Made) -> None:
 def test_a_sink_with_the_name_of_a_source(job: Made) -> None:
     check_error(
         """
-        YAML_NAME: `charges` is there twice, first at job.yaml:3:3
+        YAML_NAME: `charges` is defined twice, first at job.yaml:3:3
           at job.yaml:5:3: charges: {from: charges, connector: console}
-          hint: sources, lookups, views and sinks have names of their own, compared without case
+          hint: give sources, lookups, views and sinks distinct names; case is ignored
           more: headrace error YAML_NAME
         """,
         job(CHARGES + "sinks:\n  charges: {from: charges, connector: console}\n"),
@@ -641,7 +641,7 @@ def test_a_name_that_cannot_be_one(job: Made) -> None:
         """
         BAD_NAME: '_c' cannot be a name
           at job.yaml:3:3: _c: {connector: memory, rows: [], schema: "card string, amount int, ts timestamp"}
-          hint: names begin with a letter or digit and have letters, digits, blanks, `_`, `-` and `.`
+          hint: names begin with a letter or digit and have only letters, digits, spaces, `_`, `-` and `.`
           more: headrace error BAD_NAME
         """,
         job(CHARGES.replace("charges", "_c") + "sinks: {out: {from: _c, connector: console}}\n"),
@@ -651,7 +651,7 @@ def test_a_name_that_cannot_be_one(job: Made) -> None:
 def test_a_view_that_is_a_list(job: Made) -> None:
     check_error(
         """
-        YAML_TYPE: the view v is a query in SQL, or a mapping of `from` and `steps`, and here it is a list
+        YAML_TYPE: the view v must be a SQL query, or a mapping of `from` and `steps`, not a list
           at job.yaml:5:6: v: [a]
           more: headrace error YAML_TYPE
         """,
@@ -674,9 +674,9 @@ def test_a_view_with_an_unknown_key(job: Made) -> None:
 def test_an_unknown_setting(job: Made) -> None:
     check_error(
         """
-        YAML_KEY: `spark.sql.session.timezone` is no setting of a job
+        YAML_KEY: `spark.sql.session.timezone` is not a setting of a job
           at job.yaml:1:12: settings: {spark.sql.session.timezone: UTC}
-          hint: did you mean `spark.sql.session.timeZone`? Those that change what a job means are: spark.sql.ansi.enabled, spark.sql.session.timeZone, spark.sql.timestampType, spark.sql.caseSensitive
+          hint: did you mean `spark.sql.session.timeZone`? The settings that change a job's results are: spark.sql.ansi.enabled, spark.sql.session.timeZone, spark.sql.timestampType, spark.sql.caseSensitive
           more: headrace error YAML_KEY
         """,
         job("settings: {spark.sql.session.timezone: UTC}\n" + CHARGES),
@@ -686,7 +686,7 @@ def test_an_unknown_setting(job: Made) -> None:
 def test_a_variable_that_is_not_set(job: Made) -> None:
     check_error(
         """
-        YAML_VARIABLE: the environment has no variable NONE
+        YAML_VARIABLE: the environment variable NONE is not set
           at job.yaml:8:34: - filter: card = '$${NONE} ${NONE}'
           hint: set it, or give a default: ${NONE:-...}
           more: headrace error YAML_VARIABLE
@@ -698,9 +698,9 @@ def test_a_variable_that_is_not_set(job: Made) -> None:
 def test_a_variable_that_is_none(job: Made) -> None:
     check_error(
         """
-        YAML_VARIABLE: `${secret:X}` is no variable of the environment
+        YAML_VARIABLE: `${secret:X}` is not an environment variable
           at job.yaml:1:6: job: ${secret:X}
-          hint: it is ${NAME} or ${NAME:-default}; the letters themselves are written $${
+          hint: write ${NAME} or ${NAME:-default}, and the characters themselves as $${
           more: headrace error YAML_VARIABLE
         """,
         job("job: ${secret:X}\n"),
@@ -710,9 +710,9 @@ def test_a_variable_that_is_none(job: Made) -> None:
 def test_a_variable_without_an_end(job: Made) -> None:
     check_error(
         """
-        YAML_VARIABLE: `${JOB` has no end
+        YAML_VARIABLE: `${JOB` is not closed
           at job.yaml:3:3: ${JOB
-          hint: a variable is written ${NAME}; the letters themselves are written $${
+          hint: write a variable as ${NAME}, and the characters themselves as $${
           more: headrace error YAML_VARIABLE
         """,
         job("job: |\n  a\n  ${JOB\n"),
@@ -734,7 +734,7 @@ def test_a_variable_that_is_empty(job: Made) -> None:
 def test_a_check_of_nothing(job: Made) -> None:
     check_error(
         """
-        YAML_KEY: a check has one of `require` and `schema`
+        YAML_KEY: a check needs either `require` or `schema`
           at job.yaml:4:10: checks: [{view: charges}]
           hint: - {view: spend, require: exactly once}
           more: headrace error YAML_KEY
@@ -758,9 +758,9 @@ def test_a_check_that_does_not_exist(job: Made) -> None:
 def test_a_check_of_two_things(job: Made) -> None:
     check_error(
         """
-        YAML_KEY: a check has a view or a sink, and not both
+        YAML_KEY: a check takes a view or a sink, not both
           at job.yaml:4:10: checks: [{require: exactly once, sink: out, view: charges}]
-          hint: make two checks of it
+          hint: split it into two checks
           more: headrace error YAML_KEY
         """,
         job(CHARGES + "checks: [{require: exactly once, sink: out, view: charges}]\n"),
@@ -770,7 +770,7 @@ def test_a_check_of_two_things(job: Made) -> None:
 def test_a_schema_of_no_view(job: Made) -> None:
     check_error(
         """
-        YAML_KEY: a schema is checked of a view
+        YAML_KEY: a schema check needs a view
           at job.yaml:4:10: checks: [{sink: out, schema: a int}]
           hint: - {view: spend, schema: "card string"}
           more: headrace error YAML_KEY
@@ -786,7 +786,7 @@ def test_a_file_that_is_no_text(write: Write) -> None:
         """
         YAML_SYNTAX: job.yaml cannot be read: invalid start byte
           at job.yaml:1
-          hint: it is a text in UTF-8
+          hint: save it as UTF-8 text
           more: headrace error YAML_SYNTAX
         """,
         lambda: document(path),
@@ -804,7 +804,7 @@ def test_a_file_that_is_not_there(write: Write, tmp_path: Path) -> None:
         """
         YAML_INCLUDE: there is no file parts/none.yaml
           at job.yaml:3:5: - parts/none.yaml
-          hint: paths are relative to the file that includes: it was looked for at <folder>/parts/none.yaml
+          hint: paths are relative to the including file: this one resolves to <folder>/parts/none.yaml
           more: headrace error YAML_INCLUDE
         """,
         include(write, "parts/none.yaml"),
@@ -817,7 +817,7 @@ def test_files_that_include_each_other(write: Write) -> None:
         """
         YAML_INCLUDE: ../job.yaml includes itself
           at parts/other.yaml:1:11: include: [../job.yaml]
-          hint: what both files need goes into a third one
+          hint: move what both files need into a third one
           more: headrace error YAML_INCLUDE
         """,
         include(write, "parts/other.yaml", "include: [../job.yaml]\n"),
@@ -827,9 +827,9 @@ def test_files_that_include_each_other(write: Write) -> None:
 def test_an_included_file_with_sinks(write: Write) -> None:
     check_error(
         """
-        YAML_INCLUDE: other.yaml is included and has `sinks`
+        YAML_INCLUDE: the included file other.yaml has `sinks`
           at parts/other.yaml:1:1: sinks: {}
-          hint: an included file has: include, sources, lookups, views; `sinks` goes into the file of the job
+          hint: an included file can have: include, sources, lookups, views; move `sinks` to the file of the job
           more: headrace error YAML_INCLUDE
         """,
         include(write, "parts/other.yaml", "sinks: {}\n"),
@@ -851,9 +851,9 @@ def test_an_included_file_with_an_unknown_key(write: Write) -> None:
 def test_a_name_in_two_files(write: Write) -> None:
     check_error(
         """
-        YAML_NAME: `charges` is there twice, first at parts/other.yaml:2:3
+        YAML_NAME: `charges` is defined twice, first at parts/other.yaml:2:3
           at job.yaml:5:3: charges: {connector: memory, rows: [], schema: "card string, amount int, ts timestamp"}
-          hint: sources, lookups, views and sinks have names of their own, compared without case
+          hint: give sources, lookups, views and sinks distinct names; case is ignored
           more: headrace error YAML_NAME
         """,
         include(write, "parts/other.yaml", "views:\n  CHARGES: SELECT 1\n"),

@@ -104,12 +104,12 @@ def test_a_name_that_is_not_there() -> None:
 @pytest.mark.parametrize(
     ("text", "message", "hint"),
     [
-        ("CREATE SOURCE charges WITH (connector = 'rate')", "`charges` is there already, made at job.sql:1:1", "choose another name, or write CREATE OR REPLACE"),
-        ("CREATE OR REPLACE SINK charges WITH (connector = 'memory')", "`charges` is no sink but a source", "choose another name"),
-        ("DROP VIEW charges", "`charges` is no view but a source", "DROP SOURCE charges"),
-        ("INSERT INTO charges SELECT 1", "`charges` is no sink but a source", "rows go to what CREATE SINK made"),
-        ("CREATE SINK out WITH (path = 'out')", "it is not said which connector out has", f"WITH (connector = 'files', ...); there are: {WRITABLE}"),
-        ("CREATE SOURCE ticks WITH (connector = 'rate', rows_per_second = 1, idle = '1 s')", "idle is of a watermark, and there is none", "add WATERMARK FOR ts AS ts - INTERVAL '5' SECONDS"),
+        ("CREATE SOURCE charges WITH (connector = 'rate')", "`charges` already exists, created at job.sql:1:1", "choose another name, or write CREATE OR REPLACE"),
+        ("CREATE OR REPLACE SINK charges WITH (connector = 'memory')", "`charges` is a source, not a sink", "choose another name"),
+        ("DROP VIEW charges", "`charges` is a source, not a view", "DROP SOURCE charges"),
+        ("INSERT INTO charges SELECT 1", "`charges` is a source, not a sink", "insert into a sink that CREATE SINK defines"),
+        ("CREATE SINK out WITH (path = 'out')", "out needs a connector", f"WITH (connector = 'files', ...); there are: {WRITABLE}"),
+        ("CREATE SOURCE ticks WITH (connector = 'rate', rows_per_second = 1, idle = '1 s')", "idle needs a watermark", "add WATERMARK FOR ts AS ts - INTERVAL '5' SECONDS"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit(text: str, message: str, hint: str) -> None:
@@ -132,14 +132,14 @@ def test_a_sink_that_nothing_is_written_to() -> None:
 @pytest.mark.parametrize(
     ("text", "code", "message", "hint"),
     [
-        ("SET spark.sql.shuffle.partitions = 3", "BAD_SETTING", "a script cannot set spark.sql.shuffle.partitions", "there are: job, checkpoint, every, partitions, state.expires, spark.sql.ansi.enabled, spark.sql.session.timeZone, spark.sql.timestampType, spark.sql.caseSensitive; others of Spark are given to hr.session or in spark-defaults.conf"),
-        ("SET state.expires = soon", "BAD_DURATION", "state.expires cannot be 'soon': it is not numbers with units", 'write "5 minutes", "1 hour 30 minutes" or datetime.timedelta(minutes=5); units are milliseconds, seconds, minutes, hours, days and weeks'),
+        ("SET spark.sql.shuffle.partitions = 3", "BAD_SETTING", "a script cannot set spark.sql.shuffle.partitions", "there are: job, checkpoint, every, partitions, state.expires, spark.sql.ansi.enabled, spark.sql.session.timeZone, spark.sql.timestampType, spark.sql.caseSensitive; set other Spark settings with hr.session or in spark-defaults.conf"),
+        ("SET state.expires = soon", "BAD_DURATION", "state.expires cannot be 'soon': a duration needs numbers with units", 'write "5 minutes", "1 hour 30 minutes" or datetime.timedelta(minutes=5); units are milliseconds, seconds, minutes, hours, days and weeks'),
         ("SET spark.sql.ansi.enabled = perhaps", "BAD_SETTING", "spark.sql.ansi.enabled cannot be 'perhaps'", "it is true or false"),
-        ("SET spark.sql.session.timeZone = Mars", "UNKNOWN_TIME_ZONE", "there is no time zone `Mars`", "use a name like Europe/Stockholm or UTC; on a machine without time zones `pip install tzdata` brings them"),
+        ("SET spark.sql.session.timeZone = Mars", "UNKNOWN_TIME_ZONE", "there is no time zone `Mars`", "use a name like Europe/Stockholm or UTC; on a machine without time zone data, `pip install tzdata`"),
         ("CREATE SINK s WITH (connector = 'files', path = 'x', format = 'xml')", "BAD_OPTION", "write.files: format cannot be 'xml'", "It is one of: json, csv, parquet, orc, avro"),
         ("CREATE SINK s WITH (connector = 'memory', mode = 'change')", "BAD_OPTION", "write.memory: mode cannot be 'change'", "did you mean 'changes'? It is one of: append, upsert, changes"),
         ("CREATE SOURCE s (a strin) WITH (connector = 'files', path = 'x', format = 'json')", "BAD_TYPE", "the schema `a strin` cannot be read: there is no type `strin`, did you mean `string`?", 'a schema looks like "card string, amount decimal(10,2), ts timestamp"'),
-        ("CREATE SOURCE s (WATERMARK FOR value AS value) WITH (connector = 'rate', rows_per_second = 1)", "WATERMARK_TYPE", "the column of a watermark is a timestamp, and `value` of s is bigint", "give it the type timestamp in the schema: value timestamp"),
+        ("CREATE SOURCE s (WATERMARK FOR value AS value) WITH (connector = 'rate', rows_per_second = 1)", "WATERMARK_TYPE", "a watermark needs a timestamp column, and `value` of s is bigint", "give it the type timestamp in the schema: value timestamp"),
         ("CREATE SOURCE s WITH (connector = 'xyz')", "UNKNOWN_CONNECTOR", "there is no connector `xyz`", f"hr.read has: {READABLE}"),
     ],
 )  # fmt: skip
@@ -153,7 +153,7 @@ def test_what_texts_mean_is_said_before_them() -> None:
         """
         BAD_SETTING: spark.sql.ansi.enabled is set too late
           at job.sql:2:1: SET spark.sql.ansi.enabled = false
-          hint: put it in front of the first view, function and sink: it says what their texts mean
+          hint: set it before the first view, function and sink: it changes the meaning of their SQL
           more: headrace error BAD_SETTING
         """,
         lambda: said("CREATE SINK out WITH (connector = 'memory');\nSET spark.sql.ansi.enabled = false"),

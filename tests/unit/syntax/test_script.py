@@ -139,36 +139,36 @@ FUNCTION = "CREATE FUNCTION name(x INT, y INT) RETURNS INT RETURN x + y"
     ("text", "message", "place", "hint"),
     [
         ("selec 1", "no statement begins with `selec`", "1:1", "did you mean SELECT? A statement begins with CREATE, INSERT, SET, SHOW, DESCRIBE, EXPLAIN, DROP, SELECT, RUN"),
-        ("SELECT 1;\n  SELECT 'a", "a quote or comment that begins here has no end", "2:10", "close it; a quote inside a string is written \\' and inside a name ``"),
-        ("SELECT 1 /* one", "a quote or comment that begins here has no end", "1:10", "close it; a quote inside a string is written \\' and inside a name ``"),
-        ("CREATE TABLE t (a INT)", "`TABLE` is nothing that can be created", "1:8", "there are: CREATE SOURCE, CREATE LOOKUP, CREATE VIEW, CREATE FUNCTION, CREATE SINK"),
-        ("CREATE SOURCE s", "the statement ends where `WITH` is expected", "1:15", SOURCE),
-        ("CREATE SOURCE s (a INT,) WITH (x = 1)", "`)` stands where a column is expected", "1:24", SOURCE),
-        ("CREATE SOURCE s (a INT", "the statement ends where `)` is expected", "1:22", SOURCE),
-        ("CREATE SOURCE s WITH (a = b)", "`b` stands where a value: a text in quotes, a number, TRUE or FALSE is expected", "1:27", SOURCE),
-        ("CREATE SOURCE s WITH (a = 1, A = 2)", "the option a is given twice", "1:30", "say it once"),
-        ("CREATE SOURCE s WITH (a 1)", "`1` stands where `=` is expected", "1:25", SOURCE),
-        ("CREATE SOURCE s (WATERMARK FOR ts AS tt) WITH (a = 1)", "the watermark for ts is told by another column", "1:38", "WATERMARK FOR ts AS ts - INTERVAL '5' SECONDS"),
-        ("CREATE SOURCE s (WATERMARK FOR ts AS ts + 1) WITH (a = 1)", "the watermark for ts is not the column less an interval", "1:41", "WATERMARK FOR ts AS ts - INTERVAL '5' SECONDS"),
-        ("CREATE SOURCE s (WATERMARK FOR a AS a, WATERMARK FOR b AS b) WITH (a = 1)", "a source has one watermark", "1:40", "WATERMARK FOR ts AS ts - INTERVAL '5' SECONDS"),
-        ("CREATE VIEW v SELECT 1", "`SELECT` stands where `AS` is expected", "1:15", "CREATE VIEW name AS SELECT ..."),
-        ("CREATE VIEW v AS", "the statement ends where a query is expected", "1:16", "CREATE VIEW name AS SELECT ..."),
-        ("CREATE VIEW 'v' AS SELECT 1", "`'v'` stands where the name of the view is expected", "1:13", "CREATE VIEW name AS SELECT ..."),
-        ("CREATE VIEW a.b AS SELECT 1", "a name has one part, and behind `a` stands a dot", "1:14", "write it in back quotes: `a...`"),
-        ("CREATE FUNCTION f(x) RETURNS INT RETURN 1", "a parameter has a name and a type", "1:20", FUNCTION),
+        ("SELECT 1;\n  SELECT 'a", "a quote or comment that begins here is not closed", "2:10", "close it; for a quote write \\' inside a string, `` inside a name"),
+        ("SELECT 1 /* one", "a quote or comment that begins here is not closed", "1:10", "close it; for a quote write \\' inside a string, `` inside a name"),
+        ("CREATE TABLE t (a INT)", "`TABLE` cannot be created", "1:8", "there are: CREATE SOURCE, CREATE LOOKUP, CREATE VIEW, CREATE FUNCTION, CREATE SINK"),
+        ("CREATE SOURCE s", "expected `WITH`, but the statement ends", "1:15", SOURCE),
+        ("CREATE SOURCE s (a INT,) WITH (x = 1)", "expected a column, got `)`", "1:24", SOURCE),
+        ("CREATE SOURCE s (a INT", "expected `)`, but the statement ends", "1:22", SOURCE),
+        ("CREATE SOURCE s WITH (a = b)", "expected a value (text in quotes, a number, TRUE or FALSE), got `b`", "1:27", SOURCE),
+        ("CREATE SOURCE s WITH (a = 1, A = 2)", "the option a is given twice", "1:30", "give it once"),
+        ("CREATE SOURCE s WITH (a 1)", "expected `=`, got `1`", "1:25", SOURCE),
+        ("CREATE SOURCE s (WATERMARK FOR ts AS tt) WITH (a = 1)", "the watermark for ts uses another column", "1:38", "WATERMARK FOR ts AS ts - INTERVAL '5' SECONDS"),
+        ("CREATE SOURCE s (WATERMARK FOR ts AS ts + 1) WITH (a = 1)", "the watermark for ts must be the column minus an interval", "1:41", "WATERMARK FOR ts AS ts - INTERVAL '5' SECONDS"),
+        ("CREATE SOURCE s (WATERMARK FOR a AS a, WATERMARK FOR b AS b) WITH (a = 1)", "a source can have only one watermark", "1:40", "WATERMARK FOR ts AS ts - INTERVAL '5' SECONDS"),
+        ("CREATE VIEW v SELECT 1", "expected `AS`, got `SELECT`", "1:15", "CREATE VIEW name AS SELECT ..."),
+        ("CREATE VIEW v AS", "expected a query, but the statement ends", "1:16", "CREATE VIEW name AS SELECT ..."),
+        ("CREATE VIEW 'v' AS SELECT 1", "expected the name of the view, got `'v'`", "1:13", "CREATE VIEW name AS SELECT ..."),
+        ("CREATE VIEW a.b AS SELECT 1", "a name has only one part, but a dot follows `a`", "1:14", "write it in back quotes: `a...`"),
+        ("CREATE FUNCTION f(x) RETURNS INT RETURN 1", "a parameter needs a name and a type", "1:20", FUNCTION),
         ("CREATE FUNCTION f() RETURNS TABLE(x INT) RETURN SELECT 1", "the function f returns a table", "1:34", "make it a view: CREATE VIEW name AS SELECT ..."),
-        ("CREATE FUNCTION f(x INT) RETURNS INT", "the statement ends where more is expected", "1:36", FUNCTION),
-        ("CREATE FUNCTION f(x INT) RETURNS INT LANGUAGE PYTHON AS $$ $$", "the function f is not an expression of SQL, and a query that is kept up to date stays in the JVM", "1:38", f"write it with functions of Spark SQL: {FUNCTION}"),
-        ("CREATE FUNCTION f AS 'a.B'", "the function f is not an expression of SQL, and a query that is kept up to date stays in the JVM", "1:19", f"write it with functions of Spark SQL: {FUNCTION}"),
-        ("INSERT OVERWRITE s SELECT 1", "`OVERWRITE` stands where `INTO` is expected", "1:8", "INSERT INTO sink SELECT ..."),
-        ("INSERT INTO s FROM_ALL", "`FROM_ALL` stands where a query is expected", "1:15", "INSERT INTO sink SELECT ..."),
-        ("SET a b", "`b` stands where `=` is expected", "1:7", "SET name = 'value'"),
-        ("SHOW", "it is not said what to show", "1:4", "SHOW SOURCES, LOOKUPS, VIEWS, TABLES, FUNCTIONS, SINKS, SETTINGS or CONNECTORS"),
+        ("CREATE FUNCTION f(x INT) RETURNS INT", "expected more, but the statement ends", "1:36", FUNCTION),
+        ("CREATE FUNCTION f(x INT) RETURNS INT LANGUAGE PYTHON AS $$ $$", "the function f is not a SQL expression, and queries run only in the JVM", "1:38", f"write it with Spark SQL functions: {FUNCTION}"),
+        ("CREATE FUNCTION f AS 'a.B'", "the function f is not a SQL expression, and queries run only in the JVM", "1:19", f"write it with Spark SQL functions: {FUNCTION}"),
+        ("INSERT OVERWRITE s SELECT 1", "expected `INTO`, got `OVERWRITE`", "1:8", "INSERT INTO sink SELECT ..."),
+        ("INSERT INTO s FROM_ALL", "expected a query, got `FROM_ALL`", "1:15", "INSERT INTO sink SELECT ..."),
+        ("SET a b", "expected `=`, got `b`", "1:7", "SET name = 'value'"),
+        ("SHOW", "SHOW needs an argument", "1:4", "SHOW SOURCES, LOOKUPS, VIEWS, TABLES, FUNCTIONS, SINKS, SETTINGS or CONNECTORS"),
         ("SHOW ALL", "`ALL` cannot be shown", "1:6", "SHOW SOURCES, LOOKUPS, VIEWS, TABLES, FUNCTIONS, SINKS, SETTINGS or CONNECTORS"),
-        ("DESCRIBE", "the statement ends where the name of a source, view, sink or function is expected", "1:8", "DESCRIBE name"),
-        ("EXPLAIN v", "`v` stands where a query is expected", "1:9", "EXPLAIN, or EXPLAIN SELECT ..."),
-        ("DROP TABLE t", "`TABLE` is nothing that can be dropped", "1:6", "DROP SOURCE, LOOKUP, VIEW, FUNCTION or SINK, then the name"),
-        ("RUN it", "the statement is at its end before `it`", "1:5", "RUN"),
+        ("DESCRIBE", "expected the name of a source, view, sink or function, but the statement ends", "1:8", "DESCRIBE name"),
+        ("EXPLAIN v", "expected a query, got `v`", "1:9", "EXPLAIN, or EXPLAIN SELECT ..."),
+        ("DROP TABLE t", "`TABLE` cannot be dropped", "1:6", "DROP SOURCE, LOOKUP, VIEW, FUNCTION or SINK, then the name"),
+        ("RUN it", "unexpected `it` after the end of the statement", "1:5", "RUN"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read(text: str, message: str, place: str, hint: str) -> None:
@@ -194,7 +194,7 @@ def test_what_cannot_be_read(text: str, message: str, place: str, hint: str) -> 
 def test_a_semicolon_that_is_missing(text: str, word: str, place: str) -> None:
     check_error(
         f"""
-        BAD_STATEMENT: there is no semicolon behind this statement, and `{word}` begins another
+        BAD_STATEMENT: no semicolon after this statement, and `{word}` begins another
           at job.sql:{place}: {text.partition(chr(10))[0]}
           hint: put a semicolon between two statements
           more: headrace error BAD_STATEMENT
@@ -215,7 +215,7 @@ def test_words_of_statements_within_others() -> None:
 def test_the_error_of_a_statement_is_whole() -> None:
     check_error(
         """
-        BAD_STATEMENT: `SELECT` stands where `AS` is expected
+        BAD_STATEMENT: expected `AS`, got `SELECT`
           at job.sql:2:15: CREATE VIEW v SELECT 1;
           hint: CREATE VIEW name AS SELECT ...
           more: headrace error BAD_STATEMENT

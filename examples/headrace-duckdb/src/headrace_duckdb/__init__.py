@@ -68,7 +68,7 @@ class Sink(ports.Options, ports.Sink):
     @property
     def traits(self) -> ports.SinkTraits:
         why = "the rows of an epoch and its mark change in one transaction"
-        cleans = "staged files lie beside the checkpoint until their epoch is committed; a start removes those of earlier ones"
+        cleans = "staged files are next to the checkpoint until their epoch is committed; a start deletes older ones"
         return ports.SinkTraits("transactional", why, ("append", "upsert"), marks=True, cleans=cleans)
 
     @property
@@ -89,7 +89,7 @@ class Sink(ports.Options, ports.Sink):
     def suits(self, name: str, schema: Struct) -> None:
         for field in schema.fields:
             if _type(field.type) is None:
-                hint = f'make a text of it: with_columns({field.name}="CAST({field.name} AS string)")'
+                hint = f'convert it to a string: with_columns({field.name}="CAST({field.name} AS string)")'
                 raise ConnectorError("TABLE_SCHEMA", f"{name}: DuckDB has no type for {field.name}, which is {field.type}", hint=hint)
 
     def mark(self, context: ports.SinkContext) -> ports.Mark:

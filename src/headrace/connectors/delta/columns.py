@@ -70,5 +70,5 @@ def _json(kind: Type, where: str) -> Any:
     raise HeadraceError(
         "WRONG_TYPE",
         f"a Delta table cannot hold column {where} of type {kind.text}",
-        hint='give the column a type that the table has: with_columns(d="cast(d as string)").',
+        hint='cast it to another type: with_columns(d="cast(d as string)")',
     )

@@ -118,16 +118,16 @@ def check(path: str, table: DeltaTable) -> None:
     if asks:
         raise ConnectorError(
             "TABLE_FEATURE",
-            f"the table {path} asks readers for what this source does not do: {', '.join(dict.fromkeys(asks))}",
-            hint="read a copy of the table without that",
+            f"the table {path} requires features that this source does not support: {', '.join(dict.fromkeys(asks))}",
+            hint="read a copy of the table without them",
         )
 
 
 def _deleted(path: str, version: int) -> ConnectorError:
     return ConnectorError(
         "TABLE_FEATURE",
-        f"version {version} of {path} marks rows of a file as deleted (deletion vectors), which this source does not read",
-        hint="set delta.enableDeletionVectors to false in the table, rewrite its files, and start behind that version",
+        f"version {version} of {path} marks rows of a file as deleted (deletion vectors), which this source cannot read",
+        hint="set delta.enableDeletionVectors to false in the table, rewrite its files, and start after that version",
     )
 
 

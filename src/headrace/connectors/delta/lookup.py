@@ -51,13 +51,13 @@ class Lookup(ports.Options, ports.Lookup):
     )
     refresh_ms: int | None = option.duration(
         "the maximum age of the table; without it, it is read once",
-        called="how old the table may get",
+        called="`refresh` of the lookup",
         alias="refresh",
         key="refresh_ms",
         default=None,
     )
     storage_options: Options = option.option(
-        'how deltalake accesses a store; secrets by name: `{"AWS_SECRET_ACCESS_KEY": hr.secret("AWS_SECRET_ACCESS_KEY")}`',
+        'how deltalake accesses an object store; secrets by name: `{"AWS_SECRET_ACCESS_KEY": hr.secret("AWS_SECRET_ACCESS_KEY")}`',
         storage_of,
         takes=Mapping[str, Any],
         default=None,
@@ -67,15 +67,15 @@ class Lookup(ports.Options, ports.Lookup):
     def __post_init__(self) -> None:
         self.place = Place(self.path, self.storage_options)
         if self.version is not None and self.refresh_ms is not None:
-            raise wrong(f"{_VERB}: a version stays as it is, so there is nothing to be read again", "leave out version= or refresh=")
+            raise wrong(f"{_VERB}: a version never changes, so it is not read again", "remove version= or refresh=")
         if self.schema is None:
             self.schema = self._columns()
 
     @property
     def traits(self) -> ports.LookupTraits:
         if self.version is not None:
-            return ports.LookupTraits(repeatable=True, why=f"version {self.version} of the table stays as it is", whole=True)
-        return ports.LookupTraits(repeatable=False, why="the table may have another version when it is read again", whole=True)
+            return ports.LookupTraits(repeatable=True, why=f"version {self.version} of the table never changes", whole=True)
+        return ports.LookupTraits(repeatable=False, why="the table may have a new version when it is read again", whole=True)
 
     @property
     def needs(self) -> ports.Packages:

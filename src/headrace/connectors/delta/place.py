@@ -92,7 +92,7 @@ class Place:
         return fs.PyFileSystem(DeltaStorageHandler(self.uri, self.options()))
 
     def unreadable(self, problem: Exception) -> ConnectorError:
-        hint = "look at the path, and for a store that is reached by a network at its address and storage_options"
+        hint = "check the path, and for an object store its address and storage_options"
         return lake.unreadable(self, problem, hint)
 
     def options(self) -> dict[str, str] | None:

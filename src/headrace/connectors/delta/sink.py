@@ -66,9 +66,9 @@ class Sink(ports.Options, TableSink):
     compact_every: int | None = option.number("compact small files after this many epochs", default=None)
     vacuum: int | None = option.duration(
         'delete files that no version of the last `"7 days"` needs (at least 1 hour), at the start and after each compaction',
-        called="vacuum of a Delta sink",
+        called="`vacuum` of the sink",
         least=_HOUR,
-        why="it is an hour at least: files that a reader has just begun with must stay",
+        why="it is at least an hour, because readers may still use the files",
         key="vacuum",
         default=None,
     )
@@ -76,7 +76,7 @@ class Sink(ports.Options, TableSink):
         'the properties of a new table: `{"delta.enableChangeDataFeed": "true"}`', takes=Mapping[str, str], default=None
     )
     storage_options: Options = option.option(
-        'how deltalake accesses a store; secrets by name: `{"AWS_SECRET_ACCESS_KEY": hr.secret("AWS_SECRET_ACCESS_KEY")}`',
+        'how deltalake accesses an object store; secrets by name: `{"AWS_SECRET_ACCESS_KEY": hr.secret("AWS_SECRET_ACCESS_KEY")}`',
         storage_of,
         takes=Mapping[str, Any],
         default=None,
@@ -90,15 +90,15 @@ class Sink(ports.Options, TableSink):
     @property
     def traits(self) -> ports.SinkTraits:
         if self.key:
-            why = "each epoch is merged in one transaction of the table, which carries its number"
+            why = "each epoch is merged in one transaction of the table, which stores its number"
         else:
-            why = "each epoch is one transaction of the table, which carries its number"
+            why = "each epoch is one transaction of the table, which stores its number"
         return ports.SinkTraits(
             "transactional",
             why,
             ("append", "upsert"),
             replaces=True,
-            cleans="files of tasks that were killed go at the next start; old versions by vacuum=",
+            cleans="the next start deletes the files of killed tasks; vacuum= deletes old versions",
             marks=True,
             rewinds=True,
         )
@@ -118,7 +118,7 @@ class Sink(ports.Options, TableSink):
     def check(self, columns: tuple[str, ...]) -> None:
         super().check(columns)
         if len(set(self.partition_by)) == len(columns):
-            raise wrong(f"{_VERB}: partition_by names every column", "the files need one column at least that is not in the folders' names")
+            raise wrong(f"{_VERB}: partition_by names every column", "the files need at least one column that is not in the folder names")
 
     def may_open(self, context: ports.SinkContext) -> None:
         why = paths.unwritable(Path(self.place.uri)) if self.place.local else None

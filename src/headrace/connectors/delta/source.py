@@ -37,7 +37,7 @@ class Source(ports.Options, TableSource):
 
     connector: ClassVar[str] = "delta"
     version: ClassVar[str] = "version"
-    why: ClassVar[str] = "the table's log names the files of each version"
+    why: ClassVar[str] = "the table's log lists the files of each version"
 
     stored: ClassVar[str] = "always"
 
@@ -52,7 +52,7 @@ class Source(ports.Options, TableSource):
     changes: bool = option.flag("also read deletions and updates", default=False)
     files_per_epoch: int | None = option.number("the maximum number of files per epoch", default=None)
     storage_options: Options = option.option(
-        'how deltalake accesses a store; secrets by name: `{"AWS_SECRET_ACCESS_KEY": hr.secret("AWS_SECRET_ACCESS_KEY")}`',
+        'how deltalake accesses an object store; secrets by name: `{"AWS_SECRET_ACCESS_KEY": hr.secret("AWS_SECRET_ACCESS_KEY")}`',
         storage_of,
         takes=Mapping[str, Any],
         default=None,

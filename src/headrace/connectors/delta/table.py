@@ -289,15 +289,15 @@ def check(path: str, table: DeltaTable, schema: Struct, partition_by: list[str],
     asks += ["column mapping"] if settings.get("delta.columnMapping.mode", "none") != "none" else []
     asks += [f"the constraint {name[18:]}" for name in settings if name.startswith("delta.constraints.")]
     asks += [
-        f"what it says of column {field.name}"
+        f"the metadata of column {field.name}"
         for field in table.schema().fields
         if any(name.startswith("delta.") and name != "delta.columnMapping.id" for name in field.metadata)
     ]
     if asks:
         raise ConnectorError(
             "TABLE_FEATURE",
-            f"the table {path} asks writers for what this sink does not do: {', '.join(asks)}",
-            hint="write to a table without that",
+            f"the table {path} requires features that this sink does not support: {', '.join(asks)}",
+            hint="write to a table without them",
         )
     if list(described.partition_columns) != partition_by:
         has = ", ".join(described.partition_columns) or "nothing"

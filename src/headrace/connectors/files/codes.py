@@ -7,14 +7,14 @@ register(
         "FILE_BROKEN": Code(
             "RunError",
             "input",
-            "an input file that is truncated, damaged or missing",
+            "an input file that is truncated, damaged, or deleted before its epoch was read",
             'put a whole copy of it in its place; with broken_files="skip" read.files goes on without such files, a dead letter for each.',
         ),
         "FILE_CHANGED": Code(
             "CheckpointError",
             "input",
             "an input file that changed after it was read",
-            "put the file back as it was, and start again; new rows go into files of other names. fresh=True starts over.",
+            "restore the file and start again; put new rows into new files. fresh=True starts over",
         ),
         "NOT_A_FOLDER": Code("ConnectorError", "user", "a file where a folder is required"),
         "PARTITION_FOLDERS": Code("ConnectorError", "user", "partition columns in folder names of JSON or CSV files"),

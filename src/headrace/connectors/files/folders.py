@@ -61,20 +61,20 @@ def refuse_changed(query: Path, source: str) -> None:
         try:
             now = file.stat().st_size
         except FileNotFoundError:
-            raise _changed(f"{file} was read, and is gone now") from None
+            raise _changed(f"{file} was deleted after it was read") from None
         if length is not None and now != length:
             raise _changed(f"{file} had {length} byte{'' if length == 1 else 's'} when it was read and has {now} now")
 
 
 def _changed(what: str) -> HeadraceError:
-    return HeadraceError("FILE_CHANGED", f"{what}, and a sink has its epoch, which was cut off", hint=CODES["FILE_CHANGED"].cure)
+    return HeadraceError("FILE_CHANGED", f"{what}; its epoch was interrupted after a sink had written it", hint=CODES["FILE_CHANGED"].cure)
 
 
 def nothing_there(path: str, why: str, cure: str) -> ConnectorError:
     return ConnectorError("PATH_EMPTY", f"there is nothing to read in {path}: {why}", hint=cure, site=here())
 
 
-READS_SUBFOLDERS = 'options={"recursiveFileLookup": "true"} reads subfolders, too'
+READS_SUBFOLDERS = 'to read subfolders too, set options={"recursiveFileLookup": "true"}'
 
 
 def in_subfolders(path: str, options: Mapping[str, str]) -> str | None:
@@ -92,7 +92,7 @@ def in_subfolders(path: str, options: Mapping[str, str]) -> str | None:
 def subfolders_notice(path: str, options: Mapping[str, str]) -> str | None:
     """The line that a start prints about a path whose subfolders are not read."""
     below = in_subfolders(path, options)
-    return None if below is None else f"does not read the subfolders of {path}, with {below}; {READS_SUBFOLDERS}"
+    return None if below is None else f"does not read the subfolders of {path} ({below}); {READS_SUBFOLDERS}"
 
 
 def no_columns_of_scans(format: str, schema: Struct) -> None:
@@ -102,8 +102,8 @@ def no_columns_of_scans(format: str, schema: Struct) -> None:
     taken = [name for name in schema.names if name.lower() in _OF_SCANS]
     if taken and format not in TEXTS:
         raise wrong(
-            f"read.files: a column of {format} files cannot be called {', '.join(taken)}: scans have columns of that name",
-            "leave it out of the schema, or have the files written with another name",
+            f"read.files: a column of {format} files cannot be named {', '.join(taken)}: the name is reserved",
+            "remove it from the schema, or write the files with another column name",
         )
 
 
@@ -114,8 +114,8 @@ def no_partition_folders(folder: Path, schema: Struct) -> None:
         if any(folder.glob(f"**/{glob.escape(name)}=*/")):
             raise ConnectorError(
                 "PARTITION_FOLDERS",
-                f"{folder} has folders {name}=..., and JSON and CSV files are read without the columns in their folders' names",
-                hint="read Parquet, or leave the column out of the schema",
+                f"{folder} has folders {name}=..., but for JSON and CSV files columns are not read from folder names",
+                hint="use Parquet, or remove the column from the schema",
                 site=here(),
             )
 
@@ -125,8 +125,8 @@ def reader_options(format: str, options: dict[str, str]) -> dict[str, str]:
     for name in options:
         if name.lower() in ("mode", "columnnameofcorruptrecord", "path", "multiline"):
             raise wrong(
-                f"read.files: `{name}` cannot be among the options",
-                'rows are one a line; malformed="dead_letter", "fail" or "skip" says what becomes of bad ones',
+                f"read.files: Spark's option `{name}` cannot be set",
+                'set malformed="dead_letter", "fail" or "skip" for rows that cannot be read; a row is one line',
             )
     lower = {name.lower(): value for name, value in options.items()}
     return {"header": "true", **lower} if format == "csv" else lower
@@ -158,5 +158,5 @@ def broken(session: SparkSession, problem: Exception) -> HeadraceError | None:
     found = {} if java is None else json.loads(jvm(session).headrace.query.Trouble.json(java))
     if found.get("condition") != "FILE_BROKEN":
         return None
-    hint = found["hint"] or 'put a whole copy of it in its place, or give the schema: schema="card string, amount double"'
+    hint = found["hint"] or 'replace it with a complete copy, or give the schema: schema="card string, amount double"'
     return HeadraceError("FILE_BROKEN", found["message"], hint=hint, site=here())

@@ -40,18 +40,18 @@ class Lookup(ports.Options, ports.Lookup):
     schema: Struct = option.schema("the columns of a row")
     refresh_ms: int | None = option.duration(
         "the maximum age of the table before an epoch reads it again; without it, it is read once",
-        called="how old the table may get",
+        called="`refresh` of the lookup",
         alias="refresh",
         key="refresh_ms",
         default=None,
     )
     reader_options: dict[str, str] = option.texts(
-        "options of Spark's reader for the format", alias="options", default=None, stored="always"
+        "options of [Spark's reader](#formats) for the format", alias="options", default=None, stored="always"
     )
 
     @property
     def traits(self) -> ports.LookupTraits:
-        return ports.LookupTraits(repeatable=False, why="files may be others when they are read again", whole=True)
+        return ports.LookupTraits(repeatable=False, why="files may change before they are read again", whole=True)
 
     @property
     def default_name(self) -> str:
@@ -67,9 +67,9 @@ class Lookup(ports.Options, ports.Lookup):
             return
         below = in_subfolders(self.path, self.reader_options)
         if below is not None:
-            raise nothing_there(self.path, f"its files lie in subfolders, {below}", READS_SUBFOLDERS)
+            raise nothing_there(self.path, f"its files are in subfolders ({below})", READS_SUBFOLDERS)
         place = paths.local(self.path)
-        raise ConnectorError("PATH_MISSING", f"there is no file {self.path}", hint=f"it was looked for at {place}", site=here())
+        raise ConnectorError("PATH_MISSING", f"there is no file {self.path}", hint=f"the full path is {place}", site=here())
 
     def notice(self) -> str | None:
         return subfolders_notice(self.path, self.reader_options)

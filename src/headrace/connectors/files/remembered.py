@@ -20,8 +20,8 @@ def same(context: ports.SourceContext, manifest: Manifest | RemoteManifest) -> N
         if not manifest.keeps(mark):
             raise ConnectorError(
                 "TABLE_REPLACED",
-                f"{context.name}: {manifest.folder} was written anew since it was read: the epoch {mark.epoch} that it held is not there",
-                hint="start over with fresh=True, which reads what is there now.",
+                f"{context.name}: {manifest.folder} was rewritten since it was read: it no longer has epoch {mark.epoch}",
+                hint="start over with fresh=True, which reads what is there now",
             )
     now = manifest.mark()
     if now.epoch >= 0:

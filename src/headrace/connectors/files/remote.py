@@ -183,8 +183,8 @@ class RemoteManifest:
             self._check_term()
             raise ConnectorError(
                 "OUTPUT_MISSING",
-                f"{self.folder}/{gone}, which a task wrote for epoch {epoch}, was gone before the epoch was committed",
-                hint="nothing of the epoch was committed, and the next start writes it again.",
+                f"{self.folder}/{gone}, which a task wrote for epoch {epoch}, was deleted before the epoch was committed",
+                hint="nothing of the epoch was committed; the next start writes it again",
             )
 
     def _owner_text(self, owner: Owner, swept: int) -> str:

@@ -53,7 +53,11 @@ class Sink(ports.Options, ports.Sink):
     path: str = option.path("a folder that only this sink writes", example="charges/", kw_only=False)
     format: str = option.choice('`"json"` (one object per line), `"csv"`, `"parquet"`, `"orc"` or `"avro"`', FORMATS)
     partition_by: tuple[str, ...] = option.columns("columns whose values name the folders: `day=2026-01-01/`", default=())
-    writer_options: dict[str, str] = option.texts("options of Spark's writer for the format", alias="options", default=None)
+    writer_options: dict[str, str] = option.texts(
+        "options of [Spark's writer](https://spark.apache.org/docs/latest/sql-data-sources.html) for the format",
+        alias="options",
+        default=None,
+    )
 
     def __post_init__(self) -> None:
         verb = self.verb
@@ -126,10 +130,10 @@ class Sink(ports.Options, ports.Sink):
     def check(self, columns: tuple[str, ...]) -> None:
         for name in self.partition_by:
             if name not in columns:
-                raise wrong(f"write.files: partition_by names `{name}`, which is no column", f"the stream has: {', '.join(columns)}")
+                raise wrong(f"write.files: partition_by names `{name}`, which is not a column", f"the stream has: {', '.join(columns)}")
         if len(set(self.partition_by)) == len(columns):
             raise wrong(
-                "write.files: partition_by names every column", "the files need one column at least that is not in the folders' names"
+                "write.files: partition_by names every column", "the files need at least one column that is not in the folder names"
             )
 
     def suits(self, name: str, schema: Struct) -> None:
@@ -139,8 +143,8 @@ class Sink(ports.Options, ports.Sink):
                 text = f"base64({column})" if kind.text == "binary" else f"to_json({column})"
                 raise HeadraceError(
                     "WRONG_TYPE",
-                    f"{name}: column {column} of type {kind.text} cannot be in partition_by: folders are named by texts",
-                    hint=f'choose other columns, or make a text of it: with_columns({column}_text="{text}")',
+                    f"{name}: column {column} of type {kind.text} cannot be in partition_by: folder names are strings",
+                    hint=f'choose other columns, or convert it to a string: with_columns({column}_text="{text}")',
                 )
 
     def mark(self, context: ports.SinkContext) -> ports.Mark | None:
@@ -216,7 +220,7 @@ class Sink(ports.Options, ports.Sink):
         return ConnectorError(
             "FOLDER_NOT_WRITABLE",
             f"{self.folder} cannot be written: {why}",
-            hint="choose a folder that this user may write, or make room on its disk",
+            hint="choose a folder that this user can write to, or free space on its disk",
             cause=cause,
         )
 

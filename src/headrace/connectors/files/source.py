@@ -65,9 +65,9 @@ class Source(ports.Options, ports.Source):
     read again.
 
     The rows can be changes. `change_column` names a column with `insert` or `delete`. With `change_format="debezium"` each row is an
-    envelope, and `schema` has the columns of the rows in it. With `change_format="upsert"` a row replaces the one with the same `key`. A
-    ledger makes a dead letter of a retraction whose row is not present (`NEVER_ADDED`); `trusted=True`, the default for Debezium, leaves
-    the ledger out. Upserts have none.
+    envelope, and `schema` has the columns of the rows in it. With `change_format="upsert"` a row replaces the one with the same `key`. By
+    default headrace counts the rows that are present (a ledger), and a retraction of an absent row becomes a dead letter (`NEVER_ADDED`).
+    `trusted=True`, the default for Debezium, turns this off; upserts need no ledger.
 
     Examples:
         >>> import headrace as hr
@@ -97,7 +97,7 @@ class Source(ports.Options, ports.Source):
         default="fail",
         stored="given",
     )
-    reader_options: dict[str, str] = option.texts("options of Spark's reader for the format", alias="options", default=None)
+    reader_options: dict[str, str] = option.texts("options of [Spark's reader](#formats) for the format", alias="options", default=None)
 
     def __post_init__(self) -> None:
         self.reader_options = reader_options(self.format, self.reader_options)
@@ -106,7 +106,7 @@ class Source(ports.Options, ports.Source):
 
     @property
     def traits(self) -> ports.SourceTraits:
-        return ports.SourceTraits(bounded=not self.follow, replayable=True, why="files are read again from where they lie", ordered=self.by)
+        return ports.SourceTraits(bounded=not self.follow, replayable=True, why="the files are read again", ordered=self.by)
 
     def read_as(self) -> dict[str, Any]:
         # without the format: files of another format are other files
@@ -140,8 +140,8 @@ class Source(ports.Options, ports.Source):
             return
         if not local.exists():
             near = sorted(other.name for other in local.parent.iterdir() if other.is_dir())[:5] if local.parent.is_dir() else []
-            beside = f"; beside it are: {', '.join(near)}" if near else ""
-            hint = f"it was looked for at {local}{beside}"
+            beside = f"; its folder has: {', '.join(near)}" if near else ""
+            hint = f"the full path is {local}{beside}"
             raise ConnectorError("PATH_MISSING", f"there is no file or folder {self.path}", hint=hint, site=here())
         if self.format in TEXTS and self.schema is not None:
             no_partition_folders(local, self.schema)
@@ -159,9 +159,9 @@ class Source(ports.Options, ports.Source):
             return
         below = in_subfolders(self.path, self.reader_options)
         if below is not None:
-            raise nothing_there(self.path, f"its files lie in subfolders, {below}", READS_SUBFOLDERS)
+            raise nothing_there(self.path, f"its files are in subfolders ({below})", READS_SUBFOLDERS)
         if paths.split(local)[1] is not None:
-            raise nothing_there(self.path, "no file fits the pattern", cure)
+            raise nothing_there(self.path, "no file matches the pattern", cure)
         if local.is_dir():
             raise nothing_there(self.path, "the folder has no files", cure)
 
@@ -263,7 +263,9 @@ class Source(ports.Options, ports.Source):
 
     def _schema(self) -> Struct:
         if self.schema is None:
-            raise ConnectorError("SCHEMA_NEEDED", f"{self.path} has no schema", hint='schema="card string, amount double"', site=here())
+            raise ConnectorError(
+                "SCHEMA_NEEDED", f"{self.path} has no schema", hint='give it: schema="card string, amount double"', site=here()
+            )
         return self.schema
 
     def _listed(self, session: SparkSession) -> list[str] | None:
@@ -277,12 +279,12 @@ class Source(ports.Options, ports.Source):
         if manifest.owner() is not None:
             if self.follow:
                 raise wrong(
-                    f"read.files: {self.path} is written by a files sink, and in a store its files are there before they count",
-                    "read it without follow=True: then its manifests say which files count",
+                    f"read.files: {self.path} is the folder of a files sink, and in an object store files exist before they are committed",
+                    "read it without follow=True: then only committed files are read",
                 )
             return manifest.files()
         if not self.follow and not manifest.store.exists():
-            raise ConnectorError("PATH_MISSING", f"there is no file or folder {self.path}", hint="look at its name", site=here())
+            raise ConnectorError("PATH_MISSING", f"there is no file or folder {self.path}", hint="check its name", site=here())
         return None
 
     def _refuse_lost(self, session: SparkSession, context: ports.SourceContext) -> None:

@@ -62,7 +62,7 @@ class Lookup(ports.Options, ports.Lookup):
     timeout_ms: int = option.duration(
         "the timeout of a whole response",
         least=1,
-        why="it is how long an answer may take",
+        why="it is the timeout of a response",
         alias="timeout",
         default="10 seconds",
         stored="always",
@@ -82,32 +82,33 @@ class Lookup(ports.Options, ports.Lookup):
         if self.method == "GET":
             if not places:
                 raise wrong(
-                    f"{VERB}: the url has no place for a key", f'it is {_EXAMPLE}; many keys at once are asked for with method="POST"'
+                    f"{VERB}: the url has no placeholder for the key",
+                    f'it is {_EXAMPLE}; to send many keys in one request, use method="POST"',
                 )
             if "{" in self.url.split("://", 1)[1].split("/", 1)[0]:
-                raise wrong(f"{VERB}: a key cannot say which server is asked", f"it is {_EXAMPLE}")
+                raise wrong(f"{VERB}: a placeholder cannot be part of the server's name", f"it is {_EXAMPLE}")
             if key is not None:
-                raise wrong(f"{VERB}: the url says what the key is: {', '.join(places)}", "leave out key=")
+                raise wrong(f"{VERB}: the placeholders of the url are the key: {', '.join(places)}", "remove key=")
             return places
         if places:
             raise wrong(
-                f"{VERB}: with POST the keys are in what is sent, and the url has {{{places[0]}}}", 'leave it out, and say key="id"'
+                f"{VERB}: with POST the keys are sent in the body, but the url has {{{places[0]}}}", 'remove it, and write key="id"'
             )
         named = columns_named(VERB, "key", key)
         if not named:
-            raise wrong(f"{VERB}: it is not said which columns are sent", 'key="id"')
+            raise wrong(f"{VERB}: with POST, key= is required", 'key="id"')
         return named
 
     def _check_columns(self) -> None:
         if not set(self.schema.names) - set(self.key):
-            raise wrong(f"{VERB}: a key and another column are needed", 'schema="id bigint, name string"')
+            raise wrong(f"{VERB}: the schema needs the key and at least one other column", 'schema="id bigint, name string"')
         nested = next((name for name in self.key if isinstance(self.schema.get(name), Array | Map | Struct)), None)
         if nested is not None:
-            raise wrong(f"{VERB}: the key `{nested}` is {self.schema.get(nested)}, which is no text of one value", "make a text of it")
+            raise wrong(f"{VERB}: the key `{nested}` is {self.schema.get(nested)}, which is not a single value", "convert it to a string")
 
     @property
     def traits(self) -> ports.LookupTraits:
-        return ports.LookupTraits(repeatable=False, why="a service may answer otherwise at any time")
+        return ports.LookupTraits(repeatable=False, why="a service may change its response at any time")
 
     @property
     def needs(self) -> ports.Packages:
@@ -154,5 +155,5 @@ class Lookup(ports.Options, ports.Lookup):
 
 def _path(at: Any) -> tuple[str, ...]:
     if not isinstance(at, str) or not all(at.split(".")):
-        raise wrong(f"{VERB}: at cannot be {at!r}", 'it is a field of the answer, or one in another: "result.items"')
+        raise wrong(f"{VERB}: at cannot be {at!r}", 'it is a field of the response, or a nested one: "result.items"')
     return tuple(at.split("."))

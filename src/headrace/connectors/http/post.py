@@ -18,8 +18,8 @@ OF_ROWS = (400, 409, 413, 422)
 
 LONGEST_PAUSE = 30.0
 
-_PATIENCE = "retries= and backoff= say how long to go on."
-_CERTIFICATES = "ca= names a file with the certificates to trust."
+_PATIENCE = "retries= and backoff= set how long it retries."
+_CERTIFICATES = "set ca= to a file with the certificates to trust."
 
 
 class Refused(Exception):
@@ -95,7 +95,7 @@ class Poster:
     def _no_connection(self, tries: int, said: str, cure: str) -> RunError:
         times = "once" if tries == 1 else f"{tries} times"
         return RunError(
-            "HTTP_FAILED", f"{self._place} cannot be reached, which was tried {times}: {said}", hint=f"{cure} Nothing was removed or sent."
+            "HTTP_FAILED", f"{self._place} cannot be reached, tried {times}: {said}", hint=f"{cure} Nothing was removed or sent."
         )
 
     def post(self, body: bytes, key: str, what: str) -> None:
@@ -111,7 +111,7 @@ class Poster:
                     "POST", self.url, body=body, headers={**self._headers, "Idempotency-Key": key}, redirect=False
                 )
             except SSLError as problem:
-                raise self._unreachable(what, tries, f"the certificate does not do: {problem}", again=False) from None
+                raise self._unreachable(what, tries, f"its certificate is not trusted: {problem}", again=False) from None
             except (HTTPError, OSError) as problem:
                 said = str(problem)
             else:
@@ -119,7 +119,7 @@ class Poster:
                     return
                 said = self._said(answer)
                 if answer.status not in AGAIN:
-                    raise Refused(f"{self._place} refuses {what}: {said}", said, answer.status in OF_ROWS)
+                    raise Refused(f"{self._place} rejected {what}: {said}", said, answer.status in OF_ROWS)
                 pause = min(_asked(answer.headers.get("Retry-After"), pause), LONGEST_PAUSE)
             if tries > self.retries:
                 raise self._unreachable(what, tries, said)
@@ -140,8 +140,8 @@ class Poster:
         cure = _PATIENCE if again else _CERTIFICATES
         return RunError(
             "HTTP_FAILED",
-            f"{self._place} did not take {what}, which was sent {times}: {said}",
-            hint=f"{cure} The next start sends it again, under the same key.",
+            f"{self._place} did not accept {what}, sent {times}: {said}",
+            hint=f"{cure} The next start sends it again, with the same key.",
         )
 
 

@@ -53,7 +53,7 @@ def address_of(verb: str, url: Any, what: str) -> str:
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise wrong(f"{verb}: the url cannot be {url!r}", what)
     if parts.username is not None or parts.password is not None:
-        hint = 'a plan is stored and shown: headers={"Authorization": hr.secret("NAME")}'
+        hint = 'plans are stored and shown, so use headers={"Authorization": hr.secret("NAME")}'
         raise wrong(f"{verb}: the url for {parts.hostname} has a user or password in it", hint)
     return str(url)
 
@@ -63,12 +63,12 @@ def _header(verb: str, name: Any, value: Any) -> str | Secret:
         raise wrong(f"{verb}: a header cannot be called {name!r}", "names of headers have letters, digits and hyphens")
     if isinstance(value, str):
         if _SECRET.search(name):
-            hint = f'a plan is stored and shown, and a secret stays where it is: headers={{"{name}": hr.secret("NAME")}}'
-            raise wrong(f"{verb}: the header {name} is not given by its name", hint)
+            hint = f'plans are stored and shown, so pass a secret by its name: headers={{"{name}": hr.secret("NAME")}}'
+            raise wrong(f"{verb}: the header {name} must be a secret, given by its name", hint)
         if not re.fullmatch(HEADER, value):
-            raise wrong(f"{verb}: the header {name} has a line break or a character beyond ASCII", "it is one line of ASCII")
+            raise wrong(f"{verb}: the header {name} has a line break or a non-ASCII character", "it is one line of ASCII")
         return value
     found = secret_of(verb, f"headers[{name!r}]", value, HEADER)
     if found is None:
-        raise wrong(f"{verb}: the header {name} cannot be None", "it is a text or a secret")
+        raise wrong(f"{verb}: the header {name} cannot be None", "it is a string or a secret")
     return found

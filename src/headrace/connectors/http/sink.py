@@ -25,7 +25,7 @@ PACKAGES = (ports.Packages(modules=("urllib3",), extra="http", name="http"),)
 
 FORMATS = {"json_lines": "application/x-ndjson", "json": "application/json"}
 VERB = "write.http"
-_URL = 'it is the address that is posted to: "https://example.org/charges"'
+_URL = 'it is the address to post to: "https://example.org/charges"'
 
 
 class Sink(ports.Options, ports.Sink):
@@ -78,9 +78,9 @@ class Sink(ports.Options, ports.Sink):
     @property
     def traits(self) -> ports.SinkTraits:
         if self.idempotent:
-            why = "each batch has a key of its own, and idempotent=True promises that the server takes a key once"
+            why = "each batch has its own key, and idempotent=True declares that the server accepts a key once"
             return ports.SinkTraits("idempotent", why, ("append", "changes"), batched=True, visible="row")
-        why = "a batch whose answer was lost is sent again; idempotent=True promises that the server takes an Idempotency-Key once"
+        why = "a batch whose response was lost is sent again; idempotent=True declares that the server accepts each Idempotency-Key once"
         return ports.SinkTraits("plain", why, ("append", "changes"), visible="row")
 
     @property
@@ -163,8 +163,8 @@ class Sink(ports.Options, ports.Sink):
 
         answer = urllib3.request("GET", self.url, timeout=self.timeout_ms / 1000)
         if answer.status != 200:
-            hint = "--server http=URL names a server that answers GET with the rows that were posted to the same address, as lines of JSON"
-            raise RunError("HTTP_FAILED", f"{self.url} does not show what was posted to it: HTTP {answer.status}", hint=hint)
+            hint = "--server http=URL needs a server whose GET returns the rows posted to the same address, as JSON lines"
+            raise RunError("HTTP_FAILED", f"{self.url} does not return what was posted to it: HTTP {answer.status}", hint=hint)
         found: Counter[str] = Counter()
         for line in filter(None, answer.data.decode().split("\n")):
             row = json.loads(line)
@@ -191,9 +191,9 @@ class Sink(ports.Options, ports.Sink):
         return sorted(texts, key=lambda text: (not text.endswith('"_change":"delete"}'), text))
 
     def _failed(self, refusal: Refused) -> RunError:
-        hint = "the next start sends it again, under the same key"
+        hint = "the next start sends it again, with the same key"
         if self.on_refused == "fail" and refusal.of_rows:
-            hint += '; on_refused="dead_letter" puts the rows that are refused aside'
+            hint += '; with on_refused="dead_letter", rejected rows become dead letters'
         return RunError("HTTP_REFUSED", str(refusal), hint=hint)
 
     def _opened(self) -> tuple[ports.SinkContext, Poster]:

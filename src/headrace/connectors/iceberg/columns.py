@@ -77,7 +77,7 @@ def iceberg_type(kind: Type, where: str = "", numbers: Iterator[int] | None = No
     raise HeadraceError(
         "WRONG_TYPE",
         f"an Iceberg table cannot hold column {where} of type {kind.text}",
-        hint='give the column a type that the table has: with_columns(d="cast(d as string)").',
+        hint='cast it to another type: with_columns(d="cast(d as string)")',
     )
 
 
@@ -129,5 +129,5 @@ def _spark(kind: IcebergType, where: str, table: Table) -> Type:
     raise ConnectorError(
         "TABLE_FEATURE",
         f"column {where} of the table {'.'.join(table.name())} is of type {kind}, which Spark does not have",
-        hint="read a copy of the table without that column",
+        hint="read a copy of the table without the column",
     )

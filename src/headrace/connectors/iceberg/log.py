@@ -135,7 +135,7 @@ def check(name: str, table: Table) -> list[str]:
             if names.setdefault(number, column) != column or ids.setdefault(column, number) != number:
                 raise _feature(name, f"had column {column} under another name, or another column under that name")
     if table.metadata.format_version < 2:
-        raise _feature(name, "is of version 1, whose snapshots are not numbered")
+        raise _feature(name, "has format version 1, whose snapshots are not numbered")
     specs = table.specs().values()
     if len(specs) > 1:
         return []
@@ -154,7 +154,7 @@ def _feature(name: str, why: str) -> ConnectorError:
 def _deleted(name: str, version: int) -> ConnectorError:
     return ConnectorError(
         "TABLE_FEATURE",
-        f"snapshot number {version} of {name} marks rows of a file as deleted (merge on read), which this source does not read",
+        f"snapshot number {version} of {name} marks rows of a file as deleted (merge on read), which this source cannot read",
         hint='set write.delete.mode, write.update.mode and write.merge.mode to "copy-on-write" in the table',
     )
 

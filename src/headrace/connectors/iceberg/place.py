@@ -49,8 +49,8 @@ class Place:
         except (NoSuchTableError, NoSuchNamespaceError):
             raise lake.missing(f"the catalog has no Iceberg table {self.name}") from None
         except FileNotFoundError:
-            hint = "put them back, or drop the table from the catalog"
-            raise lake.missing(f"the catalog has the Iceberg table {self.name}, and its files are gone", hint) from None
+            hint = "restore them, or drop the table from the catalog"
+            raise lake.missing(f"the catalog has the Iceberg table {self.name}, but its files are gone", hint) from None
         except Exception as problem:
             raise self.unreadable(problem) from masked_problem(problem)
 
@@ -70,7 +70,7 @@ class Place:
         return {**given, "warehouse": f"file://{os.path.abspath(warehouse)}"} if warehouse and "://" not in warehouse else given
 
     def unreadable(self, problem: Exception) -> ConnectorError:
-        return lake.unreadable(self, problem, "look at the name, and at the address and the options of the catalog")
+        return lake.unreadable(self, problem, "check the name, and the address and options of the catalog")
 
 
 def files(table: Table) -> Any:
@@ -102,7 +102,7 @@ def catalog_of(verb: str, option: str, catalog: Any) -> Options:
     """The properties of a catalog that a user gave."""
     options = options_of(verb, option, catalog, _EXAMPLE)
     if not options:
-        raise wrong(f"{verb}: it is not said which catalog has the table", f"catalog={_EXAMPLE}")
+        raise wrong(f"{verb}: catalog= is required", f"catalog={_EXAMPLE}")
     return options
 
 

@@ -57,7 +57,11 @@ class Sink(ports.Options, TableSink):
         "[dead letter](../guides/outputs.md#rows-that-a-sink-cannot-write)",
         default=(),
     )
-    schema: str = option.choice("`add` adds columns that the table lacks; with `keep` they are an error", ("keep", "add"), default="keep")
+    schema: str = option.choice(
+        "`add` adds columns that the table lacks; with `keep` they are an error ([TABLE_SCHEMA](../errors/TABLE_SCHEMA.md))",
+        ("keep", "add"),
+        default="keep",
+    )
     properties: dict[str, str] = option.texts("the properties of a new table", takes=Mapping[str, str], default=None)
 
     def __post_init__(self) -> None:
@@ -66,13 +70,13 @@ class Sink(ports.Options, TableSink):
 
     @property
     def traits(self) -> ports.SinkTraits:
-        why = "each epoch is one commit to the table, whose properties say its number"
+        why = "each epoch is one commit, which stores its number in the table's properties"
         return ports.SinkTraits(
             "transactional",
             why,
             ("append", "upsert"),
             replaces=True,
-            cleans="files of tasks that were killed go at the next start",
+            cleans="the next start deletes the files of killed tasks",
             marks=True,
             rewinds=True,
         )
@@ -141,8 +145,9 @@ class Sink(ports.Options, TableSink):
             if _structs_inside(field.type, False):
                 raise HeadraceError(
                     "WRONG_TYPE",
-                    f"{name}: column {field.name} has structs in an array or map, which an upsert of Iceberg cannot keep",
-                    hint=f'make a text of it: with_columns({field.name}="to_json({field.name})"), or write its changes: mode="changes"',
+                    f"{name}: column {field.name} has structs in an array or map, which Iceberg cannot upsert",
+                    hint=f'convert it to a string: with_columns({field.name}="to_json({field.name})"), or write its changes: '
+                    'mode="changes"',
                 )
 
 

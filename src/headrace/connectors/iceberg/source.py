@@ -40,7 +40,7 @@ class Source(ports.Options, TableSource):
 
     connector: ClassVar[str] = "iceberg"
     version: ClassVar[str] = "snapshot"
-    why: ClassVar[str] = "the table's snapshots name the files of each"
+    why: ClassVar[str] = "the table's snapshots list their files"
 
     stored: ClassVar[str] = "always"
 

@@ -181,7 +181,7 @@ def check(name: str, table: Table, schema: Struct, partition_by: list[str], add:
     if parts != [(column, "identity") for column in partition_by]:
         has = ", ".join(f"{column} ({transform})" for column, transform in parts) or "nothing"
         raise unfitting(
-            name, f"it is partitioned by {has}, not by {', '.join(partition_by) or 'nothing'}", "partition_by= names the table's own"
+            name, f"it is partitioned by {has}, not by {', '.join(partition_by) or 'nothing'}", "set partition_by= to the table's own"
         )
     return lacking(name, columns_of(table), schema, lambda one, other: plain(one) == plain(other), add=add)
 

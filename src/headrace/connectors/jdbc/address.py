@@ -66,25 +66,25 @@ def address_of(verb: str, url: object) -> Address:
     """
     kind, colon, rest = str(url).removeprefix("jdbc:").partition(":") if isinstance(url, str) else ("", "", "")
     if not colon or kind.lower() not in KINDS or not rest or "\0" in rest:
-        raise wrong(f"{verb}: this is no address of a database that it knows", f"addresses look like {SPELLED}")
+        raise wrong(f"{verb}: this is not an address of a supported database", f"addresses look like {SPELLED}")
     found = KINDS[kind.lower()]
     if found == "sqlite":
         return Address(found, _file(verb, rest))
     try:
         parts = urlsplit(rest, allow_fragments=False)
     except ValueError:
-        raise wrong(f"{verb}: this is no address of a database", f"addresses look like {SPELLED}") from None
+        raise wrong(f"{verb}: this is not the address of a database", f"addresses look like {SPELLED}") from None
     if parts.password is not None or any(name.lower() in _SECRETS for name in parse_qs(parts.query, keep_blank_values=True)):
-        raise wrong(f"{verb}: the address holds a password", 'give it by its name: password=hr.secret("DB_PASSWORD")')
+        raise wrong(f"{verb}: the address contains a password", 'pass it as a secret: password=hr.secret("DB_PASSWORD")')
     if not parts.netloc or len(parts.path) < 2:
-        raise wrong(f"{verb}: {rest} names no {'server' if not parts.netloc else 'database'}", f"addresses look like {SPELLED}")
+        raise wrong(f"{verb}: {rest} has no {'server' if not parts.netloc else 'database'}", f"addresses look like {SPELLED}")
     return Address(found, rest.replace(f"{parts.username}@", "", 1) if parts.username else rest, parts.username)
 
 
 def _file(verb: str, rest: str) -> str:
     path = rest.removeprefix("//") if rest.startswith("///") else rest
     if path.startswith(":memory:") or not path.split("?")[0]:
-        raise wrong(f"{verb}: a database in memory is gone with each connection", "name a file: sqlite:out.db")
+        raise wrong(f"{verb}: a database in memory is lost with each connection", "name a file: sqlite:out.db")
     return path_of(verb, path, "out.db")
 
 
@@ -110,5 +110,5 @@ def table_of(verb: str, name: object) -> tuple[str, ...]:
         parts.append(double.replace('""', '"') if double else ticked.replace("``", "`") if ticked else plain)
         at = found.end()
     if at < len(text) or not 1 <= len(parts) <= 2 or text.endswith("."):
-        raise wrong(f"{verb}: {name!r} is no name of a table", 'it is a name, with the schema in front if need be: "spend", "public.spend"')
+        raise wrong(f"{verb}: {name!r} is not the name of a table", 'write the name, with its schema if needed: "spend", "public.spend"')
     return tuple(parts)

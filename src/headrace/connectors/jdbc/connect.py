@@ -35,7 +35,7 @@ def driver_options(verb: str, _: str, options: Any) -> dict[str, str]:
     given = texts(verb, "options", options or {})
     for name in given:
         if is_secret(name) or re.fullmatch(r"user(name)?", name, re.IGNORECASE):
-            raise wrong(f"{verb}: `{name}` cannot be among the options", 'user= and password=hr.secret("DB_PASSWORD") say who connects')
+            raise wrong(f"{verb}: `{name}` cannot be set in options", 'use user= and password=hr.secret("DB_PASSWORD")')
     return given
 
 
@@ -43,6 +43,6 @@ def told(problem: Problem, address: Address) -> HeadraceError:
     """The error for a refusal by the database, outside of writing."""
     return dialect_of(address).why(problem, address) or ConnectorError(
         "DATABASE_REFUSED",
-        f"{address} refuses: {problem.message}",
-        hint="the statement is headrace's own, about the table or query that was named",
+        f"{address} rejected the request: {problem.message}",
+        hint="check the table or query: headrace created the statement from it",
     )

@@ -257,13 +257,13 @@ def base(type: Type) -> str:
 
 
 def unreachable(address: Address, said: str, hint: str = "") -> ConnectorError:
-    hint = hint or "see that the server runs and that its port can be reached from here"
+    hint = hint or "check that the server runs and that its port can be reached from here"
     return ConnectorError("DATABASE_UNREACHABLE", f"{address} cannot be reached: {said}", hint=hint)
 
 
 def full(address: Address, said: str) -> RunError:
-    return RunError("DISK_FULL", f"{address}: {said}", hint="make room on the server and start again: no row is lost or doubled.")
+    return RunError("DISK_FULL", f"{address}: {said}", hint="free disk space on the server and start again: no row is lost or duplicated")
 
 
 def refused(address: Address, said: str, hint: str) -> ConnectorError:
-    return ConnectorError("DATABASE_REFUSED", f"{address} refuses: {said}", hint=hint)
+    return ConnectorError("DATABASE_REFUSED", f"{address} rejected the request: {said}", hint=hint)

@@ -36,7 +36,7 @@ class Ledger:
         self._place = (*place[:-1], TABLE)
         self._context = context
         self._target = ".".join(place)
-        by_hand = f"empty it by hand, and take the job's row out of {TABLE}"
+        by_hand = f"empty it by hand, and delete the job's row from {TABLE}"
         self._own = Ownership(context, f"the table {table}", shared=True, by_hand=by_hand)
         self.id = self._own.key(self._target)
 
@@ -100,8 +100,8 @@ class Ledger:
             if held is None:
                 raise HeadraceError(
                     "SINK_FAILED",
-                    f"{self._context.name}: its row in {'.'.join(self._place)} is gone, so nobody knows which epochs {self._own.place} has",
-                    hint="restore the database as it was, or start over with fresh=True.",
+                    f"{self._context.name}: its row in {'.'.join(self._place)} is gone, so the epochs in {self._own.place} are unknown",
+                    hint="restore the database, or start over with fresh=True",
                 )
             if self._own.admits(held, epoch, identity):
                 write()

@@ -52,6 +52,7 @@ _FITS = {
 }
 # The maximum size of an InnoDB index, in bytes; a character takes up to four.
 _INDEX = 3072
+_TRUSTED = 'options={"sslMode": "verify-full", "serverSslCert": "root.crt"}'
 
 
 class MariaDb(Dialect):
@@ -136,13 +137,13 @@ class MariaDb(Dialect):
             *target.place,
         )
         if engines:
-            told = f"is kept by {engines[0][0]}, which has no transactions: a part of an epoch could stay there"
+            told = f"uses the engine {engines[0][0]}, which has no transactions: part of an epoch could remain"
             return told, f"ALTER TABLE {table} ENGINE=InnoDB"
         clash = next(iter(self._clashes(database, target)), None) if target.key else None
         if clash is None:
             return None
-        told = f"has the unique index {clash} too, and MariaDB replaces the row that it finds by any of them"
-        return told, f"make it an index that is not unique, or drop it: ALTER TABLE {table} DROP INDEX {self.quote(clash)}"
+        told = f"has a second unique index, {clash}, and MariaDB would also replace rows that match only this one"
+        return told, f"drop it, or make it non-unique: ALTER TABLE {table} DROP INDEX {self.quote(clash)}"
 
     def _clashes(self, database: Database, target: Target) -> list[str]:
         """The unique indexes, other than the key's, by which a new row may match another; without those of an auto-increment column that
@@ -195,15 +196,19 @@ class MariaDb(Dialect):
     def why(self, problem: Problem, address: Address) -> HeadraceError | None:
         said = problem.message
         if problem.vendor in (1044, 1045, 1698) or problem.state == "28000":
-            return refused(address, said, 'user= and password=hr.secret("DB_PASSWORD") say who connects')
+            return refused(address, said, 'check user= and password=hr.secret("DB_PASSWORD")')
         if problem.vendor == 1049:
-            return refused(address, said, "create it, or mend the address")
+            return refused(address, said, "create it, or correct the address")
         if problem.vendor in (1142, 1143):
-            return refused(address, said, "the user needs the rights to read and write the table, and to create tables beside it")
+            return refused(
+                address,
+                said,
+                "grant the user SELECT on the table; a sink also needs INSERT, UPDATE, DELETE, and CREATE for its staging tables",
+            )
         if problem.vendor in (1021, 1114) or "errno: 28" in said or "Errcode: 28" in said:
             return full(address, said)
         if any(sign in said.lower() for sign in ("ssl", "certificat", "pkix")):
-            hint = 'options={"sslMode": "verify-full", "serverSslCert": "root.crt"} say what certificate is right; "disable" asks for none'
+            hint = f"check that the certificate is for this host, and signed by the authority in {_TRUSTED}"
             return unreachable(address, said, hint)
         return unreachable(address, said) if problem.state.startswith("08") else None
 

@@ -49,6 +49,7 @@ _FITS = {
 }
 _NOT_TEXT = frozenset().union(*_FITS.values()) - {"text", "varchar", "json", "jsonb"}
 _TEXT = {"text", "varchar", "bpchar", "citext", "name"}
+_TRUSTED = 'options={"sslmode": "verify-full", "sslrootcert": "root.crt"}'
 
 
 class PostgreSql(Dialect):
@@ -157,15 +158,23 @@ class PostgreSql(Dialect):
     def why(self, problem: Problem, address: Address) -> HeadraceError | None:
         said, state = problem.message.removeprefix("FATAL: ").removeprefix("ERROR: "), problem.state
         if state in ("28P01", "28000") or "no password was provided" in said:
-            return refused(address, said, 'user= and password=hr.secret("DB_PASSWORD") say who connects')
+            return refused(address, said, 'check user= and password=hr.secret("DB_PASSWORD")')
         if state == "3D000":
-            return refused(address, said, "create it, or mend the address")
+            return refused(address, said, "create it, or correct the address")
         if state == "42501":
-            return refused(address, said, "the user needs the rights to read and write the table, and to create tables beside it")
+            return refused(
+                address,
+                said,
+                "grant the user SELECT on the table; a sink also needs INSERT, UPDATE, DELETE, and CREATE for its staging tables",
+            )
         if state == "53100":
             return full(address, said)
         if "SSL" in said or "certificat" in said.lower() or "hostnameverifier" in said.lower():
-            return unreachable(address, said, 'options={"sslmode": "verify-full", "sslrootcert": "root.crt"} say what certificate is right')
+            return unreachable(
+                address,
+                said,
+                f"check that the certificate is for this host, and signed by the authority in {_TRUSTED}",
+            )
         return unreachable(address, said) if state[:2] in ("08", "57") or state == "53300" else None
 
 

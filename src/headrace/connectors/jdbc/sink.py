@@ -64,7 +64,9 @@ class Sink(ports.Options, ports.Sink):
     user: str | None = option.plain("the user name, unless the address contains it", default=None)
     password: Secret | None = option.secret('a secret, given by name: `hr.secret("DB_PASSWORD")`', default=None)
     create: bool = option.flag("create a missing table; `False` refuses to start without it", default=True, stored="always")
-    retry: str = option.span("how long to wait for a server that is unavailable", called="the retry", default="30 seconds", stored="always")
+    retry: str = option.span(
+        "how long to wait for a server that is unavailable", called="`retry` of the sink", default="30 seconds", stored="always"
+    )
     driver_options: dict[str, str] = option.option(
         "options of the JDBC driver", connect.driver_options, takes=Mapping[str, Any], alias="options", default=None, empty=dict
     )
@@ -73,7 +75,7 @@ class Sink(ports.Options, ports.Sink):
         self.address = address_of(self.verb, self.url)
         self.place = table_of(self.verb, self.table)
         self.user = self.user or self.address.user
-        self.patience = milliseconds(self.retry, "the retry") / 1000
+        self.patience = milliseconds(self.retry, "`retry` of the sink") / 1000
 
     @property
     def dialect(self) -> Dialect:
@@ -86,7 +88,7 @@ class Sink(ports.Options, ports.Sink):
             "the table and the number of the epoch change in one transaction",
             ("append", "upsert"),
             replaces=True,
-            cleans=f"tables {STAGE}* hold the rows of an epoch until it is committed; a start removes those of earlier ones",
+            cleans=f"tables {STAGE}* hold the rows of an epoch until it is committed; a start drops those of earlier epochs",
             marks=True,
         )
 
@@ -116,7 +118,7 @@ class Sink(ports.Options, ports.Sink):
     def check(self, columns: tuple[str, ...]) -> None:
         for name in columns:
             if name.lower() in (TASK, WEIGHT):
-                raise wrong(f"write.jdbc: a column cannot be called {name}", "the staging table has one of that name; rename it")
+                raise wrong(f"write.jdbc: a column cannot be called {name}", "the staging table has a column of that name; rename it")
 
     def mark(self, context: ports.SinkContext) -> ports.Mark:
         if self.address.removed:
@@ -361,11 +363,13 @@ class Sink(ports.Options, ports.Sink):
         """The error for a refusal by the database."""
         name, said = self._context.name, problem.message.removeprefix("ERROR: ")
         if problem.of_row:
-            return HeadraceError("ROW_REFUSED", f"{name}: {self.address} refuses a row: {said}", hint=CURE)
+            return HeadraceError("ROW_REFUSED", f"{name}: {self.address} rejected a row: {said}", hint=CURE)
         if self.dialect.missing(problem) and STAGE not in said:
-            return HeadraceError("TABLE_MISSING", f"{name}: {self.address} says: {said}", hint=GONE)
+            return HeadraceError("TABLE_MISSING", f"{name}: a table of {self.address} is missing: {said}", hint=GONE)
         return self.dialect.why(problem, self.address) or HeadraceError(
-            "SINK_FAILED", f"{name}: {self.address} says: {problem.message}", hint="mend that and start again: no row is lost or doubled."
+            "SINK_FAILED",
+            f"{name}: {self.address} reported: {problem.message}",
+            hint="fix the cause and start again: no row is lost or duplicated",
         )
 
 

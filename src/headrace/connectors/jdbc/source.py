@@ -54,7 +54,7 @@ class Source(ports.Options, ports.Source):
     updated: bool = option.flag("rows are also updated in place, and each update increases `by`", default=False, stored="always")
     settle: str = option.span(
         "how long a value of `by` must have been visible before rows are read up to it",
-        called="the time to settle",
+        called="`settle` of the source",
         default="1 second",
         stored="always",
     )
@@ -69,9 +69,9 @@ class Source(ports.Options, ports.Source):
         self.address = address_of(self.verb, self.url)
         self.query = connect.is_query(self.table)
         self.place = () if self.query else table_of(self.verb, self.table)
-        self.settle_ms = milliseconds(self.settle, "the time to settle")
+        self.settle_ms = milliseconds(self.settle, "`settle` of the source")
         if self.by is None and (self.follow or self.updated):
-            raise wrong(f"{self.verb}: nothing says which rows are new", 'name a column that grows with each row: by="id"')
+            raise wrong(f"{self.verb}: with follow= or updated=, by= is required", 'name a column that grows with each row: by="id"')
         self.user = self.user or self.address.user
         self._database: Database | None = None
 
@@ -80,7 +80,7 @@ class Source(ports.Options, ports.Source):
         if self.by is None:
             why = "the table is read from its beginning, and may have changed"
         elif self.updated:
-            why = f"a row that was updated since has left the range of {self.by} that is read again"
+            why = f"a row updated since then is no longer in the range of {self.by} that is read again"
         else:
             why = f"a range of {self.by} is read again, where rows are only added"
         return ports.SourceTraits(bounded=not self.follow, replayable=self.by is not None and not self.updated, why=why, ordered=self.by)
@@ -168,12 +168,14 @@ class Source(ports.Options, ports.Source):
         """The present columns, as Spark reads them."""
 
         if self.address.removed:
-            raise ConnectorError("TABLE_MISSING", f"there is no file {self.address.file}", hint="create it, or mend its name", site=here())
+            raise ConnectorError(
+                "TABLE_MISSING", f"there is no file {self.address.file}", hint="create it, or correct its name", site=here()
+            )
 
         def look(database: Database) -> Struct:
             database.open()
             if not self.query and not dialect_of(self.address).columns(database, self.place):
-                raise ConnectorError("TABLE_MISSING", f"there is no table {self.table}", hint="create it, or mend its name", site=here())
+                raise ConnectorError("TABLE_MISSING", f"there is no table {self.table}", hint="create it, or correct its name", site=here())
             return as_read(parse_schema(database.schema(self._from)), chars=True)
 
         return self._asked(session, look)
@@ -204,8 +206,8 @@ class Source(ports.Options, ports.Source):
             by = f", by from_json({there.name}, '{asked.type}')" if there.type.text == "string" else ""
             raise ConnectorError(
                 "TABLE_SCHEMA",
-                f"{self._named} has {there.name} as {there.type}, and no cast makes {asked.type} of it",
-                hint=f"ask for it as {there.type}, and convert it behind the source{by}",
+                f"{self._named} has {there.name} as {there.type}, which cannot be cast to {asked.type}",
+                hint=f"declare it as {there.type}, and convert it after the source{by}",
                 site=here(),
             )
         return f"{_converted(there, asked)} AS {quote(asked.name)}"
@@ -215,7 +217,7 @@ class Source(ports.Options, ports.Source):
             raise ConnectorError(
                 "TABLE_SCHEMA",
                 f"{self.by} is null in some rows, which would never be read",
-                hint='take a column that every row has, or a query: "SELECT *, coalesce(...) AS at FROM ..."',
+                hint='choose a column that is never null, or a query: "SELECT *, coalesce(...) AS at FROM ..."',
                 site=here(),
             )
 

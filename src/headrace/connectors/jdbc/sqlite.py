@@ -99,9 +99,9 @@ class Sqlite(Dialect):
         if "SQLITE_FULL" in said:
             return full(address, said)
         if any(word in said for word in ("SQLITE_CANTOPEN", "SQLITE_NOTADB", "SQLITE_READONLY", "does not exist")):
-            return unreachable(address, said, "name a file in a folder that this user may write")
+            return unreachable(address, said, "choose a file in a folder that this user can write to")
         if "SQLITE_BUSY" in said:
-            return unreachable(address, said, "another program holds the file locked: end its transaction")
+            return unreachable(address, said, "another program has locked the file: end its transaction")
         return None
 
 

@@ -9,7 +9,7 @@ from headrace.connectors.jdbc.dialect import Column, Dialect, Target, base
 from headrace.errors import ConnectorError
 from headrace.schema import Struct
 
-GONE = "restore it as it was; or start over with fresh=True, which writes all of it again"
+GONE = "restore it, or start over with fresh=True, which writes all rows again"
 """The hint for a table that was dropped after epochs were written to it."""
 
 
@@ -22,7 +22,9 @@ def make(
     if dialect.columns(database, place):
         return False
     if wrote:
-        raise ConnectorError("TABLE_MISSING", f"the table {'.'.join(place)} was dropped, and what was written with it", hint=GONE)
+        raise ConnectorError(
+            "TABLE_MISSING", f"the table {'.'.join(place)} was dropped, and the rows that were written to it are lost", hint=GONE
+        )
     if not create:
         raise missing(place)
     return dialect.make(database, place, typed(dialect, schema, key), [_of(schema, one) for one in key])
@@ -30,7 +32,7 @@ def make(
 
 def missing(place: tuple[str, ...]) -> ConnectorError:
     """The error for a missing table that the sink may not create."""
-    hint = "create it, mend its name, or let the sink create it: create=True"
+    hint = "create it, correct its name, or let the sink create it: create=True"
     return ConnectorError("TABLE_MISSING", f"there is no table {'.'.join(place)}", hint=hint)
 
 
@@ -46,7 +48,7 @@ def target(database: Database, dialect: Dialect, place: tuple[str, ...], schema:
         listed = ", ".join(keys)
         raise ConnectorError(
             "TABLE_SCHEMA",
-            f"the table {name} has no unique index over {listed}, so rows cannot be replaced by {'it' if len(keys) == 1 else 'them'}",
+            f"the table {name} has no unique index on {listed}, so rows cannot be replaced by {'it' if len(keys) == 1 else 'them'}",
             hint=f"add one: {dialect.unique_made(place, keys)}",
         )
     casts = {
@@ -73,7 +75,7 @@ def typed(dialect: Dialect, schema: Struct, key: Sequence[str] = ()) -> list[tup
             raise ConnectorError(
                 "TABLE_SCHEMA",
                 f"{dialect.title} has no type for the column {field.name}, which is {field.type}",
-                hint=f'make it a text: with_columns({field.name}="cast({field.name} as string)")',
+                hint=f'convert it to a string: with_columns({field.name}="cast({field.name} as string)")',
             ) from None
     return made
 
@@ -92,7 +94,7 @@ def _column(found: Sequence[Column], name: str, table: str) -> Column:
         raise ConnectorError(
             "TABLE_SCHEMA",
             f"the table {table} computes {name} itself" if len(fits) == 1 else f"the table {table} has {name} in several spellings",
-            hint=f'leave it out, .drop("{name}"), or give it another name, .rename({{"{name}": ...}})',
+            hint=f'drop it, .drop("{name}"), or rename it, .rename({{"{name}": ...}})',
         )
     raise ConnectorError(
         "TABLE_SCHEMA",
@@ -107,8 +109,8 @@ def _fit(dialect: Dialect, schema: Struct, columns: Sequence[Column], table: str
         if not dialect.fits(field.type, column):
             raise ConnectorError(
                 "TABLE_SCHEMA",
-                f"the column {column.name} of the table {table} is {_shown(column)}, which does not hold every {field.type}",
-                hint=f"{wanted[field.name]} does; or cast the stream's column to a type that fits",
+                f"the column {column.name} of the table {table} is {_shown(column)}, which cannot store every {field.type}",
+                hint=f"{wanted[field.name]} can; or cast the stream's column to a type that fits",
             )
 
 
@@ -117,8 +119,8 @@ def _complete(found: Sequence[Column], columns: Sequence[Column], table: str) ->
         if column.needed and column not in columns:
             raise ConnectorError(
                 "TABLE_SCHEMA",
-                f"the table {table} needs a value for {column.name}, and the stream has no such column",
-                hint="give the column a default, let it be null, or add it to the stream",
+                f"the table {table} needs a value for {column.name}, but the stream has no such column",
+                hint="give the column a default, make it nullable, or add it to the stream",
             )
 
 

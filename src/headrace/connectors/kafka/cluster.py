@@ -44,7 +44,7 @@ class Cluster:
         clients = texts(verb, "options", options or {})
         for name in clients:
             if _is_secret(name):
-                raise wrong(f"{verb}: `{name}` cannot be among the options", 'it is a secret: security={"password": hr.secret("NAME")}')
+                raise wrong(f"{verb}: `{name}` cannot be set in options", 'use security={"password": hr.secret("NAME")}')
         return cls(",".join(one.strip() for text in given for one in text.split(",")), _security(verb, security), clients)
 
     def options(self) -> dict[str, Any]:
@@ -92,9 +92,9 @@ def _security(verb: str, given: Any) -> dict[str, Any]:
         name: secret_of(verb, name, item) if name in _SECRETS else item for name, item in given.items() if item is not None
     }
     if ("user" in found) != ("password" in found):
-        raise wrong(f"{verb}: security has a user without a password, or the other way round", "give both")
+        raise wrong(f"{verb}: security needs both a user and a password, or neither", "give both")
     if ("certificate" in found) != ("key" in found):
-        raise wrong(f"{verb}: security has a certificate without a key, or the other way round", "give the files of both")
+        raise wrong(f"{verb}: security needs both a certificate and a key, or neither", "give the files of both")
     found["protocol"] = choice(verb, "protocol", found.get("protocol", "SASL_SSL" if "user" in found else "SSL"), PROTOCOLS)
     if found["protocol"].startswith("SASL"):
         if "user" not in found:
@@ -112,7 +112,5 @@ def _pem(what: str, file: str) -> str:
     try:
         return Path(file).expanduser().read_text(encoding="ascii")
     except (OSError, UnicodeDecodeError) as cause:
-        said = cause.strerror if isinstance(cause, OSError) else "it is no PEM text"
-        raise ConnectorError(
-            "KAFKA_TLS", f"the file {file} of `{what}` cannot be read: {said}", hint="it is a text in PEM format"
-        ) from None
+        said = cause.strerror if isinstance(cause, OSError) else "it is not PEM text"
+        raise ConnectorError("KAFKA_TLS", f"the file {file} of `{what}` cannot be read: {said}", hint="it must be a PEM file") from None

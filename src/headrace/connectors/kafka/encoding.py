@@ -82,8 +82,8 @@ class Writing:
         if why is not None:
             raise ConnectorError(
                 "REGISTRY_SCHEMA",
-                f"the columns cannot be written by the schema {found.id} of {self.subject}: {' '.join(why.split())}",
-                hint="give the columns its names and types in front of the sink, or let the sink register their own schema: register=True",
+                f"the columns cannot be written with the schema {found.id} of {self.subject}: {' '.join(why.split())}",
+                hint="rename and cast the columns to match it, or let the sink register their schema: register=True",
                 site=here(),
             )
         return found

@@ -33,8 +33,8 @@ def check_names(format: str, columns: Struct) -> None:
         if not NAME.fullmatch(field.name):
             raise HeadraceError(
                 "BAD_NAME",
-                f"{_VERB}: names of {format} have letters (a to z), digits and _, and there is a column `{field.name}`",
-                hint="give it another name in front of the sink: .rename({...})",
+                f"{_VERB}: the column `{field.name}` cannot be written in {format}: names consist of letters (a to z), digits and _",
+                hint="rename it: .rename({...})",
                 site=here(),
             )
         _names_within(format, field.type)
@@ -58,11 +58,13 @@ def no_such(format: str, path: str, type: Type) -> HeadraceError:
     """The error for a type without an equivalent in a format."""
     column = path.partition(".")[0]
     if isinstance(type, Atomic):
-        return cannot(format, path, f"it has nothing for {type}", f'write it as text: .with_columns({column}="CAST({column} AS string)")')
-    return cannot(format, path, f"it has nothing for {type}", f'write it as JSON: .with_columns({column}="to_json({column})")')
+        return cannot(
+            format, path, f"it has no type for {type}", f'write it as a string: .with_columns({column}="CAST({column} AS string)")'
+        )
+    return cannot(format, path, f"it has no type for {type}", f'write it as JSON: .with_columns({column}="to_json({column})")')
 
 
 def odd_key(format: str, path: str, type: Map, takes: str) -> HeadraceError:
     """The error for a map by the type of its keys."""
-    hint = f"make them text in front of the sink: transform_keys({path.partition('.')[0]}, (k, v) -> CAST(k AS string))"
-    return cannot(format, path, f"keys of its maps are {takes}, and these are {type.key}", hint)
+    hint = f"convert them to strings: transform_keys({path.partition('.')[0]}, (k, v) -> CAST(k AS string))"
+    return cannot(format, path, f"its map keys are {takes}, not {type.key}", hint)

@@ -42,7 +42,7 @@ def columns_of(text: str) -> str:
     schema = json.loads(text)
     found = _found(schema, schema)
     if not isinstance(found.get("properties"), Mapping) or not found["properties"]:
-        raise _unclear("it describes no object with properties")
+        raise _unclear("it does not describe an object with properties")
     return ", ".join(f"{quote(name)} {_type(of, schema)}" for name, of in found["properties"].items())
 
 
@@ -81,18 +81,18 @@ def _unfit(schema: Mapping[str, Any], columns: Struct, root: Any, path: str) -> 
     has = schema.get("properties", {})
     for name in schema.get("required", []):
         if name not in columns.names:
-            return f"it requires `{path}{name}`, which is no column"
+            return f"it requires `{path}{name}`, which is not a column"
     for column in columns.fields:
         name = path + column.name
         if column.name not in has:
             if schema.get("additionalProperties") is False:
-                return f"it has no `{name}`, and takes nothing that it does not have"
+                return f"it has no `{name}`, and allows no other properties"
             continue
         of = _found(has[column.name], root)
         takes = _kinds(has[column.name], root)
         kind = _kind(column.type)
         if takes and kind not in takes and not (kind == "integer" and "number" in takes):
-            return f"`{name}` is {column.type}, which is written as {kind}, and it takes {' or '.join(takes)}"
+            return f"`{name}` is {column.type}, which is written as {kind}, but it allows {' or '.join(takes)}"
         if isinstance(column.type, Struct):
             why = _unfit(of, column.type, root, f"{name}.")
             if why is not None:
@@ -184,7 +184,7 @@ def _found(schema: Any, root: Any) -> Mapping[str, Any]:
 def _unclear(why: str) -> ConnectorError:
     return ConnectorError(
         "SCHEMA_NEEDED",
-        f"the columns cannot be told from the JSON Schema: {why}",
+        f"the columns cannot be derived from the JSON Schema: {why}",
         hint='give them: schema="id bigint, amount double"',
         site=here(),
     )

@@ -66,17 +66,17 @@ class Layout:
         for option, named in asked.items():
             for name in named:
                 if name not in columns:
-                    raise wrong(f"{VERB}: {option} names `{name}`, which is no column", f"the stream has: {', '.join(columns)}")
+                    raise wrong(f"{VERB}: {option} names `{name}`, which is not a column", f"the stream has: {', '.join(columns)}")
         if self.value == "raw" and len(self._values(columns)) != 1:
             raise wrong(
-                f'{VERB}: value="raw" writes one column, and there are {", ".join(self._values(columns))}',
+                f'{VERB}: value="raw" writes one column, but there are {", ".join(self._values(columns))}',
                 'name the one whose bytes are the value: columns="body"',
             )
         if self.key_format in TYPES and not self.key:
-            raise wrong(f"{VERB}: key_format={self.key_format!r} writes a key, and there is none", 'name its columns: key="id"')
+            raise wrong(f"{VERB}: key_format={self.key_format!r} needs a key", 'name its columns: key="id"')
         if self.key_format == "raw" and len(self.key) != 1:
             raise wrong(
-                f'{VERB}: key_format="raw" takes one column as the key', 'name one column, or write the key as JSON: key_format="json"'
+                f'{VERB}: key_format="raw" needs exactly one key column', 'name one column, or write the key as JSON: key_format="json"'
             )
 
     def parts(self, schema: Struct) -> dict[str, tuple[str, Struct]]:
@@ -155,7 +155,7 @@ def _is_plain(type: str) -> bool:
 def _type(option: str, name: str, has: str, wants: str, cure: str) -> HeadraceError:
     return HeadraceError(
         "WRONG_TYPE",
-        f"{VERB}: {option} takes a column of type {wants}, and {name} is {has}",
-        hint=f'give it that type: .with_columns({name}="{cure}")',
+        f"{VERB}: {option} needs a column of type {wants}, but {name} is {has}",
+        hint=f'cast it: .with_columns({name}="{cure}")',
         site=here(),
     )

@@ -28,14 +28,12 @@ class Topics:
     def of(cls, verb: str, topics: Any, pattern: str | None) -> Topics:
         """The topics from a source's options, checked."""
         if (topics is None) == (pattern is None):
-            raise wrong(
-                f"{verb}: topics are given by their names, or by a pattern", f'{verb}("orders", ...) or {verb}(pattern="orders-.*", ...)'
-            )
+            raise wrong(f"{verb}: either topics or a pattern is required", f'{verb}("orders", ...) or {verb}(pattern="orders-.*", ...)')
         if pattern is not None:
             try:
                 re.compile(pattern)
             except re.error as cause:
-                raise wrong(f"{verb}: the pattern {pattern!r} cannot be read: {cause}", 'it is a regular expression: "orders-.*"') from None
+                raise wrong(f"{verb}: the pattern {pattern!r} is not valid: {cause}", 'it is a regular expression: "orders-.*"') from None
             return cls(pattern=pattern)
         names = (topics,) if isinstance(topics, str) else topics
         if not isinstance(names, Sequence) or not names or not all(isinstance(one, str) and _TOPIC.fullmatch(one) for one in names):
@@ -84,32 +82,39 @@ def look(cluster: Cluster, topics: Topics) -> Found:
             f"there is no topic {missing[0]} at {cluster.servers}"
             if one
             else f"there are no topics {', '.join(missing)} at {cluster.servers}",
-            hint="make it first, or look for its name: `kafka-topics.sh --list` names all that this user may see",
+            hint="create it, or check its name: `kafka-topics.sh --list` lists the topics that this user can see. "
+            "If the job has read it before, start over with fresh=True",
             site=here(),
         )
     return Found(found, said["ids"])
+
+
+_LACKING = "grant the user the ACLs of each topic: DESCRIBE and READ to read it, DESCRIBE and WRITE to write it"
 
 
 def refused(cluster: Cluster, problem: str, message: str) -> HeadraceError:
     """The error for a cluster that does not answer as expected."""
     message = re.sub(r"\.? Call: \w+$", "", " ".join(message.split())).rstrip(". ")
     if problem == "tls":
-        hint = 'security={"ca": "ca.pem"} names the authority that signed its certificate; the server has to speak TLS on this port'
+        hint = (
+            "check that this port uses TLS, and that the certificate is for this host and signed by the authority in "
+            'security={"ca": "ca.pem"}'
+        )
         return ConnectorError("KAFKA_TLS", f"no connection by TLS to {cluster.servers}: {message}", hint=hint, site=here())
     if problem == "denied":
         user = f" {cluster.security['user']}" if "user" in cluster.security else ""
         return ConnectorError(
             "KAFKA_DENIED",
-            f"Kafka at {cluster.servers} does not let the user{user} in: {message}",
-            hint="look at the user, the password and its rights; a password is read anew at each start",
+            f"Kafka at {cluster.servers} denies access to the user{user}: {message}",
+            hint=_LACKING if "authoriz" in message.lower() else "check the user and the password; each start reads the password again",
             site=here(),
         )
     if problem == "settings":
-        return wrong(f"Kafka's clients do not take these settings: {message}", "look at `security` and `options`")
+        return wrong(f"Kafka's clients reject these settings: {message}", "check `security` and `options`")
     return ConnectorError(
         "KAFKA_UNREACHABLE",
         f"Kafka at {cluster.servers} does not answer: {message}",
-        hint="look whether it runs, whether its address is right, and whether it wants a user or TLS on this port",
+        hint="check that it runs, that its address is right, and whether this port requires a user or TLS",
         site=here(),
     )
 

@@ -23,9 +23,9 @@ def described(verb: str, value: str, descriptor: Any, message: Any, *, registry:
         if given is not None and (value not in of or not isinstance(given, str) or not given):
             alone = (option, value) == ("descriptor", "avro")
             example = 'value="avro": descriptor="order.avsc"' if alone else f'value="protobuf": {_EXAMPLE}'
-            raise wrong(f"{verb}: {option} cannot be {given!r}", f"it is a text, with {example}")
+            raise wrong(f"{verb}: {option} cannot be {given!r}", f"it is a string, with {example}")
     if descriptor is not None and registry:
-        raise wrong(f"{verb}: records have their schema in a registry or in a file, and both are given", "leave one of them out")
+        raise wrong(f"{verb}: registry= and descriptor= cannot both be set", "remove one of them")
     if value == "protobuf" and not registry and (descriptor is None or message is None):
         raise wrong(
             f"{verb}: value='protobuf' needs a registry, or a descriptor and a message", f'registry="http://localhost:8081" or {_EXAMPLE}'
@@ -63,8 +63,8 @@ def unreadable(given: Mapping[str, str], schema: Struct) -> str | None:
 def described_as(what: str, why: str | None) -> None:
     """Raise if the schema in a file cannot be read as the columns that a user gave."""
     if why is not None:
-        hint = "leave `schema` out to take its own, or give columns that it has"
-        text = f"{what} cannot be read as the columns that were given: {' '.join(why.split())}"
+        hint = "remove `schema` to use its own, or give columns that it has"
+        text = f"{what} cannot be read as the given columns: {' '.join(why.split())}"
         raise ConnectorError("DESCRIPTOR_UNREADABLE", text, hint=hint, site=here())
 
 
@@ -85,14 +85,14 @@ def told(given: Mapping[str, str], answer: str) -> dict[str, Any]:
     if "code" in found:
         raise ConnectorError(found["code"], found["problem"], hint=UNREACHABLE, site=here())
     if "descriptor" in given:
-        raise ConnectorError("DESCRIPTOR_UNREADABLE", f"the file of descriptors does not do: {found['problem']}", hint=_MADE, site=here())
+        raise ConnectorError("DESCRIPTOR_UNREADABLE", f"the descriptor file is invalid: {found['problem']}", hint=_MADE, site=here())
     raise ConnectorError(
         "REGISTRY_SCHEMA",
         f"the schema {given['id']} in the registry cannot be read: {' '.join(found['problem'].split())}",
-        hint='look at it there; values can also be read as bytes: value="raw"',
+        hint='correct it there, or read the values as bytes: value="raw"',
         site=here(),
     )
 
 
 _EXAMPLE = 'descriptor="orders.desc", message="Order"'
-_MADE = "protoc --include_imports --descriptor_set_out=orders.desc orders.proto makes such a file; message= names one of its messages"
+_MADE = "create it with protoc --include_imports --descriptor_set_out=orders.desc orders.proto; message= names one of its messages"

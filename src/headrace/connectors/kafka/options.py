@@ -39,7 +39,7 @@ def _topic(verb: str, option: str, topic: Any) -> str:
 
 def _create(verb: str, option: str, given: Any) -> dict[str, Any]:
     if not isinstance(given, Mapping) or "partitions" not in given or set(given) - {"partitions", "replication", "config"}:
-        raise wrong(f"{WRITE}: create cannot be {given!r}", 'it says how the topic is made if it is not there: {"partitions": 4}')
+        raise wrong(f"{WRITE}: create cannot be {given!r}", 'it describes the topic to create if it does not exist: {"partitions": 4}')
     made: dict[str, Any] = {"partitions": number(WRITE, "create.partitions", given["partitions"])}
     if "replication" in given:
         made["replication"] = number(WRITE, "create.replication", given["replication"])
@@ -126,7 +126,7 @@ class SourceOptions(ports.Options):
         default="dead_letter",
     )
     group: str | None = option.text(
-        "a consumer group to which each epoch commits its offsets, for tools that show lag",
+        "a consumer group in which offsets are committed after each epoch, so that monitoring tools can show lag",
         example="fraud",
         default=None,
     )
@@ -156,8 +156,8 @@ class SourceOptions(ports.Options):
         stored="never",
     )
     malformed: str = option.choice(
-        'for a record that cannot be read: `"dead_letter"`, with `topic-partition` as its file, the offset as its position, and its '
-        'text; `"fail"` ends the run; `"skip"` only counts it',
+        'for a record that cannot be read: `"dead_letter"`, with its text (its `file` is `topic-partition`, its `position` the '
+        'offset); `"fail"` ends the run; `"skip"` only counts it',
         ports.MALFORMED,
         default="dead_letter",
     )
@@ -188,7 +188,7 @@ class SourceOptions(ports.Options):
     def _columns(self, schema: Any) -> Struct | None:
         fixed = VALUES[self.value]
         if fixed is not None and schema is not None:
-            raise wrong(f"{READ}: value={self.value!r} has one column, `value`, and takes no schema", "leave it out")
+            raise wrong(f"{READ}: value={self.value!r} has one column, `value`, and allows no schema", "remove it")
         given = fixed if fixed is not None or schema is None else schema_of(schema)
         return None if given is None else columns(READ, given, self.metadata)
 
@@ -274,7 +274,7 @@ class SinkOptions(ports.Options):
         stored="given",
     )
     transaction_timeout: str = option.span(
-        "how long an epoch may take; the default is the maximum that brokers allow by default",
+        "Kafka's `transaction.timeout.ms`: how long a task's transaction may stay open; the default is the brokers' default maximum",
         called=f"{WRITE}: transaction_timeout",
         default="15 minutes",
     )
@@ -328,12 +328,12 @@ class SinkOptions(ports.Options):
         if self.record is not None and (self.registry is None or not RECORD.fullmatch(str(self.record))):
             raise wrong(f"{WRITE}: record cannot be {self.record!r}", 'it is the name of a record in a registry: record="shop.Order"')
         if not self.register and self.registry is None:
-            raise wrong(f"{WRITE}: register=False is said of a schema in a registry, and there is none", "leave it out")
+            raise wrong(f"{WRITE}: register=False needs a registry", "remove it")
         for name in self.cluster.clients:
             if name in _OURS:
                 raise wrong(f"{WRITE}: options cannot set {name}", "headrace sets it, so that each row counts once")
         if self.layout.partition_by and self.layout.key and not set(self.layout.partition_by) <= set(self.layout.key):
             raise wrong(
-                f"{WRITE}: partition_by names {', '.join(self.layout.partition_by)}, and the key is {', '.join(self.layout.key)}",
-                "the rows of a key lie in one partition: leave partition_by out, or name columns of the key",
+                f"{WRITE}: partition_by names {', '.join(self.layout.partition_by)}, but the key is {', '.join(self.layout.key)}",
+                "all rows of a key belong to one partition: remove partition_by, or name columns of the key",
             )

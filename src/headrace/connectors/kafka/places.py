@@ -84,8 +84,12 @@ def starting(verb: str, place: Place, found: Found, time_zone: str) -> dict[str,
     for topic, of in offsets.items():
         for one in of:
             if int(one) not in found.partitions.get(topic, {}):
-                has = f"{topic} has {len(found.partitions[topic])} of them" if topic in found.partitions else "it reads none of that name"
-                raise wrong(f"{verb}: start has an offset of partition {one} of {topic}, which there is not", has)
+                has = (
+                    f"{topic} has {len(found.partitions[topic])} partitions"
+                    if topic in found.partitions
+                    else "the source does not read this topic"
+                )
+                raise wrong(f"{verb}: start has an offset for partition {one} of {topic}, which does not exist", has)
     all_of = {
         topic: {str(one): _checked(verb, topic, one, offsets.get(topic, {}).get(str(one), _EARLIEST), span) for one, span in of.items()}
         for topic, of in found.partitions.items()
@@ -99,6 +103,6 @@ def _checked(verb: str, topic: str, partition: int, offset: int, span: tuple[int
         raise ConnectorError(
             "OFFSETS_GONE",
             f"{verb}: start is offset {offset} of partition {partition} of {topic}, which has {first} to {end}",
-            hint='begin with an offset that there is, or with "earliest"',
+            hint='start at an offset in this range, or with "earliest"',
         )
     return offset

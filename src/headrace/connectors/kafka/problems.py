@@ -9,9 +9,9 @@ from headrace.errors import CODES, HeadraceError
 _REFUSED = {"KAFKA_TLS": "tls", "KAFKA_DENIED": "denied", "KAFKA_UNREACHABLE": "unreachable"}
 _HINTS = {
     "CHECKPOINT_BEHIND": "two copies of one checkpoint have written this topic. Stop the other job, or give this one another topic",
-    "KAFKA_FAILED": "look into the log of the broker and start again: no row is lost or doubled",
-    "TOPIC_MISSING": 'make it first, or let headrace make it: create={"partitions": 4}',
-    "KAFKA_TRANSACTION_TIMEOUT": 'the brokers allow less (transaction.max.timeout.ms): transaction_timeout="5 minutes"',
+    "KAFKA_FAILED": "check the log of the broker and start again: no row is lost or duplicated",
+    "TOPIC_MISSING": 'create it, or let headrace create it: create={"partitions": 4}',
+    "KAFKA_TRANSACTION_TIMEOUT": 'the brokers allow less (transaction.max.timeout.ms); set transaction_timeout="5 minutes", for example',
 }
 
 

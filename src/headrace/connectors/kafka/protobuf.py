@@ -122,7 +122,7 @@ class _Schema:
             return named
         if isinstance(type, Array | Map):
             hint = f"put a struct between them: transform({path.partition('.')[0]}, x -> named_struct('items', x))"
-            raise cannot("protobuf", path, f"it has nothing for {within}", hint)
+            raise cannot("protobuf", path, f"it has no type for {within}", hint)
         plain = plain_type(type)
         if plain in _MESSAGES:
             message, file = _MESSAGES[plain]

@@ -27,10 +27,10 @@ _UNTOLD = (403, 404, 405)
 """The statuses with which a registry answers that does not know a schema, or does not check compatibility."""
 _TYPE = "application/vnd.schemaregistry.v1+json"
 _PLACES = re.compile(r"\{[^}]*\}?")
-UNREACHABLE = "look whether it runs, whether its address is right, and whether it wants a user and a password"
+UNREACHABLE = "check that it runs, its address, and its user and password"
 """The hint if a registry does not answer."""
-_CA = 'registry={"url": ..., "ca": "root.crt"} names a file with the certificates to trust, in PEM format'
-_WITH = f'registry="http://localhost:8081" goes with value: {", ".join(TYPES)}'
+_CA = 'check that the certificate is for this host, and signed by the authority in registry={"url": ..., "ca": "root.crt"}'
+_WITH = f'registry="http://localhost:8081" is for value: {", ".join(TYPES)}'
 
 
 @dataclass(frozen=True)
@@ -69,12 +69,12 @@ class Registry:
             raise wrong(f"{verb}: registry cannot be {named['url']!r}", 'its address is like "http://localhost:8081"')
         if parts.username or parts.password:
             raise wrong(
-                f"{verb}: the address of the registry has a user in it",
-                'give registry={"url": ..., "user": ..., "password": hr.secret("NAME")}',
+                f"{verb}: the address of the registry contains a user",
+                'use registry={"url": ..., "user": ..., "password": hr.secret("NAME")}',
             )
         password = secret_of(verb, "password", named.get("password"))
         if ("user" in named) != (password is not None):
-            raise wrong(f"{verb}: registry has a user without a password, or the other way round", "give both")
+            raise wrong(f"{verb}: registry needs both a user and a password, or neither", "give both")
         subjects = {name: named.get(name, getattr(cls, name)) for name in ("subject", "key_subject")}
         for name, subject in subjects.items():
             if not isinstance(subject, str) or not subject or set(_PLACES.findall(subject)) - {"{topic}", "{record}"}:
@@ -82,7 +82,7 @@ class Registry:
         made = cls(str(named["url"]).rstrip("/"), named.get("user"), password, **subjects, ca=named.get("ca"))
         if made.ca is not None:
             if parts.scheme != "https":
-                raise wrong(f"{verb}: ca is for a registry that is spoken to with TLS", 'its address is like "https://localhost:8081"')
+                raise wrong(f"{verb}: ca is for a registry with TLS", 'its address is like "https://localhost:8081"')
             certificates(verb, "ca", made.ca)
         return made
 
@@ -120,7 +120,8 @@ class Registry:
         template = self.subject if part == "value" else self.key_subject
         if "{record}" in template and not record:
             raise wrong(
-                f"the subject {template} of the registry cannot be told: what is read has no `record`", "write the record's name there"
+                f"the subject {template} of the registry cannot be determined: a source has no `record`",
+                "write the name of the record instead",
             )
         return template.replace("{topic}", topic).replace("{record}", record)
 
@@ -144,17 +145,15 @@ class Registry:
             # The registry's own error code for an unknown subject or version; a 404 without it comes from a proxy.
             if refused.unknown:
                 return None
-            raise self._failed(f"it answers {refused}") from None
+            raise self._failed(_status(refused)) from None
         text = found.get("schema")
         if not isinstance(text, str):
-            raise self._failed("its answer has no schema")
+            raise self._failed("its response has no schema")
         made = Registered(self._number(found), str(found.get("schemaType") or "AVRO"), text, bool(found.get("references")))
         if made.kind != TYPES[format]:
             known = {kind: name for name, kind in TYPES.items()}
-            hint = f'say value="{known[made.kind]}"' if made.kind in known else 'records of this kind can be read as bytes: value="raw"'
-            raise ConnectorError(
-                "REGISTRY_SUBJECT", f"the schema of {subject} is {made.kind}, and not {TYPES[format]}", hint=hint, site=here()
-            )
+            hint = f'use value="{known[made.kind]}"' if made.kind in known else 'records of this kind can be read as bytes: value="raw"'
+            raise ConnectorError("REGISTRY_SUBJECT", f"the schema of {subject} is {made.kind}, not {TYPES[format]}", hint=hint, site=here())
         return made
 
     def register(self, subject: str, format: str, text: str) -> Registered:
@@ -173,7 +172,7 @@ class Registry:
 
     def _number(self, found: Mapping[str, Any]) -> int:
         if not isinstance(found.get("id"), int):
-            raise self._failed("its answer has no number of a schema")
+            raise self._failed("its response has no schema id")
         return int(found["id"])
 
     def allows(self, subject: str, format: str, text: str) -> None:
@@ -194,7 +193,7 @@ class Registry:
             return []
         told = found.get("messages")
         reasons = [" ".join(str(one).split()) for one in told] if isinstance(told, list) else []
-        return reasons or ["it does not follow the schemas that are there"]
+        return reasons or ["it is not compatible with the registered schemas"]
 
     def _told(self, path: str, subject: str, schema: Mapping[str, str]) -> dict[str, Any] | None:
         """The answer about a schema; None if the registry does not know it, or does not check compatibility."""
@@ -207,20 +206,20 @@ class Registry:
 
     def _refused(self, subject: str, refused: _Refused) -> ConnectorError:
         if refused.status != 422:
-            return self._failed(f"it answers {refused}")
+            return self._failed(_status(refused))
         return ConnectorError(
             "REGISTRY_SCHEMA",
-            f"the registry does not take the schema of {subject}: {refused.message}",
-            hint="look at the names and types of the columns",
+            f"the registry rejected the schema of {subject}: {refused.message}",
+            hint="check the names and types of the columns",
             site=here(),
         )
 
     def _incompatible(self, subject: str, reasons: Sequence[str]) -> ConnectorError:
         return ConnectorError(
             "REGISTRY_INCOMPATIBLE",
-            f"the columns do not fit what is registered as {subject}: {'; '.join(reasons)}",
-            hint="let new columns be nullable and the others keep their types; or name another subject, "
-            'registry={"url": ..., "subject": ...}; or change in the registry what this one allows',
+            f"the columns are incompatible with the registered schema {subject}: {'; '.join(reasons)}",
+            hint="make new columns nullable and keep the types of the others; or use another subject, "
+            'registry={"url": ..., "subject": ...}; or change the compatibility level of this one in the registry',
             site=here(),
         )
 
@@ -240,9 +239,9 @@ class Registry:
         try:
             found = json.loads(body)
         except ValueError:
-            raise self._failed("what it answers is no JSON") from None
+            raise self._failed("its response is not JSON") from None
         if not isinstance(found, dict):
-            raise self._failed("what it answers is no object of JSON")
+            raise self._failed("its response is not a JSON object")
         return found
 
     def _sent(self, request: urllib.request.Request) -> bytes:
@@ -254,14 +253,14 @@ class Registry:
             with cause:
                 place = cause.headers.get("Location")
                 if cause.code // 100 == 3 and place:
-                    raise self._failed(f"it sends on to {place}") from None
+                    raise self._failed(f"it redirects to {place}") from None
                 raise _Refused(cause.code, str(cause.reason), cause.read()) from None
 
     def _certificates(self) -> str:
         return "" if self.ca is None else certificates("the registry", "ca", self.ca)
 
     def _failed(self, why: str, hint: str = UNREACHABLE) -> ConnectorError:
-        return ConnectorError("REGISTRY_UNREACHABLE", f"the registry {self.url} does not answer: {why}", hint=hint, site=here())
+        return ConnectorError("REGISTRY_UNREACHABLE", f"the registry {self.url} cannot be used: {why}", hint=hint, site=here())
 
     def _word(self) -> str:
         if self.password is None:
@@ -292,13 +291,17 @@ class _Refused(Exception):
         self.unknown = isinstance(code, int) and code // 100 == 404
 
 
+def _status(refused: _Refused) -> str:
+    return f"it denied access: {refused}" if refused.status in (401, 403) else f"it answered {refused}"
+
+
 def _why(cause: Any) -> str:
     if isinstance(cause, ssl.SSLCertVerificationError):
         return f"its certificate is not trusted: {cause.verify_message.rstrip('.')}"
     if isinstance(cause, http.client.IncompleteRead):
-        return "its answer ends too early"
+        return "its response is incomplete"
     if isinstance(cause, http.client.HTTPException) and not isinstance(cause, http.client.InvalidURL):
-        return "what it answers is no HTTP"
+        return "its response is not HTTP"
     return str(cause)
 
 
@@ -311,5 +314,5 @@ def registered(verb: str, formats: Mapping[str, str | None], given: Any, *, desc
     if found is None and needing and not described:
         raise wrong(f"{verb}: {needing[0]} needs a registry", _WITH)
     if found is not None and not needing:
-        raise wrong(f"{verb}: value={formats['value']!r} has no use for a registry", _WITH)
+        raise wrong(f"{verb}: value={formats['value']!r} does not use a registry", _WITH)
     return found

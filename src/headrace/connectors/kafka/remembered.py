@@ -24,8 +24,8 @@ def same(context: SourceContext, found: Found, *, skips: bool) -> None:
         if is_other and not (skips and _shorter(found.partitions[topic], offsets)):
             raise ConnectorError(
                 "OFFSETS_GONE",
-                f"{context.name}: the topic {topic} was deleted and made anew since it was read",
-                hint="start over with fresh=True, which reads the new one from where `start` says.",
+                f"{context.name}: the topic {topic} was deleted and created again since it was read",
+                hint="start over with fresh=True, which reads the new topic from `start`",
             )
     note.parent.mkdir(parents=True, exist_ok=True)
     replace(note, json.dumps({**known, **found.ids}))

@@ -72,13 +72,13 @@ class Sink(SinkOptions, ports.Sink):
         debezium = self.layout.value == "debezium"
         return ports.SinkTraits(
             "transactional",
-            "each task writes an epoch in one transaction, which carries the epoch's marker",
+            "each task writes an epoch in one transaction, which contains the epoch's marker",
             accepts=("append",) if debezium else ("append", "upsert"),
             keyed=("append", "changes") if debezium else ("append", "upsert", "changes"),
             placed=True,
             replaces=True,
             visible="task",
-            cleans="a transactional id and a consumer group for each task, which the brokers forget some days after the last epoch",
+            cleans="a transactional id and a consumer group for each task, which the brokers delete some days after the last epoch",
             marks=True,
         )
 
@@ -267,10 +267,10 @@ class Sink(SinkOptions, ports.Sink):
             return
         place = f"topic {self.topic} at {self.cluster.servers}"
         first = "Create the topic; then " if topic_id is None and self.create is None else ""
-        cure = f"fresh=True writes all of them again; to go on without them, remove {_note(context)}"
-        hint = f"the rows written before are gone with it. {first}{cure}"
+        cure = f"fresh=True writes all of them again; to continue without them, delete {_note(context)}"
+        hint = f"the rows written before are lost with it. {first}{cure}"
         if topic_id is None:
-            raise ConnectorError("TOPIC_MISSING", f"{context.name}: there is no {place} any more", hint=hint)
+            raise ConnectorError("TOPIC_MISSING", f"{context.name}: the {place} no longer exists", hint=hint)
         raise ConnectorError(
             "TABLE_REPLACED", f"{context.name}: the {place} was deleted and created again since this job opened it", hint=hint
         )
@@ -282,10 +282,10 @@ class Sink(SinkOptions, ports.Sink):
         if cut_off and not marked:
             raise ConnectorError(
                 "KAFKA_MARKERS_GONE",
-                f"{self.topic}: epoch {context.unfinished} was cut off, and Kafka has forgotten which of its tasks had written",
-                hint="look into the topic which of its rows are there"
+                f"{self.topic}: epoch {context.unfinished} was interrupted, and Kafka has deleted the record of which tasks had written it",
+                hint="check which of its rows are in the topic"
                 + (f" (header {_EPOCH} = {context.unfinished})" if self.epoch_headers else "")
-                + f"; to write the epoch again as a whole, remove {note}",
+                + f"; to write the whole epoch again, delete {note}",
             )
         # The markers of an interrupted epoch's tasks age. The driver's is not renewed, so that it stays older: while it exists, they exist,
         # too.

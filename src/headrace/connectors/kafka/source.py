@@ -121,7 +121,7 @@ class Source(SourceOptions, ports.Source):
         return made
 
     def describe(self) -> str:
-        return f"kafka {self.topics} ({self.value}{', to the end of now' if self.end else ''})"
+        return f"kafka {self.topics} ({self.value}{', bounded' if self.end else ''})"
 
     def feed(self, format: str | None, key: tuple[str, ...]) -> None:
         # Debezium follows a deletion with a record without a value, so that Kafka can drop the key.
@@ -225,7 +225,7 @@ class Source(SourceOptions, ports.Source):
 
     def _known(self) -> Struct:
         if self.schema is None:
-            hint = 'schema="id bigint, amount double"'
+            hint = 'give it: schema="id bigint, amount double"'
             raise ConnectorError("SCHEMA_NEEDED", f"the topic {self.topics} has no schema", hint=hint, site=here())
         return self.schema
 
@@ -240,9 +240,9 @@ class Source(SourceOptions, ports.Source):
         if self.tombstones == "skip":
             found.append("value IS NULL AS _tombstone")
         texts = [one for one, is_text in (("value", self.value == "text"), ("key", "key" in self.metadata.values())) if is_text]
-        problems = [f"WHEN NOT is_valid_utf8(CAST({one} AS string)) THEN 'no text: the {one} is not UTF-8'" for one in texts]
+        problems = [f"WHEN NOT is_valid_utf8(CAST({one} AS string)) THEN 'not text: the {one} is not UTF-8'" for one in texts]
         if self.value in ("text", "raw") and self.tombstones != "skip":
-            problems.append("WHEN value IS NULL THEN 'no text: the value is null'")
+            problems.append("WHEN value IS NULL THEN 'not text: the value is null'")
         if self.on_gap == "skip":
             # This timestamp type marks a row about a gap.
             problems.insert(0, "WHEN timestampType = -2 THEN CAST(value AS string)")

@@ -65,7 +65,7 @@ def columns(verb: str, of_value: Struct, metadata: Metadata) -> Struct:
     for name, what in metadata.items():
         if name.lower() in names:
             raise wrong(
-                f"{verb}: `{name}` is in the schema and among the metadata", f'give it another name: metadata={{"kafka_{name}": "{what}"}}'
+                f"{verb}: `{name}` is in the schema and in the metadata", f'give it another name: metadata={{"kafka_{name}": "{what}"}}'
             )
     return Struct((*of_value.fields, *beside))
 
@@ -89,7 +89,7 @@ def avro_columns(id: int, text: str) -> str:
     ddl = told(given, _kernel().columns(json.dumps(given)))["ddl"]
     if ddl is None:
         hint = 'read such values as bytes: value="raw"'
-        raise ConnectorError("REGISTRY_SCHEMA", "the Avro schema in the registry is none of records with fields", hint=hint, site=here())
+        raise ConnectorError("REGISTRY_SCHEMA", "the Avro schema in the registry is not a record with fields", hint=hint, site=here())
     return str(ddl)
 
 
@@ -98,7 +98,7 @@ def schema_in(file: str) -> str:
     try:
         return Path(file).expanduser().read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as cause:
-        said = cause.strerror if isinstance(cause, OSError) else "it is no text"
+        said = cause.strerror if isinstance(cause, OSError) else "it is not text"
         raise ConnectorError("DESCRIPTOR_UNREADABLE", f"the file {file} cannot be read: {said}", hint=_SCHEMA, site=here()) from None
 
 
@@ -106,8 +106,8 @@ def columns_in(file: str) -> str:
     """The columns of the records whose Avro schema is in a file."""
     found: dict[str, Any] = json.loads(_kernel().columns(json.dumps({"schema": schema_in(file)})))
     if found.get("ddl") is None:
-        why = " ".join(found.get("problem", "it is none of records with fields").split())
-        raise ConnectorError("DESCRIPTOR_UNREADABLE", f"the schema in {file} does not do: {why}", hint=_SCHEMA, site=here())
+        why = " ".join(found.get("problem", "it is not a record with fields").split())
+        raise ConnectorError("DESCRIPTOR_UNREADABLE", f"the schema in {file} is not valid: {why}", hint=_SCHEMA, site=here())
     return str(found["ddl"])
 
 
@@ -120,8 +120,8 @@ def misfit(text: str, ddl: str) -> str | None:
 def fits(topic: str, id: int, why: str | None) -> None:
     """Raise if a registered schema cannot be read as the columns that a user gave."""
     if why is not None:
-        message = f"the schema {id} of {topic} cannot be read as the columns that were given: {' '.join(why.split())}"
-        hint = "leave `schema` out to take the registry's, or give columns that it has"
+        message = f"the schema {id} of {topic} cannot be read as the given columns: {' '.join(why.split())}"
+        hint = "remove `schema` to use the registry's, or give columns that it has"
         raise ConnectorError("REGISTRY_SCHEMA", message, hint=hint, site=here())
 
 
@@ -163,4 +163,4 @@ def _kernel() -> Any:
 
 
 def _unknown(name: str, schema: Struct) -> HeadraceError:
-    return wrong(f"read.kafka: the key `{name}` is no column", f"there are: {', '.join(schema.names)}")
+    return wrong(f"read.kafka: the key `{name}` is not a column", f"there are: {', '.join(schema.names)}")

@@ -36,7 +36,7 @@ class Epochs(ABC, Generic[W]):
     def __init__(self, place: Place, context: ports.SinkContext) -> None:
         self._at = place.name
         self._context = context
-        by_hand = "delete those rows by hand: fresh=True does not, as they are not of this job alone"
+        by_hand = "delete those rows by hand: fresh=True does not, because they are not only this job's"
         self._own = ports.Ownership(context, place.name, shared=True, by_hand=by_hand)
         self.state = Held()
         """The state at the last look."""
@@ -131,10 +131,10 @@ class Epochs(ABC, Generic[W]):
             others.clear()
             if state.mark.epoch >= 0:
                 first = state.mark.epoch
-        raise self._cannot(f"its log no longer tells in which {self.versions} {named(mark.epoch)} of this checkpoint was the last one")
+        raise self._cannot(f"its log no longer shows which {self.versions} was the last one of {named(mark.epoch)} of this checkpoint")
 
     def _cannot(self, why: str) -> HeadraceError:
-        return ports.cannot_rewind(self._context.name, f"{self._at} cannot come back: {why}")
+        return ports.cannot_rewind(self._context.name, f"{self._at} cannot be restored: {why}")
 
     def check_term(self) -> None:
         """Read what others have committed, and raise if one of them has taken over or the table is gone."""
@@ -146,8 +146,7 @@ class Epochs(ABC, Generic[W]):
             raise ConnectorError(
                 "TABLE_MISSING",
                 f"{self._context.name}: {self._at} is gone, and the rows of earlier epochs with it",
-                hint="nothing of this epoch was written. Put it back as it was, or start over with fresh=True, which writes all of it "
-                "again",
+                hint="nothing of this epoch was written. Restore it, or start over with fresh=True, which writes all rows again",
             ) from None
         self._own.refuse_successor(self.state.term)
 
@@ -201,6 +200,6 @@ class Epochs(ABC, Generic[W]):
     def _busy(self) -> HeadraceError:
         return ConnectorError(
             "TABLE_BUSY",
-            f"{self._context.name}: {TRIES} commits to {self._at} were each overtaken by one of another writer",
-            hint="start again: no row is lost or doubled. Fewer writers, or longer epochs (every=), get in each other's way less",
+            f"{self._context.name}: {TRIES} commits to {self._at} conflicted with commits of other writers",
+            hint="start again: no row is lost or duplicated. Fewer writers or longer epochs (every=) conflict less",
         )

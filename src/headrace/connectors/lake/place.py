@@ -14,7 +14,7 @@ class Place(Protocol):
     def name(self) -> str: ...
 
 
-def missing(message: str, hint: str = "a sink makes the table when its job starts; a source needs one that is there") -> ConnectorError:
+def missing(message: str, hint: str = "a sink creates the table when its job starts; a source needs an existing one") -> ConnectorError:
     return ConnectorError("TABLE_MISSING", message, hint=hint, site=here())
 
 

@@ -68,7 +68,7 @@ class TableSink(ports.Sink):
     def check(self, columns: tuple[str, ...]) -> None:
         for name in self.partition_by:
             if name not in columns:
-                raise wrong(f"{self._verb}: partition_by names `{name}`, which is no column", f"the stream has: {', '.join(columns)}")
+                raise wrong(f"{self._verb}: partition_by names `{name}`, which is not a column", f"the stream has: {', '.join(columns)}")
 
     def mark(self, context: ports.SinkContext) -> ports.Mark:
         return self._made_epochs(context).mark()
@@ -147,7 +147,7 @@ class TableSink(ports.Sink):
                     raise HeadraceError(
                         "WRONG_TYPE",
                         f"{name}: column {column} of type {kind.text} cannot be in {option} of {self.kind}",
-                        hint=f'choose other columns, or make one of it: with_columns({column}_text="to_json({column})")',
+                        hint=f'choose other columns, or convert it: with_columns({column}_text="to_json({column})")',
                     )
 
     def _forget(self, *paths: str) -> None:

@@ -54,9 +54,9 @@ def _option(verb: str, option: str, name: str, value: Any) -> str | Secret:
             return found
     if isinstance(value, str) and _WITHIN.search(value):
         cure = f'{option}={{"{name}": hr.secret("{name.upper()}")}}'
-        raise wrong(f"{verb}: {name} in {option} holds a password", f"give the whole address by its name: {cure}")
+        raise wrong(f"{verb}: {name} in {option} contains a password", f"pass the whole address as a secret: {cure}")
     if isinstance(value, bool):
         return str(value).lower()
     if not isinstance(value, str | int):
-        raise wrong(f"{verb}: {name} in {option} cannot be of type {type(value).__name__}", "it is a text")
+        raise wrong(f"{verb}: {name} in {option} cannot be of type {type(value).__name__}", "it is a string")
     return str(value)

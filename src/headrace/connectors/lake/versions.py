@@ -83,7 +83,7 @@ class Versions(ABC):
         if start["table"] != self.id:
             raise ConnectorError(
                 "TABLE_REPLACED",
-                f"{self.path} is another table than the one that the checkpoint has read",
+                f"{self.path} is not the table that the checkpoint has read",
                 hint="start over with fresh=True, or give the job the table that it read",
             )
         end = self._until(start)
@@ -99,7 +99,7 @@ class Versions(ABC):
             if version < self.newest() and (gone := self.missing(version, files[first:last])):
                 others = " and others" if len(gone) > 1 else ""
                 raise ConnectorError(
-                    "VERSION_GONE", f"version {version} of {self.path} names files that are gone: {gone[0]}{others}", hint=GONE
+                    "VERSION_GONE", f"version {version} of {self.path} refers to deleted files: {gone[0]}{others}", hint=GONE
                 )
             found += files[first:last]
         return found
@@ -139,8 +139,8 @@ def gone(path: str, version: int) -> ConnectorError:
 def goes(path: str, version: int, read: str) -> ConnectorError:
     return ConnectorError(
         "TABLE_CHANGED",
-        f"version {version} of {path} takes rows away, and they are only added here",
-        hint=f"read what changes: {read}(..., changes=True)",
+        f"version {version} of {path} deletes or updates rows, but the source reads inserted rows only",
+        hint=f"read the changes: {read}(..., changes=True)",
     )
 
 

@@ -32,7 +32,7 @@ def address_of(verb: str, url: Any) -> Address:
     parts = address(url)
     database = parts.path.strip("/") or "0"
     if parts.password is not None or parts.username is not None:
-        raise wrong(f"{verb}: the address says who connects", 'that is said by user="app" and password=hr.secret("REDIS_PASSWORD")')
+        raise wrong(f"{verb}: the address contains a user or a password", 'use user="app" and password=hr.secret("REDIS_PASSWORD")')
     if parts.scheme not in ("redis", "rediss") or not parts.hostname or not database.isdigit() or parts.query or parts.fragment:
         raise wrong(f"{verb}: the address cannot be {url!r}", f"it is {example}")
     return Address(parts.hostname, parts.port or 6379, int(database), parts.scheme == "rediss")

@@ -13,9 +13,9 @@ from headrace.ports.secrets import Secret
 def check_authority(verb: str, url: str) -> None:
     """Refuse a certificate authority for a server without TLS, or for an address that names one."""
     if urlsplit(url).scheme != "rediss":
-        raise wrong(f"{verb}: ca is for TLS, and the address is of a server without it", 'with TLS it is "rediss://host:6379/0"')
+        raise wrong(f"{verb}: ca= is for TLS, but the address is without TLS", 'write "rediss://host:6379/0"')
     if "ssl_ca_certs" in parse_qs(urlsplit(url).query):
-        raise wrong(f"{verb}: both ca and the address name an authority", "leave ssl_ca_certs out of the address")
+        raise wrong(f"{verb}: both ca= and the address set an authority", "remove ssl_ca_certs from the address")
 
 
 def connected(verb: str, url: str, user: str | None, password: Secret | None, ca: str | None) -> Any:
@@ -38,14 +38,16 @@ def refusal(name: str, url: str, problem: Exception) -> HeadraceError:
 
     said = str(problem)
     if isinstance(problem, redis.AuthenticationError | redis.exceptions.NoPermissionError) or said.startswith(("NOAUTH", "WRONGPASS")):
-        hint = 'user= and password=hr.secret("REDIS_PASSWORD") say who connects'
-        return ConnectorError("DATABASE_REFUSED", f"{url} refuses: {said}", hint=hint)
+        hint = 'check user= and password=hr.secret("REDIS_PASSWORD")'
+        return ConnectorError("DATABASE_REFUSED", f"{url} rejected the request: {said}", hint=hint)
     if isinstance(problem, redis.ConnectionError | redis.TimeoutError):
-        hint = "see that the server runs and that its port can be reached from here"
+        hint = "check that the server runs and that its port can be reached from here"
         if "certificate" in said.lower():
-            hint = 'ca="ca.pem" names the authority that signed its certificate, which has to be of the host in the address'
+            hint = 'check that ca="ca.pem" names the authority that signed the certificate, and that it is for the host in the address'
         return ConnectorError("DATABASE_UNREACHABLE", f"{url} cannot be reached: {said}", hint=hint)
     if "maxmemory" in said:
-        hint = "give the server more memory (maxmemory) and start again: no row is lost or doubled."
-        return HeadraceError("DISK_FULL", f"{name}: {url} says: {said}", hint=hint)
-    return HeadraceError("SINK_FAILED", f"{name}: {url} says: {said}", hint="mend that and start again: no row is lost or doubled.")
+        hint = "give the server more memory (maxmemory) and start again: no row is lost or duplicated"
+        return HeadraceError("DISK_FULL", f"{name}: {url} reported: {said}", hint=hint)
+    return HeadraceError(
+        "SINK_FAILED", f"{name}: {url} reported: {said}", hint="fix the cause and start again: no row is lost or duplicated"
+    )

@@ -66,13 +66,13 @@ class Lookup(ports.Options, ports.Lookup):
     def _check_columns(self) -> None:
         others = [field for field in self.schema.fields if field.name not in self.key]
         if not self.key or not others:
-            raise wrong(f"{VERB}: a key and another column are needed", 'schema="id bigint, name string", key="id"')
+            raise wrong(f"{VERB}: the schema needs the key and at least one other column", 'schema="id bigint, name string", key="id"')
         nested = next((field for field in self.schema.fields if isinstance(field.type, Array | Map | Struct)), None)
         if nested is not None and (self.value != "json" or nested.name in self.key):
-            raise wrong(f"{VERB}: `{nested.name}` is {nested.type}, which is no text of one value", 'give it as JSON: value="json"')
+            raise wrong(f"{VERB}: `{nested.name}` is {nested.type}, which is not a single value", 'give it as JSON: value="json"')
         if self.value == "text" and len(others) > 1:
             names = ", ".join(field.name for field in others)
-            raise wrong(f"{VERB}: a text is one column, and there are {names}", 'value="hash" or value="json"')
+            raise wrong(f"{VERB}: the value text needs exactly one column, but there are {names}", 'value="hash" or value="json"')
 
     @property
     def traits(self) -> ports.LookupTraits:
@@ -110,5 +110,5 @@ class Lookup(ports.Options, ports.Lookup):
 
 def _prefix(verb: str, prefix: Any) -> str:
     if not isinstance(prefix, str):
-        raise wrong(f"{verb}: prefix cannot be {prefix!r}", 'it is a text: "customer:"')
+        raise wrong(f"{verb}: prefix cannot be {prefix!r}", 'it is a string: "customer:"')
     return prefix

@@ -89,7 +89,7 @@ class Note:
         self.key = NOTES + prefix
         self._server = server
         self._context = context
-        by_hand = f"remove the keys and {self.key} by hand: fresh=True does not, as another job wrote them"
+        by_hand = f"delete the keys and {self.key} by hand: fresh=True does not, because another job wrote them"
         self._own = Ownership(context, place, each="prefix", by_hand=by_hand)
         self._id = self._own.key()
         self._write = server.register_script(_WRITE)
@@ -158,19 +158,19 @@ class Note:
 
         if answer == b"LOST":
             # the sink sends the whole epoch again, as after any other crash
-            raise redis.ConnectionError(f"{self.key} does not have the first parts of epoch {epoch} any more")
+            raise redis.ConnectionError(f"{self.key} no longer has the first parts of epoch {epoch}")
         if answer != self._id.encode():
             raise self._gone()
         term, *mark = (detail.decode() for detail in details)
         if self._own.admits(Held(_mark(*mark), int(term)), epoch, identity):
             # the sink sends the epoch again, to a note that is as expected
-            raise redis.ConnectionError(f"{self.key} was another one for a moment")
+            raise redis.ConnectionError(f"{self.key} was a different one for a moment")
 
     def _gone(self) -> HeadraceError:
         return HeadraceError(
             "SINK_FAILED",
-            f"{self._context.name}: the key {self.key} is gone or another's, which says what epochs are there",
-            hint="start over with fresh=True; if the server evicts keys, give it more room or another policy.",
+            f"{self._context.name}: the key {self.key}, which stores the last epoch, is gone or belongs to another writer",
+            hint="start over with fresh=True; if the server evicts keys, give it more memory or another eviction policy.",
         )
 
 

@@ -82,24 +82,26 @@ class Sink(ports.Options, ports.Sink):
         "with `rediss://`: a PEM file with the certificate authority of the server, trusted in addition to those of the machine",
         default=None,
     )
-    retry: str = option.span("how long to wait for a server that is unavailable", called="the retry", default="30 seconds", stored="always")
+    retry: str = option.span(
+        "how long to wait for a server that is unavailable", called="`retry` of the sink", default="30 seconds", stored="always"
+    )
 
     def __post_init__(self) -> None:
         self._spelled = server_of(self.url)
-        self.patience = milliseconds(self.retry, "the retry") / 1000
+        self.patience = milliseconds(self.retry, "`retry` of the sink") / 1000
         if self.ca is not None:
             check_authority(VERB, self.url)
 
     @property
     def traits(self) -> ports.SinkTraits:
-        why = "a key has the value of its newest row however often it is written, and the server notes the epoch with the last ones"
+        why = "a key written again has the same value, and the server stores the epoch's number with its last rows"
         return ports.SinkTraits(
             "idempotent",
             why,
             ("upsert",),
             replaces=True,
             visible="row",
-            cleans="one key of its own, which notes the epoch, stays",
+            cleans="one key with the number of the epoch remains",
             marks=True,
         )
 
@@ -271,7 +273,7 @@ class Sink(ports.Options, ports.Sink):
         for word in words:
             # A character has at most four bytes.
             if isinstance(word, str) and len(word) * 4 > self._longest and (size := len(word.encode())) > self._longest:
-                return f"a text of {size} bytes is larger than the {self._longest} that the server takes (proto-max-bulk-len)"
+                return f"a string of {size} bytes is larger than the server's limit of {self._longest} (proto-max-bulk-len)"
         return ""
 
     def _columns(self, row: tuple[Any, ...]) -> dict[str, Any]:
@@ -309,18 +311,18 @@ def _server(verb: str, url: Any) -> str:
     """The address of a server, without a password."""
     if server_of(url) is None:
         raise wrong(
-            f"{verb}: this is no address of a Redis server",
+            f"{verb}: this is not the address of a Redis server",
             'addresses look like "redis://host:6379/0", with TLS "rediss://host:6379/0"',
         )
     parts = urlsplit(url)
     if parts.password is not None or any("password" in name.lower() for name in parse_qs(parts.query, keep_blank_values=True)):
-        raise wrong(f"{verb}: the address holds a password", 'give it by its name: password=hr.secret("REDIS_PASSWORD")')
+        raise wrong(f"{verb}: the address contains a password", 'pass it as a secret: password=hr.secret("REDIS_PASSWORD")')
     return str(url)
 
 
 def _prefix(verb: str, prefix: Any) -> str:
     if not isinstance(prefix, str) or not prefix or prefix.startswith(NOTES):
-        raise wrong(f"{verb}: prefix cannot be {prefix!r}", 'it is what all keys of the sink begin with, and no others: prefix="spend:"')
+        raise wrong(f"{verb}: prefix cannot be {prefix!r}", 'all keys of the sink begin with it, and no others: prefix="spend:"')
     return prefix
 
 

@@ -121,7 +121,7 @@ final class Bag(limit: Int = Bag.PagesHeld, pageSize: Int = Bag.PageSize) {
   def valueSize: Int = path.leaf.valueSize(path.index)
   def value(row: UnsafeRow): Unit = row.pointTo(valueBytes, valueOffset, valueSize)
 
-  private def present(): Unit = if (!here) throw new IllegalStateException("no entry of the bag is the present one")
+  private def present(): Unit = if (!here) throw new IllegalStateException("the bag has no current entry")
 
   // ---- changing
 

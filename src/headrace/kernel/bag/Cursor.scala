@@ -117,7 +117,7 @@ final class Cursor(bag: Bag) {
     row.pointTo(page.bytes, Platform.BYTE_ARRAY_OFFSET + page.valueAt(index), page.valueSize(index))
   }
 
-  private def there(): Unit = if (!isThere) throw new IllegalStateException("the cursor stands on no entry")
+  private def there(): Unit = if (!isThere) throw new IllegalStateException("the cursor is on no entry")
 }
 
 private object Cursor {

@@ -83,12 +83,12 @@ object Aggregation {
   }
 
   private def changing(name: String, text: String) =
-    Refusal("NON_DETERMINISTIC_AGGREGATE", s"$name in $text: a row that is taken away must be found again", "expression" -> text)
+    Refusal("NON_DETERMINISTIC_AGGREGATE", s"$name in $text: a retraction must give the same value as its insertion", "expression" -> text)
 
   private def updated(f: AggregateFunction): Unit = f match {
     case _: DeclarativeAggregate | _: ImperativeAggregate =>
     case other =>
-      throw Refusal("AGGREGATE_KIND", s"${other.prettyName} cannot be kept up to date row by row", "function" -> other.prettyName)
+      throw Refusal("AGGREGATE_KIND", s"${other.prettyName} cannot be updated row by row", "function" -> other.prettyName)
   }
 
   private def analysed(session: SparkSession, schema: StructType, texts: Seq[String], last: LogicalPlan => LogicalPlan): Seq[Aggregation] =
@@ -105,12 +105,12 @@ object Aggregation {
             case (Alias(result, _), text) => taken(text, columns, result)
             case (_, text) => throw none(text)
           }
-        case _ => throw Refusal("NOT_AN_AGGREGATE", "the text does not give one value for all rows that are added")
+        case _ => throw Refusal("NOT_AN_AGGREGATE", "the text does not give one value for all rows of a group")
       }
     }
 
   private def withoutQueries(expression: Expression, text: String): Expression = expression.transform {
-    case _: SubqueryExpression => throw Refusal("SUBQUERY_IN_AGGREGATE", "a query inside an aggregate", "expression" -> text)
+    case _: SubqueryExpression => throw Refusal("SUBQUERY_IN_AGGREGATE", "a subquery inside an aggregate", "expression" -> text)
   }
 
   private def none(text: String) = Refusal("NOT_AN_AGGREGATE", s"there is no aggregate function in $text")

@@ -97,7 +97,7 @@ private final class Scope(session: SparkSession, schema: StructType) {
   def parse(text: String): Expression = {
     val expression = Bind.parsed(sql, text)
     expression.foreach {
-      case _: SubqueryExpression => throw Refusal("SUBQUERY_IN_ROW_EXPRESSION", "a query inside a row expression", "expression" -> text)
+      case _: SubqueryExpression => throw Refusal("SUBQUERY_IN_ROW_EXPRESSION", "a subquery inside a row expression", "expression" -> text)
       case _ =>
     }
     expression
@@ -126,7 +126,7 @@ private final class Scope(session: SparkSession, schema: StructType) {
         val bound = if (inputs.isEmpty) made else made.withNewChildren(finish(Project(inputs, child))).asInstanceOf[Generator]
         Bind.Unnested(bound, outer || g.outer, StructType(output.map(a => StructField(a.name, Bind.loosen(a.dataType)))))
       case _: Project =>
-        throw Refusal("NOT_A_GENERATOR", s"$text does not give rows; a generator such as explode(…) does", "expression" -> text)
+        throw Refusal("NOT_A_GENERATOR", s"$text gives no rows; use a generator such as explode(…)", "expression" -> text)
       case other => throw Scope.refused(other)
     }
   }
@@ -177,6 +177,6 @@ private object Scope {
     if (plan.exists(_.isInstanceOf[Aggregate])) found("AGGREGATE", "an aggregate function")
     else if (plan.exists(_.isInstanceOf[Window])) found("WINDOW", "a window function")
     else if (plan.exists(_.isInstanceOf[Generate])) found("GENERATOR", "a generator")
-    else Refusal("NOT_A_ROW_EXPRESSION", "the text does not give exactly one value for each row")
+    else Refusal("NOT_A_ROW_EXPRESSION", "the text does not give exactly one value per row")
   }
 }

@@ -31,7 +31,7 @@ object Clock {
   def ofTask: Long = {
     val task = TaskContext.get()
     val told = if (task == null) null else task.getLocalProperty(Property)
-    if (told == null) throw new IllegalStateException("the current time is asked for outside of an epoch")
+    if (told == null) throw new IllegalStateException("the current time is read outside an epoch")
     told.toLong
   }
 

@@ -24,7 +24,7 @@ private object ConstantTexts {
   /** Refuses texts that can never be cast to the type they meet. */
   def check(expressions: Seq[Expression], given: Set[Any]): Unit = expressions.foreach(_.foreach {
     case c: Cast if isImplicit(c, given) && fails(c) =>
-      throw Refusal("CONSTANT_TEXT", s"the text ${c.child.sql} is no ${c.dataType.sql}", "text" -> c.child.sql, "type" -> c.dataType.sql)
+      throw Refusal("CONSTANT_TEXT", s"the string ${c.child.sql} is not a valid ${c.dataType.sql}", "text" -> c.child.sql, "type" -> c.dataType.sql)
     case _ =>
   })
 

@@ -30,13 +30,13 @@ private[headrace] object Fault {
   def missing(kind: String, column: String, schema: StructType): What =
     What(
       s"${kind}_MISSING",
-      s"there is no column $column; there are ${schema.fieldNames.mkString(", ")}",
+      s"there is no column $column; columns: ${schema.fieldNames.mkString(", ")}",
       "column" -> column,
       "columns" -> schema.fieldNames.mkString(", "))
 
-  val notRepeatable: What = What("NON_DETERMINISTIC", "the text gives another result when it is evaluated again")
+  val notRepeatable: What = What("NON_DETERMINISTIC", "the expression is not deterministic")
 
-  val ofTheClock: What = What("PROCESSING_TIME", "the text gives the time of the epoch in which it is evaluated")
+  val ofTheClock: What = What("PROCESSING_TIME", "the expression gives the time of its epoch")
 
   def ofText(column: String, to: DataType): What =
     What("TEXT_COLUMN", TextColumns.said(column, to.sql), "column" -> column, "type" -> to.sql)
@@ -45,7 +45,7 @@ private[headrace] object Fault {
     What("TEXT_COLUMN", TextColumns.saidOfInput(sql, to.sql, other.sql), "column" -> sql, "type" -> to.sql)
 
   def notBoolean(dataType: DataType): What =
-    What("NOT_BOOLEAN", s"a condition is true or false, this is ${dataType.sql}", "type" -> dataType.sql)
+    What("NOT_BOOLEAN", s"a condition must be BOOLEAN, not ${dataType.sql}", "type" -> dataType.sql)
 
   def keyType(column: String, dataType: DataType): What =
     What("KEY_TYPE", s"a key cannot be of type ${dataType.sql}", "column" -> column, "type" -> dataType.sql)
@@ -61,7 +61,7 @@ private[headrace] object Fault {
   def cellType(cell: String, holds: DataType, found: DataType): What =
     What(
       "CELL_TYPE",
-      s"$cell holds ${holds.sql}, this is ${found.sql}",
+      s"$cell is ${holds.sql}, but the value is ${found.sql}",
       "cell" -> cell,
       "type" -> holds.sql,
       "found" -> found.sql)

@@ -41,7 +41,7 @@ private object InlineWith extends Rule[LogicalPlan] {
     val values = w.defs.map(d => d.id -> d.child).toMap
     def uses(id: CommonExpressionId): Int = w.child.collect { case r: CommonExpressionRef if r.id == id => r }.size
     w.defs.find(d => !d.child.deterministic && uses(d.id) > 1).foreach { d =>
-      throw Refusal("NON_DETERMINISTIC_TWICE", s"${d.child.sql} would be evaluated twice, with two results", "expression" -> d.child.sql)
+      throw Refusal("NON_DETERMINISTIC_TWICE", s"${d.child.sql} would be evaluated twice, with different results", "expression" -> d.child.sql)
     }
     w.child.transform { case r: CommonExpressionRef if values.contains(r.id) => values(r.id) }
   }

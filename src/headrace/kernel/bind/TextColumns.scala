@@ -24,12 +24,12 @@ object TextColumns {
   def met(one: DataType, both: DataType): Option[DataType] = Option.when(one.isInstanceOf[StringType] && fails(both))(both)
 
   def said(column: String, to: String): String =
-    s"the text `$column` is read as $to; a row with any other text is a dead letter. Write CAST($column AS $to) if that is meant"
+    s"the string `$column` is cast to $to; a row where this fails becomes a dead letter. If intended, write CAST($column AS $to)"
 
   /** The same for a column of an input, which cannot be cast where the inputs meet. `sql` is its text. */
   def saidOfInput(sql: String, to: String, other: String): String =
-    s"the text `${sql.replace("`", "")}` is read as $to, as it meets $other; a row with any other text is a dead letter. " +
-      s"""If that is meant, cast it in front: .with_columns("CAST($sql AS $to) AS $sql")"""
+    s"the string `${sql.replace("`", "")}` is cast to $to, because it is combined with $other; a row where this fails becomes a dead letter. " +
+      s"""If intended, cast it upstream: .with_columns("CAST($sql AS $to) AS $sql")"""
 
   private def implicits(e: Expression): Seq[Cast] = e match {
     // The user wrote the function, so its casts are intended.

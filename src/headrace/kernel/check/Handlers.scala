@@ -72,8 +72,8 @@ private final class Handlers(check: Check, id: String, site: String, key: Struct
   }
 
   private def let(l: Program.Let, to: DataType, bound: Map[String, Expression]): Unit = bound.get(l.value.at).foreach { e =>
-    if (to == NullType) check.fault(id, l.value.site, l.value.at, l.value.sql, Fault.What("LET_TYPE", "a local that begins as null has no type"))
-    else check.fits(id, "a local", to, l.value, e)
+    if (to == NullType) check.fault(id, l.value.site, l.value.at, l.value.sql, Fault.What("LET_TYPE", "a local variable that starts as null has no type"))
+    else check.fits(id, "a local variable", to, l.value, e)
   }
 
   private def emit(s: Program.Emit, bound: Map[String, Expression]): Unit = {

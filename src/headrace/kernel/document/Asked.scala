@@ -89,9 +89,9 @@ object AskedInputText {
 
 /** One declared piece of keyed state.
   *
-  * `type` is the type of its value or of each of its values, `key` that of a map's keys; an aggregate has its input columns as its type,
-  * and `sql`. `clock` is set for timers and for cells that expire, `expiresMs` after they were set; `was` is the cell's name in an older
-  * version of the job, `computed` the text of its first value over the cells of the previous version.
+  * `type` is the type of its values, `key` that of the keys of a map or timer; for an aggregate, `type` has its input columns and `sql` its
+  * expression. `clock` is set for timers and for cells that expire, `expiresMs` after a value was set. `was` is the cell's name in an
+  * older version of the job, `computed` the text of its first value over the cells of the previous version.
   */
 final case class TracedCellText(
     name: String,

@@ -66,6 +66,6 @@ object Reader {
 
   private[document] def broken(at: String, what: String, node: String = null): HeadraceKernelException = {
     val place = if (at.isEmpty) "" else s" at $at"
-    new HeadraceKernelException("KERNEL_DOCUMENT", s"the document is of another version of headrace than this kernel:$place $what", node)
+    new HeadraceKernelException("KERNEL_DOCUMENT", s"the document was written by another version of headrace than this kernel:$place $what", node)
   }
 }

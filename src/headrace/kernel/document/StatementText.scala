@@ -1,7 +1,7 @@
 // Written by tools/parts.py from the dataclasses in Python; a test compares. `make parts` writes it anew.
 package headrace.document
 
-/** One statement of a handler, with the user's line. A kind of statement is its name in JSON and its fields. */
+/** One statement of a handler, with the user's line. A subclass has `do`, its name in JSON, and fields. */
 sealed trait StatementText {
   def site: Option[String]
 }
@@ -25,7 +25,7 @@ object StatementText {
   implicit val reader: Reader[StatementText] = Reader.of("StatementText")(of(_: Fields))
 }
 
-/** Stores what is read from a cell in a local: the cell's value, its size, or the value of one of its entries.
+/** Reads from a cell into a local: the cell's value, its size, or the value of one of its entries.
   *
   * `what` is one of value, size, exists, get, has, first, last; `key` is the text of the entry's key, for the kinds that read one.
   */

@@ -28,6 +28,6 @@ object StateFiles {
     val before = new StreamingQueryCheckpointMetadata(session, whole(from), readOnly = true).commitLog.get(epoch)
     def missing = new HeadraceKernelException("INTERNAL", s"epoch $epoch is not committed in $from")
     if (!commits.add(epoch, before.getOrElse(throw missing).withStateUniqueIds(stores)))
-      throw new HeadraceKernelException("INTERNAL", s"epoch $epoch is committed in $to already")
+      throw new HeadraceKernelException("INTERNAL", s"epoch $epoch is already committed in $to")
   }
 }

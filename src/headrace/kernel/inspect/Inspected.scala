@@ -42,7 +42,7 @@ final class Inspected private[inspect] (own: SparkSession, tables: Seq[(String, 
   def fault(sql: String): String =
     try {
       val names = frame(sql).columns.map(_.toLowerCase)
-      names.diff(names.distinct).headOption.map(n => fault(sql, Fault.What("COLUMN_ALREADY_EXISTS", s"two columns are called $n"))).orNull
+      names.diff(names.distinct).headOption.map(n => fault(sql, Fault.What("COLUMN_ALREADY_EXISTS", s"two columns are named $n"))).orNull
     } catch { case e: AnalysisException => fault(sql, Fault.of(e)) }
 
   private def fault(sql: String, what: Fault.What): String = JsonMethods.compact(Fault("query", "", "", sql, what).json)

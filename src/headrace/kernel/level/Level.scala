@@ -56,8 +56,8 @@ final class Level(carried: Carried, number: Int, ops: Set[Int], retired: Set[Int
       // `before` has already processed a shared group whose alarm rings.
       if (Wire.isShared(key)) before else before ++ steps(key, Iterator.empty, expired.getExpiryTimeInMs())
     } else {
-      val place = s"level $number has an alarm for operator $op, which is not one of its own"
-      throw new HeadraceKernelException("STATE_OF_ANOTHER_LEVEL", s"$place: the checkpoint was written by another chain of levels")
+      val place = s"level $number has a timer for operator $op, which the job does not have there"
+      throw new HeadraceKernelException("STATE_OF_ANOTHER_LEVEL", s"$place: the checkpoint's state and job.json are from different versions of the job")
     }
   }
 

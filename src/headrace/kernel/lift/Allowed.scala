@@ -45,7 +45,7 @@ private final class Allowed(session: SparkSession) {
       case _: Sample => no("a random sample of the rows", Cures.sample)
       case _: DeduplicateWithinWatermark => no("dropDuplicatesWithinWatermark", Cures.deduplicated)
       case _: CollectMetrics => no("observe", Cures.count)
-      case _: SystemTime.Versions | _: SystemTime.Outside => no("FOR SYSTEM_TIME AS OF behind a table that is not the right side of a join", Cures.systemTime)
+      case _: SystemTime.Versions | _: SystemTime.Outside => no("FOR SYSTEM_TIME AS OF after a table that is not the right side of a join", Cures.systemTime)
       case _: AsOfJoin => no("an as-of join", Cures.asOf)
       case _: NearestByJoin => no("a join of the nearest rows", Cures.asOf)
       case _: ScriptTransformation => no("TRANSFORM ... USING", Cures.outside)
@@ -65,18 +65,18 @@ private final class Allowed(session: SparkSession) {
       case p: PythonFuncExpression => no(s"the Python function ${p.name}", Cures.python)
       case u: UserDefinedExpression if !Outside.isRegistered(session, e) => no(s"the user-defined function ${u.name}", Cures.session)
       case u: UserDefinedExpression if !e.deterministic && e.children.forall(_.deterministic) =>
-        no(s"${u.name}(), which gives another value each time", Cures.chance)
+        no(s"${u.name}(), which returns another value each time", Cures.chance)
       case v: VariableReference => no(s"the session variable ${v.originalNameParts.mkString(".")}", Cures.constant)
       case _: CurrentUser | _: CurrentDatabase | _: CurrentCatalog | _: CurrentPath =>
-        no(s"${called(e)}, which is another value in another session", Cures.constant)
-      case _: SparkVersion => no(s"${called(e)}, which is another value under another Spark", Cures.constant)
+        no(s"${called(e)}, which depends on the session", Cures.constant)
+      case _: SparkVersion => no(s"${called(e)}, which depends on the version of Spark", Cures.constant)
       case _: CurrentTimeZone => // a setting that the plan stores
-      case _ if clock(e) && !(ofRows && Clock.isRead(e)) => no(s"${called(e)}, which asks for the current time", Cures.clock)
+      case _ if clock(e) && !(ofRows && Clock.isRead(e)) => no(s"${called(e)}, which reads the current time", Cures.clock)
       case _: Measure => no(s"${called(e)}, which needs a metric view", Cures.measure)
-      case a: AesEncrypt if salted(a) => no("aes_encrypt() without an initialisation vector, which gives another value each time", Cures.vector)
-      case _: CallMethodViaReflection => no(s"${called(e)}, which may give another value each time", Cures.expression)
+      case a: AesEncrypt if salted(a) => no("aes_encrypt() without an initialization vector, which returns another value each time", Cures.vector)
+      case _: CallMethodViaReflection => no(s"${called(e)}, which may return another value each time", Cures.expression)
       case _ if !e.deterministic && e.children.forall(_.deterministic) && !e.isInstanceOf[AggregateFunction] && !e.isInstanceOf[PlanExpression[_]] =>
-        no(s"${called(e)}, which gives another value each time", Cures.chance)
+        no(s"${called(e)}, which returns another value each time", Cures.chance)
       case _ =>
     }
     e.children.foreach(expression(_, at, ofRows))

@@ -45,7 +45,7 @@ private final class Analyse(
       }
     case _: Command | _: ParsedStatement | _: CompoundPlanStatement =>
       throw Refused("a statement that is not a query", Cures.statement, plan, plan.nodeName)
-    case t: RelationTimeTravel => throw Refused("reading a table as of another time", Cures.node, t, "AS OF")
+    case t: RelationTimeTravel => throw Refused("time travel", Cures.node, t, "AS OF")
     case _ =>
       inside(plan.mapChildren(substituted)) match {
         case j: Join => joined(j)
@@ -57,7 +57,7 @@ private final class Analyse(
   private def asked(clause: Option[Analyse.Clause], alias: LogicalPlan, table: UnresolvedRelation): LogicalPlan = {
     if (!clause.exists(c => SystemTime.isNow(c.time))) {
       val how = if (clause.isEmpty) "without FOR SYSTEM_TIME AS OF" else s"as of ${clause.get.time.trim}"
-      throw Refused(s"the table ${table.name}, which lies outside and is known as it is now alone, $how", Cures.outsideTable, table, table.name)
+      throw Refused(s"the lookup table ${table.name} $how", Cures.outsideTable, table, table.name)
     }
     CurrentOrigin.withOrigin(table.origin)(SystemTime.Outside(alias))
   }
@@ -66,7 +66,7 @@ private final class Analyse(
   private def versions(clause: Analyse.Clause, view: View, alias: LogicalPlan, table: LogicalPlan): LogicalPlan = {
     val from = times.collectFirst { case (name, time) if name == view.name => view.output.find(a => Names.fold(a.name) == Names.fold(time)) }.flatten
     if (SystemTime.isNow(clause.time)) throw Refused(s"the stream ${view.name} FOR SYSTEM_TIME AS OF now", Cures.systemTime, table, view.name)
-    val at = from.getOrElse(throw new Refused(s"${view.name} FOR SYSTEM_TIME AS OF, which has no time of its rows", Cures.versions, clause.time.trim, table.origin))
+    val at = from.getOrElse(throw new Refused(s"${view.name} FOR SYSTEM_TIME AS OF, which has no event time", Cures.versions, clause.time.trim, table.origin))
     val time = sql.expression(clause.time)
     CurrentOrigin.withOrigin(table.origin)(SystemTime.Versions(alias, time, at))
   }

@@ -30,7 +30,7 @@ private object Expires {
           case Seq(Literal(after, _: StringType)) if after != null =>
             val marked = below(child, after.toString)
             if (marked.fastEquals(child)) throw no("on a SELECT without a join or GROUP BY") else marked
-          case _ => throw no("without one duration")
+          case _ => throw no("without exactly one duration")
         }
       case other => other
     }

@@ -84,10 +84,10 @@ object Lift {
 
   private def warnings(plan: LogicalPlan, names: Seq[String]): Seq[String] = {
     val order = plan match {
-      case _: Sort | Project(_, _: Sort) => Seq("the ORDER BY at the end changes nothing: a stream has no order")
+      case _: Sort | Project(_, _: Sort) => Seq("the ORDER BY at the end has no effect: a stream has no order")
       case _ => Nil
     }
-    order ++ casts(plan) ++ plan.output.map(_.name).zip(names).collect { case (wanted, name) if wanted != name => s"more than one column is called $wanted: one became $name" }
+    order ++ casts(plan) ++ plan.output.map(_.name).zip(names).collect { case (wanted, name) if wanted != name => s"several columns are named $wanted: one was renamed $name" }
   }
 
   private def casts(plan: LogicalPlan): Seq[String] =

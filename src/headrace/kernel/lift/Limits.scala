@@ -73,6 +73,6 @@ private object Limits {
   private def number(e: Expression): Int = e.eval() match {
     case n: Int => n
     case n: Long => math.toIntExact(n)
-    case _ => throw Refused("a LIMIT that is no number", "write the number", e, e.toString)
+    case _ => throw Refused("a LIMIT that is not a number", "write the number", e, e.toString)
   }
 }

@@ -157,7 +157,7 @@ final class Printer(scope: Scope) {
   }
 
   private def unknown(e: Expression): Refused = e match {
-    case a: Attribute if a.name.nonEmpty => Refused(s"the column ${a.name} out of its place", Cures.expression, e, a.name)
+    case a: Attribute if a.name.nonEmpty => Refused(s"the column ${a.name} in this position", Cures.expression, e, a.name)
     case _ => Printer.refused(e)
   }
 }

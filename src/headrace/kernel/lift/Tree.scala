@@ -108,9 +108,9 @@ private final class Tree(session: SparkSession) {
     val right = renamed(of(s.right), left.scope.names)
     val joined = Joined.of(Join(s.left, s.right, Inner, Some(s.condition), JoinHint.NONE))
     val wrong = joined.rest.orElse(if (joined.keys.exists(_.nullSafe)) Some(s.condition) else None)
-    wrong.foreach(e => throw Refused("a condition FOR SYSTEM_TIME AS OF beside equal columns of both sides", Cures.systemTime, e, e.sql))
+    wrong.foreach(e => throw Refused("a FOR SYSTEM_TIME AS OF join with a condition other than equality of columns", Cures.systemTime, e, e.sql))
     if (!s.time.references.subsetOf(s.left.outputSet))
-      throw Refused("a time FOR SYSTEM_TIME AS OF that is not of the left side", Cures.systemTime, s.time, s.time.sql)
+      throw Refused("a FOR SYSTEM_TIME AS OF time that is not from the left side", Cures.systemTime, s.time, s.time.sql)
     val keys = joined.keys.map(k => (text(left.scope, k.left), text(right.scope, k.right)))
     val (time, at) = (text(left.scope, s.time), text(right.scope, s.at))
     verify.rows(left.scope, keys.map(_._1) :+ time)
@@ -129,7 +129,7 @@ private final class Tree(session: SparkSession) {
   private def lookup(l: LookedUp): Lifted = {
     val left = of(l.left)
     val right = of(l.right)
-    def wrong(e: Expression) = throw Refused("a condition FOR SYSTEM_TIME AS OF beside columns of the table outside that are equal to values", Cures.outsideTable, e, e.sql)
+    def wrong(e: Expression) = throw Refused("a FOR SYSTEM_TIME AS OF join with a condition other than equality of the lookup table's columns with values", Cures.outsideTable, e, e.sql)
     val keys = Conditions.split(l.condition).map {
       case e: EqualTo =>
         val (mine, theirs) = Joined.sides(e, l.left.outputSet, l.right.outputSet).getOrElse(wrong(e))
@@ -291,13 +291,13 @@ private final class Tree(session: SparkSession) {
 
   private def range(r: Range): Lifted = {
     val size = r.numElements
-    if (size > MOST) throw Refused(s"a table of $size numbers", "give that many rows as a stream", r, r.simpleString(20))
+    if (size > MOST) throw Refused(s"a range of $size numbers", "pass that many rows as a stream", r, r.simpleString(20))
     val numbers = Iterator.iterate(BigInt(r.start))(_ + r.step).take(size.toInt)
     values(r, r.output, numbers.map(n => Seq(Literal(n.toLong))).toSeq)
   }
 
   private def values(plan: LogicalPlan, output: Seq[Attribute], rows: Seq[Seq[Expression]]): Lifted = {
-    if (rows.size > MOST) throw Refused(s"a table of ${rows.size} written rows", "give that many rows as a stream", plan, "VALUES")
+    if (rows.size > MOST) throw Refused(s"VALUES of ${rows.size} rows", "pass that many rows as a stream", plan, "VALUES")
     val names = Names.distinct(output.map(_.name))
     val printed = rows.map(_.map(text(Scope(Nil), _)))
     verify.rows(Scope(Nil), printed.flatten)
@@ -307,11 +307,11 @@ private final class Tree(session: SparkSession) {
   }
 
   private def text(scope: Scope, e: Expression): Printed = e match {
-    case s: SubqueryExpression => throw Refused("a subquery in this place", Cures.correlated, s, s.prettyName)
+    case s: SubqueryExpression => throw Refused("a subquery in this position", Cures.correlated, s, s.prettyName)
     case _ =>
       e.foreach {
-        case s: SubqueryExpression => throw Refused("a subquery in this place", Cures.correlated, s, s.prettyName)
-        case o: OuterReference => throw Refused(s"the outer column ${o.name} in this place", Cures.correlated, o, o.name)
+        case s: SubqueryExpression => throw Refused("a subquery in this position", Cures.correlated, s, s.prettyName)
+        case o: OuterReference => throw Refused(s"the outer column ${o.name} in this position", Cures.correlated, o, o.name)
         case _ =>
       }
       Printed(e, new Printer(scope).print(e))
@@ -326,7 +326,7 @@ private object Tree {
   /** The largest number of literal rows; more should be a stream. */
   private val MOST = 10000
 
-  private val several = "a scalar subquery that may give several rows, compared with the query by more than equal columns,"
+  private val several = "a scalar subquery that may return several rows and is correlated other than by ="
 
   def node(kind: String, fields: (String, JValue)*): JObject = JObject(("node" -> JString(kind)) +: fields.toList: _*)
   def array(all: Seq[JValue]): JArray = JArray(all.toList)

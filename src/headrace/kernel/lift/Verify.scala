@@ -42,7 +42,7 @@ private final class Verify(session: SparkSession) {
     if (all.nonEmpty) {
       val named = all.zipWithIndex.map { case (p, i) => Alias(parse(p), s"__headrace_$i")() }
       val back = inlined(analysed(all, plan(named, relation.plan)))
-      if (back.size != all.size) throw differs(all.head, "it became another number of columns")
+      if (back.size != all.size) throw differs(all.head, "the number of columns changed")
       all.zip(back).foreach { case (p, e) => check(p, e, relation) }
     }
 
@@ -61,7 +61,7 @@ private final class Verify(session: SparkSession) {
     }
 
   private def differs(p: Printed, how: String): Refused =
-    Refused(s"the expression ${name(p.expression)} (Spark reads its text `${p.text}` as another one: $how)", Cures.expression, p.expression, p.text)
+    Refused(s"the expression ${name(p.expression)} (Spark reads its text `${p.text}` differently: $how)", Cures.expression, p.expression, p.text)
 }
 
 private object Verify {

@@ -49,8 +49,8 @@ private object WindowTables {
     val call = new Call(t, t.functionArgs, names, Cures.windows)
     val size = call.micros("size")
     val step = names.find(n => n == "slide" || n == "step").fold(size)(call.micros)
-    if (size <= 0 || step <= 0 || step > size) throw call.wrong("with windows of no length, or with steps longer than a window")
-    if (kind(t) == "cumulate" && size % step != 0) throw call.wrong("with a size that is no multiple of the step")
+    if (size <= 0 || step <= 0 || step > size) throw call.wrong("with a size or step that is not positive, or a step longer than the size")
+    if (kind(t) == "cumulate" && size % step != 0) throw call.wrong("with a size that is not a multiple of the step")
     val offset = if (call.has("offset")) call.micros("offset") else 0L
     CurrentOrigin.withOrigin(t.origin) {
       val made = TimeWindows(call.time, kind(t), size, step, Math.floorMod(offset, if (kind(t) == "hop") step else size))
@@ -67,7 +67,7 @@ private object WindowTables {
     }
     val call = new Call(t, before ++ behind.drop(per.size), Seq("data", "timecol", "gap"), Cures.sessionTables)
     val gap = call.micros("gap")
-    if (gap <= 0) throw call.wrong("with a gap of no length")
+    if (gap <= 0) throw call.wrong("with a gap that is not positive")
     CurrentOrigin.withOrigin(t.origin) {
       val made = SessionWindows(call.time, None, Some(gap), per)
       Generate(made, Nil, outer = false, None, TimeWindows.Columns.map(name => UnresolvedAttribute(Seq(name))), call.table)

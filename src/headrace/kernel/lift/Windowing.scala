@@ -34,7 +34,7 @@ private object Windowing extends Rule[LogicalPlan] {
     case a: Attribute => a.exprId == made.exprId
     case _ => false
   }
-  private def refused(p: LogicalPlan): Refused = Refused("session_window in this place", Cures.sessions, p, "session_window")
+  private def refused(p: LogicalPlan): Refused = Refused("session_window in this position", Cures.sessions, p, "session_window")
 
   private def sessions(span: CreateNamedStruct, keys: Seq[Expression], child: LogicalPlan): SessionWindows = {
     val Seq(time, until) = span.valExprs.map(plain)

@@ -46,7 +46,7 @@ private[lookup] final class Client(spec: LookupSpec) extends Answers {
       requests += 1
       val found = opened().ask(rows)
       if (found.length != keys.length)
-        throw new Unanswerable(s"the table gave ${found.length} answers to ${keys.length} questions")
+        throw new Unanswerable(s"the table returned ${found.length} answers for ${keys.length} keys")
       found
     }
     val found = answers.map { answer =>

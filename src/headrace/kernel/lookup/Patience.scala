@@ -20,7 +20,7 @@ private[lookup] final case class Patience(retryMs: Long) {
         case e @ (_: LinkageError | _: ReflectiveOperationException) => throw failed(spec, e, e.toString, "")
         case NonFatal(e) =>
           val left = (end - System.nanoTime) / 1000000L
-          if (left <= 0) throw failed(spec, e, reason(e), if (retryMs == 0) "" else s", for ${retryMs / 1000.0} s")
+          if (left <= 0) throw failed(spec, e, reason(e), if (retryMs == 0) "" else s" for ${retryMs / 1000.0} s")
           val asked = e match {
             case later: Later => later.afterMs
             case _ => 0L
@@ -39,7 +39,7 @@ private[lookup] final case class Patience(retryMs: Long) {
   }
 
   private def failed(spec: LookupSpec, e: Throwable, why: String, how: String) =
-    new HeadraceKernelException("LOOKUP_FAILED", s"the table does not answer$how: $why", spec.name, spec.site, e)
+    new HeadraceKernelException("LOOKUP_FAILED", s"the lookup failed$how: $why", spec.name, spec.site, e)
 }
 
 private object Patience {

@@ -59,7 +59,7 @@ final class Tables(session: SparkSession, loader: TableLoader, tables: Seq[Whole
       case reason => throw new NotLoaded(String.valueOf(reason))
     }
     if (frame.schema.map(_.dataType) != spec.table.map(_.dataType))
-      throw new Unanswerable(s"it has the columns ${frame.schema.toDDL}, and not ${spec.table.toDDL}")
+      throw new Unanswerable(s"it has the columns ${frame.schema.toDDL}, not ${spec.table.toDDL}")
     val rows = Inside.collected(frame)
     val (keyOf, columns) = (UnsafeProjection.create(table.by), Client.columns(spec))
     val found = new java.util.HashMap[KeyBytes, mutable.ArrayBuffer[UnsafeRow]]

@@ -43,6 +43,6 @@ private[migrate] final class Apart(rekeyed: Map[Int, Change], schema: StructType
       row.pointTo(bytes, bytes.length)
       json(row).toString
     }.sorted
-    new HeadraceKernelException("KEYS_MEET", s"the keys $first and $second are one as ${change.key.get.to.toDDL}", change.name)
+    new HeadraceKernelException("KEYS_MEET", s"the keys $first and $second become the same key as ${change.key.get.to.toDDL}", change.name)
   }
 }

@@ -37,7 +37,7 @@ final case class Closing(
   def holds: Boolean = early.nonEmpty || atClose && !inner.waits
   override def instance(): Operator = inner.instance() match {
     case operator: Closable => new ClosingRun(this, operator)
-    case other => throw new IllegalStateException(s"groups of a ${other.getClass.getSimpleName} cannot close: it is no Closable")
+    case other => throw new IllegalStateException(s"groups of a ${other.getClass.getSimpleName} cannot close: it is not Closable")
   }
 }
 

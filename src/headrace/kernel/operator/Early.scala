@@ -56,7 +56,7 @@ private final class EarlyAlarm(spec: Early) {
 }
 
 private object EarlyAlarm {
-  def layout: Seq[Part] = Seq(Beside(Bag, "when the group says what it holds"))
+  def layout: Seq[Part] = Seq(Beside(Bag, "when the group emits its result"))
 
   /** After the bags of held output. */
   private val Bag = Closing.Bags + 2

@@ -18,7 +18,7 @@ final case class Expiring(inner: OperatorSpec, after: Long, late: Seq[(String, I
   override def bags: Boolean = inner.bags || late.nonEmpty
   override def instance(): Operator = inner.instance() match {
     case operator: Closable => new ExpiringRun(this, operator)
-    case other => throw new IllegalStateException(s"groups of a ${other.getClass.getSimpleName} cannot be forgotten: it is no Closable")
+    case other => throw new IllegalStateException(s"groups of a ${other.getClass.getSimpleName} cannot be forgotten: it is not Closable")
   }
 }
 

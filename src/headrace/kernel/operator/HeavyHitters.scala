@@ -42,7 +42,7 @@ object HeavyHitters extends RelationalKind[HeavyHittersText] {
   override def layout(session: SparkSession, read: Relational[HeavyHittersText]): Layout = {
     val row = Bind.nullable(read.side(0)).add(StructField("overestimate", LongType))
     val counters = RowTable("", read.key, Counters, new EntryRow.InValue(row), Some(() => Roots.page(_, Header, Bags, Counters)))
-    Layout.of(read, counters, Beside(Counts, "the values in the order of their counts, which follows from the counters"))
+    Layout.of(read, counters, Beside(Counts, "the values ordered by count, derived from the counters"))
   }
 }
 
@@ -95,7 +95,7 @@ private final class HeavyHittersRun(spec: HeavyHitters) extends Operator {
     }
 
   private def count(input: Input): Unit = {
-    if (input.weight < 0) throw new IllegalStateException(s"${spec.name} counts rows that are added, and one is taken away")
+    if (input.weight < 0) throw new IllegalStateException(s"${spec.name} counts insertions only, but a row was retracted")
     value.clear()
     columns.columnsOf(input.row, value)
     if (counters.find(value.array, value.length)) {

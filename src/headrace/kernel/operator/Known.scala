@@ -102,7 +102,7 @@ private[operator] final class Known(spec: Expiring) extends Iterator[Input] {
 }
 
 private object Known {
-  def layout(side: Int): Part = Beside(Bags + side, "the rows of a side from which some are taken away")
+  def layout(side: Int): Part = Beside(Bags + side, "the rows of a side that has retractions")
 
   /** The bag of side 0, after those of the operator and of held output. */
   val Bags: Int = Closing.Bags + 2

@@ -36,6 +36,6 @@ private final class LedgerRun(spec: Ledger) extends WholeRows {
       }
     }
     val excess = has - had - net
-    if (excess > 0) letters.put("NEVER_ADDED: the row is taken away and was not there", row, excess, out)
+    if (excess > 0) letters.put("NEVER_ADDED: the retracted row is not present", row, excess, out)
   }
 }

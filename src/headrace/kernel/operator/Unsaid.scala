@@ -83,8 +83,8 @@ private final class Unsaid(columns: StructType) extends Out {
 
 private object Unsaid {
   val layout: Seq[Part] = Seq(
-    Beside(Closing.Bags, "rows that are added when the group closes"),
-    Beside(Closing.Bags + 1, "rows that are taken away then"))
+    Beside(Closing.Bags, "rows to insert when the group closes"),
+    Beside(Closing.Bags + 1, "rows to retract when the group closes"))
 
   /** How many rows are sent in one step. */
   private val AtOnce = 64

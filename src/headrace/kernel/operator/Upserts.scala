@@ -165,10 +165,10 @@ private final class UpsertsRun(spec: Upserts) extends Operator {
     else out.emit(Relational.Main, row, Input.NoTime, weight)
 
   private def twice(first: UnsafeRow, second: UnsafeRow): Unit =
-    fail(s"two rows are there for the key ${keyJson(key)}: ${rowJson(first)} and ${rowJson(second)}")
+    fail(s"two rows have the key ${keyJson(key)}: ${rowJson(first)} and ${rowJson(second)}")
 
   private def missing(row: UnsafeRow): Unit =
-    fail(s"a row of the key ${keyJson(key)} is taken away that is not there: ${rowJson(row)}")
+    fail(s"a retraction for the key ${keyJson(key)} matches no row: ${rowJson(row)}")
 
   private def fail(message: String): Unit = throw new HeadraceKernelException("KEY_NOT_UNIQUE", message, spec.name, spec.site)
 }

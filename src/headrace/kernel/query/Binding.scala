@@ -176,7 +176,7 @@ final class Binding(session: SparkSession, partitions: Int) {
   private def cast(from: StructType, to: StructType, node: String): Option[Step] = {
     def plain(s: StructType) = s.fields.map(f => Bind.loosen(f.dataType)).toSeq
     if (from.length != to.length)
-      throw new HeadraceKernelException("INTERNAL", s"steps give ${from.length} columns and their consumer takes ${to.length}", node)
+      throw new HeadraceKernelException("INTERNAL", s"the steps give ${from.length} columns, but their consumer expects ${to.length}", node)
     else if (plain(from) == plain(to)) None
     else
       Some(Project(node, null, quiet = false, from, from.fields.zip(to.fields).zipWithIndex.map { case ((f, t), i) =>

@@ -16,12 +16,12 @@ private[headrace] object Chain {
     def broken(what: String) = throw new HeadraceKernelException("INTERNAL", s"the physical plan of the query has $what:\n$plan")
     if (plan.before.size != levels) broken(s"${plan.before.size} levels instead of $levels")
     plan.before.foreach { between =>
-      if (between.exchanges != 1) broken("not one exchange in front of a level")
-      if (between.keySorts != 1 || between.sorts != 0) broken("not one sort in front of a level")
+      if (between.exchanges != 1) broken("not exactly one exchange before a level")
+      if (between.keySorts != 1 || between.sorts != 0) broken("not exactly one sort before a level")
     }
     val last = plan.after.exchanges
-    if (placed && last != 1) broken(s"$last exchanges in front of the sinks instead of one")
-    if (!placed && last != 0) broken("an exchange behind the last level")
+    if (placed && last != 1) broken(s"$last exchanges before the sinks instead of one")
+    if (!placed && last != 0) broken("an exchange after the last level")
   }
 
   /** Checks that each level gets its own state. Spark numbers stateful operators from the sink upstream, so a chain of another length would

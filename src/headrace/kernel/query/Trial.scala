@@ -94,7 +94,7 @@ object Trial {
 
   private def reason(e: Throwable): String = e match {
     case _: UnsupportedCharsetException | _: IllegalCharsetNameException =>
-      s"there is no encoding ${e.getMessage}; UTF-8, UTF-16, ISO-8859-1 and windows-1252 are some"
+      s"unknown encoding ${e.getMessage}; valid ones include UTF-8, UTF-16, ISO-8859-1 and windows-1252"
     case _ => mapper.readTree(Trouble.json(e)).get("message").asText
   }
 }

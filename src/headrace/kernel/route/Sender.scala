@@ -89,7 +89,7 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
     /** Makes the row a dead letter. A dead letter that is rejected stops the query. */
     protected def tell(reason: String, row: InternalRow, cause: Throwable = null): Unit = {
       if (dead == null)
-        throw new HeadraceKernelException("DEAD_LETTER_FAILED", s"a step behind dead letters fails: $reason", step.node, step.site, cause)
+        throw new HeadraceKernelException("DEAD_LETTER_FAILED", s"failed on a dead letter: $reason", step.node, step.site, cause)
       if (!step.quiet) dead().put(step.node, reason, origin, shown(row), moment, weight)
     }
 
@@ -170,7 +170,7 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
       } catch { case e: Throwable => lose(e, row); 0L }
 
     private def unknown(row: InternalRow): String =
-      step.reason.map(_.eval(row).toString).getOrElse("NO_WEIGHT: it is not said whether the row is added or taken away")
+      step.reason.map(_.eval(row).toString).getOrElse("NO_WEIGHT: the row is neither an insertion nor a retraction")
   }
 
   private final class UnweighStage(step: Unweigh, next: Stage) extends StepStage(step) {
@@ -274,7 +274,7 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
     private def refuse(reason: String, value: UnsafeRow): Unit = {
       count(Counts.In, groups.counted)
       count(Counts.Dead, groups.counted)
-      if (dead == null) throw new HeadraceKernelException("DEAD_LETTER_FAILED", s"a dead letter is refused: $reason")
+      if (dead == null) throw new HeadraceKernelException("DEAD_LETTER_FAILED", s"a dead letter was rejected: $reason")
       // With this order, a deletion does not retract an earlier row: it is a dead letter of its own.
       dead().put(null, reason, origin, finalJson(value), moment, if (route.order == Order.Position) math.abs(weight) else weight)
     }

@@ -72,7 +72,7 @@ final class Run private[headrace] (
 
   /** Moves the clock of a query with a manual clock. */
   def advance(ms: Long): Unit = {
-    if (!time.isManual) throw new HeadraceKernelException("INTERNAL", "this query runs by the clock of the machine")
+    if (!time.isManual) throw new HeadraceKernelException("INTERNAL", "this query uses the clock of the machine")
     time.advance(ms)
     ticks.foreach(_.tick())
   }

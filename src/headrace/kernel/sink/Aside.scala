@@ -29,9 +29,9 @@ final class Aside(sink: String, schema: StructType, val fails: Boolean) {
     if (size > Most)
       throw new HeadraceKernelException(
         "SINK_FAILED",
-        s"$sink: more than ${Most >> 20} MB of rows cannot be written in one task of an epoch, the last one as $reason",
+        s"$sink: more than ${Most >> 20} MB of rows in one task of an epoch cannot be written; the last one: $reason",
         sink,
-        hint = "leave such rows out in front of the sink; nothing of the epoch was written.")
+        hint = "nothing of the epoch was written. Filter such rows upstream of the sink.")
     letters.addObject().put("reason", reason).put("raw", raw)
   }
 
@@ -43,6 +43,6 @@ final class Aside(sink: String, schema: StructType, val fails: Boolean) {
 
 private object Aside {
   val Most: Long = 64L << 20
-  val Cure = "nothing of the epoch was written. Mend such rows in front of the sink, or let them go to the dead letters: on_refused=\"dead_letter\"."
+  val Cure = "nothing of the epoch was written. Correct such rows upstream of the sink, or make them dead letters: on_refused=\"dead_letter\""
   val mapper = new ObjectMapper
 }

@@ -57,11 +57,11 @@ private[headrace] final class FileStage(
     val size = s"$root/${names.map(_._2).mkString("/")}/$rest".getBytes(UTF_8).length
     names
       .collectFirst {
-        case (name, folder) if folder.indexOf(0) >= 0 => s"$name has a text with the character 0, which no folder's name can have"
+        case (name, folder) if folder.indexOf(0) >= 0 => s"$name has a string with a NUL character, which no folder's name can have"
         case (name, folder) if folder.getBytes(UTF_8).length > most =>
-          s"$name makes a folder's name of ${folder.getBytes(UTF_8).length} bytes, and one has $most at most"
+          s"$name gives a folder name of ${folder.getBytes(UTF_8).length} bytes; the limit is $most"
       }
-      .getOrElse(if (size > longest) s"the columns of partition_by make a path of $size bytes, and one has $longest at most" else null)
+      .getOrElse(if (size > longest) s"the columns of partition_by give a path of $size bytes; the limit is $longest" else null)
   }
 
   /** The location of a task's files in the sink's folder, and the prefix of their names. */
@@ -109,8 +109,8 @@ private[headrace] object FileStage {
   def apply(session: SparkSession, name: String, schema: StructType, stage: Stage.Files, timeZone: String): FileStage = {
     val format = FileWriting(stage.format)
     val dataSchema = StructType(dataFields(schema, stage).map(schema(_)))
-    def refuse(why: String) = throw new HeadraceKernelException("SINK_SCHEMA", s"sink $name: $why", name)
-    if (dataSchema.isEmpty) refuse("partition_by takes every column, none is left for the files")
+    def refuse(why: String) = throw new HeadraceKernelException("SINK_SCHEMA", why, name)
+    if (dataSchema.isEmpty) refuse("partition_by has every column; none is left for the files")
     dataSchema.filterNot(f => format.holds(f.dataType)).foreach { f =>
       refuse(s"${stage.format} files cannot hold column ${f.name} of type ${f.dataType.sql}")
     }
@@ -225,7 +225,7 @@ private[sink] final class FileStager(stage: FileStage, task: String, partition: 
     catch {
       case interrupted @ (_: InterruptedException | _: ClosedByInterruptException) => throw interrupted
       case NonFatal(e) =>
-        throw new HeadraceKernelException("SINK_WRITE", s"sink ${stage.sink} cannot write $path: ${innermost(e)}", stage.sink, cause = e)
+        throw new HeadraceKernelException("SINK_WRITE", s"cannot write $path: ${innermost(e)}", stage.sink, cause = e)
     }
 }
 

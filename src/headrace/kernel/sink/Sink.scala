@@ -146,7 +146,7 @@ private final class TaskWriter(stagers: Map[Int, Stager], fields: Map[Int, Int])
       if (to != op) turn(to)
       val weight = wire.getLong(Wire.Weight)
       if (weight != 1L)
-        throw new HeadraceKernelException("INTERNAL", s"a row for sink $to carries weight $weight, and its stage only adds rows")
+        throw new HeadraceKernelException("INTERNAL", s"a row for sink $to has weight $weight, but its stage only inserts rows")
       stager.write(inside(wire, row))
     }
   }

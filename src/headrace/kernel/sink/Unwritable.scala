@@ -50,9 +50,9 @@ private[sink] final class Unwritable(years: Boolean) {
 private[sink] object Unwritable {
   type Look = (SpecializedGetters, Int) => String
 
-  private val NotUtf8 = "a text that is not UTF-8"
-  private val FarDay = "a day out of the years 1 to 9999"
-  private val FarMoment = "a moment out of the years 1 to 9999"
+  private val NotUtf8 = "a string that is not UTF-8"
+  private val FarDay = "a date outside the years 1 to 9999"
+  private val FarMoment = "a timestamp outside the years 1 to 9999"
   private val Days = -719162 to 2932896
 
   private def isNear(micros: Long): Boolean = micros >= -62135596800000000L && micros < 253402300800000000L

@@ -12,7 +12,7 @@ import org.apache.hadoop.fs.Path
 private[source] final case class Beginning(format: String, name: String) {
   def said: String = s"its first bytes are those of $name"
   def cure: String =
-    s"""if its source reads files of $name, give it format="$format"; if not, put a whole copy of the file in its place, or read without it: broken_files="skip"."""
+    s"""if its source reads $name files, set format="$format"; otherwise replace the file with a complete copy, or skip it: broken_files="skip""""
 }
 
 private[source] object Beginning {

@@ -70,7 +70,7 @@ private final class CsvLines(spec: LineSpec) extends LineParser(spec) {
   /** Reads a record. After text of several lines the tokenizer is restarted, because it would take the rest as the next line. */
   private def read(record: String, known: Columns): Int =
     if (record.indexOf('\n') < 0) one(record, known)
-    else if (goesOn(record, known)) malformed("not CSV: text behind the record")
+    else if (goesOn(record, known)) malformed("not CSV: text after the record")
     else
       try one(record, known)
       finally known.parser.tokenizer.stopParsing()

@@ -56,7 +56,7 @@ private[source] final class FileLog(folder: Path, settings: Configuration) {
     val single = Segment(epoch, epoch, 0L)
     val bytes =
       try write(single, overwrite = false)(each => found.foreach(each(epoch, _)))
-      catch { case _: FileAlreadyExistsException => throw new IllegalStateException(s"two queries write the log of files $folder") }
+      catch { case _: FileAlreadyExistsException => throw new IllegalStateException(s"two queries are writing the file log $folder") }
     segments :+= single.copy(bytes = bytes)
     merge()
   }
@@ -128,7 +128,7 @@ private[source] final class FileLog(folder: Path, settings: Configuration) {
     val stream = files.open(new Path(folder, segment.name))
     try {
       val lines = new BufferedReader(new InputStreamReader(if (segment.zipped) new GZIPInputStream(stream, 1 << 16) else stream, UTF_8))
-      if (!FileLog.Known(lines.readLine())) throw new IllegalStateException(s"$folder/${segment.name} is no log of files that this version reads")
+      if (!FileLog.Known(lines.readLine())) throw new IllegalStateException(s"$folder/${segment.name} is not a file log that this version can read")
       Iterator.continually(lines.readLine()).takeWhile(_ != null).foreach { line =>
         val entry = json.readTree(line)
         each(entry.get("batchId").asLong, Logged(entry.get("path").asText, number(entry, "length"), number(entry, "was")))

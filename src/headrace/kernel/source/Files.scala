@@ -196,11 +196,11 @@ private final class FileSource(session: SparkSession, place: String, options: Ca
   private def isAsItWas(file: Logged, lengths: Map[Path, Long]): Unit = {
     val path = placed(file.path)
     val problem = lengths.get(path) match {
-      case None => Some("was read, and is gone now")
+      case None => Some("was deleted after it was read")
       case Some(now) if file.length >= 0 && now != file.length => Some(s"${FileSource.had(file.length)} when it was read and has $now now")
       case _ => None
     }
-    problem.foreach(what => throw new HeadraceKernelException("FILE_CHANGED", s"$path $what, and a sink has its epoch, which was cut off"))
+    problem.foreach(what => throw new HeadraceKernelException("FILE_CHANGED", s"$path $what; its epoch was interrupted after a sink had written it"))
   }
 
   /** Logs the current lengths of files that have changed since they were found: one that was still being written has grown, and a broken
@@ -273,7 +273,7 @@ private final class FileSource(session: SparkSession, place: String, options: Ca
 }
 
 private object FileSource {
-  private val Gone = "it was found for this epoch, and is gone"
+  private val Gone = "it was deleted after this epoch listed it"
 
   /** Replaces a file's length once its change has been reported: each file is reported once. */
   private val Told = -2L
@@ -281,5 +281,5 @@ private object FileSource {
   private def had(bytes: Long): String = s"had $bytes byte${if (bytes == 1) "" else "s"}"
 
   private def said(file: Logged): String =
-    s"FILE_CHANGED: it ${had(file.was)} when it was read and has ${file.length} now; what has changed since is not read"
+    s"FILE_CHANGED: it ${had(file.was)} when it was read and has ${file.length} now; the change is not read"
 }

@@ -37,7 +37,7 @@ private final class JsonLines(spec: LineSpec) extends LineParser(spec) {
       try {
         val found = parser.of(line, open)
         lazy val flaw = JsonLines.flaw(line)
-        if (tokens.more) malformed("not JSON: text behind the object")
+        if (tokens.more) malformed("not JSON: text after the object")
         else if (flaw != null) malformed(s"not JSON: $flaw")
         else if (found.hasNext) {
           parsed = found.next()
@@ -105,7 +105,7 @@ private object JsonLines {
       else if (byte == '\\') {
         if (isEscape(line, i)) {
           if (high(line, i) && isEscape(line, i + 6) && low(line, i + 6)) i += 6
-          else if (high(line, i) || low(line, i)) return s"${new String(line, i, 6, StandardCharsets.US_ASCII)} is half of a character"
+          else if (high(line, i) || low(line, i)) return s"${new String(line, i, 6, StandardCharsets.US_ASCII)} is half of a surrogate pair"
         }
         i += 1
       }

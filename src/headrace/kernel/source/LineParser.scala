@@ -55,7 +55,7 @@ abstract class LineParser(spec: LineSpec) {
     parsed = null
     why = null
     line = if (value == null) Array.emptyByteArray else value
-    if (value == null) malformed("no text: the value is null")
+    if (value == null) malformed("not text: the value is null")
     else if (!utf8 && !decoded()) malformed(s"no text: it is not $charset")
     else
       tried(file, position) match {
@@ -71,7 +71,7 @@ abstract class LineParser(spec: LineSpec) {
     try parse(line, file, position)
     catch {
       case e @ (_: HeadraceKernelException | _: TaskKilledException) => throw e
-      case _: StackOverflowError => malformed("it is nested too deep")
+      case _: StackOverflowError => malformed("it is nested too deeply")
       case NonFatal(e) => malformed(LineParser.said(e))
     }
 

@@ -54,7 +54,7 @@ private final class MemoryStream(boardId: String, source: String, query: String)
     case _ =>
       throw new HeadraceKernelException(
         "MEMORY_SOURCE_LOST",
-        s"the checkpoint has read other rows of memory source $source than those it is given now",
+        s"the rows of memory source $source are not those that the checkpoint has read",
         source)
   }
 

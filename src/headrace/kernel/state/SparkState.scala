@@ -19,7 +19,7 @@ final class SparkState(handle: StatefulProcessorHandle, level: Int, hasClock: Bo
     handle.getValueState[Array[Byte]](SparkState.values(level), Encoders.BINARY, TTLConfig.NONE)
   private val pages: MapState[java.lang.Long, Array[Byte]] =
     if (hasBags) handle.getMapState(SparkState.bags(level), Encoders.LONG, Encoders.BINARY, TTLConfig.NONE) else null
-  private def bags = if (hasBags) pages else throw new IllegalStateException(s"no operator of level $level was said to keep bags")
+  private def bags = if (hasBags) pages else throw new IllegalStateException(s"no operator of level $level was declared to keep bags")
   private var now = 0L
   private var ringing = SparkState.NotRinging
   private var sharedKey: Array[Byte] = _

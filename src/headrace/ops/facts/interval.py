@@ -37,7 +37,7 @@ class Interval:
     def kept_us(self) -> Bounds:
         """How far the watermark is past a row's time when the row is forgotten, for each side; None: it never is.
 
-        Until then it may match a row that comes, or be retracted; rows that come later are late.
+        Until then it may match a row that comes, or be retracted; later rows are late.
         """
         left, right = self.delays
         return (

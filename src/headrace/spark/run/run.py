@@ -94,7 +94,8 @@ class Run:
 
     @property
     def progress(self) -> Progress:
-        """The current `Progress`: rows, rows per second, outstanding files, lag, watermark, keys with state, epochs."""
+        """The current `Progress`, with the fields `rows`, `rows_per_second`, `outstanding` (files), `lag` (seconds), `watermark`,
+        `state_keys`, `epochs`, `epoch_ms` (of the last), `seconds` and `violated` (rows against an expectation)."""
         return progress_of(
             self._reports(),
             rows=self._rows(),
@@ -107,7 +108,7 @@ class Run:
 
     @property
     def metrics(self) -> dict[str, Any]:
-        """The counts so far, as data: `Summary.to_json` of this moment."""
+        """The current counts, in the form of `Summary.to_json`."""
         return self._summary().to_json()
 
     def wait(self, timeout: float | None = None) -> Summary | None:
@@ -186,7 +187,7 @@ class Run:
         """Returns what the run did so far, and checks that every input row of every program is accounted for.
 
         Raises:
-            RunError: `ROWS_UNACCOUNTED` if rows are missing, which is a bug of headrace.
+            RunError: `ROWS_UNACCOUNTED` if rows are missing, which is a bug in headrace.
         """
         found = self._summary()
         prove(found.inputs)

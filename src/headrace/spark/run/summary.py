@@ -122,7 +122,8 @@ class Summary:
     Of the checkpoint's life:
 
     * `sources`: `name`, `read`, `rows` (passed on), `malformed`, `skipped` (blanks, comments), `tombstones`, `broken` (whole files).
-    * `inputs`: `program`, `input`, `rows_in`, `filtered` (before the input), `handled`, `late`, `dead` and `held`.
+    * `inputs`: `program`, `input`, `rows_in` (`in` in `to_json` and `Harness.metrics`), `filtered` (before the input), `handled`, `late`,
+      `dead` and `held`.
     * `lookups`: `name`, `hits` (answers kept), `asked` (keys), `requests`, `missed` and `seconds`.
     * `expectations`: `stream`, `name`, `on_violation`, `passed` and `violated` of the rows present.
     * `sinks`: the rows written, by sink.

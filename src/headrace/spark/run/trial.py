@@ -62,6 +62,6 @@ def _said(problem: Exception) -> str:
 def _failed(lookup: Lookup, why: str) -> HeadraceError:
     return HeadraceError(
         "LOOKUP_FAILED",
-        f"{lookup.name}: the table does not answer: {masked(why)}",
+        f"{lookup.name}: the lookup failed: {masked(why)}",
         hint="nothing was removed: fix the table or its address, and start again.",
     )

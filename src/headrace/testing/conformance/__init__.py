@@ -1,4 +1,4 @@
-"""What every connector is checked for, ours and those of others: `check_sink` and `check_source`, to be called from a test."""
+"""Conformance checks for connectors, built-in and third-party: `check_sink` and `check_source`, called from a test."""
 
 from headrace.testing.conformance.report import Line, NotConforming, Report
 from headrace.testing.conformance.sink import check_sink

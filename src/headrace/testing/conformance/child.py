@@ -1,4 +1,4 @@
-"""A run that reads what there is and ends, as a source may have no end, in a process that may be killed:
+"""Reads the available input and ends, since a source may be unbounded, in a process that may be killed:
 `python -m headrace.testing.conformance.child PLAN CHECKPOINT LEFT PARTITIONS`.
 """
 

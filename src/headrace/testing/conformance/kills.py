@@ -1,4 +1,4 @@
-"""Kills: a process that runs a job is killed at points, and the next one goes on; a line of the report for each point."""
+"""Kills: a process that runs a job is killed at points, and the next one continues; the report has a line for each point."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def killed(
     child: str = CHILD,
     kills: int = 0,
 ) -> None:
-    """What processes that are killed at these points, and at so many random moments, leave, and the next ones make of it."""
+    """Kill processes at these points and at `kills` random moments, start them again, and check the result for each point."""
     names = {known(point) for point in points}
     with closing(Work(made, folder, PARTITIONS, LOCAL, lambda text: None, child=child)) as work, ThreadPoolExecutor(AT_ONCE) as pool:
         alone = work.alone()

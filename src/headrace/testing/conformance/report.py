@@ -1,4 +1,4 @@
-"""Report: what a connector was checked for, and what came of it."""
+"""Report: the checks of a connector and their outcomes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PASSED, REFUSED, FAILED, LEFT = "passed", "refused", "FAILED", "left out"
 
 @dataclass(frozen=True)
 class Line:
-    """One check: `passed`, `refused` (with an error of headrace, which may be right), `FAILED` or `left out`, and why."""
+    """One check and its outcome, with the reason: `passed`, `refused` (an error of headrace, which may be right), `FAILED`, `left out`."""
 
     check: str
     outcome: str
@@ -23,7 +23,7 @@ class Line:
 
 
 class NotConforming(AssertionError):
-    """A connector does not do what its traits say; `report` has all that was checked."""
+    """Raised if a connector does not have its declared traits; `report` has all checks."""
 
     def __init__(self, report: Report) -> None:
         super().__init__(f"{report.name} does not conform\n{report}")
@@ -31,23 +31,23 @@ class NotConforming(AssertionError):
 
 
 class Refused(Exception):
-    """Raised in a check: the connector said clearly that it does not take this."""
+    """Raised in a check: the connector explicitly refuses this."""
 
 
 class NotTried(Exception):
-    """Raised in a check: there is no way to try it."""
+    """Raised in a check: it cannot be tried here."""
 
 
 @dataclass
 class Report:
-    """The checks of one connector, in their order; its text has a line for each. With `only` those alone whose names have one of these."""
+    """The checks of one connector, in order; its text has a line for each. `only` limits it to checks whose names have one of the words."""
 
     name: str
     only: tuple[str, ...] = ()
     lines: list[Line] = field(default_factory=list)
 
     def check(self, name: str, work: Callable[[], object], *, may_refuse: bool = False) -> None:
-        """Do one check: it fails by any exception."""
+        """Run one check; any exception fails it, except a refusal where one is allowed."""
         if self.only and not any(text in name for text in self.only):
             return
         try:
@@ -74,7 +74,7 @@ class Report:
         return next(line.outcome for line in self.lines if line.check == check)
 
     def require(self) -> Report:
-        """The report itself; raises `NotConforming` if a check failed."""
+        """Return the report, or raise `NotConforming` if a check failed."""
         if self.failed:
             raise NotConforming(self)
         return self

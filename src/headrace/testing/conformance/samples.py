@@ -1,4 +1,4 @@
-"""Rows of all kinds of types, with values that connectors stumble over."""
+"""Rows of all kinds of types, with values that connectors often mishandle."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Sample:
-    """Rows with columns of some kind; `id` tells them apart."""
+    """Rows with columns of one kind, and a unique `id`."""
 
     name: str
     ddl: str
@@ -29,7 +29,7 @@ class Sample:
 
 
 def _of(name: str, columns: str, *values: Sequence[Any]) -> Sample:
-    """With a row of nulls at the end."""
+    """Make a sample from values, with a row of nulls at the end."""
     width = len(parse_schema(columns).fields)
     rows = [(id, *row) for id, row in enumerate([*values, (None,) * width])]
     return Sample(name, f"id bigint, {columns}", tuple(rows))
@@ -95,15 +95,15 @@ SAMPLES = (
     ),
     _of("maps", "counts map<string, bigint>, named map<string, struct<n: int>>", ({"a": 1, "": None}, {"x": (1,)}), ({}, {})),
 )
-"""What every sink takes or refuses, each kind by itself."""
+"""The samples that every connector accepts or refuses, each kind separately."""
 
 
 ELSEWHERE = "America/New_York"
-"""The zone of a job whose times are tried again: a connector that takes the session's for it is found out."""
+"""The time zone of a second job with times: it exposes a connector that confuses the job's zone with the session's."""
 
 
 def simple(first: int, count: int) -> list[Row]:
-    """Rows of `SIMPLE`, numbered on."""
+    """Return rows of `SIMPLE`, numbered from `first`."""
     return [(id, f"name {id % 5}", id * 7 % 1000) for id in range(first, first + count)]
 
 
@@ -111,7 +111,7 @@ SIMPLE = "id bigint, name string, amount int"
 
 
 def plain(rows: Iterable[Sequence[Any]], schema: Struct) -> list[str]:
-    """Rows as texts that are the same for the same values, whatever Python type a reader had for them; sorted."""
+    """Return rows as sorted texts, the same for equal values of whatever Python type."""
     convert = [_plain(field.type) for field in schema.fields]
     return sorted(repr(tuple(one(value) for one, value in zip(convert, row, strict=True))) for row in rows)
 
@@ -140,7 +140,7 @@ def _present(kind: Type) -> Callable[[Any], Any]:
 
 
 def _instant(value: Any) -> str:
-    # as Spark collects them, times without a zone are of this machine's
+    # a time without a zone is in this machine's zone, as Spark collects it
     return str(value.astimezone(UTC))
 
 

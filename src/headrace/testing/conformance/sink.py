@@ -1,4 +1,4 @@
-"""check_sink: whether a sink keeps what its traits say, through the engine, by replays, late commits and kills."""
+"""check_sink: checks a sink's traits in the engine, with replays, late commits and kills."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ def check_sink(
     only: Iterable[str] = (),
     server: str | None = None,
 ) -> Report:
-    """Check a sink for all that its traits promise, through the engine; a line for each check, and an `AssertionError` if one failed.
+    """Check in the engine all that a sink's traits promise. Return a report with a line per check; raise `NotConforming` if one failed.
 
-    `factory(place, key)` makes the sink, anew each time: it writes to the place, which is another for each check, and is the same sink for
-    the same place. With columns in `key` it replaces rows by them (asked for only if it accepts "upsert"). `read(sink, schema)` gives the
-    rows that are there, found by other means than the sink's own; without it the sink's `contents` is asked. Times are aware, or of
-    this machine's zone.
-
-    `rows` is how many the large epoch has; `points` are those at which a process with the sink is killed, which takes some
-    seconds each, and an entry point that gives the sink's connector by name; `()` leaves them out. `kills` is how often it is killed at
-    random moments beside. `only` are words of the checks to be done, for who is mending one. `server` goes into the places.
+    * `factory(place, key)` makes the sink, called repeatedly. It writes to the place, which is another for each check; the same place means
+      the same sink. With columns in `key` the sink replaces rows by that key (used only if it accepts "upsert").
+    * `read(sink, schema)` returns the rows in the sink, read by other means than the sink's own. By default the sink's `contents` is
+      called. Times are aware, or in this machine's zone.
+    * `rows` is the number of rows of the large epoch; 0 omits it.
+    * `points` are the points at which a process with the sink is killed; `()` omits kills. Each takes some seconds and needs an entry point
+      for the sink's connector. `kills` is the number of further kills at random moments.
+    * `only` has words in the names of the checks to run, for work on one of them. `server` is passed on in the places.
 
         def test_my_sink():
             check_sink(lambda place, key: mine.Sink(place.folder), lambda sink, schema: mine.read(sink.folder))
@@ -92,8 +92,8 @@ class _Checks:
         return report
 
     def _mode(self, report: Report, mode: str, traits: ports.SinkTraits) -> None:
-        """What every mode has to stand."""
-        report.check(f"{mode}: several epochs, one without rows", lambda: self._epochs(mode))
+        """Run the checks of one mode."""
+        report.check(f"{mode}: epoch after epoch, and one without rows", lambda: self._epochs(mode))
         if traits.visible == "epoch":
             report.check(f"{mode}: nothing visible before the commit", lambda: self._unseen(mode))
         if traits.repeatable:
@@ -115,7 +115,7 @@ class _Checks:
         return bench, bench.make()
 
     def _holds(self, sink: ports.Sink, schema: Struct, expected: Iterable[Row]) -> None:
-        """The sink has these rows and no others."""
+        """Check that the sink has these rows and no others."""
         found, wanted = Counter(plain(self._read(sink, schema), schema)), Counter(plain(expected, schema))
         lost, doubled = wanted - found, found - wanted
         said = [
@@ -136,7 +136,7 @@ class _Checks:
         self._rewound(bench, sink, *left[1])
 
     def _rewound(self, bench: Workbench, sink: ports.Sink, mark: ports.Mark, rows: Sequence[Row]) -> None:
-        """The sink comes back to an earlier epoch, if its traits say so, and else says that it cannot."""
+        """Check that the sink goes back to an earlier epoch if its traits say so, and otherwise refuses."""
         try:
             found = bench.rewind(mark)
         except HeadraceError as error:
@@ -167,7 +167,7 @@ class _Checks:
         self._holds(sink, bench.schema, model.rows)
 
     def _unseen(self, mode: str) -> None:
-        """All tasks are done, and the process stops before its commit: readers have what was committed before."""
+        """Check that readers see only earlier epochs if a process stops after all tasks and before its commit."""
         bench, reader = self._bench(mode)
         model = _Model()
         (first, _), (second, gone), *_ = _changes(mode)
@@ -186,7 +186,7 @@ class _Checks:
         self._holds(reader, bench.schema, model.rows)
 
     def _late(self, mode: str, *, after: bool) -> None:
-        """A process stops before its commit and wakes up when another has taken over; or only when that one has gone on."""
+        """Check a commit by a paused process: when another has taken over, or with `after` when that one has written more epochs."""
         bench, reader = self._bench(mode)
         model = _Model()
         (first, _), (second, gone), *rest = _changes(mode)
@@ -205,7 +205,7 @@ class _Checks:
         assert kept, "the epoch was never committed"
 
         def wake() -> None:
-            # It may be told off, or be heard in vain.
+            # It may be refused or ignored.
             with suppress(Exception):
                 paused.commit(*kept[0])
 
@@ -262,7 +262,7 @@ class _Checks:
 
 
 def _marked(bench: Workbench, marks: bool) -> None:
-    """The sink shows the last epoch with rows and its identity, if its traits say so, and else nothing."""
+    """Check that the sink's mark is its last epoch with rows and the identity, or, without marks in its traits, None."""
     mark, written = bench.mark(), bench.written()
     if marks:
         agrees = mark is not None and mark.identity and mark.epoch == written.epoch and mark.agrees(written.identity)
@@ -272,7 +272,7 @@ def _marked(bench: Workbench, marks: bool) -> None:
 
 
 def _changes(mode: str) -> list[tuple[list[Row], list[Row]]]:
-    """What comes and what goes, epoch by epoch; nothing in one of them."""
+    """Return the rows to insert and to delete in each epoch; one epoch is empty."""
     if mode == "append":
         return [(simple(0, 8), []), (simple(8, 6), []), ([], []), (simple(14, 3), []), (simple(17, 4), [])]
     first = simple(0, 8)
@@ -288,7 +288,7 @@ def _changes(mode: str) -> list[tuple[list[Row], list[Row]]]:
 
 
 class _Model:
-    """What the sink has to hold."""
+    """The expected contents of the sink."""
 
     def __init__(self) -> None:
         self.rows: list[Row] = []
@@ -301,13 +301,13 @@ class _Model:
 
 
 def _fetched(staged: ports.Staged) -> ports.Staged:
-    """With the rows fetched from the run, which is over soon."""
+    """Fetch the rows from the run before it ends."""
     rows = staged.rows()
     return replace(staged, rows=lambda: rows)
 
 
 class _Killed:
-    """The job of a sink that is killed: an input that stays, and a sink at another place each time."""
+    """The job of a sink for runs with kills: its input stays the same, and each run has a sink at another place."""
 
     def __init__(self, checks: _Checks, mode: str) -> None:
         self._checks = checks

@@ -1,4 +1,4 @@
-"""check_source: whether a source gives each row once, the same again when an epoch is done again, and goes on where it was."""
+"""check_source: checks that a source returns each row once, repeats epochs exactly, and resumes at its position."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from headrace.testing.conformance.workbench import SINK, forget_last, read_all
 
 
 class Feed(Protocol):
-    """Something that a source reads, and how a test puts rows there. `spoil` adds something that is no row, where there can be such."""
+    """The input of a source, to which a test adds rows. An optional method `spoil` adds input that is no row."""
 
     def source(self) -> ports.Source:
-        """The source, anew each time."""
+        """Return a new instance of the source."""
 
     def add(self, rows: Sequence[Row]) -> None:
-        """Put rows there, behind those that are there."""
+        """Add rows after the existing ones."""
 
 
 MANY = 100_000
@@ -54,12 +54,14 @@ def check_source(
     only: Iterable[str] = (),
     server: str | None = None,
 ) -> Report:
-    """Check a source for all that its traits promise, through the engine; a line for each check, and an `AssertionError` if one failed.
+    """Check in the engine all that a source's traits promise. Return a report with a line per check; raise `NotConforming` if one failed.
 
-    `factory(place, schema)` makes the feed of a source of that schema, another one for each check. A feed that cannot take a type raises a
-    `HeadraceError`. `rows` is how many the large epoch has; 0 leaves it out. `points` are those at which a process that reads is killed,
-    which takes some seconds each, and an entry point that gives the connector by name; `()` leaves them out. `only` are words of the
-    checks to be done, `server` goes into the places.
+    * `factory(place, schema)` makes the feed of a source of that schema, another one for each check. A feed that does not support a type
+      raises a `HeadraceError`.
+    * `rows` is the number of rows of the large epoch; 0 omits it.
+    * `points` are the points at which a reading process is killed; `()` omits kills. Each takes some seconds and needs an entry point for
+      the connector.
+    * `only` has words in the names of the checks to run. `server` is passed on in the places.
 
         class Lines:
             def __init__(self, place, schema): ...
@@ -74,14 +76,14 @@ def check_source(
 
 @dataclass
 class _Reader:
-    """A job behind a source that keeps its rows by epoch."""
+    """A job downstream of a source that keeps its rows by epoch."""
 
     feed: Feed
     schema: Struct
     checkpoint: Path
 
     def run(self, source: ports.Source | None = None) -> dict[int, list[Row]]:
-        """Read what has not been read, as a new process does; the rows of each epoch that had some."""
+        """Read the unread rows as a new process does, and return those of each epoch with rows."""
         collected = CollectingSink(lambda: 0)
         node = source_of(source or self.feed.source(), self.schema.ddl, "rows")
         end = Sink(node, "memory", {}, kind_of(node), live=collected, name=SINK)
@@ -90,7 +92,7 @@ class _Reader:
         return {epoch: [row for row, n in changes for _ in range(n)] for (_, epoch), changes in sorted(collected.epochs.items())}
 
     def all(self, source: ports.Source | None = None) -> list[Row]:
-        """The rows that have not been read."""
+        """Read the unread rows and return them."""
         return [row for rows in self.run(source).values() for row in rows]
 
 
@@ -225,7 +227,7 @@ class _Checks:
 
 
 class _Killed:
-    """A job behind the source that is killed: what there is to read stays, and its rows come to other files each time."""
+    """A job downstream of the source for runs with kills: the input stays the same, and each run writes other files."""
 
     def __init__(self, reader: _Reader) -> None:
         self.folder = reader.checkpoint.parent

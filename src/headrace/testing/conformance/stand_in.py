@@ -1,4 +1,4 @@
-"""Sinks that stand before another one, and meddle with its commits."""
+"""Sinks that wrap another one and change its commits."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from headrace.packages import Packages
 
 
 class StandIn(ports.Sink):
-    """A sink as it is, but for its commits, which `meddle` does, and its end, of which a process that was paused does not tell it."""
+    """A sink whose commits are done by `meddle`. It is not closed either, as if its process were paused."""
 
     def __init__(self, sink: ports.Sink, meddle: Callable[[int, ports.Staged], None]) -> None:
         self.sink = sink
-        # A job with it is no other than one with the sink itself.
+        # The job's identity must be that of a job with the sink itself.
         vars(self)["connector"] = sink.connector
         self.on_refused = sink.on_refused
         self._meddle = meddle
@@ -65,4 +65,4 @@ class StandIn(ports.Sink):
 
 
 class Paused(Exception):
-    """The run ends here; the sink does not know."""
+    """Raised to end the run without the sink's knowledge."""

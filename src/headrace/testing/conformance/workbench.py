@@ -1,4 +1,4 @@
-"""A job in front of a sink that is looked at: rows in files, an epoch a file, through the engine."""
+"""A job upstream of a sink to be checked: the engine reads rows from files, one file per epoch."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SINK = "out"
 
 @dataclass
 class Workbench:
-    """Rows for one sink. `make` gives the sink anew, as a new process would; with `changes` each row says whether it comes or goes."""
+    """Rows for one sink. `make` returns a new instance of the sink, as a new process would; with `changes` rows are inserts or deletes."""
 
     folder: Path
     make: Callable[[], ports.Sink]
@@ -53,7 +53,7 @@ class Workbench:
         return self.folder / "in"
 
     def feed(self, rows: Sequence[Row], *, gone: Sequence[Row] = ()) -> None:
-        """One more epoch: these rows come, and those that are `gone` go."""
+        """Add an epoch that inserts rows and deletes the `gone` ones."""
         ddl = f"{self.ddl}, {CHANGE} string" if self.changes else self.ddl
         given = [(*row, "delete") for row in gone] + [(*row, "insert") for row in rows] if self.changes else list(rows)
         memory: Any = ports.source_class("memory")
@@ -65,7 +65,7 @@ class Workbench:
         self.files += 1
 
     def plan(self, sink: ports.Sink, shape: Callable[[Stream], Stream] = lambda rows: rows) -> Plan:
-        """The plan: the rows, in a shape, to the sink."""
+        """Return the plan that writes the rows, transformed by `shape`, to the sink."""
         ddl = f"{self.ddl}, {CHANGE} string" if self.changes else self.ddl
         column = CHANGE if self.changes else None
         rows = read.files(self.input, format="parquet", schema=ddl, files_per_epoch=1, name="rows", change_column=column)
@@ -73,16 +73,16 @@ class Workbench:
         return Plan.of("conformance", [end], meaning())
 
     def run(self, sink: ports.Sink | None = None, shape: Callable[[Stream], Stream] = lambda rows: rows) -> None:
-        """Read what has not been read, to a sink of its own, as a process does; raises what ended the run."""
+        """Write the unread rows, by default to a new instance of the sink; raise the error of a failed run."""
         job = compile(self.plan(sink or self.make(), shape))
         start(job, self.checkpoint, partitions=PARTITIONS, flush=False).wait()
 
     def mark(self) -> ports.Mark | None:
-        """What the sink shows the next start."""
+        """Return the mark that the next start reads from the sink."""
         return self.make().mark(self._next(term=1))
 
     def rewind(self, mark: ports.Mark) -> ports.Rewind:
-        """How the sink comes back to an earlier epoch."""
+        """Return the work that takes the sink back to an earlier epoch."""
         return self.make().rewind(self._next(term=1000), mark)
 
     def _next(self, term: int) -> ports.SinkContext:
@@ -102,12 +102,12 @@ class Workbench:
         )
 
     def written(self) -> ports.Mark:
-        """The last epoch that the checkpoint has written to the sink."""
+        """Return the last epoch that the checkpoint has written to the sink."""
         return Record(self.checkpoint / "record", QUERY, 0).totals.written[SINK].mark
 
 
 def read_all(job: SparkJob, checkpoint: Path, partitions: int = PARTITIONS) -> None:
-    """Read what has not been read, whether or not more can come; raises what ended a query."""
+    """Read all available input, even of an unbounded source; raise the error of a failed query."""
     begun = begin(job, checkpoint, partitions=partitions)
     try:
         for query in begun.queries:
@@ -121,7 +121,7 @@ def read_all(job: SparkJob, checkpoint: Path, partitions: int = PARTITIONS) -> N
 
 
 def forget_last(checkpoint: Path) -> None:
-    """Take from Spark's log that the last epoch is over: the next run does it again."""
+    """Remove the last epoch from Spark's commit log, so that the next run repeats it."""
     commits = checkpoint / "queries" / QUERY / "commits"
     last = max(int(file.name) for file in commits.iterdir() if file.name.isdigit())
     (commits / str(last)).unlink()

@@ -6,9 +6,18 @@ import headrace.checkpoint.LocalCheckpointFileManager
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
-/** The log of files over very many epochs. */
+/** The log of files over very many epochs. Steps are separated by the word `then`, which is printed between their outputs. */
 object FileLogTrial {
-  def main(words: Array[String]): Unit = words match {
+  def main(words: Array[String]): Unit = {
+    val end = words.indexOf("then")
+    step(if (end < 0) words else words.take(end))
+    if (end >= 0) {
+      println("then")
+      main(words.drop(end + 1))
+    }
+  }
+
+  private def step(words: Array[String]): Unit = words match {
     case Array("grow", folder, epochs) => grow(folder, epochs.toInt)
     case Array("paths", folder) => open(folder).foreach(show)
     case Array("between", folder, from, to) => open(folder).between(from.toLong, to.toLong).foreach(show)

@@ -122,7 +122,7 @@ SELECT region, count(*) AS sessions, max(rows) AS most FROM (SELECT region, sess
 GROUP BY region HAVING count(*) > 0;
 
 -- name: sessions_of_a_cube
--- refused: session_window in this place cannot be kept up to date
+-- refused: session_window in this position cannot be kept up to date
 SELECT shop, session_window.start AS since, count(*) AS rows FROM sales GROUP BY CUBE (shop, session_window(at, '90 minutes'));
 
 -- name: binary_values

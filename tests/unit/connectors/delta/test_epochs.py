@@ -138,8 +138,8 @@ def test_a_process_that_is_replaced_between_its_look_and_its_commit_is_refused(
     monkeypatch.setattr(delta.sink, "merge", pausing(delta.sink.merge, first=True))
     monkeypatch.setattr(old, "_actions", pausing(old._actions, first=False))
     check_error(
-        f"SINK_FENCED: sink: start 2 of this job has taken over {tmp_path}/t, and this is start 1\n"
-        "  hint: nothing more of this epoch was written; the process that took over goes on with it.\n"
+        f"SINK_FENCED: sink: start 2 of this job has taken over {tmp_path}/t from start 1\n"
+        "  hint: nothing more of this epoch was written; the process that took over continues with it\n"
         "  more: headrace error SINK_FENCED",
         lambda: old.commit(0, late),
     )
@@ -186,8 +186,8 @@ def test_a_table_that_another_checkpoint_wrote_is_not_written(tmp_path: Path) ->
     sink = opened(Sink(tmp_path / "t"), context(tmp_path))
     sink.commit(0, stage(sink, 0, rows(("a", 1))))
     check_error(
-        f"TABLE_OWNED: {tmp_path}/t holds what sink sink of job job wrote from another checkpoint or query\n"
-        "  hint: write to another table, go on from the checkpoint that wrote it, or start with fresh=True, which empties it.\n"
+        f"TABLE_OWNED: {tmp_path}/t was written by the sink sink of the job job, from another checkpoint or query\n"
+        "  hint: write to another table, continue from the checkpoint that wrote it, or start with fresh=True, which empties it.\n"
         "  more: headrace error TABLE_OWNED",
         lambda: opened(Sink(tmp_path / "t"), context(tmp_path, checkpoint_id="c2")),
     )
@@ -198,8 +198,8 @@ def test_a_table_that_another_checkpoint_wrote_is_not_written(tmp_path: Path) ->
     assert rows_of(tmp_path / "t") == [("b",)] and again._epochs.state.mark.epoch == 0
     opened(Sink(tmp_path / "t"), context(tmp_path, "k string", job="guest", checkpoint_id="c3"))
     check_error(
-        f"TABLE_OWNED: {tmp_path}/t holds what sink sink of job guest wrote from another checkpoint or query\n"
-        "  hint: write to another table, go on from the checkpoint that wrote it, or delete those rows by hand: fresh=True does not, as they are not of this job alone.\n"
+        f"TABLE_OWNED: {tmp_path}/t was written by the sink sink of the job guest, from another checkpoint or query\n"
+        "  hint: write to another table, continue from the checkpoint that wrote it, or delete those rows by hand: fresh=True does not, because they are not only this job's.\n"
         "  more: headrace error TABLE_OWNED",
         lambda: opened(Sink(tmp_path / "t"), context(tmp_path, "k string", job="guest", checkpoint_id="c4", fresh=True)),
     )
@@ -214,7 +214,7 @@ def test_two_sinks_of_one_start_at_one_table(tmp_path: Path, query: str, fresh: 
     sink = opened(Sink(tmp_path / "t"), context(tmp_path, fresh=fresh))
     check_error(
         f"FOLDER_OWNED: the sinks sink and twin both write to {tmp_path}/link\n"
-        "  hint: give each sink a table of its own; streams of the same columns go into one by union.\n"
+        "  hint: give each sink its own table; combine streams that have the same columns with union\n"
         "  more: headrace error FOLDER_OWNED",
         lambda: opened(Sink(tmp_path / "link"), context(tmp_path, name="twin", query=query, fresh=fresh)),
     )
@@ -251,8 +251,8 @@ def test_a_table_that_others_always_change_first(tmp_path: Path, monkeypatch: py
     sink = opened(Sink(tmp_path / "t"), context(tmp_path))
     monkeypatch.setattr(sink._epochs, "_attempt", lambda *_: False)
     check_error(
-        f"TABLE_BUSY: sink: 20 commits to {tmp_path}/t were each overtaken by one of another writer\n"
-        "  hint: start again: no row is lost or doubled. Fewer writers, or longer epochs (every=), get in each other's way less\n"
+        f"TABLE_BUSY: sink: 20 commits to {tmp_path}/t conflicted with commits of other writers\n"
+        "  hint: start again: no row is lost or duplicated. Fewer writers or longer epochs (every=) conflict less\n"
         "  more: headrace error TABLE_BUSY",
         lambda: sink.commit(0, stage(sink, 0, rows(("a", 1)))),
     )
@@ -262,7 +262,7 @@ def test_a_table_that_cannot_be_read(tmp_path: Path) -> None:
     check_error(
         f"TABLE_MISSING: there is no Delta table at {tmp_path}/none\n"
         '  at test_epochs.py:*: lambda: Place(str(tmp_path / "none"), {}).table(),\n'
-        "  hint: a sink makes the table when its job starts; a source needs one that is there\n"
+        "  hint: a sink creates the table when its job starts; a source needs an existing one\n"
         "  more: headrace error TABLE_MISSING",
         lambda: Place(str(tmp_path / "none"), {}).table(),
     )
@@ -271,7 +271,7 @@ def test_a_table_that_cannot_be_read(tmp_path: Path) -> None:
     check_error(
         f"TABLE_UNREADABLE: the table {tmp_path}/t cannot be opened: Kernel error: Json error: Truncated record whilst reading object\n"
         '  at test_epochs.py:*: lambda: Place(str(tmp_path / "t"), {}).table(),\n'
-        "  hint: look at the path, and for a store that is reached by a network at its address and storage_options\n"
+        "  hint: check the path, and for an object store its address and storage_options\n"
         "  more: headrace error TABLE_UNREADABLE",
         lambda: Place(str(tmp_path / "t"), {}).table(),
     )
@@ -281,8 +281,8 @@ def test_a_table_that_asks_for_more_than_is_done_here(tmp_path: Path) -> None:
     opened(Sink(tmp_path / "t"), context(tmp_path))
     DeltaTable(tmp_path / "t").alter.add_constraint({"positive": "n > 0"})
     check_error(
-        f"TABLE_FEATURE: the table {tmp_path}/t asks writers for what this sink does not do: the constraint positive\n"
-        "  hint: write to a table without that\n"
+        f"TABLE_FEATURE: the table {tmp_path}/t requires features that this sink does not support: the constraint positive\n"
+        "  hint: write to a table without them\n"
         "  more: headrace error TABLE_FEATURE",
         lambda: opened(Sink(tmp_path / "t"), context(tmp_path, term=2)),
     )

@@ -108,8 +108,8 @@ def test_rows_that_go_are_an_error_where_rows_only_come(tmp_path: Path) -> None:
     _, at = read(source)
     DeltaTable(tmp_path).delete("k = 1")
     check_error(
-        f"TABLE_CHANGED: version 1 of {tmp_path} takes rows away, and they are only added here\n"
-        "  hint: read what changes: hr.read.delta(..., changes=True)\n"
+        f"TABLE_CHANGED: version 1 of {tmp_path} deletes or updates rows, but the source reads inserted rows only\n"
+        "  hint: read the changes: hr.read.delta(..., changes=True)\n"
         "  more: headrace error TABLE_CHANGED",
         lambda: read(source, at),
     )
@@ -158,7 +158,7 @@ def test_a_version_that_was_cleaned_up(tmp_path: Path) -> None:
     DeltaTable(tmp_path).vacuum(0, dry_run=False, enforce_retention_duration=False)
     (name,) = (Path(path).name for path in gone)
     check_error(
-        f"VERSION_GONE: version 1 of {tmp_path} names files that are gone: {name} and others\n"
+        f"VERSION_GONE: version 1 of {tmp_path} refers to deleted files: {name} and others\n"
         "  hint: it was cleaned up before it was read: start over with fresh=True, and keep old versions for longer\n"
         "  more: headrace error VERSION_GONE",
         lambda: read(log(tmp_path, changes=True), at),
@@ -177,7 +177,7 @@ def test_another_table_in_its_place(tmp_path: Path) -> None:
     write(tmp_path / "b", {1: 1})
     _, at = read(log(tmp_path / "a"))
     check_error(
-        f"TABLE_REPLACED: {tmp_path}/b is another table than the one that the checkpoint has read\n"
+        f"TABLE_REPLACED: {tmp_path}/b is not the table that the checkpoint has read\n"
         "  hint: start over with fresh=True, or give the job the table that it read\n"
         "  more: headrace error TABLE_REPLACED",
         lambda: log(tmp_path / "b").latest(at),

@@ -44,9 +44,9 @@ def test_the_table_says_its_columns_and_its_state(tmp_path: Path) -> None:
 
 
 def test_what_does_not_do() -> None:
-    with pytest.raises(ConnectorError, match="a version stays as it is, so there is nothing to be read again"):
+    with pytest.raises(ConnectorError, match="a version never changes, so it is not read again"):
         hr.lookup.delta("t", schema="k string", version=3, refresh="1 minute")
     with pytest.raises(ConnectorError, match=r"lookup\.delta: version cannot be -1"):
         hr.lookup.delta("t", schema="k string", version=-1)
-    with pytest.raises(hr.HeadraceError, match="t is loaded as a whole, so there are no answers to be kept"):
+    with pytest.raises(hr.HeadraceError, match="`cache` does not apply to t, which is loaded as a whole"):
         hr.lookup.delta("t", schema="k string", cache="1 minute")

@@ -117,7 +117,7 @@ def test_an_upsert_that_comes_again_is_known(tmp_path: Path) -> None:
 def test_what_cannot_be_a_key(tmp_path: Path, given: dict[str, Any], kind: str, option: str) -> None:
     check_error(
         f"WRONG_TYPE: sink: column k of type {kind} cannot be in {option} of a Delta table\n"
-        '  hint: choose other columns, or make one of it: with_columns(k_text="to_json(k)")\n'
+        '  hint: choose other columns, or convert it: with_columns(k_text="to_json(k)")\n'
         "  more: headrace error WRONG_TYPE",
         lambda: Sink(tmp_path / "t", **given).suits("sink", parse_schema(f"k {kind}, n int")),
     )
@@ -128,7 +128,7 @@ def test_an_interval_has_no_place_in_a_table(tmp_path: Path) -> None:
         Sink(tmp_path / "t").suits("sink", parse_schema("a int, d interval day to second"))
     check_error(
         "WRONG_TYPE: a Delta table cannot hold column d of type interval day to second\n"
-        '  hint: give the column a type that the table has: with_columns(d="cast(d as string)").\n'
+        '  hint: cast it to another type: with_columns(d="cast(d as string)")\n'
         "  more: headrace error WRONG_TYPE",
         raised.value,
     )

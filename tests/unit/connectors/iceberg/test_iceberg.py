@@ -97,8 +97,8 @@ def test_a_process_that_is_replaced_between_its_look_and_its_commit_is_refused(t
 
     old._epochs._attempt = paused  # type: ignore[method-assign]
     check_error(
-        "SINK_FENCED: sink: start 2 of this job has taken over db.t, and this is start 1\n"
-        "  hint: nothing more of this epoch was written; the process that took over goes on with it.\n"
+        "SINK_FENCED: sink: start 2 of this job has taken over db.t from start 1\n"
+        "  hint: nothing more of this epoch was written; the process that took over continues with it\n"
         "  more: headrace error SINK_FENCED",
         lambda: old.commit(0, late),
     )
@@ -142,8 +142,8 @@ def test_a_table_that_another_checkpoint_wrote(tmp_path: Path) -> None:
     out = opened(sink(tmp_path), context(tmp_path))
     out.commit(0, stage(out, 0, rows(("a", 1))))
     check_error(
-        "TABLE_OWNED: db.t holds what sink sink of job job wrote from another checkpoint or query\n"
-        "  hint: write to another table, go on from the checkpoint that wrote it, or start with fresh=True, which empties it.\n"
+        "TABLE_OWNED: db.t was written by the sink sink of the job job, from another checkpoint or query\n"
+        "  hint: write to another table, continue from the checkpoint that wrote it, or start with fresh=True, which empties it.\n"
         "  more: headrace error TABLE_OWNED",
         lambda: opened(sink(tmp_path), context(tmp_path, checkpoint_id="c2")),
     )
@@ -240,8 +240,8 @@ def test_rows_that_go_are_an_error_where_rows_only_come(tmp_path: Path) -> None:
     end = source.latest(at)
     assert end is not None
     check_error(
-        "TABLE_CHANGED: version 3 of db.t takes rows away, and they are only added here\n"
-        "  hint: read what changes: hr.read.iceberg(..., changes=True)\n"
+        "TABLE_CHANGED: version 3 of db.t deletes or updates rows, but the source reads inserted rows only\n"
+        "  hint: read the changes: hr.read.iceberg(..., changes=True)\n"
         "  more: headrace error TABLE_CHANGED",
         lambda: source.files(at, end),
     )
@@ -287,8 +287,8 @@ def test_a_table_that_was_renamed_in_parts_is_refused(tmp_path: Path) -> None:
 
 def test_what_an_upsert_would_not_keep(tmp_path: Path) -> None:
     check_error(
-        "WRONG_TYPE: sink: column s has structs in an array or map, which an upsert of Iceberg cannot keep\n"
-        '  hint: make a text of it: with_columns(s="to_json(s)"), or write its changes: mode="changes"\n'
+        "WRONG_TYPE: sink: column s has structs in an array or map, which Iceberg cannot upsert\n"
+        '  hint: convert it to a string: with_columns(s="to_json(s)"), or write its changes: mode="changes"\n'
         "  more: headrace error WRONG_TYPE",
         lambda: sink(tmp_path, key="k").suits("sink", parse_schema("k string, s array<struct<a: int>>")),
     )

@@ -54,7 +54,7 @@ private[http] final class Exchange(place: String, options: Map[String, String]) 
     val under = client.sendAsync(request, BodyHandlers.ofString())
     try under.get(timeoutMs, TimeUnit.MILLISECONDS)
     catch {
-      case _: TimeoutException => throw new Later(shown(s"no answer within ${timeoutMs / 1000.0} s"))
+      case _: TimeoutException => throw new Later(shown(s"no response within ${timeoutMs / 1000.0} s"))
       case e: ExecutionException => throw failed(e.getCause)
     } finally under.cancel(true)
   }

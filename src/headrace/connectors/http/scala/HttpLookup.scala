@@ -80,7 +80,7 @@ final class HttpLookup(name: String, key: StructType, table: StructType, options
 
   private def keyed(item: String): UnsafeRow =
     try ofKeys.get()(keys.get()(item))
-    catch { case e: Throwable if Failure.ofRow(e) => throw new NoItems(s"the answer has an object with no such key: ${Failure.reason(e)}") }
+    catch { case e: Throwable if Failure.ofRow(e) => throw new NoItems(s"the response has an object without the key: ${Failure.reason(e)}") }
 
   /** The row of an object; columns of the key that it lacks get the value of the requested key. */
   private def read(item: String, asked: InternalRow): InternalRow = {
@@ -119,7 +119,7 @@ private[http] final case class Address(template: String) {
 
   /** The address for the values of columns, or the reason why there is none: an empty text, or a step up, would address something else. */
   def of(values: Map[String, String]): Either[String, String] =
-    values.collectFirst { case (column, text) if Others(text) => s"the key `$column` is '$text', which is the address of something else" }
+    values.collectFirst { case (column, text) if Others(text) => s"the key `$column` is '$text', which would address something else" }
       .toLeft(Place.replaceAllIn(template, found => java.util.regex.Matcher.quoteReplacement(encoded(values(found.group(1))))))
 }
 

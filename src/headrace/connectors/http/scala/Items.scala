@@ -23,22 +23,22 @@ private[http] object Items {
         while (parser.nextToken() != null) ()
         found
       }
-    } catch { case e: JsonProcessingException => throw new NoItems(s"the answer is no JSON: ${e.getOriginalMessage}") }
+    } catch { case e: JsonProcessingException => throw new NoItems(s"the response is not JSON: ${e.getOriginalMessage}") }
     finally parser.close()
   }
 
   private def enter(parser: JsonParser, field: String): Unit = {
-    if (parser.currentToken != JsonToken.START_OBJECT) throw new NoItems(s"the answer has no `$field`")
+    if (parser.currentToken != JsonToken.START_OBJECT) throw new NoItems(s"the response has no `$field`")
     while (parser.nextToken() == JsonToken.FIELD_NAME && parser.currentName != field) {
       parser.nextToken()
       parser.skipChildren()
     }
-    if (parser.currentToken != JsonToken.FIELD_NAME) throw new NoItems(s"the answer has no `$field`")
+    if (parser.currentToken != JsonToken.FIELD_NAME) throw new NoItems(s"the response has no `$field`")
     parser.nextToken()
   }
 
   private def item(parser: JsonParser, text: String): String = {
-    if (parser.currentToken != JsonToken.START_OBJECT) throw new NoItems("the answer has something else where an object is wanted")
+    if (parser.currentToken != JsonToken.START_OBJECT) throw new NoItems("the response has a value that is not an object")
     val begin = parser.currentTokenLocation.getCharOffset.toInt
     parser.skipChildren()
     text.substring(begin, parser.currentLocation.getCharOffset.toInt)

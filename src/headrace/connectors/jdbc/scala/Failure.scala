@@ -36,10 +36,10 @@ private[jdbc] object Failure {
         val reason = sql(e).get
         val address = server.address
         val (code, what, cure) =
-          if (Server.missing(reason) || server.removed) ("TABLE_MISSING", s"$address: ", "restore it as it was")
-          else if (Server.transient(reason)) ("DATABASE_UNREACHABLE", s"$address cannot be reached: ", "see that the server runs")
-          else ("DATABASE_REFUSED", s"$address refuses: ", "mend that")
-        val hint = s"$cure; then the next start goes on from the last epoch."
+          if (Server.missing(reason) || server.removed) ("TABLE_MISSING", s"$address: ", "restore it")
+          else if (Server.transient(reason)) ("DATABASE_UNREACHABLE", s"$address cannot be reached: ", "check that the server runs")
+          else ("DATABASE_REFUSED", s"$address rejected the request: ", "fix the cause")
+        val hint = s"$cure; then the next start continues after the last committed epoch"
         throw new HeadraceKernelException(code, what + plain(reason), cause = e, hint = hint)
     }
 

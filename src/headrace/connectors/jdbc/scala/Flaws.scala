@@ -29,12 +29,12 @@ private[jdbc] final class Flaws(stage: TableStage, finite: String, most: Long) {
     var found: String = null
     var at = 0
     if (whole && row.getSizeInBytes > most)
-      found = s"the row has ${row.getSizeInBytes} bytes, and the server takes $most in one packet (max_allowed_packet)"
+      found = s"the row has ${row.getSizeInBytes} bytes, but the server accepts only $most in one packet (max_allowed_packet)"
     while (found == null && at < looks.length) {
       val (i, look) = looks(at)
       if (!row.isNullAt(i) && (whole || stage.isKey(i))) {
         val what = look(row, i)
-        if (what != null) found = s"${stage.column(i)} has $what, which this database cannot hold"
+        if (what != null) found = s"${stage.column(i)} has $what, which this database cannot store"
       }
       at += 1
     }
@@ -79,7 +79,7 @@ private[jdbc] final class Flaws(stage: TableStage, finite: String, most: Long) {
 }
 
 private object Flaws {
-  val Zero = "a text with the character 0"
+  val Zero = "a string with a NUL character"
 
   /** The first and last day, and moment, of PostgreSQL, in Spark's units. */
   val Days: (Long, Long) = (-2440588L, 2145042905L)

@@ -94,7 +94,7 @@ final class JdbcLookup(name: String, key: StructType, table: StructType, options
     case TimestampType =>
       val moment = DateTimeUtils.microsToInstant(row.getLong(i)).atOffset(java.time.ZoneOffset.UTC)
       if (options("zoned").toBoolean) to.setObject(at, moment) else to.setObject(at, moment.toLocalDateTime)
-    case other => throw new Unanswerable(s"rows of a database are not looked up by a ${other.sql}")
+    case other => throw new Unanswerable(s"a database cannot be searched for a ${other.sql}")
   }
 
   /** Converts a column from the driver's type to the table's, in the form that the sink writes. */
@@ -132,7 +132,7 @@ final class JdbcLookup(name: String, key: StructType, table: StructType, options
     catch {
       case e: SQLException if Server.transient(e) => throw e
       case e: SQLException if keys > 0 && e.getSQLState != null && e.getSQLState.startsWith("22") => throw new BadKey(Failure.text(e))
-      case e: SQLException => throw new Unanswerable(Failure.text(e), e)
+      case e: SQLException => throw new Unanswerable(Failure.plain(e), e)
     }
 
   override def close(): Unit = {

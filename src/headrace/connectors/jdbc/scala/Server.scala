@@ -16,7 +16,7 @@ final class Server(driver: String, val url: String, properties: Map[String, Stri
     val given = new Properties
     properties.foreach { case (name, value) => given.setProperty(name, value) }
     val made = own.asInstanceOf[Driver].connect(url, given)
-    if (made == null) throw new SQLException(s"$driver does not take $url", "08001")
+    if (made == null) throw new SQLException(s"$driver does not accept $url", "08001")
     made
   }
 

@@ -52,10 +52,10 @@ final class TableStage(name: String, given: StructType, timeZone: String, option
   private[jdbc] def fenced(cause: Throwable): Nothing =
     throw new HeadraceKernelException(
       "SINK_FENCED",
-      s"$name: its staging table is gone: another process has taken the job over, or the database was put back",
+      s"$name: its staging table is gone: another process has taken over the job, or the database was restored",
       name,
       cause = cause,
-      hint = "nothing of this epoch was written; a start of the job looks what the database holds.")
+      hint = "nothing of this epoch was written; the next start checks what the database has")
 
   private[jdbc] def unreachable(cause: SQLException): Nothing =
     throw new HeadraceKernelException(
@@ -63,7 +63,7 @@ final class TableStage(name: String, given: StructType, timeZone: String, option
       s"$name: ${server.address} cannot be reached: ${Failure.plain(cause)}",
       name,
       cause = cause,
-      hint = "see that the server runs and that its port can be reached from here; the next start writes the epoch again.")
+      hint = "check that the server runs and that its port can be reached from here; the next start writes the epoch again")
 
   private[jdbc] def removed(cause: Throwable): Nothing =
     throw new HeadraceKernelException(
@@ -71,7 +71,7 @@ final class TableStage(name: String, given: StructType, timeZone: String, option
       s"$name: the file ${server.file.get} is gone",
       name,
       cause = cause,
-      hint = "restore it as it was; or start over with fresh=True, which writes all of it again")
+      hint = "restore it, or start over with fresh=True, which writes all rows again")
 }
 
 /** Sends the rows of one attempt chunk by chunk. A chunk whose response is lost is sent again, unless the table has it. A chunk that the

@@ -14,6 +14,6 @@ private[program] object ProgramLayout {
     if (!cell.paged && !cell.shared) Nil
     else {
       val table = if (cell.shared) new VersionTable(cell) else new EntryTable(program, cell)
-      table +: (if (cell.entry.times) Seq(Beside(cell.id + Program.Expiry, s"when entries of ${cell.name} go or fire")) else Nil)
+      table +: (if (cell.entry.times) Seq(Beside(cell.id + Program.Expiry, s"when entries of ${cell.name} expire or fire")) else Nil)
     }
 }

@@ -175,7 +175,7 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
       if (standstill > ProgramRun.Standstill)
         throw new HeadraceKernelException(
           "TIMER_LOOP",
-          s"timers of ${spec.name} have set each other ${ProgramRun.Standstill} times without time going on",
+          s"timers of ${spec.name} have fired ${ProgramRun.Standstill} times without time advancing",
           spec.name)
     }
     val of = if (keyed(timer) == null) null else keyed(timer).pop(lastRing)

@@ -50,6 +50,6 @@ object Sessions extends RelationalKind[SessionsText] {
   override def layout(session: SparkSession, read: Relational[SessionsText]): Layout = {
     val entry = new EntryRow.InValue(Bind.nullable(StructType(read.side(0).drop(2))))
     val rows = RowTable("", read.key, SessionsRun.Rows, entry, Some(() => Roots.page(_, SessionsRun.Header, SessionsRun.Bags, SessionsRun.Rows)))
-    Layout.of(read, rows, Beside(SessionsRun.Spans, "the sessions, which follow from the rows"))
+    Layout.of(read, rows, Beside(SessionsRun.Spans, "the sessions, derived from the rows"))
   }
 }

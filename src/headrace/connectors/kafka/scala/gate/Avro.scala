@@ -19,7 +19,7 @@ object Avro {
     catch {
       // Spark would suggest one of its own options.
       case e: Exception if String.valueOf(e.getMessage).trim.startsWith("Found recursive reference") =>
-        throw new IllegalArgumentException("a record holds itself, and columns end: name those that are wanted with `schema`", e)
+        throw new IllegalArgumentException("a record contains itself: list the columns to read with `schema`", e)
     }
 
   /** Why a schema cannot be read as these columns; null if it can. */

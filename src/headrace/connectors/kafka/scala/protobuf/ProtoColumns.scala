@@ -30,7 +30,7 @@ private[kafka] object ProtoColumns {
 
   private def struct(message: Descriptor, above: List[Descriptor]): StructType = {
     if (above.contains(message))
-      throw new IllegalArgumentException(s"${message.getFullName} holds itself, and columns end: name those that are wanted with `schema`")
+      throw new IllegalArgumentException(s"${message.getFullName} contains itself: list the columns to read with `schema`")
     StructType(message.getFields.asScala.map(field => StructField(field.getName, typed(field, message :: above))).toArray)
   }
 

@@ -18,7 +18,7 @@ private[kafka] object ProtoFiles {
         if (path.contains(name)) throw new IllegalArgumentException(s"$name imports itself")
         val found = files.get(name).orElse(texts.get(name))
         found.map(text => link(ProtoText.read(name, text), named(_, name :: path))).orElse(known.get(name)).getOrElse {
-          throw new IllegalArgumentException(s"it imports $name, which is not there")
+          throw new IllegalArgumentException(s"it imports $name, which does not exist")
         }
       })
     link(ProtoText.read("schema.proto", text), named(_, Nil))
@@ -32,7 +32,7 @@ private[kafka] object ProtoFiles {
       name, {
         if (path.contains(name)) throw new IllegalArgumentException(s"$name imports itself")
         val made = all.get(name).map(link(_, named(_, name :: path))).orElse(known.get(name)).getOrElse {
-          throw new IllegalArgumentException(s"it imports $name, which is not there")
+          throw new IllegalArgumentException(s"it imports $name, which does not exist")
         }
         linked(name) = made
         made
@@ -65,7 +65,7 @@ private[kafka] object ProtoFiles {
       case Seq() if name.isEmpty => throw new IllegalArgumentException("it has no message")
       case Seq() =>
         val others = all.filterNot(one => known.contains(one.getFile.getName)).map(_.getFullName).take(10)
-        throw new IllegalArgumentException(s"it has no message $name, but ${others.mkString(", ")}")
+        throw new IllegalArgumentException(s"it has no message $name; it has ${others.mkString(", ")}")
       case several => throw new IllegalArgumentException(s"it has several messages $name: ${several.map(_.getFullName).mkString(", ")}")
     }
   }

@@ -111,7 +111,7 @@ private object ProtoReader {
           val exact = new BigDecimal(if (bytes.isEmpty) BigInteger.ZERO else new BigInteger(bytes), int(value, 3))
           // Checked before it is expanded, because a scale can be of any size.
           val fits = exact.precision.toLong - exact.scale <= precision - scale && exact.stripTrailingZeros.scale <= scale
-          if (exact.signum != 0 && !fits) throw new ArithmeticException(s"$path: $exact is no decimal($precision,$scale)")
+          if (exact.signum != 0 && !fits) throw new ArithmeticException(s"$path: $exact does not fit decimal($precision,$scale)")
           Decimal(if (exact.signum == 0) BigDecimal.ZERO else exact, precision, scale)
         }
       case (_, _) if ProtoColumns.wraps(of) =>
@@ -140,6 +140,6 @@ private object ProtoReader {
   private def misfit(field: FieldDescriptor, to: DataType, path: String) = {
     val of = if (field.getJavaType == JavaType.MESSAGE) field.getMessageType.getFullName else field.getType.name.toLowerCase
     val many = if (field.isMapField) "a map" else if (field.isRepeated) s"repeated $of" else of
-    new IllegalArgumentException(s"the field `$path` is $many, and the column is ${to.sql}")
+    new IllegalArgumentException(s"the field `$path` is $many, but the column is ${to.sql}")
   }
 }

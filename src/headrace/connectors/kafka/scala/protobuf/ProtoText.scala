@@ -24,7 +24,7 @@ private[kafka] final class ProtoText(name: String, text: String) {
         take("=")
         made.setSyntax(string())
         take(";")
-      case "edition" => throw wrong("it has an edition, and only proto2 and proto3 are read")
+      case "edition" => throw wrong("it has an edition, but only proto2 and proto3 are supported")
       case "import" =>
         if (took("public")) made.addPublicDependency(made.getDependencyCount) else took("weak")
         made.addDependency(string())
@@ -38,7 +38,7 @@ private[kafka] final class ProtoText(name: String, text: String) {
       case "service" | "extend" =>
         path()
         block()
-      case other => throw wrong(s"`$other` was not expected")
+      case other => throw wrong(s"unexpected `$other`")
     }
     made.build()
   }
@@ -229,13 +229,13 @@ private[kafka] final class ProtoText(name: String, text: String) {
     val digits = next()
     val found =
       try if (digits.startsWith("0x") || digits.startsWith("0X")) java.lang.Long.parseLong(digits.drop(2), 16) else digits.toLong
-      catch { case _: NumberFormatException => throw wrong(s"a number was expected, and not `$digits`") }
+      catch { case _: NumberFormatException => throw wrong(s"expected a number, got `$digits`") }
     (sign * found).toInt
   }
 
   private def string(): String = {
     val first = next()
-    if (!ProtoText.quoted(first)) throw wrong(s"a text was expected, and not `$first`")
+    if (!ProtoText.quoted(first)) throw wrong(s"expected a string, got `$first`")
     unquoted(first) + strings()
   }
 
@@ -265,7 +265,7 @@ private[kafka] final class ProtoText(name: String, text: String) {
 
   private def take(token: String): Unit = {
     val found = next()
-    if (found != token) throw wrong(s"`$token` was expected, and not `$found`")
+    if (found != token) throw wrong(s"expected `$token`, got `$found`")
   }
 
   private def wrong(why: String) =
@@ -299,7 +299,7 @@ private[kafka] object ProtoText {
     var (at, line) = (0, 1)
     while (at < text.length) {
       matcher.region(at, text.length)
-      if (!matcher.lookingAt()) throw new IllegalArgumentException(s"line $line: `${text.charAt(at)}` was not expected")
+      if (!matcher.lookingAt()) throw new IllegalArgumentException(s"line $line: unexpected `${text.charAt(at)}`")
       if (matcher.group(2) != null) found += matcher.group(2) -> line
       line += matcher.group.count(_ == '\n')
       at = matcher.end

@@ -31,7 +31,7 @@ private[kafka] object ProtoWriter {
   private def struct(message: Descriptor, columns: StructType, path: String): InternalRow => DynamicMessage = {
     message.getFields.forEach { field =>
       if (field.isRequired && !columns.fieldNames.contains(field.getName))
-        throw new IllegalArgumentException(s"the field `$path${field.getName}` is required, and there is no such column")
+        throw new IllegalArgumentException(s"the field `$path${field.getName}` is required, but there is no such column")
     }
     val fields = columns.fields.map { column =>
       val field = message.findFieldByName(column.name)
@@ -55,9 +55,9 @@ private[kafka] object ProtoWriter {
 
   private def absent(field: FieldDescriptor, path: String, of: DataType) = {
     val (what, empty) = of match {
-      case _: MapType => ("null, and a field of Protobuf cannot tell that from an empty map", "map()")
-      case _: ArrayType => ("null, and a field of Protobuf cannot tell that from an empty array", "array()")
-      case _ => (s"null, and the field of its message ${if (field.isRequired) "is required" else "is always there"}", null)
+      case _: MapType => ("null, which Protobuf cannot distinguish from an empty map", "map()")
+      case _: ArrayType => ("null, which Protobuf cannot distinguish from an empty array", "array()")
+      case _ => (s"null, but its field ${if (field.isRequired) "is required" else "always has a value"}", null)
     }
     new Unwritable(s"$path is $what", if (empty == null || path.contains(".")) null else s"coalesce($path, $empty)")
   }
@@ -72,7 +72,7 @@ private[kafka] object ProtoWriter {
         val all = map.asInstanceOf[MapData]
         val (keys, values) = (all.keyArray, all.valueArray)
         (0 until all.numElements).map { i =>
-          if (values.isNullAt(i)) throw new Unwritable(s"$path has a null among its values, and a map of Protobuf has no place for one")
+          if (values.isNullAt(i)) throw new Unwritable(s"$path has a null value, which a Protobuf map cannot contain")
           DynamicMessage.newBuilder(entry).setField(ofKey, writeKey(keys.get(i, key))).setField(ofValue, writeValue(values.get(i, value))).build()
         }.asJava
       }
@@ -83,7 +83,7 @@ private[kafka] object ProtoWriter {
         (0 until all.numElements).map { i =>
           if (all.isNullAt(i)) {
             val cure = if (path.contains(".")) null else s"array_compact($path)"
-            throw new Unwritable(s"$path has a null among its elements, and a repeated field of Protobuf has no place for one", cure)
+            throw new Unwritable(s"$path has a null element, which a repeated Protobuf field cannot contain", cure)
           }
           write(all.get(i, element))
         }.asJava
@@ -164,6 +164,6 @@ private[kafka] object ProtoWriter {
   private def misfit(field: FieldDescriptor, from: DataType, path: String) = {
     val of = if (field.getJavaType == JavaType.MESSAGE) field.getMessageType.getFullName else field.getType.name.toLowerCase
     val many = if (field.isMapField) "a map" else if (field.isRepeated) s"repeated $of" else of
-    new IllegalArgumentException(s"the column `$path` is ${from.sql}, and the field is $many")
+    new IllegalArgumentException(s"the column `$path` is ${from.sql}, but the field is $many")
   }
 }

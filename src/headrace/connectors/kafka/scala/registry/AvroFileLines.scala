@@ -36,7 +36,7 @@ private[kafka] final class AvroReader(written: Schema, ours: Option[Schema], col
     decoder = DecoderFactory.get.binaryDecoder(record, start, record.length - start, decoder)
     try
       rows(records.read(null, decoder)) match {
-        case Some(row: InternalRow) => if (decoder.isEnd) Right(row) else Left("bytes behind the record")
+        case Some(row: InternalRow) => if (decoder.isEnd) Right(row) else Left("there are bytes after the record")
         case _ => Left("no record")
       }
     catch {

@@ -18,11 +18,11 @@ abstract class RegisteredLines(spec: LineSpec, kind: String) extends LineParser(
   override protected def parse(line: Array[Byte], file: UTF8String, position: Long): Int = {
     val id = Registry.id(line)
     if (id == Registry.Plain) plain(line, file, position)
-    else if (id < 0) malformed("no record of a schema registry: it does not begin with a zero and the number of a schema")
+    else if (id < 0) malformed("not a record of a schema registry: it does not begin with a zero byte and a schema id")
     else
       registry.schema(id) match {
-        case None => malformed(s"the registry has no schema with the number $id")
-        case Some(schema) if schema.kind != kind => malformed(s"schema $id is ${schema.kind}, and not $kind")
+        case None => malformed(s"the registry has no schema with the id $id")
+        case Some(schema) if schema.kind != kind => malformed(s"schema $id is ${schema.kind}, not $kind")
         case Some(schema) =>
           try parse(line, id, schema, file, position)
           catch {

@@ -54,10 +54,10 @@ final class Registry private (url: String, authorization: Option[String], ca: Op
     * are refused.
     */
   private def read(answer: HttpResponse[String]): JsonNode = {
-    if (answer.statusCode / 100 == 3) answer.headers.firstValue("Location").ifPresent(place => throw failed(s"it sends on to $place"))
-    if (answer.statusCode != 200) throw failed(s"it answers ${answer.statusCode}")
-    val found = json(answer).getOrElse(throw failed("what it answers is no JSON"))
-    if (!found.path("schema").isTextual) throw failed("its answer has no schema")
+    if (answer.statusCode / 100 == 3) answer.headers.firstValue("Location").ifPresent(place => throw failed(s"it redirects to $place"))
+    if (answer.statusCode != 200) throw failed(status(answer.statusCode))
+    val found = json(answer).getOrElse(throw failed("its response is not JSON"))
+    if (!found.path("schema").isTextual) throw failed("its response has no schema")
     found
   }
 
@@ -75,7 +75,9 @@ final class Registry private (url: String, authorization: Option[String], ca: Op
     }
   }
 
-  private def failed(why: String) = new HeadraceKernelException("REGISTRY_UNREACHABLE", s"the registry $url does not answer: $why")
+  private def status(code: Int): String = if (code == 401 || code == 403) s"it denied access: $code" else s"it answered $code"
+
+  private def failed(why: String) = new HeadraceKernelException("REGISTRY_UNREACHABLE", s"the registry $url cannot be used: $why")
 }
 
 object Registry {
@@ -103,7 +105,7 @@ object Registry {
 
   /** The schema of a request from Python, which has the `id` beside the options. */
   def schema(given: Map[String, String]): Schema =
-    of(given).schema(given("id").toInt).getOrElse(throw new IllegalArgumentException("it is not there"))
+    of(given).schema(given("id").toInt).getOrElse(throw new IllegalArgumentException("it does not exist"))
 
   /** The offset of the record itself, after a zero and the id of its schema. */
   val Start = 5

@@ -61,8 +61,8 @@ private[kafka] abstract class Records(stage: KafkaStage, epoch: Long, send: Prod
       val millis = Math.floorDiv(row.getLong(layout.timestamp), 1000L)
       if (millis < 0) {
         val column = stage.schema(layout.timestamp).name
-        val why = s"${stage.name}: $column is before 1970, and a record of Kafka has no such timestamp"
-        val cure = s"change it in front of the sink: greatest($column, timestamp'1970-01-01')."
+        val why = s"${stage.name}: $column is before 1970, which Kafka does not support as a timestamp"
+        val cure = s"replace it upstream of the sink: greatest($column, timestamp'1970-01-01')"
         throw new HeadraceKernelException("KAFKA_RECORD", why, stage.name, hint = cure)
       }
       millis
@@ -152,8 +152,8 @@ private final class Replaced(stage: KafkaStage, epoch: Long, send: ProducerRecor
 
   private def withoutKey = {
     val column = stage.schema(layout.key.head).name
-    val why = s"${stage.name}: $column is null, and a record without a key takes the place of none"
-    val cure = s"write the key as JSON, which has nulls, key_format=\"json\", or leave such rows out: .filter(\"$column IS NOT NULL\")."
+    val why = s"${stage.name}: $column is null, but a record without a key cannot replace another"
+    val cure = s"write the key as JSON, which has nulls, key_format=\"json\", or filter such rows: .filter(\"$column IS NOT NULL\")"
     new HeadraceKernelException("KAFKA_RECORD", why, stage.name, hint = cure)
   }
 }

@@ -92,12 +92,12 @@ private[kafka] object RegisteredForm {
       out.reset()
       var i = 0
       while (i < places.length) {
-        if (row.isNullAt(places(i))) throw refused(null, s"${filled(i)} is null, and the schema has no null there", Cure)
+        if (row.isNullAt(places(i))) throw refused(null, s"${filled(i)} is null, but the schema does not allow null", Cure)
         i += 1
       }
       try record.write(row, out)
       catch {
-        case e: ProtoWriter.Unwritable => throw refused(e, e.getMessage, Option(e.cure).fold(Cure)(cure => s"change it in front of the sink: $cure."))
+        case e: ProtoWriter.Unwritable => throw refused(e, e.getMessage, Option(e.cure).fold(Cure)(cure => s"replace it upstream of the sink: $cure"))
         case NonFatal(e) => throw refused(e, Option(e.getMessage).getOrElse(e.getClass.getSimpleName), Cure)
       }
       out.toByteArray
@@ -107,5 +107,5 @@ private[kafka] object RegisteredForm {
       new HeadraceKernelException("KAFKA_RECORD", s"${stage.name}: ${why.replaceAll("\\s+", " ")}", stage.name, cause = e, hint = hint)
   }
 
-  private val Cure = "change it in front of the sink, or filter such rows out."
+  private val Cure = "replace it upstream of the sink, or filter such rows"
 }

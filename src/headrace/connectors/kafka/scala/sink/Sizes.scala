@@ -18,12 +18,12 @@ private[kafka] final case class Sizes(request: Long, topic: Long, compression: S
   /** Why a record cannot be sent; null if it can. */
   def broken(record: ProducerRecord[Array[Byte], Array[Byte]]): String = {
     val size = bound(record)
-    if (size > request) s"a record of $size bytes is larger than the $request that the producer sends (max.request.size)"
+    if (size > request) s"a record of $size bytes is larger than the producer's limit of $request (max.request.size)"
     else if (size <= topic) null
     else {
       val stored = compressed(record)
       if (stored <= topic) null
-      else s"a record of $stored bytes is larger than the $topic that the topic takes (max.message.bytes)"
+      else s"a record of $stored bytes is larger than the topic's limit of $topic (max.message.bytes)"
     }
   }
 

@@ -62,7 +62,7 @@ private[kafka] object Trouble {
         named(e) match {
           case Some(("TOPIC_MISSING", cause)) => throw new HeadraceKernelException("TOPIC_GONE", s"$source: ${words(cause)}", source, cause = e)
           case Some((code, cause)) =>
-            val hint = if (code == "KAFKA_UNREACHABLE") "when the brokers answer again, " + onward else "mend that, and " + onward
+            val hint = if (code == "KAFKA_UNREACHABLE") "once the brokers answer again, " + onward else "fix the cause; " + onward
             throw new HeadraceKernelException(code, s"$source: ${words(cause)}", source, cause = e, hint = hint)
           case None => throw e
         }
@@ -91,21 +91,21 @@ private[kafka] object Trouble {
     case _ => null
   }).map(_ -> e)
 
-  private val page = "The page says how to go on without them."
-  private val onward = "the next start goes on from the last epoch."
+  private val page = "The page of this error describes how to continue without them."
+  private val onward = "the next start continues after the last committed epoch"
 
   // Python reports the errors found before a run starts, with its own hints.
   private[kafka] val hints = Map(
     "CHECKPOINT_BEHIND" -> "two copies of one checkpoint have written this topic. Stop the other job, or give this one another topic.",
-    "KAFKA_TOO_LARGE" -> ("raise what the topic takes (max.message.bytes) and what the producer sends " +
-      "(options={\"max.request.size\": \"5242880\"}), or leave such rows out: .filter(\"length(body) < 1000000\")."),
-    "KAFKA_FENCED" -> ("another process has the job, and goes on; or the epoch took longer than transaction_timeout: " +
-      "make that longer, or epochs smaller, and start again. No row is lost or doubled."),
-    "KAFKA_DENIED" -> ("the user needs the rights to write the topic, its transactional ids and groups (prefix=); " +
-      "with them the next start writes the epoch again, and no row is lost or doubled."),
-    "TOPIC_MISSING" -> s"the rows written before are gone with it: create the topic, and fresh=True writes all of them again. $page",
-    "TABLE_REPLACED" -> s"the rows written before are gone with it: fresh=True writes all of them again. $page",
-    "KAFKA_UNREACHABLE" -> "when the brokers answer again, the next start writes the epoch again; no row is lost or doubled.",
-    "KAFKA_FAILED" -> ("the next start writes the epoch again, and ends like this if the cause is still there; " +
-      "no row is lost or doubled."))
+    "KAFKA_TOO_LARGE" -> ("raise the limits of the producer, options={\"max.request.size\": \"5242880\"}, " +
+      "and of the topic, max.message.bytes; or filter such rows: .filter(\"length(body) < 1000000\")"),
+    "KAFKA_FENCED" -> ("another process has taken over the job and continues; or the epoch took longer than " +
+      "transaction_timeout: raise it or make epochs smaller, and start again. No row is lost or duplicated."),
+    "KAFKA_DENIED" -> ("grant the user the right to write the topic, and its transactional ids and groups (prefix=); " +
+      "then the next start writes the epoch again, and no row is lost or duplicated."),
+    "TOPIC_MISSING" -> s"the rows written before are lost with it: create the topic, and fresh=True writes all of them again. $page",
+    "TABLE_REPLACED" -> s"the rows written before are lost with it: fresh=True writes all of them again. $page",
+    "KAFKA_UNREACHABLE" -> "once the brokers answer again, the next start writes the epoch again; no row is lost or duplicated.",
+    "KAFKA_FAILED" -> ("the next start writes the epoch again, and fails again if the cause remains; " +
+      "no row is lost or duplicated."))
 }

@@ -16,7 +16,7 @@ private final case class Gap(partition: TopicPartition, from: Long, count: Long,
 }
 
 private object Gap {
-  def anew(end: Long, read: Long): String = s"the topic was made anew: it ends at $end, and was read up to $read"
+  def anew(end: Long, read: Long): String = s"the topic was created again: it ends at $end, but was read up to $read"
 }
 
 private final case class Gaps(gaps: Seq[Gap]) extends InputPartition

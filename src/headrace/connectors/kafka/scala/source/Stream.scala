@@ -59,7 +59,7 @@ private final class Stream(
   /** Fails if a topic was deleted and recreated between two calls. */
   private def refuseOthers(topics: Seq[TopicDescription]): Unit =
     topics.find(topic => ids.get(topic.name).exists(_ != topic.topicId)).foreach { topic =>
-      val why = s"${limits.source}: the topic ${topic.name} was deleted and made anew while it was read"
+      val why = s"${limits.source}: the topic ${topic.name} was deleted and created again while it was read"
       throw new HeadraceKernelException("OFFSETS_GONE", why, limits.source)
     }
 
@@ -67,7 +67,7 @@ private final class Stream(
   private def refuse(from: Map[TopicPartition, Long], found: Map[TopicPartition, Long]): Unit = {
     val gone = from.keySet.map(_.topic) -- found.keySet.map(_.topic)
     if (gone.nonEmpty)
-      throw new HeadraceKernelException("TOPIC_GONE", s"${limits.source}: ${named(gone)} and cannot be read on", limits.source)
+      throw new HeadraceKernelException("TOPIC_GONE", s"${limits.source}: ${named(gone)} deleted while it was read", limits.source)
     val back = from.toSeq.flatMap { case (p, at) => found.get(p).filter(_ < at).map(to => Gap(p, 0, 0, 0, Gap.anew(to, at))) }
     if (back.nonEmpty)
       throw new HeadraceKernelException("OFFSETS_GONE", s"${limits.source}: ${back.map(_.text).mkString("; ")}", limits.source)
@@ -95,9 +95,9 @@ private final class Stream(
   }
 
   private def gap(p: TopicPartition, from: Long, to: Long, first: Option[Long]): Option[Gap] = first match {
-    case None => if (to > from) Some(Gap(p, from, to - from, to, "their partition is gone")) else None
+    case None => if (to > from) Some(Gap(p, from, to - from, to, "the partition no longer exists")) else None
     case Some(at) if to < from => Some(Gap(p, at, 0, at.min(to), Gap.anew(to, from)))
-    case Some(at) if at > from && to > from => Some(Gap(p, from, at.min(to) - from, at.min(to), "the topic keeps them no longer"))
+    case Some(at) if at > from && to > from => Some(Gap(p, from, at.min(to) - from, at.min(to), "the topic no longer retains them"))
     case _ => None
   }
 
@@ -137,7 +137,7 @@ private final class Stream(
   override def toString: String = s"kafka ${limits.source}"
 
   private def named(topics: Set[String]): String =
-    if (topics.size == 1) s"the topic ${topics.head} is gone" else s"the topics ${topics.toSeq.sorted.mkString(", ")} are gone"
+    if (topics.size == 1) s"the topic ${topics.head} was" else s"the topics ${topics.toSeq.sorted.mkString(", ")} were"
 }
 
 private object Stream {

@@ -16,7 +16,7 @@ private[program] trait CellCode {
   def declaration: String
 
   /** The cell as a column of the stored row; a cell with pages of its own has none. */
-  def column: Expression = throw new IllegalStateException(s"${cell.kind} ${cell.name} is no column")
+  def column: Expression = throw new IllegalStateException(s"${cell.kind} ${cell.name} is not a column")
 
   /** Java that reads it from column `i` of the row `stored`, which may be null. */
   def load(i: Int): String = ""
@@ -35,10 +35,10 @@ private[program] trait CellCode {
   /** Java that clears the entry of a key, or the whole cell. */
   def clear(key: Option[Expression]): String
 
-  def append(value: Expression): String = throw new IllegalStateException(s"${cell.kind} ${cell.name} takes no append")
+  def append(value: Expression): String = throw new IllegalStateException(s"${cell.kind} ${cell.name} does not support append")
 
   /** Java that adds a row to an aggregate. */
-  def add(row: Seq[Expression]): String = throw new IllegalStateException(s"${cell.kind} ${cell.name} takes no rows")
+  def add(row: Seq[Expression]): String = throw new IllegalStateException(s"${cell.kind} ${cell.name} does not support rows")
 
   /** Java that removes what expires before a time. */
   def expire(before: String): String = clear(None)

@@ -114,7 +114,7 @@ final class Entries {
 
   /** Sets the entry of a row (key, value); a null value removes it. */
   def put(row: UnsafeRow): Unit =
-    if (row.isNullAt(0)) throw new IllegalArgumentException("a value is set under the key null")
+    if (row.isNullAt(0)) throw new IllegalArgumentException("a value is set for a null key")
     else if (row.isNullAt(1)) remove(row)
     else {
       enter()

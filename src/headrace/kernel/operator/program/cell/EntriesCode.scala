@@ -57,7 +57,7 @@ private[program] abstract class EntriesCode(ctx: CodegenContext, program: Progra
 
   /** A row with the key of an entry. */
   def keyRow(key: Expression): Projected = {
-    val keyType = cell.key.getOrElse(throw Program.broken(program.name, s"${cell.name} has no keys to go by"))
+    val keyType = cell.key.getOrElse(throw Program.broken(program.name, s"${cell.name} has no keys"))
     Projected(ctx, Field.stored(key, keyType))
   }
 }

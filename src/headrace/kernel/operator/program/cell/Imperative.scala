@@ -43,7 +43,7 @@ final class Imperative(function: AggregateFunction, types: Seq[DataType]) extend
     case f: ImperativeAggregate =>
       row = new GenericInternalRow(if (base == null) new Array[Any](types.length) else base.clone())
       if (base == null) f.initialize(row)
-    case other => throw new IllegalStateException(s"${other.prettyName} is told by expressions")
+    case other => throw new IllegalStateException(s"${other.prettyName} is defined by expressions")
   }
 
   /** Adds a row, and keeps it for undoing. */

@@ -146,7 +146,7 @@ final class SharedEntries {
     }
 
   def put(row: UnsafeRow): Unit =
-    if (row.isNullAt(0)) throw new IllegalArgumentException("a value is set under the key null")
+    if (row.isNullAt(0)) throw new IllegalArgumentException("a value is set for a null key")
     else if (row.isNullAt(1)) remove(row)
     else write(row, row)
 

@@ -48,5 +48,5 @@ private[program] final class EntriesRewrite(operator: String, change: CellChange
 
 private[program] object EntriesRewrite {
   def meet(operator: String, change: CellChange): HeadraceKernelException =
-    new HeadraceKernelException("KEYS_MEET", s"two keys of ${change.name} are one as ${change.key.fold("")(_.sql)}", operator)
+    new HeadraceKernelException("KEYS_MEET", s"two keys of ${change.name} become the same key as ${change.key.fold("")(_.sql)}", operator)
 }
