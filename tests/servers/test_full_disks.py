@@ -42,7 +42,7 @@ def run(sink: Any, checkpoint: str | Path = "ck") -> None:
     "the disk of a files sink",
     """
     DISK_FULL: out: cannot write <file>: No space left on device
-      hint: make room (the checkpoint, the output and Spark's temporary folder need it) and start again: no row is lost or doubled.
+      hint: free space for the checkpoint, the output and Spark's temporary folder, and start again: no row is lost or duplicated.
       more: headrace error DISK_FULL
     """,
     THEN,

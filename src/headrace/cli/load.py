@@ -16,7 +16,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options that go with a FILE."""
-    parser.add_argument("--job", metavar="NAME", help="which job, where the file makes several")
+    parser.add_argument("--job", metavar="NAME", help="the job, if the file defines several")
     parser.add_argument(
         "--path",
         metavar="SOURCE=PATH",

@@ -39,7 +39,7 @@ def _described(found: State) -> dict[str, Any]:
 
 def _summary(found: State) -> str:
     """Return the epochs, then each table with its number of rows and its columns."""
-    lines = [f"{found.job}, epoch {found.epoch} (there are {spelled(found.epochs)})"]
+    lines = [f"{found.job}, epoch {found.epoch} (of {spelled(found.epochs)})"]
     if len(found.queries) > 1:
         lines += [f"  query {name}: epoch {epoch}" for name, epoch in found.queries.items()]
     for name, columns in found.tables.items():

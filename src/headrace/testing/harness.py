@@ -164,9 +164,7 @@ class Harness:
         """
         self._must_be_open()
         if self._finished:
-            raise HeadraceError(
-                "HARNESS_USE", "the harness was finished, so time has ended for it", hint="commit before finish()", site=here()
-            )
+            raise HeadraceError("HARNESS_USE", "the harness is finished and takes no more rows", hint="commit before finish()", site=here())
         # all rows are checked before any is added, so that a refused commit leaves nothing behind
         given = {name: self._changed(name, changes) for name, changes in (rows or {}).items()}
         self._begin()

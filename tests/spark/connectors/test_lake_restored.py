@@ -186,8 +186,8 @@ def test_tables_that_are_gone(drill: Drill) -> None:
             lose(drill)
             error = drill.refused()
             check_error(
-                f"{text}, and the job has written epoch 3 there\n"
-                "  hint: nothing was changed. Put it back as it was, name another place to go on with what comes, "
+                f"{text}, but the job has written epoch 3 there\n"
+                "  hint: nothing was changed. Restore it, write later rows to another place, "
                 "or start over with fresh=True.\n"
                 f"  more: headrace error {error.code}",
                 error,

@@ -107,8 +107,10 @@ def test_a_job_is_rewound_and_goes_on(drill: Drill, capsys: pytest.CaptureFixtur
         assert line.startswith(f"  {name}, from epoch 6 to epoch 3: {text}") and ", without " in line
     aside = f"{drill.folder}/out/_headrace/withdrawn/{4:020}-"
     assert said[5].startswith(f"  files, from epoch 6 to epoch 3: 6 files and their manifests are moved to {aside}")
-    fed = "  rows that `headrace letters replay` has fed to rows since the checkpoint was copied go, too: replay their files again"
-    assert said[6:] == [fed, "nothing was changed; --yes does it"]
+    fed = (
+        "  rows that `headrace letters replay` has fed to rows since the checkpoint was copied are withdrawn, too: replay their files again"
+    )
+    assert said[6:] == [fed, "nothing was changed; dry_run=False (--yes) rewinds them"]
     assert main([*asked, "--yes"]) == 0
     done = capsys.readouterr().out.splitlines()
     assert (done[0], *done[-2:]) == (f"drill: rewound 5 sinks to {drill.checkpoint}", fed, "the next start continues from there")
@@ -176,8 +178,8 @@ def test_sinks_that_cannot_come_back(tmp_path: Path) -> None:
     for dry_run in (True, False):
         check_error(
             """
-            CANNOT_REWIND: table: a jdbc sink cannot undo what was written; kept: it holds no mark of its epochs, and would be sent rows again
-              hint: nothing was changed. Go on from the newest checkpoint; or put back all sinks from a backup of the moment at which the checkpoint was copied; or start over with fresh=True.
+            CANNOT_REWIND: table: a jdbc sink cannot undo what was written; kept: it has no mark of its epochs, and would receive rows again
+              hint: nothing was changed. Continue from the newest checkpoint; or restore all sinks from a backup of the moment at which the checkpoint was copied; or start over with fresh=True.
               more: headrace error CANNOT_REWIND
             """,
             lambda dry_run=dry_run: drill.job(1).rewind(checkpoint=drill.checkpoint, dry_run=dry_run),  # type: ignore[misc]  # of a loop

@@ -177,7 +177,7 @@ def test_what_state_cannot_follow_touches_nothing(tmp_path: Path) -> None:
     first = read.key_by("card").process(Other, order="arrival").named("first")
     moved = first.key_by("card").process(Other, order="arrival").named("sums")
     wrong = {
-        "the key of sums is computed in another way": job(tmp_path, key=hr.expr("upper(card)").alias("card")),
+        "the key of sums is computed differently": job(tmp_path, key=hr.expr("upper(card)").alias("card")),
         'has order="time" instead of "arrival"': job(tmp_path, order="time"),
         "the cell n was int and is now string": job(tmp_path, SumsWrong),
         "had 1 level of operators with state and now has 2: first is new": hr.job(

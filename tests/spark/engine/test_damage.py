@@ -150,9 +150,7 @@ def test_the_doctor_looks_at_a_checkpoint(healthy: Path, capsys: pytest.CaptureF
     record.write_bytes(kept[1][:-9])
     assert main(["doctor", str(folder)]) == 4
     damaged = [line for line in capsys.readouterr().out.splitlines() if line.startswith("DAMAGED")]
-    assert damaged[0] == (
-        f"DAMAGED  {log} cannot be read: it is the file log of a source, and its checksum is not that of what was written"
-    )
+    assert damaged[0] == (f"DAMAGED  {log} cannot be read: its checksum is not that of what was written (the file log of a source)")
     assert damaged[1].startswith(f"DAMAGED  {record} cannot be read: ") and len(damaged) == 2
     log.write_bytes(kept[0])
     record.write_bytes(kept[1])

@@ -251,7 +251,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     assert "  counts is rewritten: its key is k bigint instead of k int\n" in said and said.endswith("\nnothing was written\n")
     assert cli.main(["state", "migrate", str(file), "--to", "new"]) == 0
     said = capsys.readouterr().out
-    assert "  counts: 1 key, " in said and "; go on with --checkpoint " in said
+    assert "  counts: 1 key, " in said and "; continue with --checkpoint " in said
     assert cli.main(["run", str(file)]) == 1
     assert capsys.readouterr().err.startswith("CHECKPOINT_MIGRATED: the job of ")
     assert cli.main(["run", str(file), "--checkpoint", "new"]) == 0

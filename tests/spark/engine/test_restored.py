@@ -85,7 +85,7 @@ def test_a_checkpoint_that_was_put_back(shop: Shop, tmp_path: Path) -> None:
     shop.put(1, rows=7)
     held = term(shop.checkpoint)
     error = shop.refused()
-    assert error.code == "CHECKPOINT_BEHIND" and "all holds epoch 6; counts holds epoch 6, and" in error.message
+    assert error.code == "CHECKPOINT_BEHIND" and "all holds epoch 6; counts holds epoch 6, but" in error.message
     assert term(shop.checkpoint) == held, "a start that is refused spends no term"
     shutil.rmtree(shop.checkpoint)
     (tmp_path / "newest").rename(shop.checkpoint)
@@ -120,12 +120,12 @@ def test_the_doctor_compares_the_sinks_where_it_gets_the_file(shop: Shop, tmp_pa
     shutil.rmtree(shop.checkpoint)
     (tmp_path / "backup").rename(shop.checkpoint)
     assert main(["doctor", str(shop.checkpoint)]) == 0
-    assert "sinks: not looked at" in capsys.readouterr().out
+    assert "sinks: not checked" in capsys.readouterr().out
     before = files(shop.folder)
     assert main(command) == 4
     said = capsys.readouterr().out.splitlines()
     assert said[2] == "REFUSED  the next start:"
-    assert said[3].startswith("         CHECKPOINT_BEHIND: all holds epoch 3; counts holds epoch 3, and the checkpoint ")
+    assert said[3].startswith("         CHECKPOINT_BEHIND: all holds epoch 3; counts holds epoch 3, but the checkpoint ")
     assert "--fresh starts over" in said[5]
     assert main([*command, "--json"]) == 4
     found = json.loads(capsys.readouterr().out)

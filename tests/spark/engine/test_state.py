@@ -336,7 +336,7 @@ def test_on_the_command_line(counts: Path, capsys: pytest.CaptureFixture[str]) -
     assert (
         capsys.readouterr().out
         == f"""\
-count, epoch {epochs.epoch} (there are 0 to {epochs.epochs[-1]})
+count, epoch {epochs.epoch} (of 0 to {epochs.epochs[-1]})
   query main: epoch {epochs.queries["main"]}
   query quiet: epoch {epochs.queries["quiet"]}
 

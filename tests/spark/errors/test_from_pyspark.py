@@ -78,7 +78,7 @@ def test_an_option_of_a_command_has_no_line(tmp_path: Path, capsys: pytest.Captu
     check_error(
         """
         BAD_SETTING: --every cannot be '10 secs': `secs` is not a unit
-          hint: write "10 seconds", or 10 for so many seconds, at most 365 days; 0 begins an epoch as soon as the last has ended. All settings: headrace docs settings
+          hint: write "10 seconds", or a number of seconds, at most 365 days; 0 starts an epoch as soon as the last one ends. All settings: headrace docs settings
           more: headrace error BAD_SETTING
         """,
         capsys.readouterr().err,

@@ -186,7 +186,7 @@ def test_an_exported_file_can_be_given_back(tmp_path: Path, options: dict[str, s
 
 def test_a_line_with_line_breaks_is_left_out(checkpoint: Path, tmp_path: Path) -> None:
     told(checkpoint, 9, letter("limits", "not CSV: text after the record", "a;1\nb;2"), query="limited")
-    why = "its text has a line break, and a repaired file has a row on each line"
+    why = "its text has a line break, and a repaired file has one row per line"
     assert hr.letters(checkpoint).export("limits", tmp_path / "out.csv", reason="after") == (0, {why: 1}, ())
 
 

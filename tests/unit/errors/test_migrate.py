@@ -123,7 +123,7 @@ def test_keys_that_meet(tmp_path: Path) -> None:
     check_error(
         """
         KEYS_MEET: sums: two keys of by_day become the same key as TIMESTAMP
-          hint: keep the type that tells them apart; what stands under the two cannot be put together.
+          hint: keep the old key type; the state of two keys cannot be merged.
           more: headrace error KEYS_MEET
         """,
         failure(

@@ -227,7 +227,7 @@ def test_timers_without_end() -> None:
     check_error(
         """
         TIMER_LOOP: timers of charges.Ring have fired 1000000 times without time advancing
-          hint: a timer that sets a timer sets it later than its own time: self.again.set(at + hr.seconds(1)).
+          hint: in the handler of a timer, set timers later than its own time: self.again.set(at + hr.seconds(1)).
           more: headrace error TIMER_LOOP
         """,
         failure(ended("TIMER_LOOP", "timers of charges.Ring have fired 1000000 times without time advancing"), None),
@@ -273,7 +273,7 @@ def test_full_disk_below_spark() -> None:
     check_error(
         """
         DISK_FULL: alerts: cannot write out/part-0.json: No space left on device
-          hint: make room (the checkpoint, the output and Spark's temporary folder need it) and start again: no row is lost or doubled.
+          hint: free space for the checkpoint, the output and Spark's temporary folder, and start again: no row is lost or duplicated.
           more: headrace error DISK_FULL
         """,
         failure(ended("SINK_WRITE", "cannot write out/part-0.json: No space left on device", node="alerts"), None),

@@ -128,7 +128,9 @@ def test_rows_that_were_repaired_since_go_with_what_comes_back(put: Put) -> None
     plan = Plan.of("job", [rows.union(hr.read.memory([("a",)], "k string", name="fixed")).write.console()._use()])
     job: Any = SimpleNamespace(sources=sources_of(plan.nodes.values()), shown=str)
     found = Rewinding("job", Path("c"), put.steps(), True, repairable=repairable(job))
-    said = "  rows that `headrace letters replay` has fed to rows since the checkpoint was copied go, too: replay their files again"
+    said = (
+        "  rows that `headrace letters replay` has fed to rows since the checkpoint was copied are withdrawn, too: replay their files again"
+    )
     first = f"  behind, from epoch 4 to epoch 3: 1 file and its manifest are moved to {put.folder}/behind/_headrace/withdrawn/"
     assert str(found).splitlines()[1].startswith(first)
     assert str(found).splitlines()[2:] == [said, "nothing was changed; dry_run=False (--yes) rewinds them"]

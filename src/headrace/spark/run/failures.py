@@ -23,8 +23,8 @@ from headrace.spark.checkpoint.examine import whole
 
 # Conditions of the kernel, with headrace's code and cure. The cures of connectors' own conditions are declared with their codes.
 _KNOWN: Mapping[str, tuple[str, str | None]] = {
-    "KEYS_MEET": ("KEYS_MEET", "keep the type that tells them apart; what stands under the two cannot be put together."),
-    "KEY_NOT_UNIQUE": ("KEY_NOT_UNIQUE", "name columns that tell the rows apart, or make one row of them: .top(1, by=..., per=...)."),
+    "KEYS_MEET": ("KEYS_MEET", "keep the old key type; the state of two keys cannot be merged."),
+    "KEY_NOT_UNIQUE": ("KEY_NOT_UNIQUE", "name columns that identify each row, or keep one row per key: .top(1, by=..., per=...)."),
     "LOOKUP_FAILED": ("LOOKUP_FAILED", "check the table and its login. No row is lost: the next start repeats the epoch"),
     "EXPECTATION_FAILED": (
         "EXPECTATION_FAILED",

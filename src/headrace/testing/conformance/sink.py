@@ -93,7 +93,7 @@ class _Checks:
 
     def _mode(self, report: Report, mode: str, traits: ports.SinkTraits) -> None:
         """Run the checks of one mode."""
-        report.check(f"{mode}: epoch after epoch, and one without rows", lambda: self._epochs(mode))
+        report.check(f"{mode}: several epochs, one without rows", lambda: self._epochs(mode))
         if traits.visible == "epoch":
             report.check(f"{mode}: nothing visible before the commit", lambda: self._unseen(mode))
         if traits.repeatable:
