@@ -16,7 +16,7 @@ def whole(least: int = 0, most: int = MOST) -> Callable[[str], int]:
     >>> whole(1)("0")
     Traceback (most recent call last):
     ...
-    argparse.ArgumentTypeError: 0 is no whole number from 1 on
+    argparse.ArgumentTypeError: 0 is not a whole number from 1 on
     """
     bounds = f"from {least:,} on" if most == MOST else f"from {least:,} to {most:,}"
 

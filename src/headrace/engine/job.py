@@ -62,7 +62,7 @@ class Job:
         >>> job.name, job.checkpoint()
         ('copy', PosixPath('.headrace/copy'))
         >>> print(job.rewind())
-        copy: the sinks hold what ....headrace/copy has written, and nothing later
+        copy: the sinks hold what ....headrace/copy has written, nothing later
         >>> other = job.with_paths({"large": "elsewhere"}).start(checkpoint="other", progress=False)
         >>> other.wait().sinks
         {'large': 1}

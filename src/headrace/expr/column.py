@@ -383,7 +383,7 @@ def binary(left: Any, sign: str, right: Any, binds: int) -> Column:
     if sign in ("AND", "OR"):
         for given in (left, right):
             if not isinstance(given, Column | bool | None):
-                raise PlanError("WRONG_TYPE", f"{given!r} is not true or false, as both sides of {sign} are", hint=AROUND, site=here())
+                raise PlanError("WRONG_TYPE", f"{given!r} is not a boolean, as both sides of {sign} must be", hint=AROUND, site=here())
     # AND and OR are associative. The right operand of others keeps its parentheses: a - (b + c).
     right_binds = binds if sign in ("AND", "OR") else binds + 1
     return made(f"{inside(first, binds)} {sign} {inside(second, right_binds)}", binds, first, second)

@@ -203,7 +203,7 @@ class _Reader:
         names: set[str] = set()
         for field in found:
             if end != ">" and field.name.lower() in names:  # fields of a struct may share a name
-                self.stop(f"the name `{field.name}` is there twice")
+                self.stop(f"the name `{field.name}` appears twice")
             names.add(field.name.lower())
         return tuple(found)
 

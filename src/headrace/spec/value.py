@@ -59,7 +59,7 @@ Value = Scalar | Items | Table
 
 def wanted(what: str, kind: str, value: Value, hint: str | None = None) -> PlanError:
     """Return the error for a value of another type."""
-    return PlanError("YAML_TYPE", f"{what} is {kind}, and here it is {value}", hint=hint, site=value.site)
+    return PlanError("YAML_TYPE", f"{what} must be {kind}, not {value}", hint=hint, site=value.site)
 
 
 def table(value: Value, what: str) -> Table:

@@ -688,7 +688,7 @@ def test_join_asof() -> None:
     )
     check_error(
         """
-        BAD_DURATION: within of join_asof cannot be 'soon': it is not numbers with units
+        BAD_DURATION: within of join_asof cannot be 'soon': a duration needs numbers with units
           at test_ops.py:*: lambda: charges.join_asof(rates, on="card", time=("ts", "at"), within="soon"),
           hint: write "5 minutes", "1 hour 30 minutes" or datetime.timedelta(minutes=5); units are milliseconds, seconds, minutes, hours, days and weeks
           more: headrace error BAD_DURATION

@@ -343,7 +343,7 @@ def test_fault_of_headrace(tmp_path: Path) -> None:
     check_error(
         """
         INTERNAL: charges.select: the steps give 3 columns, but their consumer expects 2
-          hint: this is a fault of headrace; please report it. The Java trace is in <folder>/errors.log
+          hint: this is a bug in headrace; please report it. The Java trace is in <folder>/errors.log
           more: headrace error INTERNAL
         """,
         failure(

@@ -138,7 +138,7 @@ def test_a_sink_that_nothing_is_written_to() -> None:
         ("SET spark.sql.session.timeZone = Mars", "UNKNOWN_TIME_ZONE", "there is no time zone `Mars`", "use a name like Europe/Stockholm or UTC; on a machine without time zone data, `pip install tzdata`"),
         ("CREATE SINK s WITH (connector = 'files', path = 'x', format = 'xml')", "BAD_OPTION", "write.files: format cannot be 'xml'", "It is one of: json, csv, parquet, orc, avro"),
         ("CREATE SINK s WITH (connector = 'memory', mode = 'change')", "BAD_OPTION", "write.memory: mode cannot be 'change'", "did you mean 'changes'? It is one of: append, upsert, changes"),
-        ("CREATE SOURCE s (a strin) WITH (connector = 'files', path = 'x', format = 'json')", "BAD_TYPE", "the schema `a strin` cannot be read: there is no type `strin`, did you mean `string`?", 'a schema looks like "card string, amount decimal(10,2), ts timestamp"'),
+        ("CREATE SOURCE s (a strin) WITH (connector = 'files', path = 'x', format = 'json')", "BAD_TYPE", "the schema `a strin` cannot be read: no type `strin`, did you mean `string`?", 'a schema looks like "card string, amount decimal(10,2), ts timestamp"'),
         ("CREATE SOURCE s (WATERMARK FOR value AS value) WITH (connector = 'rate', rows_per_second = 1)", "WATERMARK_TYPE", "a watermark needs a timestamp column, and `value` of s is bigint", "give it the type timestamp in the schema: value timestamp"),
         ("CREATE SOURCE s WITH (connector = 'xyz')", "UNKNOWN_CONNECTOR", "there is no connector `xyz`", f"hr.read has: {READABLE}"),
     ],

@@ -8,7 +8,7 @@ register(
             "RunError",
             "input",
             "an input file that is truncated, damaged, or deleted before its epoch was read",
-            'put a whole copy of it in its place; with broken_files="skip" read.files goes on without such files, a dead letter for each.',
+            'replace it with a complete copy; with broken_files="skip", read.files continues without it, with a dead letter',
         ),
         "FILE_CHANGED": Code(
             "CheckpointError",
