@@ -253,7 +253,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     said = capsys.readouterr().out
     assert "  counts: 1 key, " in said and "; continue with --checkpoint " in said
     assert cli.main(["run", str(file)]) == 1
-    assert capsys.readouterr().err.startswith("CHECKPOINT_MIGRATED: the job of ")
+    assert capsys.readouterr().err.startswith("CHECKPOINT_MIGRATED: the checkpoint ")
     assert cli.main(["run", str(file), "--checkpoint", "new"]) == 0
     assert capsys.readouterr().out.startswith("counts: nothing new to read")
     add(tmp_path, "2.json", (1, 3, moment(120)))
