@@ -44,7 +44,7 @@ def test_a_disk_without_room(tmp_path: Path) -> None:
     full = run(tmp_path, str(40 << 20))
     assert full.returncode == 4, full.stderr
     assert full.stderr.startswith("DISK_FULL: "), full.stderr
-    assert "no row is lost or doubled" in full.stderr
+    assert "no row is lost or duplicated" in full.stderr
     assert "\tat " not in full.stderr and "Traceback" not in full.stderr
     found = [json.loads(line)["id"] for file in hr.committed_files(tmp_path / "out") for line in file.read_text().splitlines()]
     assert sorted(found) == [0, 1, 2]

@@ -256,7 +256,7 @@ def test_one_that_is_gone_before_it_is_read(tmp_path: Path, format: str) -> None
     for _ in range(2):
         check_error(
             f"""
-            FILE_BROKEN: the file <folder>/{format}/0{ending} is broken: it was found for this epoch, and is gone
+            FILE_BROKEN: the file <folder>/{format}/0{ending} is broken: it was deleted after this epoch listed it
               hint: replace it with a complete copy; with broken_files="skip", read.files continues without it, with a dead letter
               more: headrace error FILE_BROKEN
             """,

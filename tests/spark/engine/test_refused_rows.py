@@ -39,8 +39,8 @@ ROWS = """
 NOT_UTF8 = {1: "x has a string that is not UTF-8", 2: "a has a string that is not UTF-8", 3: "m has a string that is not UTF-8"}
 NO_FOLDER = {
     4: "p has a string with a NUL character, which no folder's name can have",
-    5: "p makes a folder's name of 256 bytes, and one has 255 at most",
-    7: "p makes a folder's name of 257 bytes, and one has 255 at most",
+    5: "p gives a folder name of 256 bytes; the limit is 255",
+    7: "p gives a folder name of 257 bytes; the limit is 255",
 }
 FAR = {9: "d has a date outside the years 1 to 9999", 10: "t has a timestamp outside the years 1 to 9999"}
 FORMATS = ("parquet", "json", "csv", "orc", "avro")

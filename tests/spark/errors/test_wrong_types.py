@@ -56,7 +56,7 @@ VALUE = "give a value of that type, such as 5, "
 LENGTH = "write a duration as hr.seconds(60), hr.minutes(5), hr.hours(1) or hr.days(1), in SQL INTERVAL '60' SECOND"
 TIME = "write a timestamp as datetime(2026, 1, 1), in SQL TIMESTAMP'2026-01-01 00:00:00', or timestamp_seconds(...)"
 DATE = "write a date as date(2026, 1, 1), in SQL DATE'2026-01-01', or date_from_unix_date(...) of days since 1970"
-AROUND = "in Python & and | bind tighter than comparisons: put these in parentheses, (x == 1) & (y > 5)"
+AROUND = "in Python & and | bind tighter than comparisons: put comparisons in parentheses, (x == 1) & (y > 5)"
 CUTS = 'truncate it with .cast("int"), or give the cell this type'
 JOINED = "concatenate strings with hr.f.concat(...), in SQL concat(a, b)"
 

@@ -94,7 +94,7 @@ def test_a_version_stays_as_it_is(spark: SparkSession, tmp_path: Path) -> None:
     job = hr.job("j", told.lookup(table, on="k").write.files(tmp_path / "out", format="json"))
     job.require("exactly once")
     text = job.explain().facts["lookup"]["told.lookup_t"].text
-    assert text.endswith("a row gets the same values whenever it arrives: version 0 of the table stays as it is")
+    assert text.endswith("a row gets the same values whenever it arrives: version 0 of the table never changes")
     newest = told.lookup(hr.lookup.delta(tmp_path / "t"), on="k").write.files(tmp_path / "out", format="json")
     with pytest.raises(HeadraceError, match="the table may have a new version when it is read again"):
         hr.job("k", newest).require("exactly once")

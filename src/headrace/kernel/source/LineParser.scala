@@ -56,7 +56,7 @@ abstract class LineParser(spec: LineSpec) {
     why = null
     line = if (value == null) Array.emptyByteArray else value
     if (value == null) malformed("not text: the value is null")
-    else if (!utf8 && !decoded()) malformed(s"no text: it is not $charset")
+    else if (!utf8 && !decoded()) malformed(s"not text: it is not $charset")
     else
       tried(file, position) match {
         case LineParser.Row if checksTexts => check(texts.flaw(parsed))
