@@ -92,7 +92,7 @@ def test_a_change_in_the_middle_of_an_epoch(broker: Broker, tmp_path: Path, monk
         failing(patched)
         with pytest.raises(HeadraceError, match="the plug is out"):
             run(job, tmp_path)
-    with pytest.raises(HeadraceError, match="EPOCH_UNFINISHED: out: epoch 0 was cut off"):
+    with pytest.raises(HeadraceError, match="EPOCH_UNFINISHED: out: epoch 0 was interrupted"):
         run(changed, tmp_path)
     run(job, tmp_path)
     run(changed, tmp_path)

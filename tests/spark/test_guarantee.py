@@ -45,7 +45,7 @@ def test_what_the_connectors_promise(tmp_path: Path) -> None:
     ) == {
         "a": "exactly once: a manifest per epoch decides which files belong to the result; the rows stay in this process",
         "b": "at least once: a repeated epoch is printed again",
-        "c": "at least once: the function is called again for an epoch whose end was not seen",
+        "c": "at least once: the function is called again for an epoch that was interrupted",
         "d": "exactly once: an epoch that is written again replaces its rows, as long as the process runs; the rows stay in this "
         "process; arrival handles rows as they arrive; those of an epoch are sorted, so that a replay is equal",
     }
