@@ -60,7 +60,7 @@ def test_the_first_example() -> None:
         h.restart()
         assert h.finish() == 4
         assert h.metrics()["inputs"]["charges.SmallThenLarge"]["event"]["held"] == 0
-        with pytest.raises(HeadraceError, match="time has ended"):
+        with pytest.raises(HeadraceError, match="the harness is finished"):
             h.commit({})
 
 

@@ -71,7 +71,7 @@ def test_a_file_that_changed_between_runs_is_one_dead_letter(tmp_path: Path) -> 
     assert counts(summary) == [(read + 1, read + 1, 0, 2)] * 3
     letters = mutated.letters(tmp_path / "ck")
     assert {name: [letter["reason"] for letter in found] for name, found in letters.items()} == {
-        name: [f"FILE_CHANGED: it had {was} bytes when it was read and has {now} now; the change is not read"]
+        name: [f"FILE_CHANGED: it had {was} bytes when it was read and has {now} now; what has changed since is not read"]
         for name, (was, now) in sizes.items()
     }
     assert all(letter["node"] == f"of_{letter['file'].rpartition('.')[2]}" for found in letters.values() for letter in found)

@@ -114,7 +114,7 @@ def test_a_log_of_files_that_lacks_an_epoch(read: Read, folder: Path, tmp_path: 
 
 
 def changed(was: int, length: int) -> str:
-    return f"FILE_CHANGED: it had {was} bytes when it was read and has {length} now; the change is not read"
+    return f"FILE_CHANGED: it had {was} bytes when it was read and has {length} now; what has changed since is not read"
 
 
 @pytest.mark.parametrize("limit", [{}, {"limit": "1"}])

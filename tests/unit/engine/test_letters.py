@@ -283,7 +283,7 @@ def test_letters_of_whole_files_are_left_out_for_what_they_are(
         checkpoint,
         9,
         *(letter("charges", reason, None, file="file:///in/2.json.gz") for reason in ("FILE_BROKEN: it ends too early",) * 2),
-        letter("charges", "FILE_CHANGED: it had 1 byte when it was read and has 2 now; the change is not read", None),
+        letter("charges", "FILE_CHANGED: it had 1 byte when it was read and has 2 now; what has changed since is not read", None),
         letter("charges", "not JSON", None),
     )
     assert main(["letters", "export", str(checkpoint), str(tmp_path / "out.json"), "--source", "charges"]) == 0

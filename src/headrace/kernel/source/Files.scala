@@ -281,5 +281,5 @@ private object FileSource {
   private def had(bytes: Long): String = s"had $bytes byte${if (bytes == 1) "" else "s"}"
 
   private def said(file: Logged): String =
-    s"FILE_CHANGED: it ${had(file.was)} when it was read and has ${file.length} now; the change is not read"
+    s"FILE_CHANGED: it ${had(file.was)} when it was read and has ${file.length} now; what has changed since is not read"
 }

@@ -80,7 +80,7 @@ private[kafka] final class Owned(val id: String, topic: String, val run: String,
   }
 
   private def behind(there: Long, epoch: Long): HeadraceKernelException = {
-    val why = s"$topic holds epoch $there of another history, and this job was about to write its own epoch $epoch"
+    val why = s"$topic holds epoch $there of another history, but this job was about to write its own epoch $epoch"
     new HeadraceKernelException("CHECKPOINT_BEHIND", why, hint = Trouble.hints("CHECKPOINT_BEHIND"))
   }
 
