@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from headrace import masking
-from headrace.jvm.launch import machine_memory
+from headrace.jvm.launch import SHORT_LIVED, machine_memory
 from tests import installed  # noqa: F401  # connectors of this tree are found, whatever was installed before they were made
 from tests.scale import FULL
 from tests.servers import SIGN
@@ -29,7 +29,7 @@ def _no_settings_of_the_user() -> Iterator[None]:
         if not FULL:
             patch.setenv(
                 "SPARK_SUBMIT_OPTS",
-                f"-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m {os.environ.get('SPARK_SUBMIT_OPTS', '')}".strip(),
+                f"{SHORT_LIVED} {os.environ.get('SPARK_SUBMIT_OPTS', '')}".strip(),
             )
         yield
     os.environ.update(taken)

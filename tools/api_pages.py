@@ -58,7 +58,7 @@ PAGES = {
     ),
     "durations": (
         "Durations",
-        'Each is a `datetime.timedelta`; every duration may also be a text such as `"5 minutes"`.',
+        'Each is a `datetime.timedelta`; every duration may also be a string such as `"5 minutes"`.',
         "seconds minutes hours days",
     ),
     "errors": (
@@ -76,7 +76,7 @@ _MODULES = re.compile(r"\b(?:collections\.abc|typing|datetime|headrace[\w.]*|pys
 
 @dataclass(frozen=True)
 class Entry:
-    """A public name and all that its page has of it; `example` is empty where its docstring has none."""
+    """A public name and the parts of its entry; `examples` is empty if its docstring has none."""
 
     name: str
     signature: str
@@ -95,7 +95,7 @@ class Entry:
 
     @property
     def undescribed(self) -> list[str]:
-        """The parameters of which the docstring says nothing."""
+        """The parameters that the docstring does not describe."""
         parts = [part.value for part in self.sections if part.kind is griffe.DocstringSectionKind.parameters]
         described = {one.name.lstrip("*") for part in parts for one in part}
         return [one.name for one in self.parameters if one.name not in described]
@@ -118,7 +118,7 @@ class Entry:
 
 
 def anchor(name: str) -> str:
-    """`hr.job` and `hr.Job` stand on one page, so case counts."""
+    """The anchor of a name. Case counts: `hr.job` and `hr.Job` are on one page."""
     return name.replace("hr.", "")
 
 
@@ -143,7 +143,7 @@ def entries(name: str) -> Iterator[Entry]:
 
 
 def _home(value: type[Any], attribute: str) -> type[Any] | None:
-    """The class of headrace's that has it; None for what Python's own classes bring."""
+    """The class of headrace that defines an attribute; None if a class of Python does."""
     return next((base for base in value.__mro__ if attribute in vars(base) and base.__module__.startswith("headrace")), None)
 
 
@@ -177,9 +177,9 @@ def _connectors(verb: str) -> Iterator[Entry]:
     for name, module in built_in():
         cls = getattr(module, kind, None)
         if cls is not None:
-            found = parameters(cls, kind)
+            taken = parameters(cls, kind)
             options = _linked_from_here(table(verb, name), verb, name) if getattr(cls, "declared", None) else ""
-            yield Entry(f"{where}.{name}", _spelled(f"{where.lower()}.{name}", found, ""), _doc(cls), options=options, depth=3)
+            yield Entry(f"{where}.{name}", _spelled(f"{where.lower()}.{name}", taken, ""), _doc(cls), options=options, depth=3)
 
 
 def _linked_from_here(options: str, verb: str, connector: str) -> str:
@@ -200,11 +200,11 @@ def _doc(value: Any) -> str:
 
 
 def _signature(name: str, function: Any, of_class: bool = False) -> str:
-    found = [one for one in inspect.signature(function).parameters.values() if one.name not in ("self", "cls")]
+    taken = [one for one in inspect.signature(function).parameters.values() if one.name not in ("self", "cls")]
     returns = inspect.signature(function).return_annotation
     result = "" if returns in (inspect.Signature.empty, None, "None") or function.__name__ == "__init__" else f" -> {_type(returns)}"
     result = result.replace("Self", name.rpartition(".")[0])
-    return _spelled(_called(name, of_class), found, result)
+    return _spelled(_called(name, of_class), taken, result)
 
 
 def _called(name: str, of_class: bool) -> str:

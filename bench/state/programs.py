@@ -1,4 +1,4 @@
-"""One-row epochs of a job with a hundred different programs, each of which reads the row, against a job with one."""
+"""One-row epochs of a job with a hundred different programs that all read the row, against a job with one program."""
 
 from __future__ import annotations
 

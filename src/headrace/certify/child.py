@@ -10,18 +10,15 @@ import sys
 from pathlib import Path
 
 from headrace.engine import Job
-from headrace.jvm.launch import quoted
+from headrace.jvm.launch import SHORT_LIVED, quoted
 from headrace.jvm.session import session
 from headrace.plan import Plan
-
-# A run of some seconds is too short for the JVM's second compiler to pay off.
-_QUICK = "-XX:TieredStopAtLevel=1"
 
 
 def short_lived(left: str) -> None:
     """Start a session for some seconds that puts its temporary files into this folder."""
     Path(left).mkdir(exist_ok=True)
-    options = f"{_QUICK} {quoted(f'-Djava.io.tmpdir={left}')}"
+    options = f"{SHORT_LIVED} {quoted(f'-Djava.io.tmpdir={left}')}"
     session(conf={"spark.driver.extraJavaOptions": options, "spark.local.dir": left})
 
 

@@ -15,7 +15,7 @@ from headrace.spelling import suggestion
 def add(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
         "error",
-        help="explain an error: its cause and its cure",
+        help="explain an error: its cause and its fix",
         description="Print the page of the code of an error or of a dead letter, or list all codes.",
     )
     parser.add_argument(

@@ -65,8 +65,7 @@ def _prepare(*, again: bool) -> int:
     began = time.monotonic()
     with tempfile.TemporaryDirectory(dir=cache.folder("classes"), prefix="making-") as folder:
         made = Path(folder) / "classes.jsa"
-        # This run is too short for the JVM's second compiler to pay off.
-        options = " ".join(map(launch.quoted, ("-XX:TieredStopAtLevel=1", *archive.writing(found, made))))
+        options = " ".join([launch.SHORT_LIVED, *map(launch.quoted, archive.writing(found, made))])
         spark = session.session(master="local[2]", conf={"spark.driver.extraJavaOptions": options, "spark.driver.memory": "1g"})
         class_path = session.jvm(spark).java.lang.System.getProperty("java.class.path")
         rehearse(Path(folder))

@@ -7,10 +7,9 @@ from pathlib import Path
 
 from headrace.durable import named
 from headrace.errors import HeadraceError
+from headrace.jvm.launch import SHORT_LIVED
 
 MARK = ".headrace-demo"
-# A run of a minute is too short for the JVM's second compiler to pay off.
-QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
 
 
 def main(out: str | Path = "headrace-demo") -> int:
@@ -29,7 +28,7 @@ def main(out: str | Path = "headrace-demo") -> int:
     with console.status("laying out the events, a file per day") as status:
         events.lay_out(folder / "events", lambda text: status.update(text))
         status.update("starting Spark")
-        spark = hr.session(conf=QUICK)
+        spark = hr.session(conf={"spark.driver.extraJavaOptions": SHORT_LIVED})
 
     job = pipeline.delays(folder / "events", folder / "results")
     summary = job.run(checkpoint=str(folder / "checkpoint"), fresh=True, flush=True, partitions=2, progress=True)

@@ -34,6 +34,10 @@ _QUICK_START = (
     "-XX:MetaspaceSize=256m",
 )
 
+# For a JVM that runs for about a minute, which is too short for its second compiler to pay off. With the first one alone, Java reserves
+# 48 MB for code. Spark's generated code can exceed that, and a task then fails with "Out of space in CodeCache".
+SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
+
 
 def configuration(given: Mapping[str, str], log: Path, defaults: Mapping[str, str], options: Sequence[str] = ()) -> dict[str, str]:
     """Return Spark's configuration. By precedence: `given`, HEADRACE_MASTER, the user's `defaults`, ours.

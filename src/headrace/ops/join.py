@@ -225,10 +225,10 @@ class Join(TwoSided):
         cure = "" if ends else self._cure(basis.columns)
         if self.how in ("semi", "anti", "existence") and self.condition is None:
             counts = "of the right rows it keeps a count for each key"
-            return Fact(GROWS, f"grows with the left rows, each of which may still match a right row; {counts}{cure}")
+            return Fact(GROWS, f"grows with the left rows; a right row may match any of them; {counts}{cure}")
         partners = "" if self.how == "inner" or self.condition is None else ", and the number of matches of each"
         spread = "" if self.keys or self.how == "full" else "; without keys each right row is kept in every partition"
-        return Fact(GROWS, f"grows with the rows of both sides, each of which may still match a later row{partners}{spread}{cure}")
+        return Fact(GROWS, f"grows with the rows of both sides; a later row may match any of them{partners}{spread}{cure}")
 
     def _cure(self, columns: Mapping[Node, Columns]) -> str:
         """Return what would bound the state of a join, if little is missing."""

@@ -11,7 +11,7 @@ class CellKind:
     """The facts of one kind of cell.
 
     `needs`: the fields that a cell must have besides its type. `keeps`: describes what a cell keeps, from its type, key and SQL.
-    `entries`: it keeps any number of entries, each of which may expire separately. `projected`: its type can be widened, because a stored
+    `entries`: it keeps any number of entries, which expire separately. `projected`: its type can be widened, because a stored
     value is cast when it is read; other kinds keep pages, a buffer of Spark's or times. `computable`: without a key it keeps one value,
     from which others can be computed. `fires`: it has a handler of its own.
     """

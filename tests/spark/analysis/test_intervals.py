@@ -111,7 +111,7 @@ def test_explain_says_when_rows_are_given_back_or_what_is_missing() -> None:
         "grows with the right rows, as the condition does not limit when they can match: `ts <= opened + INTERVAL 1 HOUR` would; "
         f"released: left rows when the watermark passes ts{late}"
     )
-    every = "grows with the rows of both sides, each of which may still match a later row"
+    every = "grows with the rows of both sides; a later row may match any of them"
     assert said(plain.join(auctions, on=NEAR)) == f"{every}; a watermark on ts would bound it"
     assert said(plain.join(auctions.drop("opened"), on="auction = id AND ts <= closes")) == every
     assert said(bids.join(auctions, on="auction = id")) == (

@@ -130,7 +130,7 @@ VERBS = {
     ),
     "join": (
         lambda after: charges.join(cards, on="card = number", how="right", expires=after),
-        "forgotten when a group of number has had no row for 7 days of event time; its output stays, a later row starts it over; retractions of forgotten rows are late; until then: grows with the rows of both sides, each of which may still match a later row",
+        "forgotten when a group of number has had no row for 7 days of event time; its output stays, a later row starts it over; retractions of forgotten rows are late; until then: grows with the rows of both sides; a later row may match any of them",
     ),
 }
 

@@ -128,3 +128,11 @@ def test_the_cache_where_home_is_unset(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not cache.has_user_name()
     monkeypatch.setenv("XDG_CACHE_HOME", "/x")
     assert cache.root() == Path("/x/headrace")
+
+
+def test_the_first_compiler_alone_has_room_for_sparks_code() -> None:
+    """With Java's 48 MB a demo failed. scalac and Spark's launcher, which generate no code, may use the compiler without it."""
+    source = Path(launch.__file__).parents[1]
+    alone = {str(file.relative_to(source)) for file in source.rglob("*.py") if "TieredStopAtLevel" in file.read_text(encoding="utf-8")}
+    assert alone == {"jvm/launch.py", "jvm/compile.py"}
+    assert "-XX:ReservedCodeCacheSize=" in launch.SHORT_LIVED
