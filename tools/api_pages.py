@@ -24,7 +24,7 @@ from tests import installed  # noqa: E402, F401  # the connectors of this tree, 
 
 import headrace as hr  # noqa: E402
 from headrace import testing  # noqa: E402
-from headrace.ops.signatures import parameters  # noqa: E402
+from headrace.ops import signatures  # noqa: E402
 from tools.option_tables import pages, table  # noqa: E402
 from tools.stubs import annotation, built_in  # noqa: E402
 
@@ -177,9 +177,14 @@ def _connectors(verb: str) -> Iterator[Entry]:
     for name, module in built_in():
         cls = getattr(module, kind, None)
         if cls is not None:
-            taken = parameters(cls, kind)
-            options = _linked_from_here(table(verb, name), verb, name) if getattr(cls, "declared", None) else ""
-            yield Entry(f"{where}.{name}", _spelled(f"{where.lower()}.{name}", taken, ""), _doc(cls), options=options, depth=3)
+            taken = signatures.parameters(cls, kind)
+            call = _spelled(f"{where.lower()}.{name}", taken, "")
+            if getattr(cls, "declared", None):
+                yield Entry(f"{where}.{name}", call, _doc(cls), options=_linked_from_here(table(verb, name), verb, name), depth=3)
+            else:
+                # The first entry of the page, or `hr.Sink`, describes the others.
+                own = [one for one in taken if one.name not in signatures.names(cls, kind)]
+                yield Entry(f"{where}.{name}", call, _doc(cls), tuple(own), depth=3)
 
 
 def _linked_from_here(options: str, verb: str, connector: str) -> str:

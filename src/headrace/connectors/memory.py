@@ -38,10 +38,13 @@ _filling = threading.Lock()
 class Source(ports.Source):
     """Reads rows of this Python process, given as tuples or dicts.
 
-    `rows` is a list of them, `schema` the columns in Spark's DDL. Rows that do not fit are refused at once. Timestamps without a zone, also
-    those given as text, are in the job's time zone. The source is bounded and replayable: a script that runs again with the same rows
+    Rows that do not fit are refused at once. Timestamps without a zone, also those given as strings, are in the job's time zone. The source is bounded and replayable: a script that runs again with the same rows
     resumes its checkpoint. A stored plan that runs in another process has no rows (`ROWS_GONE`). `change_column` and the other options of
     changes are those of `hr.read.files`.
+
+    Args:
+        rows: A list of tuples or dicts.
+        schema: The columns, in Spark's DDL or as a pyspark type.
 
     Examples:
         >>> import headrace as hr
@@ -189,9 +192,12 @@ class Sink(ports.Options, ports.Sink):
 class Lookup(ports.Lookup):
     """Looks up rows of this Python process, given as tuples or dicts, which each executor keeps in memory.
 
-    `rows` is a list of them, `schema` the columns in Spark's DDL. Timestamps without a zone, also those given as text, are in the job's
-    time zone. The rows do not change, so sinks downstream keep their guarantee. A stored plan that runs in
-    another process has no rows (`ROWS_GONE`).
+    Timestamps without a zone, also those given as strings, are in the job's time zone. The rows do not change, so sinks downstream keep
+    their guarantee. A stored plan that runs in another process has no rows (`ROWS_GONE`).
+
+    Args:
+        rows: A list of tuples or dicts.
+        schema: The columns, in Spark's DDL or as a pyspark type.
 
     Examples:
         >>> import headrace as hr

@@ -22,8 +22,11 @@ PORTS = 1
 class Source(ports.Source):
     """Reads constant rows that are part of the plan.
 
-    `columns` are pairs of a name and a type, `rows` lists of Spark SQL texts, one for each column. The source is bounded and replayable. A
-    stored plan has the rows, so it runs in any process.
+    The source is bounded and replayable. A stored plan has the rows, so it runs in any process.
+
+    Args:
+        columns: Pairs of a name and a type.
+        rows: Lists of Spark SQL texts, one text for each column.
 
     Examples:
         >>> import headrace as hr
