@@ -38,9 +38,9 @@ _filling = threading.Lock()
 class Source(ports.Source):
     """Reads rows of this Python process, given as tuples or dicts.
 
-    Rows that do not fit are refused at once. Timestamps without a zone, also those given as strings, are in the job's time zone. The source is bounded and replayable: a script that runs again with the same rows
-    resumes its checkpoint. A stored plan that runs in another process has no rows (`ROWS_GONE`). `change_column` and the other options of
-    changes are those of `hr.read.files`.
+    Rows that do not fit are refused at once. Timestamps without a zone, also those given as strings, are in the job's time zone. The source
+    is bounded and replayable: a script that runs again with the same rows resumes its checkpoint. A stored plan that runs in another
+    process has no rows (`ROWS_GONE`). `change_column` and the other options of changes are those of `hr.read.files`.
 
     Args:
         rows: A list of tuples or dicts.
