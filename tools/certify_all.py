@@ -96,7 +96,7 @@ def run(name: str, cells: Cells, only: str = "") -> bool:
                 continue
             print(f"{name}: {what}", flush=True)
             addresses = {} if servers is None else servers.addresses
-            found = certify(module.job, servers=addresses, readers=READERS, told=lambda text: print(f"  {text}", flush=True), **asked)
+            found = certify(module.job, servers=addresses, readers=READERS, report=lambda text: print(f"  {text}", flush=True), **asked)
             print(found, flush=True)
             # A reader that finds no rows would miss none either: that is no result.
             if not all(sink.rows for sink in found.sinks):

@@ -9,7 +9,7 @@ from headrace.analysis.schemas import Schemas
 from headrace.plan import DisplayNames, Plan
 
 # Shared by all jobs, so that a line used by several of them warns once.
-_told: dict[Any, Any] = {}
+_reported: dict[Any, Any] = {}
 
 
 def warn_of_casts(plan: Plan, schemas: Schemas) -> None:
@@ -17,4 +17,4 @@ def warn_of_casts(plan: Plan, schemas: Schemas) -> None:
     shown = DisplayNames.of(plan)
     for cast in schemas.casts:
         file, line = (cast.site.file, cast.site.line) if cast.site else ("headrace", 0)
-        warnings.warn_explicit(f"{shown(cast.node)}: {cast.message}", UserWarning, file, line, registry=_told)
+        warnings.warn_explicit(f"{shown(cast.node)}: {cast.message}", UserWarning, file, line, registry=_reported)

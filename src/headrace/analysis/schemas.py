@@ -70,7 +70,10 @@ def check(plan: Plan) -> Schemas:
 def _ask(plan: Plan) -> Schemas:
     spark = session()
     request = json.dumps(
-        {"settings": {**MEANING, **plan.settings}, "nodes": [asked for node in plan.nodes.values() if (asked := operator(node).asked())]}
+        {
+            "settings": {**MEANING, **plan.settings},
+            "nodes": [asked for node in plan.nodes.values() if (asked := operator(node).check_request())],
+        }
     )
     answer = json.loads(jvm(spark).headrace.check.Check.check(java_session(spark), request))
     if answer["errors"]:

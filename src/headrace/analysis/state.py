@@ -8,7 +8,7 @@ from headrace.analysis.schemas import check
 from headrace.ops import closing, groups, kinds, stateful_of
 from headrace.ops.facts.carried import EVENT, IN_STRUCT, SELF
 from headrace.ops.facts.closing import Group
-from headrace.ops.facts.state import GIVEN, Basis
+from headrace.ops.facts.state import RELEASED, Basis
 from headrace.ops.relational import Stateful
 from headrace.plan import Fact, Node, Plan, fact
 from headrace.schema import shown
@@ -29,14 +29,14 @@ def state(plan: Plan) -> Mapping[str, Fact]:
         append = all(added.get(before) == "append" for before in node.inputs)
         kept = node.kept(Basis(append, columns, parts))
         if node in closed:
-            kept = _given_back(node, closed[node], kept)
+            kept = _released(node, closed[node], kept)
         elif node.forgets_after is not None:
             kept = _forgotten(node, node.forgets_after, kept)
         found[str(node.name)] = kept
     return found
 
 
-def _given_back(node: Stateful, group: Group, kept: Fact) -> Fact:
+def _released(node: Stateful, group: Group, kept: Fact) -> Fact:
     """Return what an operator keeps until its groups close."""
     times = []
     for number, closes in group.keys:
@@ -45,7 +45,7 @@ def _given_back(node: Stateful, group: Group, kept: Fact) -> Fact:
         times.append(f"{time} and {shown(closes.lateness_ms)} more" if closes.lateness_ms else time)
     late = "; later rows are late" if any(group.judged) else ""
     clock = "the watermark" if EVENT in group.clocks else "processing time"
-    return Fact(GIVEN, f"released when {clock} passes {' or '.join(times)}{late}; until then: {kept.text}")
+    return Fact(RELEASED, f"released when {clock} passes {' or '.join(times)}{late}; until then: {kept.text}")
 
 
 def _forgotten(node: Stateful, after_ms: int, kept: Fact) -> Fact:
@@ -54,4 +54,4 @@ def _forgotten(node: Stateful, after_ms: int, kept: Fact) -> Fact:
     said = "its output stays, a later row starts it over"
     late = "; retractions of forgotten rows are late" if any(node.judged) else ""
     text = f"forgotten when {of} has had no row for {shown(after_ms)} of event time; {said}{late}; until then: {kept.text}"
-    return Fact(GIVEN, text)
+    return Fact(RELEASED, text)

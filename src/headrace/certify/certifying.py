@@ -52,7 +52,7 @@ def certify(
     parallel: int = 2,
     partitions: int = 2,
     master: str | None = None,
-    told: Callable[[str], object] = lambda text: None,
+    report: Callable[[str], object] = lambda text: None,
 ) -> Certificate:
     """Kill a copy of a job at each of `points` (default: all) and at `random` random moments, make it fail at each of `fails`, and return
     the contents of its sinks compared with those of an undisturbed run.
@@ -66,7 +66,7 @@ def certify(
     * `readers`, by name of connector, read the contents of sinks in place of the sinks themselves.
     * `restored`: for each number an early copy of the checkpoint is put back that many epochs later, in each way of
       `headrace.certify.backups` or of `backups`. Each start must be refused with a code, or be exact.
-    * `told` is called with lines of progress.
+    * `report` is called with lines of progress.
     """
     began = time.monotonic()
     wanted = list(POINTS) if points is None else [known(point) for point in points]
@@ -77,15 +77,15 @@ def certify(
         folder = Path(name)
         enough = max(epochs, epochs_needed(restored)) if restored else epochs
         made = copy(job.plan, folder, rows=rows, epochs=enough, servers=servers or {}, readers=readers or {})
-        work = Work(made, folder, partitions, master or LOCAL, told, outages)
-        remote = Work(made, _below(folder, "executors"), partitions, master or CLUSTER, told)
+        work = Work(made, folder, partitions, master or LOCAL, report, outages)
+        remote = Work(made, _below(folder, "executors"), partitions, master or CLUSTER, report)
         with closing(work), closing(remote), ThreadPoolExecutor(parallel) as pool:
             try:
                 # restored checkpoints have an undisturbed job of their own to compare with
                 runs_alone = ALONE if wanted or failing or random or executors else 1
                 alone = list(pool.map(lambda _: work.alone(), range(runs_alone)))
                 first = alone[0]
-                if any(one.found != first.found for one in alone):
+                if any(one.contents != first.contents for one in alone):
                     raise refused(
                         "two undisturbed runs gave different results",
                         "remove what makes its rows depend on when it runs, such as the clock or the order of arrival",
@@ -105,8 +105,11 @@ def certify(
                 pool.shutdown(wait=False, cancel_futures=True)
                 end_all()
                 raise
-            tried = [*summed(runs, first.found), *put_back_after(made, _below(folder, "restored"), partitions, restored, told, backups)]
-        return _certificate(job, made, first.found, first.trace, tried, time.monotonic() - began, seed)
+            tried = [
+                *summed(runs, first.contents),
+                *put_back_after(made, _below(folder, "restored"), partitions, restored, report, backups),
+            ]
+        return _certificate(job, made, first.contents, first.trace, tried, time.monotonic() - began, seed)
 
 
 def _below(folder: Path, name: str) -> Path:

@@ -52,7 +52,7 @@ def epochs_needed(after: Sequence[int]) -> int:
 
 
 def put_back_after(
-    made: Copy, folder: Path, partitions: int, after: Sequence[int], told: Callable[[str], object], backups: Iterable[str] | None = None
+    made: Copy, folder: Path, partitions: int, after: Sequence[int], report: Callable[[str], object], backups: Iterable[str] | None = None
 ) -> Iterator[Tried]:
     """Put back each of the `backups` (default: all) when the sinks are `after` epochs ahead of the early copy."""
     names = [MANIFEST, *BACKUPS] if backups is None else list(backups)
@@ -65,7 +65,7 @@ def put_back_after(
                 found = drill.tried(name, STARTS[number % len(STARTS)], (1, epochs + 1, 2)[number % 3])
                 tried = replace(found, point=f"{RESTORED} {epochs} epoch{'' if epochs == 1 else 's'}", of=name)
                 outcomes = ", ".join(f"{what} {count}" for what, count in tried.outcomes.items())
-                told(f"{tried.point}, {tried.of}: {outcomes}{' NOT AS PROMISED' if tried.failed or tried.lost or tried.doubled else ''}")
+                report(f"{tried.point}, {tried.of}: {outcomes}{' NOT AS PROMISED' if tried.failed or tried.lost or tried.doubled else ''}")
                 yield tried
         finally:
             drill.close()
@@ -78,8 +78,8 @@ class Lane:
         folder.mkdir(parents=True)
         self.folder = folder
         self.checkpoint = folder / "checkpoint"
-        self.given = 0
-        self._made = made
+        self.delivered = 0
+        self._copy = made
         self._partitions = partitions
         self._plan, self.sinks = made.at(folder / "sinks")
         self._inputs: dict[str, list[Path]] = {}
@@ -94,9 +94,9 @@ class Lane:
     def give(self, files: int = 1) -> None:
         """Add files to the input of each source."""
         for name, laid in self._inputs.items():
-            for file in laid[self.given : self.given + files]:
+            for file in laid[self.delivered : self.delivered + files]:
                 shutil.copy(file, self._input(name))
-        self.given += files
+        self.delivered += files
 
     def run(self, cut: int = 1) -> None:
         """Read the new input, `cut` files per epoch."""
@@ -114,7 +114,7 @@ class Lane:
 
     def read(self) -> Contents:
         """Return the contents of the sinks, and the dead letters of the checkpoint."""
-        found = dict(self._made.read(self.sinks))
+        found = dict(self._copy.read(self.sinks))
         if letters := dead_letters(self.checkpoint):
             found[DEAD] = letters
         return found
@@ -134,7 +134,7 @@ class Drill:
     """A lane whose checkpoint is put back repeatedly, and an undisturbed one with the same input."""
 
     def __init__(self, made: Copy, folder: Path, partitions: int, epochs: int) -> None:
-        self._made, self._folder, self._partitions = made, folder, partitions
+        self._copy, self._folder, self._partitions = made, folder, partitions
         self._lanes = self._read = 0
         self._unmarked = {str(sink.name) for sink in sinks_of(made.plan.nodes.values()) if not sink.connect().traits.marks}
         self._alone = self._lane()
@@ -153,7 +153,7 @@ class Drill:
     def tried(self, name: str, starts: int, cut: int) -> Tried:
         """Put back one backup, start the job `starts` times with `cut` files per epoch, and compare the sinks."""
         began, lane = time.monotonic(), self._lane_now
-        if lane.given == self._read:
+        if lane.delivered == self._read:
             self._next()
         aside = lane.folder / "aside"
         manifest = self.manifest if name == MANIFEST else None
@@ -186,7 +186,7 @@ class Drill:
             lane.close()
             self._begin()
         elif went:
-            self._read = lane.given
+            self._read = lane.delivered
             put_back(lane.checkpoint, self._new)
         return Tried("", "", starts, time.monotonic() - began, lost, doubled, failed, dict(+outcomes))
 
@@ -202,10 +202,10 @@ class Drill:
         lane.give(BEGUN)
         lane.run()
         put_back(lane.checkpoint, self._old)
-        lane.give(self._alone.given - BEGUN)
+        lane.give(self._alone.delivered - BEGUN)
         lane.run()
         put_back(lane.checkpoint, self._new)
-        self._read = lane.given
+        self._read = lane.delivered
         self._before = self._after
 
     def _next(self) -> None:
@@ -217,4 +217,4 @@ class Drill:
 
     def _lane(self) -> Lane:
         self._lanes += 1
-        return Lane(self._made, self._folder / f"lane-{self._lanes}", self._partitions)
+        return Lane(self._copy, self._folder / f"lane-{self._lanes}", self._partitions)

@@ -31,7 +31,7 @@ class Repeated(Protocol):
 class Alone:
     """An undisturbed run: its result, the points it passed, and the seconds from its first epoch to its end."""
 
-    found: Contents
+    contents: Contents
     trace: Trace
     seconds: float
 
@@ -44,12 +44,12 @@ class Run:
 
     struck: tuple[tuple[Kill, float], ...]
     late: tuple[Kill, ...]
-    found: Contents
+    contents: Contents
     failed: str = ""
 
     def compared(self, expected: Contents) -> tuple[dict[str, int], dict[str, int]]:
         """Return the numbers of lost and of doubled rows by sink."""
-        return ({}, {}) if self.failed else (missing(expected, self.found), missing(self.found, expected))
+        return ({}, {}) if self.failed else (missing(expected, self.contents), missing(self.contents, expected))
 
     def differs(self, expected: Contents) -> bool:
         return bool(self.failed) or self.compared(expected) != ({}, {})
@@ -64,7 +64,7 @@ class Work:
         folder: Path,
         partitions: int,
         master: str,
-        told: Callable[[str], object],
+        report: Callable[[str], object],
         outages: Mapping[str, Callable[[], object]] | None = None,
         child: str = CHILD,
     ) -> None:
@@ -72,7 +72,7 @@ class Work:
         self._folder = folder
         self._partitions = partitions
         self._master = master
-        self._told = told
+        self._report = report
         self._outages = outages or {}
         self._child = child
         self._lock = threading.Lock()
@@ -90,7 +90,7 @@ class Work:
         trace = Trace.read(place.points(0) / "passed")
         found = self._read(place, sinks)
         self._expected = found
-        self._told(f"left alone: {len(trace.epochs)} epochs, {sum(rows.total() for rows in found.values()):,} rows written")
+        self._report(f"left alone: {len(trace.epochs)} epochs, {sum(rows.total() for rows in found.values()):,} rows written")
         return Alone(found, trace, ended.running)
 
     def killed(self, steps: Sequence[Step]) -> Run:
@@ -112,7 +112,7 @@ class Work:
         found = self._read(place, sinks)
         with self._lock:
             self._kills += len(struck)
-            self._told(f"faults so far: {self._kills}")
+            self._report(f"faults so far: {self._kills}")
         return Run(tuple(struck), tuple(step.kill for step in steps if step.kill not in done), found)
 
     def close(self) -> None:

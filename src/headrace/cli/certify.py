@@ -83,7 +83,7 @@ def run(asked: argparse.Namespace) -> int:
         servers=_servers(asked.server),
         restored=asked.restore,
         parallel=asked.parallel,
-        told=lambda text: print(f"headrace: {text}", file=sys.stderr, flush=True),
+        report=lambda text: print(f"headrace: {text}", file=sys.stderr, flush=True),
     )
     print(DisplayNames.of(job.plan).text(str(found)))
     if out is not None:

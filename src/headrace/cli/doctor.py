@@ -35,7 +35,7 @@ def add(commands: Any) -> None:
         "checkpoint",
         metavar="JOB",
         nargs="?",
-        type=_asked,
+        type=_subject,
         help="the name of a job, the folder in which it keeps its state, or its FILE: check that checkpoint instead",
     )
     load.options(parser)
@@ -52,7 +52,7 @@ def run(asked: argparse.Namespace) -> int:
     return _machine(asked) if asked.checkpoint is None else _checkpoint(asked)
 
 
-def _asked(text: str) -> str | Path:
+def _subject(text: str) -> str | Path:
     """Return the file of a job as a path, or the folder of a checkpoint as text."""
     return Path(text) if Path(text).suffix in KINDS and not Path(text).is_dir() else rows.checkpoint(text)
 

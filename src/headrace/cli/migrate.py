@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from headrace.cli import load
-from headrace.cli.options import told
+from headrace.cli.options import as_options
 from headrace.plan import DisplayNames
 
 EPILOG = """\
@@ -32,5 +32,5 @@ def add(commands: Any) -> None:
 def run(asked: argparse.Namespace) -> int:
     job = load.job(asked)
     made = job.migrate(asked.to, checkpoint=asked.checkpoint, dry_run=asked.dry_run)
-    print(told(DisplayNames.of(job.plan).text(str(made))))
+    print(as_options(DisplayNames.of(job.plan).text(str(made))))
     return 0

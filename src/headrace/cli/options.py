@@ -18,7 +18,7 @@ _OPTIONS = {
 }
 
 
-def told(text: str) -> str:
+def as_options(text: str) -> str:
     """Return a text with options in place of arguments.
 
     >>> told("start over with fresh=True, or go on with checkpoint=state")
@@ -31,8 +31,8 @@ def told(text: str) -> str:
 
 def in_options(error: HeadraceError) -> HeadraceError:
     """Put options in place of arguments in an error's message and hint, and return it; the user's line stays unchanged."""
-    error.message = told(error.message)
-    error.hint = error.hint and told(error.hint)
+    error.message = as_options(error.message)
+    error.hint = error.hint and as_options(error.hint)
     error.args = (error.code, error.message)
     for other in error.also:
         in_options(other)

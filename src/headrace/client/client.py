@@ -158,7 +158,7 @@ class Client:
 
     def _settings(self, name: str | None) -> None:
         with meant(self.catalogue.meaning):
-            own = {**{key: self.catalogue.asked.get(key, "") for key in SETTINGS}, EXPIRES: self.catalogue.expires}
+            own = {**{key: self.catalogue.settings.get(key, "") for key in SETTINGS}, EXPIRES: self.catalogue.expires}
             values: Mapping[str, str] = {**own, **meaning()}
         asked = [key for key in (*own, *MEANING) if name is None or key.lower() == name.lower()]
         self.output.listed(("setting", "value"), [(key, values[key]) for key in asked])

@@ -66,8 +66,8 @@ def watch(stream: Stream, n: int = 20, epochs: int | None = None) -> Summary:
     handle = display(HTML(""), display_id=True)
 
     def look(board: Board, run: Run, signals: Signals) -> None:
-        if epochs is not None and board.epoch + 1 >= epochs and not signals.asked:
-            signals.asked = 1
+        if epochs is not None and board.epoch + 1 >= epochs and not signals.stop_requests:
+            signals.stop_requests = 1
         handle.update(HTML(drawn(board, schema, n, run.status)))
 
     return follow(stream, look)

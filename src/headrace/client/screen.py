@@ -34,8 +34,8 @@ def watch(stream: Stream, epochs: int | None = None) -> Summary:
 
         def look(board: Board, run: Run, signals: Signals) -> None:
             enough = epochs is not None and board.epoch + 1 >= epochs
-            if "q" in pressed() or (enough and not signals.asked):
-                signals.asked += 1
+            if "q" in pressed() or (enough and not signals.stop_requests):
+                signals.stop_requests += 1
             live.update(drawn(board, schema, max(console.height - 6, 1), run.status), refresh=True)
 
         return follow(stream, look)

@@ -61,8 +61,8 @@ class Source(ports.Source):
         if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
             raise wrong(f"read.memory: the rows cannot be {rows!r}", 'they are a list of tuples or dicts: [("a", 1), ("b", 2)]')
         # In UTC for now: invalid rows raise here, at the user's line; the job's time zone is known only when it runs.
-        self._given: list[Any] | None = list(rows)
-        checked = rows_to_internal(self._given, self.schema, UTC, "the rows")
+        self._rows: list[Any] | None = list(rows)
+        checked = rows_to_internal(self._rows, self.schema, UTC, "the rows")
         self._digest = hashlib.sha256(repr((self.schema.ddl, checked)).encode()).hexdigest()
         self._count = len(checked)
 
@@ -77,7 +77,7 @@ class Source(ports.Source):
     def from_options(cls, options: Mapping[str, Any], schema: Struct) -> Source:
         made = cls.__new__(cls)
         made.schema = schema
-        made._given = None
+        made._rows = None
         made._digest = options["digest"]
         made._count = options["rows"]
         return made
@@ -86,7 +86,7 @@ class Source(ports.Source):
         return f"memory ({self._count} row{'' if self._count == 1 else 's'})"
 
     def check(self) -> None:
-        if self._given is None:
+        if self._rows is None:
             raise _gone("a memory source")
 
     def scan(self, session: SparkSession, context: ports.SourceContext) -> tuple[DataFrame, dict[str, Any]]:
@@ -100,7 +100,7 @@ class Source(ports.Source):
             if not kernel.Board.filled(board):
                 kernel.Board.drop(board)
                 kernel.Board.create(board)
-                rows = rows_to_internal(self._given or (), self.schema, zone(context.time_zone), name)
+                rows = rows_to_internal(self._rows or (), self.schema, zone(context.time_zone), name)
                 for at in range(0, len(rows), _SLICE):
                     # Spark's unpickler reads protocol 2 fastest and most reliably.
                     kernel.Board.append(board, name, bytearray(pickle.dumps(rows[at : at + _SLICE], 2)), self.schema.ddl)
@@ -111,7 +111,7 @@ class Source(ports.Source):
     def beginning(self, session: SparkSession, place: ports.Elsewhere, rows: int, epochs: int) -> files.Source:
         self.check()
         own = zone(str(session.conf.get("spark.sql.session.timeZone")))
-        given = rows_to_internal((self._given or [])[:rows], self.schema, own, "the rows")
+        given = rows_to_internal((self._rows or [])[:rows], self.schema, own, "the rows")
         beginnings.of_rows(session, rows_from_internal(given, self.schema, UTC), self.schema, place.folder, epochs)
         return files.Source(str(place.folder), format="parquet", schema=self.schema, files_per_epoch=1)
 
@@ -213,8 +213,8 @@ class Lookup(ports.Lookup):
         self.schema = schema_of(schema)
         if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
             raise wrong(f"lookup.memory: the rows cannot be {rows!r}", 'they are a list of tuples or dicts: [("a", 1), ("b", 2)]')
-        self._given: list[Any] | None = list(rows)
-        checked = rows_to_internal(self._given, self.schema, UTC, "the rows")
+        self._rows: list[Any] | None = list(rows)
+        checked = rows_to_internal(self._rows, self.schema, UTC, "the rows")
         self._digest = hashlib.sha256(repr(sorted(map(repr, checked))).encode()).hexdigest()
         self._count = len(checked)
 
@@ -229,7 +229,7 @@ class Lookup(ports.Lookup):
     def from_options(cls, options: Mapping[str, Any], schema: Struct) -> Lookup:
         made = cls.__new__(cls)
         made.schema = schema
-        made._given = None
+        made._rows = None
         made._digest = ""
         made._count = options["rows"]
         return made
@@ -242,12 +242,12 @@ class Lookup(ports.Lookup):
         return self._digest
 
     def check(self) -> None:
-        if self._given is None:
+        if self._rows is None:
             raise _gone("a memory table")
 
     def load(self, session: SparkSession, context: ports.LookupContext) -> DataFrame:
         kernel = jvm(session).headrace.source
-        rows = rows_to_internal(self._given or (), self.schema, zone(context.time_zone), context.name)
+        rows = rows_to_internal(self._rows or (), self.schema, zone(context.time_zone), context.name)
         table = kernel.Board.table(java_session(session), bytearray(pickle.dumps(rows, 2)), self.schema.ddl)
         return python_frame(session, table)
 

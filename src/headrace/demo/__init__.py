@@ -38,7 +38,7 @@ def main(out: str | Path = "headrace-demo") -> int:
         page.write(folder / "delays.html", found, summary, str(job.explain(verbose=True)), tables)
 
     picture.show(console, found)
-    for sentence in picture.said(found):
+    for sentence in picture.sentences(found):
         console.print(f" • {sentence}")
     epochs = "1 epoch" if summary.epochs == 1 else f"{summary.epochs} epochs"
     took = f"{epochs} and {summary.seconds:.0f} s; {time.monotonic() - started:.0f} s in all"

@@ -83,7 +83,7 @@ def chains(found: Findings) -> RenderableType:
     return table
 
 
-def said(found: Findings) -> list[str]:
+def sentences(found: Findings) -> list[str]:
     """Return the findings in sentences."""
     year, handed, away = found.year, found.handed, found.away
     return [

@@ -9,7 +9,7 @@ from typing import Any
 
 from headrace.analysis.boundedness import sources
 from headrace.engine.loading import refuse_while_loading
-from headrace.engine.lost import lost, told
+from headrace.engine.lost import loss_text, lost
 from headrace.engine.table import Table
 from headrace.errors import HeadraceError, here
 from headrace.interrupts import interruptible, interruption
@@ -77,5 +77,5 @@ def collected(stream: Stream) -> Table:
             raise interruption()
         letters = lost(summary, checkpoint)
         if letters:
-            warnings.warn(told(letters, "hr.collect(...).dead_letters has them"), RuntimeWarning, stacklevel=3)
+            warnings.warn(loss_text(letters, "hr.collect(...).dead_letters has them"), RuntimeWarning, stacklevel=3)
         return Table(kept.rows(), made.schemas.of[str(plan.sinks[0])], dead_letters=letters)

@@ -71,7 +71,7 @@ class Job:
     def __init__(self, plan: Plan, said: Mapping[str, str] | None = None, compiled: SparkJob | None = None) -> None:
         self.plan = plan
         # The settings in its script; arguments, the environment and headrace.toml take precedence.
-        self._said = dict(said or {})
+        self._settings = dict(said or {})
         # None until a loaded plan is first used.
         self._spark = compiled
 
@@ -93,7 +93,7 @@ class Job:
 
         made = self._compiled()
         notes = [f"rewritten by the rules: {', '.join(made.rewritten)}"] if made.rewritten else []
-        return explain(made.plan, more={"placement": placement(made)}, notes=notes, asked=self.plan, verbose=verbose)
+        return explain(made.plan, more={"placement": placement(made)}, notes=notes, original=self.plan, verbose=verbose)
 
     def require(self, guarantee: str) -> Job:
         """Checks the guarantee of every sink and returns the job.
@@ -162,13 +162,13 @@ class Job:
             RunError: `RUN_FAILED`, `SINK_FAILED`, `DISK_FULL` and others if the run fails.
         """
         _refuse_others(fresh=fresh, flush=flush is None or flush, standby=standby)
-        asked, display = self._asked(checkpoint, every, partitions, progress)
+        asked, display = self._start_settings(checkpoint, every, partitions, progress)
         with interruptible():
             # Before Spark has started and the job is compiled there is nothing to finish: a signal ends it at once.
             session()
             made = self._compiled()
             with Signals() as signals, display:
-                run = self._start(made, asked, fresh, flush, self._waits(lambda: signals.asked > 0) if standby else None)
+                run = self._start(made, asked, fresh, flush, self._waits(lambda: signals.stop_requests > 0) if standby else None)
                 summary = run.watch(lambda: display.show(lambda: run.progress, run.status), signals)
         assert summary is not None  # without a timeout `watch` ends with the run
         if asked.progress is None and progress is None and _is_script() and not sys.stderr.isatty():
@@ -201,18 +201,18 @@ class Job:
             HeadraceError: As for `run`, if the job cannot start; `Run.wait` raises the errors of the run.
         """
         _refuse_others(fresh=fresh, flush=flush is None or flush, standby=standby)
-        asked, display = self._asked(checkpoint, every, partitions, progress)
+        asked, display = self._start_settings(checkpoint, every, partitions, progress)
         run = self._start(self._compiled(), asked, fresh, flush, self._waits(lambda: False) if standby else None)
         run.display = display
         return run
 
-    def _asked(
+    def _start_settings(
         self, checkpoint: str | os.PathLike[str] | None, every: str | timedelta | None, partitions: int | None, progress: Show
     ) -> tuple[Settings, Display]:
         refuse_while_loading(f"the job {self.name}")
         _refuse_others(progress=progress is None or callable(progress) or progress)
         shown = progress if isinstance(progress, bool) else None
-        asked = settings(self.name, self._said, checkpoint=checkpoint, every=every, partitions=partitions, progress=shown)
+        asked = settings(self.name, self._settings, checkpoint=checkpoint, every=every, partitions=partitions, progress=shown)
         return asked, Display(self.name, progress if callable(progress) else asked.progress)
 
     def _compiled(self) -> SparkJob:
@@ -299,7 +299,7 @@ class Job:
         Raises:
             ConfigError: `BAD_SETTING` for an invalid path.
         """
-        return settings(self.name, self._said, checkpoint=folder).checkpoint
+        return settings(self.name, self._settings, checkpoint=folder).checkpoint
 
     def with_paths(self, paths: Mapping[str, str]) -> Job:
         """Returns the same job with other paths for some sources and sinks.
@@ -322,7 +322,7 @@ class Job:
             known[name]["options"] = {**known[name]["options"], "path": path}
         made = Plan.from_json(data)
         # Objects of this process (rows of memory sources, functions) are not in the JSON, and are kept.
-        return Job(_alive(made, self.plan, set(paths)), self._said)
+        return Job(_alive(made, self.plan, set(paths)), self._settings)
 
 
 def _refuse_others(**flags: object) -> None:
@@ -340,7 +340,7 @@ def _is_script() -> bool:
 
 def of_script(name: str, catalogue: Catalogue) -> Job:
     """Return the job of a script. `name` is that of its file, for a script that names no job."""
-    said = dict(catalogue.asked)
+    said = dict(catalogue.settings)
     with meant(catalogue.meaning):
         called, sinks = said.pop("job", name), catalogue.sinks()
         if not sinks:

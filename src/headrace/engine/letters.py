@@ -174,7 +174,7 @@ class Letters:
         text = named.existing(path).read_bytes()
         rows = _checked(text, path, node, lines)
         digest = hashlib.sha256(text).hexdigest()[:12]
-        before = next((file for file in repaired.given(self.folder, source) if digest in file.name), None)
+        before = next((file for file in repaired.files(self.folder, source) if digest in file.name), None)
         if before is not None and not again:
             raise HeadraceError(
                 "REPAIRED_BEFORE",

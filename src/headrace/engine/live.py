@@ -13,8 +13,7 @@ from typing import Any, ClassVar
 from headrace import ports
 from headrace.analysis.boundedness import sources
 from headrace.engine.loading import refuse_while_loading
-from headrace.engine.lost import lost
-from headrace.engine.lost import told as missing
+from headrace.engine.lost import loss_text, lost
 from headrace.interrupts import interruptible
 from headrace.ops.facts.keys import known_keys
 from headrace.ops.facts.kind import kind_of
@@ -55,7 +54,7 @@ class Board(ports.Sink):
 
     def __init__(self, key: tuple[int, ...] | None, told: Callable[[list[tuple[Row, int]]], None] | None = None) -> None:
         self._key = key
-        self._told = told
+        self._on_changes = told
         self._lock = threading.Lock()
         self._lines: dict[Any, Line] = {}
         self._context: ports.SinkContext | None = None
@@ -89,8 +88,8 @@ class Board(ports.Sink):
             if self._context.mode == "append":
                 for place in list(self._lines)[: max(len(self._lines) - KEPT, 0)]:
                     del self._lines[place]
-        if changes and self._told is not None:
-            self._told(changes)
+        if changes and self._on_changes is not None:
+            self._on_changes(changes)
 
     def lines(self) -> list[Line]:
         """Return the current rows, in the order of their places."""
@@ -147,7 +146,7 @@ def follow(
         look(board, run, signals)
         if letters := lost(summary, checkpoint):
             where = "a job of this stream keeps them, and headrace letters show lists them"
-            warnings.warn(missing(letters, where), RuntimeWarning, stacklevel=3)
+            warnings.warn(loss_text(letters, where), RuntimeWarning, stacklevel=3)
     return summary
 
 

@@ -14,7 +14,7 @@ def lost(summary: Summary, checkpoint: Path) -> Table:
     return Letters(checkpoint).table() if sum(summary.dead_letters.values()) else Table((), Table.letters)
 
 
-def told(letters: Table, where: str) -> str:
+def loss_text(letters: Table, where: str) -> str:
     """Describe how many rows are missing, why the first one failed, and `where` all of them are."""
     first = letters.to_json()[0]
     missing = "1 row failed and is missing" if len(letters) == 1 else f"{len(letters):,} rows failed and are missing"

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from headrace.errors import here
-from headrace.expr.column import ATOM, Column, argument, inside, made, operand, sql
+from headrace.expr.column import ATOM, Column, argument, composed, inside, operand, sql
 from headrace.expr.expression import Expression
 from headrace.expr.literal import text_literal
 from headrace.expr.pyspark_column import refuse_pyspark
@@ -91,7 +91,7 @@ def struct(**columns: Column | str) -> Column:
     """
     given = {name: argument(value, f"hr.struct({name}={value!r})") for name, value in columns.items()}
     items = ", ".join(f"{text_literal(name)}, {column._expression.text}" for name, column in given.items())
-    return made(f"named_struct({items})", ATOM, *given.values())
+    return composed(f"named_struct({items})", ATOM, *given.values())
 
 
 def case(*branches: tuple[Column | str, Any], otherwise: Any = None) -> Column:
@@ -112,7 +112,7 @@ def case(*branches: tuple[Column | str, Any], otherwise: Any = None) -> Column:
     given = [(sql(condition), operand(value)) for condition, value in branches]
     last = operand(otherwise)
     whens = " ".join(f"WHEN {condition._expression.text} THEN {value._expression.text}" for condition, value in given)
-    return made(f"CASE {whens} ELSE {inside(last, 0)} END", ATOM, *(column for pair in given for column in pair), last)
+    return composed(f"CASE {whens} ELSE {inside(last, 0)} END", ATOM, *(column for pair in given for column in pair), last)
 
 
 def columns_of(columns: Iterable[Column | str], named: dict[str, Column | str]) -> tuple[Expression, ...]:

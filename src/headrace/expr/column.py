@@ -109,7 +109,7 @@ class Column:
         return binary(other, "%", self, PRODUCT)
 
     def __neg__(self) -> Column:
-        return made(f"-{inside(self, ATOM)}", SIGN, self)
+        return composed(f"-{inside(self, ATOM)}", SIGN, self)
 
     def __eq__(self, other: object) -> Column:  # type: ignore[override]  # == builds an expression
         return compare(self, "=", other)
@@ -142,18 +142,18 @@ class Column:
         return binary(other, "OR", self, OR)
 
     def __invert__(self) -> Column:
-        return made(f"NOT {inside(self, NOT)}", NOT, self)
+        return composed(f"NOT {inside(self, NOT)}", NOT, self)
 
     def __getitem__(self, index: Any) -> Column:
         """An item of an array (counted from 0), the value of a map's key, or a field of a struct."""
         key = operand(index)
-        return made(f"{inside(self, ATOM)}[{key._expression.text}]", ATOM, self, key)
+        return composed(f"{inside(self, ATOM)}[{key._expression.text}]", ATOM, self, key)
 
     def __getattr__(self, name: str) -> Column:
         """A field of a struct."""
         if name.startswith("_"):
             raise AttributeError(name)
-        return made(f"{inside(self, ATOM)}.{quote(name)}", ATOM, self)
+        return composed(f"{inside(self, ATOM)}.{quote(name)}", ATOM, self)
 
     def cast(self, to: Any) -> Column:
         """Casts to another type: a value that does not fit fails, or is null if `spark.sql.ansi.enabled` is false.
@@ -165,7 +165,7 @@ class Column:
             SchemaError: `BAD_TYPE` if `to` is neither.
         """
         refuse_pyspark(to)
-        return made(f"CAST({self._expression.text} AS {to if isinstance(to, str) else type_text(to)})", ATOM, self)
+        return composed(f"CAST({self._expression.text} AS {to if isinstance(to, str) else type_text(to)})", ATOM, self)
 
     def alias(self, name: str) -> Column:
         """Gives the expression a name, as `AS` does.
@@ -177,19 +177,19 @@ class Column:
 
     def asc(self) -> Column:
         """The ascending order, nulls first, for `by` of `top`, `dedupe` and `over`."""
-        return made(f"{self._expression.text} ASC", ANY, self)
+        return composed(f"{self._expression.text} ASC", ANY, self)
 
     def desc(self) -> Column:
         """The descending order, nulls last, for `by` of `top`, `dedupe` and `over`."""
-        return made(f"{self._expression.text} DESC", ANY, self)
+        return composed(f"{self._expression.text} DESC", ANY, self)
 
     def is_null(self) -> Column:
         """True where the value is null."""
-        return made(f"{inside(self, COMPARE + 1)} IS NULL", COMPARE, self)
+        return composed(f"{inside(self, COMPARE + 1)} IS NULL", COMPARE, self)
 
     def is_not_null(self) -> Column:
         """True where the value is not null."""
-        return made(f"{inside(self, COMPARE + 1)} IS NOT NULL", COMPARE, self)
+        return composed(f"{inside(self, COMPARE + 1)} IS NOT NULL", COMPARE, self)
 
     def is_in(self, *values: Any) -> Column:
         """True where the value equals one of several; null for a null, as SQL's `IN`. Without values it is false.
@@ -200,9 +200,9 @@ class Column:
         if len(values) == 1 and isinstance(values[0], list | tuple | set | frozenset):
             values = tuple(sorted(values[0], key=repr) if isinstance(values[0], set | frozenset) else values[0])
         if not values:
-            return made("false", ATOM, self)
+            return composed("false", ATOM, self)
         items = [operand(value) for value in values]
-        return made(f"{inside(self, COMPARE + 1)} IN ({', '.join(item._expression.text for item in items)})", COMPARE, self, *items)
+        return composed(f"{inside(self, COMPARE + 1)} IN ({', '.join(item._expression.text for item in items)})", COMPARE, self, *items)
 
     def between(self, low: Any, high: Any) -> Column:
         """True from one value to another, both included.
@@ -212,7 +212,7 @@ class Column:
             high: The greatest value.
         """
         first, last = operand(low), operand(high)
-        return made(f"{inside(self, SUM)} BETWEEN {inside(first, SUM)} AND {inside(last, SUM)}", COMPARE, self, first, last)
+        return composed(f"{inside(self, SUM)} BETWEEN {inside(first, SUM)} AND {inside(last, SUM)}", COMPARE, self, first, last)
 
     def like(self, pattern: str) -> Column:
         """True where a string matches a pattern, as in SQL's `LIKE`.
@@ -220,7 +220,7 @@ class Column:
         Args:
             pattern: `%` stands for any text, `_` for one character.
         """
-        return made(f"{inside(self, COMPARE + 1)} LIKE {literal(pattern)}", COMPARE, self)
+        return composed(f"{inside(self, COMPARE + 1)} LIKE {literal(pattern)}", COMPARE, self)
 
     def where(self, condition: Column | str) -> Column:
         """Restricts an aggregate to the rows that meet a condition, as SQL's `FILTER (WHERE …)`.
@@ -265,7 +265,7 @@ class Column:
             parts.append("ORDER BY " + ", ".join(item._expression.text for item in order))
         if frame:
             parts.append(frame)
-        return made(f"{self._call.text} OVER ({' '.join(parts)})", ATOM, self, *partition, *order)
+        return composed(f"{self._call.text} OVER ({' '.join(parts)})", ATOM, self, *partition, *order)
 
     def _again(self, method: str, *, where: str | None = None, distinct: bool = False, others: tuple[Column, ...] = ()) -> Column:
         call = self._call
@@ -274,7 +274,7 @@ class Column:
         if where and call.where:
             where = f"({call.where}) AND ({where})"
         call = replace(call, where=where or call.where, distinct=distinct or call.distinct)
-        column = made(call.text, ATOM, self, *others)
+        column = composed(call.text, ATOM, self, *others)
         return Column(replace(column._expression, alias=self._expression.alias), ATOM, call)
 
     def _not_a_call(self, method: str) -> PlanError:
@@ -330,7 +330,7 @@ class Column:
         return PlanError("TRACED_VALUE", message, hint=hint, site=here())
 
 
-def made(text: str, binds: int, *of_columns: Column) -> Column:
+def composed(text: str, binds: int, *of_columns: Column) -> Column:
     """Returns a column with a text built from other columns, and with all names in these."""
     names = dict.fromkeys(name for column in of_columns for name in column._expression.names)
     return Column(Expression(text, tuple(names), here()), binds)
@@ -386,7 +386,7 @@ def binary(left: Any, sign: str, right: Any, binds: int) -> Column:
                 raise PlanError("WRONG_TYPE", f"{given!r} is not a boolean, as both sides of {sign} must be", hint=AROUND, site=here())
     # AND and OR are associative. The right operand of others keeps its parentheses: a - (b + c).
     right_binds = binds if sign in ("AND", "OR") else binds + 1
-    return made(f"{inside(first, binds)} {sign} {inside(second, right_binds)}", binds, first, second)
+    return composed(f"{inside(first, binds)} {sign} {inside(second, right_binds)}", binds, first, second)
 
 
 def compare(left: Column, sign: str, right: Any) -> Column:
@@ -396,4 +396,4 @@ def compare(left: Column, sign: str, right: Any) -> Column:
             "NULL_COMPARISON", f"`{left._expression.text} {sign} NULL` is never true in SQL", hint=f"use .{method}()", site=here()
         )
     other = operand(right)
-    return made(f"{inside(left, COMPARE + 1)} {sign} {inside(other, COMPARE + 1)}", COMPARE, left, other)
+    return composed(f"{inside(left, COMPARE + 1)} {sign} {inside(other, COMPARE + 1)}", COMPARE, left, other)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from headrace.expr.column import ATOM, Call, Column, argument, made
+from headrace.expr.column import ATOM, Call, Column, argument, composed
 
 
 class Functions:
@@ -51,7 +51,7 @@ class Functions:
             if spark.lower() == "count" and not texts:
                 texts = ("*",)
             call = Call(spark, texts)
-            return Column(made(call.text, ATOM, *given)._expression, ATOM, call)
+            return Column(composed(call.text, ATOM, *given)._expression, ATOM, call)
 
         function.__name__ = function.__qualname__ = name
         function.__doc__ = f"Calls Spark SQL's `{spark}`. A text argument is a SQL expression; a string is `hr.lit(...)`."

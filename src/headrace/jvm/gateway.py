@@ -34,7 +34,7 @@ def launch(home: Path, conf: SparkConf, log: Path) -> Any:
     from pyspark import java_gateway
 
     for name in _LOGGERS:
-        logging.getLogger(name).addFilter(_said)
+        logging.getLogger(name).addFilter(_is_news)
     start_gateway: Any = java_gateway.launch_gateway
     folder = Path(tempfile.mkdtemp(prefix="headrace-"))
     process: subprocess.Popen[bytes] | None = None
@@ -117,7 +117,7 @@ def _known(port: int, secret: str) -> Any:
             os.environ.pop(name, None)
 
 
-def _said(record: logging.LogRecord) -> bool:
+def _is_news(record: logging.LogRecord) -> bool:
     """Return whether a log record is more than the traceback of an interrupt, which py4j both logs and raises."""
     problem = record.exc_info[1] if record.exc_info else None
     while problem is not None and not isinstance(problem, KeyboardInterrupt):

@@ -51,18 +51,18 @@ class _Lister:
         self._log = log
 
     def latest(self, start: str | None) -> str | None:
-        found = _told(lambda: self._log.latest(None if start is None else json.loads(start)))
+        found = _result(lambda: self._log.latest(None if start is None else json.loads(start)))
         return None if found is None else json.dumps(found, sort_keys=True)
 
     def files(self, start: str | None, end: str) -> str:
-        return json.dumps(_told(lambda: self._log.files(None if start is None else json.loads(start), json.loads(end))))
+        return json.dumps(_result(lambda: self._log.files(None if start is None else json.loads(start), json.loads(end))))
 
     class Java:
         # py4j's declaration of the interface through which the JVM calls this object
         implements = ("headrace.source.Lister",)
 
 
-def _told(ask: Callable[[], Any]) -> Any:
+def _result(ask: Callable[[], Any]) -> Any:
     try:
         return ask()
     except HeadraceError as error:

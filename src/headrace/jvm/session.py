@@ -87,7 +87,7 @@ def session(
             return found
         _refuse_connect(found)
         if wanted:
-            _same_settings(found, wanted, given=spark is not None)
+            _same_settings(found, wanted, passed_in=spark is not None)
         _attach(found)
         return found
 
@@ -154,7 +154,7 @@ def _refuse_connect(spark: SparkSession) -> None:
         )
 
 
-def _same_settings(spark: SparkSession, wanted: Mapping[str, str], *, given: bool) -> None:
+def _same_settings(spark: SparkSession, wanted: Mapping[str, str], *, passed_in: bool) -> None:
     context = spark.sparkContext.getConf()
     for name, value in wanted.items():
         has = spark.conf.get(name, None) if not context.contains(name) else context.get(name)
@@ -163,7 +163,7 @@ def _same_settings(spark: SparkSession, wanted: Mapping[str, str], *, given: boo
             raise HeadraceError(
                 "SESSION_RUNNING",
                 f"expected {name} = {value}, but the running session has {'none' if has is None else has}",
-                hint="set it where that session is created." if given else "stop the running session first, or pass no settings.",
+                hint="set it where that session is created." if passed_in else "stop the running session first, or pass no settings.",
             )
 
 

@@ -22,37 +22,37 @@ class Store:
 
     def __init__(self, session: SparkSession, folder: str) -> None:
         self.folder = folder.rstrip("/")
-        self._java: Any = self._told(lambda: jvm(session).headrace.store.Store(java_session(session), self.folder))
+        self._java: Any = self._call(lambda: jvm(session).headrace.store.Store(java_session(session), self.folder))
 
     def exists(self, name: str = "") -> bool:
-        return bool(self._told(lambda: self._java.exists(name)))
+        return bool(self._call(lambda: self._java.exists(name)))
 
     def read(self, name: str) -> str | None:
         """Return the text of a file; None if it does not exist."""
-        found: str | None = self._told(lambda: self._java.read(name))
+        found: str | None = self._call(lambda: self._java.read(name))
         return found
 
     def create(self, name: str, text: str) -> bool:
         """Make a file unless it exists; returns whether it was made."""
-        return bool(self._told(lambda: self._java.create(name, text)))
+        return bool(self._call(lambda: self._java.create(name, text)))
 
     def write(self, name: str, text: str) -> None:
         """Write a file, replacing an existing one."""
-        self._told(lambda: self._java.write(name, text))
+        self._call(lambda: self._java.write(name, text))
 
     def delete(self, name: str) -> None:
         """Delete a file, or a folder with everything in it."""
-        self._told(lambda: self._java.delete(name))
+        self._call(lambda: self._java.delete(name))
 
     def names(self, folder: str) -> list[str]:
         """Return the names in a folder; none if it does not exist."""
-        return list(self._told(lambda: self._java.names(folder)))
+        return list(self._call(lambda: self._java.names(folder)))
 
     def all(self) -> list[str]:
         """Return all files in the folder and below, by their relative names."""
-        return list(self._told(self._java.all))
+        return list(self._call(self._java.all))
 
-    def _told(self, call: Callable[[], T]) -> T:
+    def _call(self, call: Callable[[], T]) -> T:
         """Return the result of a call; errors of the file system become ours."""
         try:
             return call()
@@ -70,7 +70,7 @@ class Store:
                 ) from None
             raise ConnectorError(
                 "STORE_FAILED",
-                f"{self.folder} cannot be used: {said(str(java.getMessage() or java.getClass().getSimpleName()))}",
+                f"{self.folder} cannot be used: {store_message(str(java.getMessage() or java.getClass().getSimpleName()))}",
                 hint="pass the settings of the file system (address, credentials) to the session as spark.hadoop.*",
                 site=here(),
                 cause=problem,
@@ -107,7 +107,7 @@ def cure(scheme: str) -> str:
     return f"add its jar to the session: hr.session(conf={{{conf}}})"
 
 
-def said(message: str) -> str:
+def store_message(message: str) -> str:
     """Return the message of a store, without the names of Java's classes and without repetition.
 
     >>> said("getFileStatus on s3a://b/x: software.amazon.S3Exception: Not so (Service: S3, Status Code: 403):403: Not so")

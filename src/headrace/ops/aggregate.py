@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from headrace.errors import PlanError, here
 from headrace.expr import Expression
-from headrace.ops.columns import given, label, name_of, once
+from headrace.ops.columns import label, name_of, once, verb_arguments
 from headrace.ops.expires import Duration, expiring, expiry
 from headrace.ops.facts.keys import Keys, lower
 from headrace.ops.facts.kind import APPEND, CHANGES, only_added
@@ -144,14 +144,14 @@ def aggregate(
 
 
 def group_by(input: Node, columns: Sequence[Any], expires: Duration, alias: str | None) -> Groups:
-    found = given(input, columns, {}, alias)
+    found = verb_arguments(input, columns, {}, alias)
     items = tuple((name_of(expression), expression.text) for expression in found)
     once((name for name, _ in items), "group_by")
     return Groups(input, items, alias, expiry(expires, "expires of group_by"))
 
 
 def agg(groups: Groups, columns: Sequence[Any], named: Mapping[str, Any]) -> Aggregate:
-    found = given(groups.node, columns, dict(named), groups.alias)
+    found = verb_arguments(groups.node, columns, dict(named), groups.alias)
     for expression in found:
         if path_of(expression.text) is not None:
             raise _no_aggregate(groups, expression)

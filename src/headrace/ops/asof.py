@@ -17,7 +17,7 @@ from headrace.ops.facts.closing import Group
 from headrace.ops.facts.keys import Keys
 from headrace.ops.facts.outputs import DEAD_LETTER, LATE
 from headrace.ops.facts.reading import Wanted, both, read
-from headrace.ops.facts.state import GIVEN, GROWS, KEYS, Basis
+from headrace.ops.facts.state import GROWS, KEYS, RELEASED, Basis
 from headrace.ops.facts.time import event_time
 from headrace.ops.feeding import fed
 from headrace.ops.handle import Handle, other_stream, verb
@@ -141,7 +141,7 @@ class AsOf(Ungrouped, TwoSided):
                 return Fact(
                     GROWS, f"grows with the rows that wait for a version: {waiting}{bound}; released by the watermark: {waits}{late}"
                 )
-        return Fact(GIVEN, f"released by the watermark: {waits}, versions when no row can need them{late}")
+        return Fact(RELEASED, f"released by the watermark: {waits}, versions when no row can need them{late}")
 
     def relation(self) -> AsOfText:
         return AsOfText(

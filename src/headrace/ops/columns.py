@@ -77,7 +77,9 @@ def unknown(node: Node, name: str, *, meant_as_text: bool = False) -> PlanError:
     return PlanError("UNKNOWN_COLUMN", f"no column `{name}` in {label(node)}", hint=hint, site=here())
 
 
-def given(node: Node, columns: Sequence[Any], named: dict[str, Any], alias: str | None, *, aliases: bool = True) -> tuple[Expression, ...]:
+def verb_arguments(
+    node: Node, columns: Sequence[Any], named: dict[str, Any], alias: str | None, *, aliases: bool = True
+) -> tuple[Expression, ...]:
     """Return a verb's arguments as expressions over a node's columns: `"*"` expanded, the stream's alias removed, names checked.
 
     `aliases`: a text may name its column with AS. Otherwise the text stays whole, and Spark refuses the AS.
@@ -101,7 +103,7 @@ def single(node: Node, column: Any, alias: str | None) -> Expression:
     """Return one expression over a node's columns, where neither `*` nor a name has a meaning."""
     if isinstance(column, str) and column.strip() == "*":
         raise PlanError("BAD_COLUMN", "`*` is all columns, but one is expected", hint="name the column", site=here())
-    [found] = given(node, [column], {}, alias, aliases=False)
+    [found] = verb_arguments(node, [column], {}, alias, aliases=False)
     return found
 
 

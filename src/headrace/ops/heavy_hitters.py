@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from headrace.errors import PlanError, Site, here
 from headrace.expr import Column
-from headrace.ops.columns import given, label, listed, name_of, once
+from headrace.ops.columns import label, listed, name_of, once, verb_arguments
 from headrace.ops.facts.carried import Columns
 from headrace.ops.facts.clock import NO_TIME, Clock
 from headrace.ops.facts.closing import Group
@@ -118,7 +118,7 @@ def heavy_hitters(input: Node, k: Any, by: Any, error: Any, alias: str | None) -
         raise _bad(f"k cannot be {k!r}", f"a whole number from 1 to {_MOST}")
     if isinstance(error, bool) or not isinstance(error, int | float) or not 1 / _MOST <= error <= 1:
         raise _bad(f"error cannot be {error!r}", f"a part of the rows, from {1 / _MOST:f} to 1")
-    values = given(input, listed(by, "by"), {}, alias)
+    values = verb_arguments(input, listed(by, "by"), {}, alias)
     if not values:
         raise _bad("by names no column", "name the columns whose values are counted")
     items = tuple((name_of(expression), expression.text) for expression in values)

@@ -19,7 +19,7 @@ from headrace.ops.facts.interval import Bounds, Interval, Pair, bounds, interval
 from headrace.ops.facts.keys import Keys, lower
 from headrace.ops.facts.kind import APPEND, only_added
 from headrace.ops.facts.reading import Wanted, both, read
-from headrace.ops.facts.state import GIVEN, GROWS, Basis
+from headrace.ops.facts.state import GROWS, RELEASED, Basis
 from headrace.ops.filter import Filter
 from headrace.ops.generate import Generated
 from headrace.ops.inlet import Checked, Inlet, inlet
@@ -272,7 +272,7 @@ def _one_by_one(near: Interval) -> Fact:
     late = "; rows that arrive after it has passed them are late" if any(near.judged) else ""
     endless = next((side for side, us in zip((0, 1), near.kept_us, strict=True) if us is None), None)
     if endless is None:
-        return Fact(GIVEN, f"released: left rows when the watermark passes {ends[0]}, right rows when it passes {ends[1]}{late}")
+        return Fact(RELEASED, f"released: left rows when the watermark passes {ends[0]}, right rows when it passes {ends[1]}{late}")
     mine, other = near.times[endless], near.times[1 - endless]
     bound = f"{other} <= {mine} + INTERVAL 1 HOUR"
     kept = f"grows with the {sides[endless]} rows, as the condition does not limit when they can match: `{bound}` would"

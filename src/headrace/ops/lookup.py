@@ -12,7 +12,7 @@ import headrace.ports as ports
 from headrace.errors import PlanError, here
 from headrace.expr import refuse_pyspark
 from headrace.ops.asking import UNSAID, Asking, asking, checked
-from headrace.ops.columns import column_name, duplicate, given, label
+from headrace.ops.columns import column_name, duplicate, label, verb_arguments
 from headrace.ops.facts.carried import Columns
 from headrace.ops.facts.keys import Keys
 from headrace.ops.facts.kind import kind_of
@@ -150,7 +150,7 @@ class Lookup(RowWise, Consumer, Connected):
     def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
         return {"input": both(wanted, read(self.input, (text for text, _ in self.keys)))}
 
-    def asked(self) -> Json | None:
+    def check_request(self) -> Json | None:
         return AskedLookup(
             id=str(self.name),
             site=self.line,
@@ -195,7 +195,7 @@ def of_table(
     kind: str,
 ) -> Lookup:
     """Return the lookup of a stream of this kind in a table."""
-    _found_by(table, [theirs for _, theirs in keys])
+    _check_key_columns(table, [theirs for _, theirs in keys])
     made = Lookup(
         input,
         table.connected.connector,
@@ -208,14 +208,14 @@ def of_table(
         constant=table.constant,
         live=table.connected,
         site=here(),
-        **_asked(table, said),
+        **_request_settings(table, said),
     )
     if kind != "append" and not made.repeatable:
         raise over_changes(made)
     return made
 
 
-def _asked(table: Table, said: Asking) -> dict[str, Any]:
+def _request_settings(table: Table, said: Asking) -> dict[str, Any]:
     """Return the fields of a lookup for how its table is asked."""
     whole = checked(table.name, table.connected, said.over(table.asking)).over(_DEFAULT)
     most = table.connected.keys_at_once
@@ -246,11 +246,11 @@ def _keys(input: Node, table: Table, on: Any, alias: str | None) -> tuple[tuple[
     if not isinstance(on, Mapping):
         plain = [(column_name(input, mine), theirs) for mine, theirs in pairs]
         return tuple((quote(mine), theirs) for mine, theirs in plain), tuple(theirs for _, theirs in plain)
-    texts = given(input, [mine for mine, _ in pairs], {}, alias, aliases=False)
+    texts = verb_arguments(input, [mine for mine, _ in pairs], {}, alias, aliases=False)
     return tuple((text.text, theirs) for text, (_, theirs) in zip(texts, pairs, strict=True)), ()
 
 
-def _found_by(table: Table, names: list[str]) -> None:
+def _check_key_columns(table: Table, names: list[str]) -> None:
     """Raise for columns by which the table cannot be asked."""
     if len(set(names)) < len(names):
         raise PlanError("BAD_LOOKUP", "two keys are looked up in one column", hint="name each column once", site=here())

@@ -101,7 +101,7 @@ class Operator(Rewritable):
         """Return how it asks an outside table, and whether results depend on when a row arrives."""
 
     @abstractmethod
-    def asked(self) -> Json | None:
+    def check_request(self) -> Json | None:
         """Return its part of the request to Spark's check; None if its schema is another node's."""
 
     @property
@@ -171,7 +171,7 @@ class Operator(Rewritable):
         return None
 
     @property
-    def made_columns(self) -> Mapping[str, str]:
+    def named_columns(self) -> Mapping[str, str]:
         """Columns that a verb named, each with the text that the user wrote."""
         return {}
 
@@ -219,7 +219,7 @@ def operator(node: Node) -> Operator:
 
 def spelled(text: str, node: Node) -> str:
     """Return a message about a node's columns, with the user's words in place of columns that a verb named."""
-    for name, written in operator(node).made_columns.items():
+    for name, written in operator(node).named_columns.items():
         text = re.sub(rf"\b{re.escape(name)}\b", written.replace("\\", "\\\\"), text)
     return text
 
@@ -329,7 +329,7 @@ class Stepwise(RowWise):
     def steps(self) -> tuple[Step, ...]:
         """Return what it does to a row."""
 
-    def asked(self) -> Json | None:
+    def check_request(self) -> Json | None:
         source = operator(self.input).checked_as
         return AskedSteps(id=str(self.name), site=self.line, input=source, steps=self.steps()).to_json()
 

@@ -62,7 +62,7 @@ class OutputOf(Unary, Memoryless):
     def checked_as(self) -> str:
         return operator(self.input).output_checked_as(self.output) or str(self.name)
 
-    def asked(self) -> Json | None:
+    def check_request(self) -> Json | None:
         known = operator(self.input).output_checked_as(self.output)
         return {"id": self.name, "schema": DEAD_SCHEMA} if known is None else None
 

@@ -70,7 +70,7 @@ class Partition(Partitioned):
         return keys[self.input]
 
     @property
-    def made_columns(self) -> Mapping[str, str]:
+    def named_columns(self) -> Mapping[str, str]:
         return dict(self.functions)
 
     @property

@@ -8,7 +8,7 @@ from typing import Any
 
 from headrace.errors import PlanError, here
 from headrace.expr import Expression
-from headrace.ops.columns import given, label, name_of, once
+from headrace.ops.columns import label, name_of, once, verb_arguments
 from headrace.ops.facts.kind import APPEND, kind_of
 from headrace.ops.facts.outputs import MAIN
 from headrace.ops.facts.time import event_time
@@ -51,7 +51,7 @@ def key_by(node: Node, columns: tuple[Any, ...], alias: str | None = None) -> Ke
             hint="for one state over all rows, write .process(...) without key_by",
             site=here(),
         )
-    found: tuple[Expression, ...] = given(node, columns, {}, alias)
+    found: tuple[Expression, ...] = verb_arguments(node, columns, {}, alias)
     items = tuple((name_of(expression), expression.text) for expression in found)
     once((name for name, _ in items), "key_by")
     return Keys(node, items)

@@ -13,7 +13,7 @@ from headrace.ops.facts.keys import Keys as Unique
 from headrace.ops.facts.kind import APPEND
 from headrace.ops.facts.outputs import DEAD_COLUMNS, DEAD_LETTER, LATE, MAIN
 from headrace.ops.facts.reading import Wanted
-from headrace.ops.facts.state import BOUNDED, ENTRIES, GIVEN, KEYS, Basis
+from headrace.ops.facts.state import BOUNDED, ENTRIES, KEYS, RELEASED, Basis
 from headrace.ops.facts.time import event_time
 from headrace.ops.inlet import Checked, Inlet, Json
 from headrace.ops.operator import Ungrouped, operator
@@ -164,11 +164,11 @@ class Program(Stateful, Ungrouped):
         if stay:
             return Fact(BOUNDED, f"bounded: {kept}, once{more}{given}")
         if cells:
-            return Fact(GIVEN, f"released when {ends}: {f'{names} for {of}{more}' if names else shared}")
+            return Fact(RELEASED, f"released when {ends}: {f'{names} for {of}{more}' if names else shared}")
         if len(cells) < len(self.traced.cells):
-            return Fact(GIVEN, f"released when they fire: pending timers of {of}{more}")
+            return Fact(RELEASED, f"released when they fire: pending timers of {of}{more}")
         if held:
-            return Fact(GIVEN, "released when the watermark passes them: the rows that wait for it")
+            return Fact(RELEASED, "released when the watermark passes them: the rows that wait for it")
         return Fact(BOUNDED, "bounded: it keeps nothing")
 
     @property
@@ -238,7 +238,7 @@ class Program(Stateful, Ungrouped):
         """Its handlers as the kernel names them: one for late rows by the output that gets them without it, not by its input."""
         return tuple(replace(one, on=_late(one.on)) if one.kind == "late" else one for one in self.traced.handlers)
 
-    def asked(self) -> Json | None:
+    def check_request(self) -> Json | None:
         inputs = enumerate(zip(self.names, self.streams, self.keys, strict=True))
         program = AskedProgram(
             name=str(self.name),

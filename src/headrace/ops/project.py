@@ -10,7 +10,7 @@ from typing import Any, Self
 from headrace.errors import PlanError, Site, here
 from headrace.expr import Column
 from headrace.ops.change_words import DEBEZIUM, WITHOUT_CHANGE, after_items
-from headrace.ops.columns import column_name, given, name_of, once
+from headrace.ops.columns import column_name, name_of, once, verb_arguments
 from headrace.ops.facts.carried import Columns
 from headrace.ops.facts.closing import named
 from headrace.ops.facts.keys import Keys, lower
@@ -64,7 +64,7 @@ class Project(Stepwise):
         return f"{self.by} {', '.join(shown)}"
 
     @property
-    def made_columns(self) -> Mapping[str, str]:
+    def named_columns(self) -> Mapping[str, str]:
         if self.by in ("select", "with_columns", "rename", "drop"):
             return {}
         # A verb of two streams renames columns that both have.
@@ -115,33 +115,33 @@ class Project(Stepwise):
 
 
 def select(input: Node, columns: Sequence[Any], by_name: dict[str, Any], alias: str | None = None) -> Project:
-    items = tuple((name_of(expression, keywords=True), expression.text) for expression in given(input, columns, by_name, alias))
-    return _made(*windowed(input, items), "select")
+    items = tuple((name_of(expression, keywords=True), expression.text) for expression in verb_arguments(input, columns, by_name, alias))
+    return _projection(*windowed(input, items), "select")
 
 
 def with_columns(input: Node, columns: Sequence[Any], by_name: dict[str, Any], alias: str | None = None) -> Project:
-    new = [(name_of(expression, keywords=True), expression.text) for expression in given(input, columns, by_name, alias)]
+    new = [(name_of(expression, keywords=True), expression.text) for expression in verb_arguments(input, columns, by_name, alias)]
     once((name for name, _ in new), "with_columns")
     texts = {name.lower(): text for name, text in new}
     had = {name.lower() for name in input.columns}
     kept = [(name, texts.get(name.lower(), quote(name))) for name in input.columns]
     items = (*kept, *((name, text) for name, text in new if name.lower() not in had))
-    return _made(*windowed(input, items), "with_columns")
+    return _projection(*windowed(input, items), "with_columns")
 
 
 def drop(input: Node, names: Sequence[Any]) -> Project:
     gone = {column_name(input, name) for name in names}
-    return _made(input, tuple((name, quote(name)) for name in input.columns if name not in gone), "drop")
+    return _projection(input, tuple((name, quote(name)) for name in input.columns if name not in gone), "drop")
 
 
 def rename(input: Node, names: Mapping[str, str]) -> Project:
     if not isinstance(names, Mapping) or not all(isinstance(name, str) for pair in names.items() for name in pair):
         raise PlanError("BAD_COLUMN", f"rename expects old and new names, got {names!r}", hint='write .rename({"old": "new"})', site=here())
     new = {column_name(input, old): name for old, name in names.items()}
-    return _made(input, tuple((new.get(name, name), quote(name)) for name in input.columns), "rename")
+    return _projection(input, tuple((new.get(name, name), quote(name)) for name in input.columns), "rename")
 
 
-def _made(input: Node, items: tuple[tuple[str, str], ...], verb: str) -> Project:
+def _projection(input: Node, items: tuple[tuple[str, str], ...], verb: str) -> Project:
     if not items:
         raise PlanError("NO_COLUMNS", f"{verb} leaves no columns", hint="keep at least one column", site=here())
     once((name for name, _ in items), verb)

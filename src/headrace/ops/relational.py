@@ -146,7 +146,7 @@ class Relational(Stateful):
         """The inputs whose columns its expressions name."""
         return self.inputs
 
-    def asked(self) -> Json | None:
+    def check_request(self) -> Json | None:
         inputs = tuple(operator(before).checked_as for before in self.relation_inputs)
         return AskedRelation(id=str(self.name), site=self.line, relation=self.op, inputs=inputs, text=self.relation()).to_json()
 

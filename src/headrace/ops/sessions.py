@@ -10,7 +10,7 @@ from typing import Any
 
 from headrace.errors import PlanError, here
 from headrace.expr import Column
-from headrace.ops.columns import given, listed, once, single
+from headrace.ops.columns import listed, once, single, verb_arguments
 from headrace.ops.facts.carried import CHANGES, CLOSE, EVENT, INSTANTS, NEXT_MILLI, SELF, Closes, Columns, carried
 from headrace.ops.facts.clock import NO_TIME, NONE, WATERMARK, Clock
 from headrace.ops.facts.closing import Group, Wait, closing, result
@@ -18,7 +18,7 @@ from headrace.ops.facts.keys import Keys
 from headrace.ops.facts.kind import APPEND, kind_of
 from headrace.ops.facts.outputs import LATE
 from headrace.ops.facts.reading import Wanted, both, read
-from headrace.ops.facts.state import GIVEN, GROWS, Basis
+from headrace.ops.facts.state import GROWS, RELEASED, Basis
 from headrace.ops.inlet import Checked, Inlet, inlet, numbered
 from headrace.ops.operator import Unary, Ungrouped
 from headrace.ops.parts import EndingText, RelationText, TimingText
@@ -43,7 +43,7 @@ class SessionWindow(Windowing):
         if early is not None:
             raise not_early()
         time = single(input, self.time, alias)
-        per = given(input, self.per, {}, alias, aliases=False)
+        per = verb_arguments(input, self.per, {}, alias, aliases=False)
         once([*input.columns, *COLUMNS], "window")
         return Sessions(input, tuple(one.text for one in per), time.text, self.gap_us, None, COLUMNS, emit, late, site=here())
 
@@ -168,7 +168,7 @@ class Sessions(Relational, Unary, Ungrouped):
         late = "; later rows are late" if end.straight else ""
         if end.straight and self.gap_us is not None:
             late += f", by the end of the last session, which is kept for {shown_micros(self.gap_us)} more"
-        return Fact(GIVEN, f"released when the watermark passes the end of a session{more}{late}; until then: {rows}")
+        return Fact(RELEASED, f"released when the watermark passes the end of a session{more}{late}; until then: {rows}")
 
     def goes_by(self, group: Group | None) -> Clock:
         return NO_TIME if self.ended is None else WATERMARK

@@ -69,7 +69,7 @@ class Sink(Connected, Unary, Memoryless):
     def describe(self) -> str:
         return self.connect().describe()
 
-    def asked(self) -> Json | None:
+    def check_request(self) -> Json | None:
         return None
 
     @property

@@ -104,7 +104,7 @@ class Source(Connected, Memoryless):
     def output_kind(self, output: str, kinds: Mapping[Node, str]) -> str:
         return APPEND
 
-    def asked(self) -> Json | None:
+    def check_request(self) -> Json | None:
         mark = None if self.watermark is None else self.watermark.column
         return {"id": self.name, "site": self.line, "schema": self.schema, "watermark": mark}
 

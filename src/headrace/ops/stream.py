@@ -37,7 +37,7 @@ from headrace.ops.window import WindowVerb
 from headrace.ops.write import Write
 from headrace.plan import Explanation, Node, Plan, explain, facts
 from headrace.plan.drawing import drawn
-from headrace.plan.meaning import asked
+from headrace.plan.meaning import script_settings
 from headrace.schema import Struct, parse_schema
 
 if TYPE_CHECKING:
@@ -147,8 +147,8 @@ class Stream(
 
     def _alone(self) -> Plan:
         """Return the plan that ends in this stream, kept with what analyses learn of it; a new one if a script has changed the settings."""
-        if self._plan is None or self._plan.settings != asked():
-            self._plan = Plan.of("", [self._node], asked())
+        if self._plan is None or self._plan.settings != script_settings():
+            self._plan = Plan.of("", [self._node], script_settings())
         return self._plan
 
     def group_by(self, *columns: Column | str, expires: str | timedelta | None = None) -> Grouped:

@@ -11,7 +11,7 @@ from headrace.ops.facts.closing import Group
 from headrace.ops.facts.keys import Keys
 from headrace.ops.facts.kind import CHANGES
 from headrace.ops.facts.reading import Wanted, both, read
-from headrace.ops.facts.state import GIVEN, Basis
+from headrace.ops.facts.state import RELEASED, Basis
 from headrace.ops.parts import RelationText
 from headrace.ops.relational import WholeRows
 from headrace.ops.tree import Tree, reads
@@ -57,8 +57,8 @@ class Temporal(WholeRows):
 
     def kept(self, basis: Basis) -> Fact:
         if self.until:
-            return Fact(GIVEN, "released when a row's time has passed: each current or future row")
-        return Fact(GIVEN, "released when a row's time has come: each row that waits for it")
+            return Fact(RELEASED, "released when a row's time has passed: each current or future row")
+        return Fact(RELEASED, "released when a row's time has come: each row that waits for it")
 
     def goes_by(self, group: Group | None) -> Clock:
         return MACHINE

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from headrace.errors import PlanError, here
 from headrace.expr import Column
-from headrace.ops.columns import given, listed, single
+from headrace.ops.columns import listed, single, verb_arguments
 from headrace.ops.expires import Duration, expiring, expiry
 from headrace.ops.facts.keys import Keys, lower
 from headrace.ops.facts.kind import CHANGES
@@ -124,7 +124,7 @@ def top(input: Node, count: Any, by: Any, per: Any, ties: Any, expires: Duration
         hint = 'use row_number, rank or dense_rank: .top(3, by="amount desc", ties="rank")'
         raise PlanError("BAD_ORDER", f"top: ties cannot be {ties!r}", hint=hint, site=here())
     texts = [ordering(one) if isinstance(one, str) else ordering(one._expression.text) for one in listed(by, "by")]
-    parts = given(input, listed(per, "per"), {}, alias, aliases=False)
+    parts = verb_arguments(input, listed(per, "per"), {}, alias, aliases=False)
     order: Sequence[Ordering] = [(single(input, text, alias).text, direction, nulls) for text, direction, nulls in texts]
     partitions = tuple(part.text for part in parts)
     return Top(input, partitions, tuple(order), count, ties=ties, expires_ms=expiry(expires, "expires of top"), site=here())

@@ -46,7 +46,7 @@ class Union(Memoryless):
     def describe(self) -> str:
         return "union"
 
-    def asked(self) -> Json | None:
+    def check_request(self) -> Json | None:
         return {"id": self.name, "site": self.line, "union": [operator(branch).checked_as for branch in self.branches]}
 
     def kind_after(self, kinds: Mapping[Node, str]) -> str:

@@ -21,12 +21,12 @@ _SHOWN, _WIDTH = 3, 160
 
 @dataclass(frozen=True)
 class Explanation:
-    """An explained plan: printed, a summary or with `verbose` all facts; drawn in a notebook. `asked` is the plan before rewrites."""
+    """An explained plan: printed, a summary or with `verbose` all facts; drawn in a notebook. `original` is the plan before rewrites."""
 
     plan: Plan
     facts: Mapping[str, Mapping[str, Fact]]
     notes: tuple[str, ...]
-    asked: Plan
+    original: Plan
     verbose: bool = False
 
     @cached_property
@@ -43,7 +43,7 @@ class Explanation:
         """Return the explanation as JSON, for programs."""
         return {
             "job": self.plan.job,
-            "fingerprint": self.asked.fingerprint,
+            "fingerprint": self.original.fingerprint,
             "nodes": [
                 {
                     "name": name,
@@ -74,15 +74,15 @@ def explain(
     only: Sequence[str] | None = None,
     more: Mapping[str, Mapping[str, Fact]] | None = None,
     notes: Sequence[str] = (),
-    asked: Plan | None = None,
+    original: Plan | None = None,
     verbose: bool = False,
 ) -> Explanation:
     """Return a plan with the facts of the analyses (with `only`, of some) and `more` facts that the caller has.
 
-    `asked` is the plan as it was written, if `plan` is the result of a rewrite.
+    `original` is the plan as it was written, if `plan` is the result of a rewrite.
     """
     found = {name: facts(plan, name) for name in (names() if only is None else only)}
-    return Explanation(plan, {**found, **(more or {})}, tuple(notes), asked or plan, verbose)
+    return Explanation(plan, {**found, **(more or {})}, tuple(notes), original or plan, verbose)
 
 
 def summary(explanation: Explanation) -> str:
@@ -113,8 +113,8 @@ def _head(explanation: Explanation) -> list[str]:
     shown, plan = explanation.shown, explanation.plan
     roles = {role: [node for node in plan.nodes.values() if node.role is role] for role in Role}
     lines = [_title(explanation)]
-    lines += _some("source", (f"{shown(node.name)}: {_said(explanation, node, 'rows')}" for node in roles[Role.SOURCE]))
-    lines += _some("sink", (f"{shown(node.name)}: {_said(explanation, node, 'guarantee')}" for node in roles[Role.SINK]))
+    lines += _some("source", (f"{shown(node.name)}: {_headed(explanation, node, 'rows')}" for node in roles[Role.SOURCE]))
+    lines += _some("sink", (f"{shown(node.name)}: {_headed(explanation, node, 'guarantee')}" for node in roles[Role.SINK]))
     grows = [f"{shown(name)} {fact.value}" for name, fact in _of(explanation, "state") if str(fact.value).startswith("grows")]
     if roles[Role.STATEFUL] and "state" in explanation.facts:
         lines += _line("state", f"without bound: {_few(grows)}" if grows else "bounded")
@@ -129,14 +129,14 @@ def _head(explanation: Explanation) -> list[str]:
 
 def _title(explanation: Explanation) -> str:
     job = explanation.plan.job
-    return f"{f'job {job}' if job else 'plan'}  (fingerprint {explanation.asked.fingerprint[:12]})"
+    return f"{f'job {job}' if job else 'plan'}  (fingerprint {explanation.original.fingerprint[:12]})"
 
 
 def _of(explanation: Explanation, title: str) -> Iterable[tuple[str, Fact]]:
     return explanation.facts.get(title, {}).items()
 
 
-def _said(explanation: Explanation, node: Node, title: str) -> str:
+def _headed(explanation: Explanation, node: Node, title: str) -> str:
     """Return a source or a sink in a few words, and the head of one of its facts."""
     fact = explanation.facts.get(title, {}).get(str(node.name))
     return node.describe() + (f", {_first(fact.text).partition(':')[0]}" if fact is not None else "")

@@ -21,28 +21,28 @@ MEANING: Mapping[str, str] = {
 
 
 _KEPT = f"a plan has settings that change what texts mean: {', '.join(MEANING)}"
-_asked: ContextVar[Mapping[str, str]] = ContextVar("headrace_meaning", default={})  # noqa: B039  # it is never changed
+_settings: ContextVar[Mapping[str, str]] = ContextVar("headrace_meaning", default={})  # noqa: B039  # it is never changed
 
 
 @contextmanager
 def meant(settings: Mapping[str, str]) -> Iterator[None]:
     """Let the settings of a script win over the session's inside."""
-    token = _asked.set(settings)
+    token = _settings.set(settings)
     try:
         yield
     finally:
-        _asked.reset(token)
+        _settings.reset(token)
 
 
-def asked() -> dict[str, str]:
+def script_settings() -> dict[str, str]:
     """Return the settings of the script."""
-    return dict(_asked.get())
+    return dict(_settings.get())
 
 
 def meaning() -> dict[str, str]:
     """Return the settings that a plan stores: those of the script, else the session's. Starts the session."""
     spark = session()
-    return {key: spark.conf.get(key, default) or default for key, default in MEANING.items()} | asked()
+    return {key: spark.conf.get(key, default) or default for key, default in MEANING.items()} | script_settings()
 
 
 def settings_of(given: Any) -> dict[str, str]:

@@ -74,7 +74,7 @@ class Option:
             plan[self.key] = (self.dump or _plain)(value)
 
 
-class Said(TypedDict, total=False):
+class OptionSettings(TypedDict, total=False):
     """The settings that every kind of option has: its default, its public name if the attribute has another one, whether it is passed by
     keyword alone, when a plan stores it, and under which key.
     """
@@ -93,55 +93,55 @@ def option(
     takes: Any,
     empty: Callable[[], Any] | None = None,
     dump: Callable[[Any], Any] | None = None,
-    **said: Unpack[Said],
+    **said: Unpack[OptionSettings],
 ) -> Any:
     """An option with a check of its own; `takes` is the type of the argument, `dump` turns the attribute's value into JSON."""
     return _option(line, takes, check, said, empty=empty, dump=dump)
 
 
-def text(line: str, *, example: str, **said: Unpack[Said]) -> Any:
+def text(line: str, *, example: str, **said: Unpack[OptionSettings]) -> Any:
     """A text that is not empty."""
     return _option(line, str, lambda verb, name, value: checks.text(verb, name, value, example), said)
 
 
-def plain(line: str, *, takes: Any = str, **said: Unpack[Said]) -> Any:
+def plain(line: str, *, takes: Any = str, **said: Unpack[OptionSettings]) -> Any:
     """A text, or what it `takes`, that is checked elsewhere, together with the options it depends on."""
     return _option(line, takes, lambda verb, name, value: value, said)
 
 
-def number(line: str, *, least: int = 1, **said: Unpack[Said]) -> Any:
+def number(line: str, *, least: int = 1, **said: Unpack[OptionSettings]) -> Any:
     """A whole number of at least `least`."""
     return _option(line, int, lambda verb, name, value: checks.number(verb, name, value, least), said, least=least)
 
 
-def choice(line: str, among: Sequence[str], **said: Unpack[Said]) -> Any:
+def choice(line: str, among: Sequence[str], **said: Unpack[OptionSettings]) -> Any:
     """One of several words."""
     words = tuple(among)
     return _option(line, str, lambda verb, name, value: checks.choice(verb, name, value, words), said, among=words)
 
 
-def flag(line: str, **said: Unpack[Said]) -> Any:
+def flag(line: str, **said: Unpack[OptionSettings]) -> Any:
     """True or False."""
     return _option(line, bool, checks.flag, said)
 
 
-def columns(line: str, **said: Unpack[Said]) -> Any:
+def columns(line: str, **said: Unpack[OptionSettings]) -> Any:
     """The name of a column, or several; the attribute is a tuple. A required one cannot be empty."""
     check = checks.columns_named if "default" in said else _some_columns
     return _option(line, str | Sequence[str], check, said, empty=tuple)
 
 
-def path(line: str, *, example: str, **said: Unpack[Said]) -> Any:
+def path(line: str, *, example: str, **said: Unpack[OptionSettings]) -> Any:
     """A path, as a text."""
     return _option(line, str | os.PathLike[str], lambda verb, name, value: checks.path_of(verb, value, example), said)
 
 
-def texts(line: str, *, takes: Any = Mapping[str, Any], **said: Unpack[Said]) -> Any:
+def texts(line: str, *, takes: Any = Mapping[str, Any], **said: Unpack[OptionSettings]) -> Any:
     """A dict of options for Spark or a library, as texts."""
     return _option(line, takes, lambda verb, name, value: checks.texts(verb, name, value or {}), said, empty=dict)
 
 
-def duration(line: str, *, called: str = "", least: int = 0, why: str = "", **said: Unpack[Said]) -> Any:
+def duration(line: str, *, called: str = "", least: int = 0, why: str = "", **said: Unpack[OptionSettings]) -> Any:
     """A duration of at least `least` milliseconds, with the hint `why` for a shorter one. The attribute is in milliseconds, and so is the
     value in a plan under a `key` of its own. `called` names it in errors.
     """
@@ -159,7 +159,7 @@ def duration(line: str, *, called: str = "", least: int = 0, why: str = "", **sa
     return _option(line, str | timedelta, check, said, dump=dump, load=load)
 
 
-def span(line: str, *, called: str, **said: Unpack[Said]) -> Any:
+def span(line: str, *, called: str, **said: Unpack[OptionSettings]) -> Any:
     """A duration that is kept as the text given."""
 
     def check(verb: str, name: str, value: Any) -> Any:
@@ -169,12 +169,12 @@ def span(line: str, *, called: str, **said: Unpack[Said]) -> Any:
     return _option(line, str, check, said)
 
 
-def secret(line: str, *, takes: str = LINE, **said: Unpack[Said]) -> Any:
+def secret(line: str, *, takes: str = LINE, **said: Unpack[OptionSettings]) -> Any:
     """A secret by its name, never its value."""
     return _option(line, Secret, lambda verb, name, value: secret_of(verb, name, value, takes), said)
 
 
-def certificates(line: str, **said: Unpack[Said]) -> Any:
+def certificates(line: str, **said: Unpack[OptionSettings]) -> Any:
     """A file of certificates in PEM format, which has to exist when the job is made."""
 
     def check(verb: str, name: str, file: Any) -> Any:
@@ -184,7 +184,7 @@ def certificates(line: str, **said: Unpack[Said]) -> Any:
     return _option(line, str, check, said, local=True)
 
 
-def schema(line: str, **said: Unpack[Said]) -> Any:
+def schema(line: str, **said: Unpack[OptionSettings]) -> Any:
     """The columns of a source or lookup, which a plan stores beside the options."""
     return _option(line, Any, lambda verb, name, value: schema_of(value), {**said, "stored": "never"})
 
@@ -198,7 +198,7 @@ def without_marks(line: str) -> str:
     return re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", line).replace("`", "")
 
 
-def _option(line: str, takes: Any, check: Check, said: Said, **more: Any) -> Option:
+def _option(line: str, takes: Any, check: Check, said: OptionSettings, **more: Any) -> Option:
     optional = said.get("default", NEEDED) is None and takes is not Any
     given: dict[str, Any] = {**said, **more}
     return Option(line, takes | None if optional else takes, check, name=given.pop("alias", ""), **given)

@@ -61,7 +61,7 @@ class Loop:
         if not isinstance(cell, List | Map):
             raise ProgramError(
                 "EACH_OVER",
-                f"hr.each loops over a hr.List or hr.Map, not over {_said(cell)}",
+                f"hr.each loops over a hr.List or hr.Map, not over {_described(cell)}",
                 hint="with hr.each(self.orders) as it: ...; for an array column use stream.explode(...) before it, or hr.f.transform",
                 site=self._site,
             )
@@ -172,7 +172,7 @@ class Entry(Opaque):
         )
 
 
-def _said(given: object) -> str:
+def _described(given: object) -> str:
     if isinstance(given, Column):
         return "a column"
     return f"the {type(given).__name__} {given!r}"

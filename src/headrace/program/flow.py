@@ -50,7 +50,7 @@ class Flow:
         self.text = text
         self.kinds = dict(kinds)
         self.opened = frozenset(opened)
-        self.found: list[Finding] = []
+        self.findings: list[Finding] = []
         self.branches: set[int] = set()  # lines of `with` statements that open a branch
         self.conditions: dict[str, ast.withitem] = {}
         self.path: Path = ()
@@ -127,7 +127,7 @@ class Flow:
             self.ask(part)
         own = isinstance(node, ast.Break | ast.Continue) and self.loops and len(self.path) == self.loops[-1].depth
         if self.path and not own:
-            self.found.append(finding.leaves(type(node).__name__.lower(), self.word(), node))
+            self.findings.append(finding.leaves(type(node).__name__.lower(), self.word(), node))
         if self.names is not None and self.loops:
             if isinstance(node, ast.Break):
                 self.loops[-1].breaks.append(self.names)
@@ -147,7 +147,7 @@ class Flow:
                 here = f"{word or 'when'} {node.lineno}:{node.col_offset}:{number}"
                 self.conditions[here] = item
                 self.path = (*self.path, here)
-                self.found.extend(finding.tries(self.word(), line) for line in self.tries[-1:])
+                self.findings.extend(finding.tries(self.word(), line) for line in self.tries[-1:])
             if item.optional_vars is not None:
                 self.bind(item.optional_vars, ROW if word == "each" else None, node, None)
         self.block(node.body)
@@ -155,7 +155,7 @@ class Flow:
 
     def try_(self, node: ast.Try | ast.TryStar) -> None:
         if self.path:
-            self.found.append(finding.tries(self.word(), node.lineno))
+            self.findings.append(finding.tries(self.word(), node.lineno))
         elif node.handlers:
             self.tries.append(node.lineno)
         before = copy(self.names)
@@ -181,7 +181,7 @@ class Flow:
 
     def match(self, node: ast.Match) -> None:
         if self.ask(node.subject) in (TRACED, ROW):
-            self.found.append(finding.matches(self.written(node.subject), node))
+            self.findings.append(finding.matches(self.written(node.subject), node))
 
         def case(given: ast.match_case) -> None:
             for part in ast.walk(given.pattern):
@@ -265,7 +265,7 @@ class Flow:
         if self.names is None:
             return
         if self.path and name in self.outer:
-            self.found.append(finding.binds_outer(name, self.outer[name], self.word(), by))
+            self.findings.append(finding.binds_outer(name, self.outer[name], self.word(), by))
         old = self.names.get(name)
         before = next(iter(old.bindings)).by if old is not None and len(old.bindings) == 1 else None
         text = self.written(before.value) if isinstance(before, ast.Assign) else None
@@ -280,7 +280,7 @@ class Flow:
             if self.path[: len(binding.path)] != binding.path:
                 inner = next(part for at, part in enumerate(binding.path) if self.path[at : at + 1] != (part,))
                 condition = self.conditions[inner] if binding.path[-1] == inner else None
-                self.found.append(finding.from_branch(name, binding.by, binding.before, word_of(inner), condition, node, self.written))
+                self.findings.append(finding.from_branch(name, binding.by, binding.before, word_of(inner), condition, node, self.written))
                 break
         for function in held.runs - self.running:
             self.running.add(function)
@@ -296,9 +296,9 @@ class Flow:
 
     def kind(self, node: ast.expr) -> str | None:
         """Returns the kind of a value, without reporting mistakes or binding names."""
-        found, names = list(self.found), copy(self.names)
+        found, names = list(self.findings), copy(self.names)
         kind = self.ask(node)
-        self.found, self.names = found, names
+        self.findings, self.names = found, names
         return kind
 
     def reads(self, value: ast.expr | None) -> bool:
@@ -355,7 +355,7 @@ class Flow:
             case ast.Yield() | ast.YieldFrom() | ast.Await():
                 self.ask(node.value)
                 if self.path and not isinstance(node, ast.Await):
-                    self.found.append(finding.leaves("yield", self.word(), node))
+                    self.findings.append(finding.leaves("yield", self.word(), node))
             case ast.AST():
                 for part in ast.iter_child_nodes(node):
                     self.ask(part)
@@ -370,7 +370,7 @@ class Flow:
             for kind, of, to in ((kinds[number], terms[number], terms[number + 1]), (kinds[number + 1], terms[number + 1], terms[number])):
                 if kind is not None and isinstance(to, ast.Constant) and (kind in (TRACED, ROW) or kind.startswith(CELL)):
                     negated = isinstance(sign, ast.IsNot)
-                    self.found.append(finding.identity(self.written(of), kind, to.value, negated, self.written(node), of, node))
+                    self.findings.append(finding.identity(self.written(of), kind, to.value, negated, self.written(node), of, node))
         return (
             TRACED if TRACED in kinds and not any(isinstance(sign, ast.Is | ast.IsNot | ast.In | ast.NotIn) for sign in node.ops) else None
         )

@@ -101,7 +101,7 @@ class Map(Entries):
             ProgramError: `NULL_KEY` for None.
         """
         recording, name = self._recording()
-        return recording.read(name, "get", key=_given(key))
+        return recording.read(name, "get", key=_checked_key(key))
 
     def has(self, key: Any) -> Column:
         """Returns whether a key has a value.
@@ -110,7 +110,7 @@ class Map(Entries):
             key: A column of the handler, or a Python value, which is a literal. A null column has no value.
         """
         recording, name = self._recording()
-        return recording.read(name, "has", key=_given(key))
+        return recording.read(name, "has", key=_checked_key(key))
 
     def set(self, key: Any, value: Any) -> None:
         """Replaces the value of a key.
@@ -125,7 +125,7 @@ class Map(Entries):
         recording, name = self._recording()
         refuse_fraction(f"the key of `{name}`", str(self.key), key)
         refuse_fraction(f"`{name}`", self.type, value)
-        of, text = recording.text(_given(key)), recording.text(value)
+        of, text = recording.text(_checked_key(key)), recording.text(value)
         recording.record(Set(name, text, of, site=here()))
 
     def remove(self, key: Any) -> None:
@@ -138,7 +138,7 @@ class Map(Entries):
             ProgramError: `NULL_KEY` for None; `LOOP_CHANGES` in a loop over the map.
         """
         recording, name = self._recording()
-        recording.record(Clear(name, recording.text(_given(key)), site=here()))
+        recording.record(Clear(name, recording.text(_checked_key(key)), site=here()))
 
     def first(self) -> Column:
         """Returns the entry of the least key as a struct with the fields `key` and `value`; null if the map is empty."""
@@ -177,7 +177,7 @@ class Range(Opaque):
         )
 
 
-def _given(key: Any) -> Any:
+def _checked_key(key: Any) -> Any:
     """Returns the key, and refuses None."""
     if key is None:
         raise ProgramError("NULL_KEY", "a map key cannot be None", hint="pass a value or a column", site=here())

@@ -94,7 +94,7 @@ class Origin:
     """The block in which a local lives, and the message and hint for a use outside that block."""
 
     block: Block
-    said: str
+    message: str
     hint: str
 
 
@@ -208,7 +208,7 @@ class Recording:
             )
         found = self.locals.get(origin)
         if found is not None and not self.block.inside(found.block):
-            raise ProgramError("OUT_OF_SCOPE", found.said, hint=found.hint, site=here())
+            raise ProgramError("OUT_OF_SCOPE", found.message, hint=found.hint, site=here())
 
     def _admit_text(self, column: Column) -> None:
         """Checks the names in SQL text that the user wrote, if it can be parsed."""

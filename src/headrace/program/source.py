@@ -91,7 +91,7 @@ def _check(source: Source, code: CodeType, kinds: Mapping[str, str], opened: fro
 @lru_cache(maxsize=1024)
 def _followed(source: Source, kinds: tuple[tuple[str, str], ...], opened: frozenset[int]) -> tuple[Finding | None, frozenset[int]]:
     flow = Flow(source.node, kinds, opened, source.text)
-    return min(flow.found, key=lambda finding: finding.line, default=None), frozenset(flow.branches)
+    return min(flow.findings, key=lambda finding: finding.line, default=None), frozenset(flow.branches)
 
 
 # finding the source of a code object

@@ -39,10 +39,10 @@ class Spoken:
 
     def __call__(self, text: str) -> str:
         plain = _ENTRY.sub(r"\1", text)
-        said = _LOCAL.sub(lambda found: self._said(found[0]), plain)
+        said = _LOCAL.sub(lambda found: self._readable(found[0]), plain)
         return text if said == plain else _CAST.sub(lambda cast: f'{cast[1]}.cast("{cast[2].lower()}")', said)
 
-    def _said(self, name: str) -> str:
+    def _readable(self, name: str) -> str:
         if name in self._names:
             return self(self._names[name])
         # A local of another handler is known only by its cell.

@@ -114,12 +114,12 @@ class Document:
 def document(file: Path, environment: Mapping[str, str] | None = None) -> Document:
     """Read a file and those it includes. `environment` has the variables, by default those of this process."""
     found = parts(file, os.environ if environment is None else environment)
-    own = found[-1].found
+    own = found[-1].content
     streams: dict[str, Named] = {}
     several = Several()
     for part in found:
         for section, read in _STREAMS.items():
-            for name, value, site in _entries(part.found, section):
+            for name, value, site in _entries(part.content, section):
                 with several.gathering():
                     before = streams.get(name.lower())
                     if before is not None:

@@ -19,7 +19,7 @@ class Part:
     """One file of a job."""
 
     file: Path
-    found: Table
+    content: Table
 
 
 def parts(file: Path, environment: Mapping[str, str]) -> tuple[Part, ...]:

@@ -68,11 +68,11 @@ class _Reader:
             raise _syntax("a value contains itself", self.place(node.start_mark))
         if id(node) not in self.known:
             self.open.add(id(node))
-            self.known[id(node)] = self._made(node)
+            self.known[id(node)] = self._value(node)
             self.open.remove(id(node))
         return self.known[id(node)]
 
-    def _made(self, node: Any) -> Value:
+    def _value(self, node: Any) -> Value:
         site = self.place(node.start_mark)
         if node.tag not in _PLAIN:
             raise _syntax(f"the tag {node.tag} is not supported", site)

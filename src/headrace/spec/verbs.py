@@ -63,11 +63,14 @@ class Step:
 
     def done(self, stream: Stream, find: Callable[[Reference], Any]) -> Stream:
         """Call the verb on a stream and return the result."""
-        arguments, keywords = [_found(one, find) for one in self.arguments], {key: _found(one, find) for key, one in self.keywords.items()}
+        arguments, keywords = (
+            [_resolved(one, find) for one in self.arguments],
+            {key: _resolved(one, find) for key, one in self.keywords.items()},
+        )
         return self.verb.call(stream, *arguments, **keywords)
 
 
-def _found(value: Any, find: Callable[[Reference], Any]) -> Any:
+def _resolved(value: Any, find: Callable[[Reference], Any]) -> Any:
     return find(value) if isinstance(value, Reference) else value
 
 

@@ -60,7 +60,7 @@ class Catalogue:
         self.streams: dict[str, Stream] = {}
         self.inserts: dict[str, Insert | CreateSink] = {}
         """The statement with the query that a sink writes, by the sink's name."""
-        self.asked: dict[str, str] = {}
+        self.settings: dict[str, str] = {}
         """The settings of the job and its runs."""
         self.meaning: dict[str, str] = {}
         """The settings that change what texts mean."""
@@ -217,7 +217,7 @@ class Catalogue:
             hint = suggestion(name, known_as, f"there are: {', '.join(known_as)}; {others}", shown="{}")
             raise HeadraceError("BAD_SETTING", f"a script cannot set {name}", hint=hint, site=statement.site)
         if key in SETTINGS:
-            self.asked[key] = value
+            self.settings[key] = value
             return
         if key == EXPIRES:
             if value.lower() != "never":

@@ -128,11 +128,11 @@ def _lifted(
     found = _read(answer, tables, shown, CHANGES if emit is None else CLOSE, early, expires_ms, outside)
     if emit is not None and not any(node.sent_at_close for node in map(operator, order([found._node]))):
         hint = 'add windows to this query, or set it where they are defined: .window(..., emit="close")'
-        raise PlanError("NEVER_CLOSES", f"{_said(emit)} needs a query with windows", hint=hint, site=here())
+        raise PlanError("NEVER_CLOSES", f"{_emit_clause(emit)} needs a query with windows", hint=hint, site=here())
     return found
 
 
-def _said(emit: Emit) -> str:
+def _emit_clause(emit: Emit) -> str:
     return "EMIT ON WINDOW CLOSE" if emit.early is None else "EMIT WITH DELAY"
 
 

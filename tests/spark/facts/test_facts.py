@@ -10,7 +10,7 @@ import pytest
 
 from headrace.ops import closing, event_time, kind_of
 from headrace.ops.facts.keys import known_keys
-from headrace.ops.facts.state import BOUNDED, ENTRIES, GIVEN, GROUPS, GROWS, KEYS
+from headrace.ops.facts.state import BOUNDED, ENTRIES, GROUPS, GROWS, KEYS, RELEASED
 from headrace.ops.operator import operator
 from headrace.ops.relational import Relational
 from headrace.plan import order
@@ -96,13 +96,13 @@ def _growth(ran: Ran, case: str) -> Iterable[str]:
         # late rows are not kept, and those of a group that begins anew are what is kept of it
         after = ran.state(case)[LATE]
         holds = (
-            fact.value == GIVEN
+            fact.value == RELEASED
             and ran.state(case)[MORE].stored > 0 == ran.state(case)[PASSED].stored
             and (after.stored > 0) == (ANEW in fact.text)
         )
     if ran.last[case] is not None:
         holds = rows[PASSED] == ran.last[case] and "released" in fact.text
-    elif fact.value not in (GIVEN, BOUNDED) and "released" not in fact.text:
+    elif fact.value not in (RELEASED, BOUNDED) and "released" not in fact.text:
         holds = holds and rows[PASSED] >= rows[MORE]
     if not holds:
         yield f"{case}: {rows} is not: {fact.text}"

@@ -47,7 +47,7 @@ class Chain(hr.Program):
     def on_event(self, e: Any) -> None:
         self.n.set(hr.f.coalesce(self.n.get(), 0) + 1)
         self.told.set(hr.f.xxhash64(self.told.get(), e.k, e.what, e.at))
-        hr.emit(group=self.key.group, n=self.n.get(), told=self.told.get(), what=e.what, at=e.at)
+        hr.emit(group=self.key.group, n=self.n.get(), report=self.told.get(), what=e.what, at=e.at)
 
 
 def chained(rows: list[list[tuple[str, int, str]]], *, restart: int = -1) -> list[Any]:

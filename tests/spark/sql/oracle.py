@@ -79,10 +79,10 @@ def differences(
                 outs[name] = h.collect(hr.sql(query.text, **{table: tables[table] for table in query.tables(list(tables))}))
             except HeadraceError as refused:
                 if query.refused is None or query.refused not in str(refused):
-                    found.append(Difference(name, 0, told=f"refused: {refused}"))
+                    found.append(Difference(name, 0, report=f"refused: {refused}"))
             else:
                 if query.refused is not None:
-                    found.append(Difference(name, 0, told="it is no longer refused"))
+                    found.append(Difference(name, 0, report="it is no longer refused"))
         if not outs:
             return found
         stale = set(nets)
@@ -102,7 +102,7 @@ def differences(
                         found += _compared(known[name], out, answer, number)
             if number in restarts:
                 h.restart()
-    return found + [Difference(name, len(epochs), told="batch fails after every epoch") for name in sorted(unanswered)]
+    return found + [Difference(name, len(epochs), report="batch fails after every epoch") for name in sorted(unanswered)]
 
 
 def _compared(query: Query, out: Collected, answer: list[Any], number: int) -> list[Difference]:
@@ -111,7 +111,7 @@ def _compared(query: Query, out: Collected, answer: list[Any], number: int) -> l
     if missing or extra:
         found.append(Difference(query.name, number, missing, extra))
     if twice := both_signs(out.changes(), number):
-        found.append(Difference(query.name, number, told=f"taken away and added at once: {twice[:SHOWN]}"))
+        found.append(Difference(query.name, number, report=f"taken away and added at once: {twice[:SHOWN]}"))
     return found
 
 

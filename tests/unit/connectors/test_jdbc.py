@@ -51,7 +51,7 @@ def test_what_a_server_says_in_the_middle_or_before_any_epoch(tmp_path: Path) ->
     sink._context = context(tmp_path)
     refused = Exception("READONLY You can't write against a read only replica.")
     for said, error in (
-        ("postgresql://db/shop reported: no", sink._told(Problem("25006", 0, "no", transient=False))),
+        ("postgresql://db/shop reported: no", sink._refusal(Problem("25006", 0, "no", transient=False))),
         (f"redis://r reported: {refused}", refusal("sink", "redis://r", refused)),
     ):
         check_error(

@@ -79,7 +79,7 @@ def test_a_jvm_that_does_not_end_is_killed() -> None:
 def test_py4j_logs_no_interrupt(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
     loggers = [logging.getLogger(name) for name in ("", "py4j.java_gateway", "py4j.clientserver")]
     for logger in loggers:
-        monkeypatch.setattr(logger, "filters", [*logger.filters, gateway._said])
+        monkeypatch.setattr(logger, "filters", [*logger.filters, gateway._is_news])
         for problem in (KeyboardInterrupt(), ValueError("theirs")):
             try:
                 try:

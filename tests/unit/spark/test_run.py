@@ -125,11 +125,11 @@ def test_a_second_ask_cuts_the_epoch(start: Start) -> None:
     slow = Handle(epoch=None)
     run = start(slow)
     signals = Signals()
-    signals.asked = 1
+    signals.stop_requests = 1
 
     def look() -> None:
         if run.status == "stopping":
-            signals.asked = 2
+            signals.stop_requests = 2
 
     summary = run.watch(look, signals)
     assert summary is not None and summary.stopped and slow.cut

@@ -59,7 +59,7 @@ def test_what_cannot_replace_leaves_what_was_there() -> None:
 
 def test_settings_of_runs_and_of_meaning() -> None:
     made = said("SET job = 'x'; SET every = 5 seconds; SET 'spark.sql.ansi.enabled' = FALSE; SET spark.sql.timestamptype = timestamp_ntz")
-    assert made.asked == {"job": "x", "every": "5 seconds"}
+    assert made.settings == {"job": "x", "every": "5 seconds"}
     assert made.meaning == {"spark.sql.ansi.enabled": "false", "spark.sql.timestampType": "TIMESTAMP_NTZ"}
 
 

@@ -148,10 +148,10 @@ class Sink(ports.Options, TableSink):
         rows = self.place.table().to_pyarrow_table().select(list(schema.names)) if self.place.exists() else None
         return [] if rows is None else (tuple(row.values()) for row in rows.to_pylist())
 
-    def _made_epochs(self, context: ports.SinkContext) -> Epochs:
+    def _open_epochs(self, context: ports.SinkContext) -> Epochs:
         return Epochs(self.place, context)
 
-    def _made_files(self) -> Any:
+    def _file_system(self) -> Any:
         return self.place.files()
 
     def suits(self, name: str, schema: Struct) -> None:

@@ -22,7 +22,7 @@ from headrace.connectors.delta.columns import columns_of, delta_field, delta_sch
 from headrace.connectors.delta.log import actions, entry
 from headrace.connectors.delta.place import Place
 from headrace.connectors.lake import epochs
-from headrace.connectors.lake.epochs import LOOKS, MADE, TRIES
+from headrace.connectors.lake.epochs import CREATOR, LOOKS, TRIES
 from headrace.connectors.lake.fitting import lacking, unfitting
 from headrace.errors import ConnectorError
 from headrace.masking import masked_problem
@@ -99,7 +99,7 @@ class Epochs(epochs.Epochs[Write]):
     def claim(self, schema: Struct, *, partition_by: list[str], properties: dict[str, str], add: bool) -> None:
         for _ in range(TRIES):
             if not self.place.exists():
-                if self._made(schema, partition_by, properties):
+                if self._create(schema, partition_by, properties):
                     self._own.wrote(-1, "")
                     return
                 continue
@@ -115,7 +115,7 @@ class Epochs(epochs.Epochs[Write]):
         self.check_term()
         self._commit(write)
 
-    def said(self, mark: ports.Mark) -> CommitProperties:
+    def _commit_properties(self, mark: ports.Mark) -> CommitProperties:
         """The properties that every commit of this sink carries."""
         from deltalake import CommitProperties, Transaction
 
@@ -130,7 +130,7 @@ class Epochs(epochs.Epochs[Write]):
         from deltalake.exceptions import CommitFailedError
 
         try:
-            write(self.table, self.said(mark))
+            write(self.table, self._commit_properties(mark))
         except CommitFailedError:
             return False
         return True
@@ -201,7 +201,7 @@ class Epochs(epochs.Epochs[Write]):
 
         return bool(self._files.get_file_info(entry(self.table.version())).type == FileType.File)
 
-    def _made(self, schema: Struct, partition_by: list[str], properties: dict[str, str]) -> bool:
+    def _create(self, schema: Struct, partition_by: list[str], properties: dict[str, str]) -> bool:
         from deltalake import DeltaTable
         from deltalake.exceptions import DeltaError
 
@@ -211,9 +211,9 @@ class Epochs(epochs.Epochs[Write]):
                 self.place.uri,
                 delta_schema(schema),
                 partition_by=partition_by,
-                configuration={**properties, MADE: context.job, **self._owner},
+                configuration={**properties, CREATOR: context.job, **self._owner},
                 storage_options=self.place.options(),
-                commit_properties=self.said(ports.Mark()),
+                commit_properties=self._commit_properties(ports.Mark()),
                 raise_if_key_not_exists=False,
             )
         except DeltaError as problem:
@@ -233,7 +233,9 @@ class Epochs(epochs.Epochs[Write]):
             def empty(table: DeltaTable, said: CommitProperties) -> None:
                 table.create_write_transaction([], "overwrite", fresh, partition_by=partition_by, commit_properties=said)
                 self._table = self.place.table()
-                self.table.alter.set_table_properties(owner, raise_if_not_exists=False, commit_properties=self.said(self.state.mark))
+                self.table.alter.set_table_properties(
+                    owner, raise_if_not_exists=False, commit_properties=self._commit_properties(self.state.mark)
+                )
 
             return empty
         self._check(schema, partition_by, add)

@@ -117,10 +117,10 @@ class Poster:
             else:
                 if 200 <= answer.status < 300:
                     return
-                said = self._said(answer)
+                said = self._status(answer)
                 if answer.status not in AGAIN:
                     raise Refused(f"{self._place} rejected {what}: {said}", said, answer.status in OF_ROWS)
-                pause = min(_asked(answer.headers.get("Retry-After"), pause), LONGEST_PAUSE)
+                pause = min(_retry_after(answer.headers.get("Retry-After"), pause), LONGEST_PAUSE)
             if tries > self.retries:
                 raise self._unreachable(what, tries, said)
             time.sleep(pause)
@@ -129,7 +129,7 @@ class Poster:
     def _place(self) -> str:
         return self.url.partition("?")[0]
 
-    def _said(self, answer: Any) -> str:
+    def _status(self, answer: Any) -> str:
         # masked before it is truncated: part of a truncated secret would be shown
         text = masked(" ".join(answer.data[:100_000].decode("utf-8", "replace").split()))
         short = text if len(text) <= 200 else text[:197] + "..."
@@ -145,7 +145,7 @@ class Poster:
         )
 
 
-def _asked(after: str | None, otherwise: float) -> float:
+def _retry_after(after: str | None, otherwise: float) -> float:
     """The seconds in `Retry-After`: a number, or a date."""
     if after is None:
         return otherwise

@@ -19,12 +19,12 @@ _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 class Headers:
     """The headers of each request; `token` is sent as `Authorization: Bearer`."""
 
-    given: Mapping[str, str | Secret]
+    values: Mapping[str, str | Secret]
     token: Secret | None
 
     def read(self) -> dict[str, str]:
         """The headers with the secrets themselves."""
-        found = {name: value.read() if isinstance(value, Secret) else value for name, value in self.given.items()}
+        found = {name: value.read() if isinstance(value, Secret) else value for name, value in self.values.items()}
         return found if self.token is None else {**found, "Authorization": f"Bearer {self.token.read()}"}
 
 

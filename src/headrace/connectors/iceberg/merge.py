@@ -30,7 +30,7 @@ def _with_keys(keys: list[dict[str, Any]], names: Sequence[str]) -> BooleanExpre
         (name,) = names
         plain = {row[name] for row in keys if not _special(row[name])}
         odd = [_is(name, row[name]) for row in keys if _special(row[name])]
-        parts = ([_made("In", name, plain)] if plain else []) + odd
+        parts = ([_expression("In", name, plain)] if plain else []) + odd
     else:
         parts = [And(*(_is(name, row[name]) for name in names)) for row in keys]
     return parts[0] if len(parts) == 1 else Or(*parts)
@@ -40,13 +40,13 @@ def _is(name: str, value: Any) -> BooleanExpression:
     from pyiceberg.expressions import And
 
     if value is None:
-        return _made("IsNull", name)
-    fits = _made("IsNaN", name) if isinstance(value, float) and math.isnan(value) else _made("EqualTo", name, value)
+        return _expression("IsNull", name)
+    fits = _expression("IsNaN", name) if isinstance(value, float) and math.isnan(value) else _expression("EqualTo", name, value)
     # The delete keeps the rows for which this is false. For a null, equality is neither true nor false, and the row would be lost.
-    return And(_made("NotNull", name), fits)
+    return And(_expression("NotNull", name), fits)
 
 
-def _made(kind: str, *given: Any) -> BooleanExpression:
+def _expression(kind: str, *given: Any) -> BooleanExpression:
     from pyiceberg import expressions
 
     # The classes accept the names of columns, which their type annotations do not show.

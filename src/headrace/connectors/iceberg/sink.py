@@ -114,10 +114,10 @@ class Sink(ports.Options, TableSink):
         names = [f"`{name.replace('`', '``')}`" for name in schema.names]
         return session.read.schema(schema.ddl).parquet(*found).select(*names).collect() if found else []
 
-    def _made_epochs(self, context: ports.SinkContext) -> Epochs:
+    def _open_epochs(self, context: ports.SinkContext) -> Epochs:
         return Epochs(self.place, context)
 
-    def _made_files(self) -> Any:
+    def _file_system(self) -> Any:
         return files(self._epochs.table)
 
     def _merged(self, paths: Sequence[str]) -> Write:

@@ -21,7 +21,7 @@ from headrace import ports
 from headrace.connectors.iceberg.columns import columns_of, iceberg_schema, iceberg_type, plain
 from headrace.connectors.iceberg.place import Place
 from headrace.connectors.lake import epochs
-from headrace.connectors.lake.epochs import MADE, TRIES
+from headrace.connectors.lake.epochs import CREATOR, TRIES
 from headrace.connectors.lake.fitting import lacking, unfitting
 from headrace.ports import Held
 from headrace.schema import Field, Struct
@@ -165,7 +165,7 @@ class Epochs(epochs.Epochs[Write]):
         namespace = self.place.name.rsplit(".", 1)[0]
         self._catalog.create_namespace_if_not_exists(namespace)
         columns = iceberg_schema(schema)
-        given = {**properties, MADE: self._context.job}
+        given = {**properties, CREATOR: self._context.job}
         with suppress(TableAlreadyExistsError):  # another writer was faster
             self._catalog.create_table(self.place.name, columns, partition_spec=_spec(columns, partition_by), properties=given)
 

@@ -39,7 +39,7 @@ def driver_options(verb: str, _: str, options: Any) -> dict[str, str]:
     return given
 
 
-def told(problem: Problem, address: Address) -> HeadraceError:
+def refusal(problem: Problem, address: Address) -> HeadraceError:
     """The error for a refusal by the database, outside of writing."""
     return dialect_of(address).why(problem, address) or ConnectorError(
         "DATABASE_REFUSED",

@@ -44,28 +44,28 @@ class Database:
 
     def open(self) -> None:
         """Connect, unless connected already."""
-        _told(self._link.open())
+        _answer(self._link.open())
 
     def query(self, sql: str, *values: str | int | None) -> list[list[Any]]:
         """The rows of a query, with the values for each `?`."""
-        rows: list[list[Any]] = _told(self._link.query(sql, json.dumps(values)))["rows"]
+        rows: list[list[Any]] = _answer(self._link.query(sql, json.dumps(values)))["rows"]
         return rows
 
     def update(self, sql: str, *values: str | int | None) -> int:
         """Run a statement. Returns the number of rows that it changed."""
-        return int(_told(self._link.update(sql, json.dumps(values)))["count"])
+        return int(_answer(self._link.update(sql, json.dumps(values)))["count"])
 
     def schema(self, table: str) -> str:
         """The columns of a FROM clause, as Spark reads them, as DDL."""
-        return str(_told(self._link.schema(table))["ddl"])
+        return str(_answer(self._link.schema(table))["ddl"])
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Run all statements within, or none of them."""
-        _told(self._link.begin())
+        _answer(self._link.begin())
         try:
             yield
-            _told(self._link.commit())
+            _answer(self._link.commit())
         except BaseException:
             self._link.rollback()
             raise
@@ -112,7 +112,7 @@ class Database:
         self._servers.forget(self.name)
 
 
-def _told(answer: Any) -> dict[str, Any]:
+def _answer(answer: Any) -> dict[str, Any]:
     said: dict[str, Any] = json.loads(str(answer))
     if "error" in said:
         error = said["error"]

@@ -114,7 +114,7 @@ class Dialect(ABC):
     def unique(self, database: Database, place: Sequence[str]) -> list[frozenset[str]]:
         """The sets of columns that are unique in a table."""
 
-    def unique_made(self, place: Sequence[str], key: Sequence[str]) -> str:
+    def unique_statement(self, place: Sequence[str], key: Sequence[str]) -> str:
         """The statement by which a user makes a key unique."""
         return f"ALTER TABLE {self.quote(*place)} ADD UNIQUE ({self.names(key)})"
 

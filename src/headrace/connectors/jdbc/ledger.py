@@ -63,13 +63,13 @@ class Ledger:
             self._own.refuse_twice(writers)
             self._own.empties(writers)
 
-    def claim(self, *, made: bool, empty: Callable[[], None]) -> None:
+    def claim(self, *, created: bool, empty: Callable[[], None]) -> None:
         """Claim the table for this start, so that earlier starts are refused from now on. A table of another checkpoint of the job is
-        refused; with `fresh` it is emptied, if the job `made` it and is its only writer.
+        refused; with `fresh` it is emptied, if the job `created` it and is its only writer.
 
         Safe to repeat, since a commit may have taken place although its answer was lost.
         """
-        self._take(made=made, empty=empty)
+        self._take(created=created, empty=empty)
         # Two checkpoints that start at once do not see each other's rows before the commit. After it, at least one of them sees both.
         mine, alone = self._own.rivals(self._writers().values())
         if mine:
@@ -77,11 +77,11 @@ class Ledger:
             self._database.update(f"DELETE FROM {self._table} {unwritten}", self.id, self._context.term)
             raise self._own.owned(mine[0], alone=alone)
 
-    def _take(self, *, made: bool, empty: Callable[[], None]) -> None:
+    def _take(self, *, created: bool, empty: Callable[[], None]) -> None:
         context, own = self._context, self._own
         with self._transaction():
             # Before the row is locked: if it were missing, MariaDB would lock the gap, against all other starts.
-            self._put(made)
+            self._put(created)
             own.claim(self._held() or Held())
             writers = self._writers()
             own.refuse_twice(writers.values())
@@ -116,13 +116,13 @@ class Ledger:
                 self._database.update(statement)
             yield
 
-    def _put(self, made: bool) -> None:
+    def _put(self, created: bool) -> None:
         """Insert the row of this table, if it is missing."""
         context = self._context
         names = self._dialect.names(("id", "job", "sink", "target", "checkpoint", "query", "made", "term", "at"))
         self._database.update(
             f"INSERT INTO {self._table} ({names}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, CURRENT_TIMESTAMP){self._dialect.unless_there}",
-            *(self.id, context.job, context.name, self._target, context.checkpoint_id, context.query, int(made), context.term),
+            *(self.id, context.job, context.name, self._target, context.checkpoint_id, context.query, int(created), context.term),
         )
 
     def _held(self) -> Held | None:
@@ -140,7 +140,7 @@ class Ledger:
         sql = f"""SELECT id, job, sink, checkpoint, query, term, made FROM {self._table}
             WHERE target = ? AND (checkpoint <> ? OR term = ?)"""
         found = self._database.query(sql, self._target, context.checkpoint_id, context.term)
-        return {str(id): Holder(job, sink, of, query, term, bool(made)) for id, job, sink, of, query, term, made in found}
+        return {str(id): Holder(job, sink, of, query, term, bool(created)) for id, job, sink, of, query, term, created in found}
 
 
 def _mark(epoch: int | None, identity: str | None) -> Mark:

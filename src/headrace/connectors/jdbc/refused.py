@@ -33,7 +33,7 @@ class Refused:
         """Write the rows. Returns the refused ones, each as the reason and its text."""
         ids = self._ids("")
         if not self._target.key:
-            return self._told(self._refused(ids, self._append))
+            return self._reasons(self._refused(ids, self._append))
         found = self._refused(ids, self._remove)
         come = self._ids(f" AND {WEIGHT} > 0")
         if refused := self._refused(come, self._upsert):
@@ -44,7 +44,7 @@ class Refused:
                 self._refused(part, self._replaced, self._these)
             for part in parts:
                 found += self._refused(part, self._upsert, self._these)
-        return self._told(found)
+        return self._reasons(found)
 
     def _refused(
         self, ids: Sequence[Id], write: Callable[[str], str], among: Callable[[Sequence[Id]], str] | None = None
@@ -103,7 +103,7 @@ class Refused:
         sql = f"SELECT {row} FROM {self._stage} WHERE {TASK} IN ({self._tasks}){more} ORDER BY {row}"
         return [id for (id,) in self._database.query(sql)]
 
-    def _told(self, refused: Sequence[tuple[Id, Problem]]) -> list[tuple[str, str]]:
+    def _reasons(self, refused: Sequence[tuple[Id, Problem]]) -> list[tuple[str, str]]:
         return sorted((_WHERE.sub("", problem.message), self._text(id)) for id, problem in refused)
 
     def _text(self, id: Id) -> str:

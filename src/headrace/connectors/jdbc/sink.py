@@ -144,7 +144,7 @@ class Sink(ports.Options, ports.Sink):
             with suppress(OSError):
                 self.address.file.touch()
         with self._connected(context):
-            self._made = False
+            self._created = False
             self._database.steadily(self._take, self.patience)
 
     @contextmanager
@@ -162,7 +162,7 @@ class Sink(ports.Options, ports.Sink):
             yield
         except (Problem, HeadraceError) as problem:
             self._database.close()
-            raise (self._told(problem) if isinstance(problem, Problem) else problem) from None
+            raise (self._refusal(problem) if isinstance(problem, Problem) else problem) from None
 
     def _marked(self) -> ports.Mark:
         there = self.dialect.columns(self._database, self.place)
@@ -186,16 +186,16 @@ class Sink(ports.Options, ports.Sink):
         context, ledger = self._context, self._ledger
         ledger.make()
         wrote = ledger.mark().epoch >= 0
-        self._made |= make(self._database, self.dialect, self.place, context.schema, self.key, create=self.create, wrote=wrote)
+        self._created |= make(self._database, self.dialect, self.place, context.schema, self.key, create=self.create, wrote=wrote)
         self._target = target(self._database, self.dialect, self.place, context.schema, self.key)
-        ledger.claim(made=self._made, empty=self._empty)
+        ledger.claim(created=self._created, empty=self._empty)
 
     def recover(self) -> None:
         """Remove the rows that dead starts have staged, and create the staging table of this one."""
         try:
             self._database.steadily(self._renew, self.patience)
         except Problem as problem:
-            raise self._told(problem) from None
+            raise self._refusal(problem) from None
 
     def _renew(self) -> None:
         dialect, database, term = self.dialect, self._database, self._context.term
@@ -244,7 +244,7 @@ class Sink(ports.Options, ports.Sink):
         except Problem as problem:
             if self.address.removed:
                 raise HeadraceError("TABLE_MISSING", f"{self._context.name}: the file {self.address.file} is gone", hint=GONE) from None
-            raise self._told(problem) from None
+            raise self._refusal(problem) from None
         if self._many(staged.count):
             # Rows left there do not count; the next epoch clears them, too.
             with suppress(Problem):
@@ -359,7 +359,7 @@ class Sink(ports.Options, ports.Sink):
         password = self.password.read() if self.password is not None else None
         return {**self.dialect.properties(self.user, password, self.patience), **self.driver_options}
 
-    def _told(self, problem: Problem) -> HeadraceError:
+    def _refusal(self, problem: Problem) -> HeadraceError:
         """The error for a refusal by the database."""
         name, said = self._context.name, problem.message.removeprefix("ERROR: ")
         if problem.of_row:

@@ -10,7 +10,7 @@ from headrace.connectors import beginnings, files
 from headrace.connectors.jdbc import connect
 from headrace.connectors.jdbc.address import address_of, table_of
 from headrace.connectors.jdbc.batch import frame
-from headrace.connectors.jdbc.connect import told
+from headrace.connectors.jdbc.connect import refusal
 from headrace.connectors.jdbc.database import Database, Problem
 from headrace.connectors.jdbc.kinds import NEEDS, dialect_of
 from headrace.errors import ConnectorError, here
@@ -178,15 +178,15 @@ class Source(ports.Options, ports.Source):
                 raise ConnectorError("TABLE_MISSING", f"there is no table {self.table}", hint="create it, or correct its name", site=here())
             return as_read(parse_schema(database.schema(self._from)), chars=True)
 
-        return self._asked(session, look)
+        return self._on_new_connection(session, look)
 
-    def _asked(self, session: SparkSession, look: Callable[[Database], T]) -> T:
+    def _on_new_connection(self, session: SparkSession, look: Callable[[Database], T]) -> T:
         """The result of a look at the database, on a new connection: an open one may have been cut since."""
         database = self._connected(session)
         try:
             return database.steadily(lambda: look(database), 1)
         except Problem as problem:
-            raise told(problem, self.address) from None
+            raise refusal(problem, self.address) from None
         finally:
             database.leave()
 
@@ -213,7 +213,7 @@ class Source(ports.Options, ports.Source):
         return f"{_converted(there, asked)} AS {quote(asked.name)}"
 
     def _no_nulls(self, session: SparkSession, by: str) -> None:
-        if self._asked(session, lambda database: database.query(f"SELECT 1 FROM {self._from} WHERE {by} IS NULL LIMIT 1")):
+        if self._on_new_connection(session, lambda database: database.query(f"SELECT 1 FROM {self._from} WHERE {by} IS NULL LIMIT 1")):
             raise ConnectorError(
                 "TABLE_SCHEMA",
                 f"{self.by} is null in some rows, which would never be read",

@@ -74,7 +74,7 @@ class Sqlite(Dialect):
                 found.append(frozenset(names))
         return [names for names in found if names]
 
-    def unique_made(self, place: Sequence[str], key: Sequence[str]) -> str:
+    def unique_statement(self, place: Sequence[str], key: Sequence[str]) -> str:
         index = self.quote(*place[:-1], "_".join((place[-1], *key)))
         return f"CREATE UNIQUE INDEX {index} ON {self.quote(place[-1])} ({self.names(key)})"
 

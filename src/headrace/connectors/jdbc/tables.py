@@ -49,7 +49,7 @@ def target(database: Database, dialect: Dialect, place: tuple[str, ...], schema:
         raise ConnectorError(
             "TABLE_SCHEMA",
             f"the table {name} has no unique index on {listed}, so rows cannot be replaced by {'it' if len(keys) == 1 else 'them'}",
-            hint=f"add one: {dialect.unique_made(place, keys)}",
+            hint=f"add one: {dialect.unique_statement(place, keys)}",
         )
     casts = {
         column.name: cast

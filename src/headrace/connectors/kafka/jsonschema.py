@@ -40,7 +40,7 @@ def columns_of(text: str) -> str:
     'id bigint, at timestamp'
     """
     schema = json.loads(text)
-    found = _found(schema, schema)
+    found = _resolved(schema, schema)
     if not isinstance(found.get("properties"), Mapping) or not found["properties"]:
         raise _unclear("it does not describe an object with properties")
     return ", ".join(f"{quote(name)} {_type(of, schema)}" for name, of in found["properties"].items())
@@ -61,7 +61,7 @@ def json_schema(columns: Struct, record: str) -> str:
 def unfit(text: str, columns: Struct) -> str | None:
     """The reason why objects with these columns do not match a schema; None if no mismatch is found."""
     root = json.loads(text)
-    return _unfit(_found(root, root), columns, root, "")
+    return _unfit(_resolved(root, root), columns, root, "")
 
 
 def filled(text: str, columns: Struct) -> list[str]:
@@ -72,7 +72,7 @@ def filled(text: str, columns: Struct) -> list[str]:
     ['id']
     """
     root = json.loads(text)
-    has = _found(root, root).get("properties", {})
+    has = _resolved(root, root).get("properties", {})
     takes = {name: _kinds(has[name], root) for name in columns.names if name in has}
     return [name for name, kinds in takes.items() if kinds and "null" not in kinds]
 
@@ -88,7 +88,7 @@ def _unfit(schema: Mapping[str, Any], columns: Struct, root: Any, path: str) -> 
             if schema.get("additionalProperties") is False:
                 return f"it has no `{name}`, and allows no other properties"
             continue
-        of = _found(has[column.name], root)
+        of = _resolved(has[column.name], root)
         takes = _kinds(has[column.name], root)
         kind = _kind(column.type)
         if takes and kind not in takes and not (kind == "integer" and "number" in takes):
@@ -102,7 +102,7 @@ def _unfit(schema: Mapping[str, Any], columns: Struct, root: Any, path: str) -> 
 
 def _kinds(given: Any, root: Any) -> list[str]:
     """The JSON types that a schema allows; empty if it does not restrict them."""
-    schema = _found(given, root)
+    schema = _resolved(given, root)
     kinds = schema.get("type", [])
     found = list(kinds) if isinstance(kinds, list) else [str(kinds)]
     choices = given.get("oneOf", given.get("anyOf", [])) if isinstance(given, Mapping) else []
@@ -149,7 +149,7 @@ def _written(type: Type, path: str) -> dict[str, Any]:
 
 
 def _type(given: Any, root: Any) -> str:
-    schema = _found(given, root)
+    schema = _resolved(given, root)
     if isinstance(schema.get(_OURS), str):
         return str(schema[_OURS])
     kinds = schema.get("type")
@@ -166,7 +166,7 @@ def _type(given: Any, root: Any) -> str:
     return _PLAIN.get(str(kind), "string")
 
 
-def _found(schema: Any, root: Any) -> Mapping[str, Any]:
+def _resolved(schema: Any, root: Any) -> Mapping[str, Any]:
     """A schema with its reference resolved, and without the choice of null."""
     if not isinstance(schema, Mapping):
         return {}
@@ -176,9 +176,9 @@ def _found(schema: Any, root: Any) -> Mapping[str, Any]:
             place = place.get(part, {}) if isinstance(place, Mapping) else {}
         if not place:
             raise _unclear(f"it refers to {schema['$ref']}, which is not in it")
-        return _found(place, root)
+        return _resolved(place, root)
     choices = [one for one in schema.get("oneOf", schema.get("anyOf", [])) if isinstance(one, Mapping) and one.get("type") != "null"]
-    return _found(choices[0], root) if len(choices) == 1 else schema
+    return _resolved(choices[0], root) if len(choices) == 1 else schema
 
 
 def _unclear(why: str) -> ConnectorError:

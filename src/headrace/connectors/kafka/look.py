@@ -57,14 +57,14 @@ class Topics:
 
 
 @dataclass(frozen=True)
-class Found:
+class TopicOffsets:
     """The partitions of topics, each with the offset of its first record and the one after its last, and the ids of topics."""
 
     partitions: Mapping[str, Mapping[int, tuple[int, int]]]
     ids: Mapping[str, str] = field(default_factory=dict)
 
 
-def look(cluster: Cluster, topics: Topics) -> Found:
+def look(cluster: Cluster, topics: Topics) -> TopicOffsets:
     """The state of the topics in the cluster; raises the reason if the cluster does not answer."""
     patience = {"default.api.timeout.ms": str(ANSWER_MS), "request.timeout.ms": str(ANSWER_MS // 2)}
     properties = {**patience, "isolation.level": "read_committed", **cluster.properties()}
@@ -86,7 +86,7 @@ def look(cluster: Cluster, topics: Topics) -> Found:
             "If the job has read it before, start over with fresh=True",
             site=here(),
         )
-    return Found(found, said["ids"])
+    return TopicOffsets(found, said["ids"])
 
 
 _LACKING = "grant the user the ACLs of each topic: DESCRIBE and READ to read it, DESCRIBE and WRITE to write it"

@@ -39,7 +39,7 @@ def of_file(file: str) -> str:
         return base64.b64encode(Path(file).expanduser().read_bytes()).decode()
     except OSError as cause:
         raise ConnectorError(
-            "DESCRIPTOR_UNREADABLE", f"the file {file} cannot be read: {cause.strerror}", hint=_MADE, site=here()
+            "DESCRIPTOR_UNREADABLE", f"the file {file} cannot be read: {cause.strerror}", hint=_DESCRIPTOR_HINT, site=here()
         ) from None
 
 
@@ -47,17 +47,17 @@ def look(given: Mapping[str, str]) -> dict[str, Any]:
     """The properties of a message: its name, its file as a descriptor, and the numbers of its fields. `given` has the place of its schema:
     `registry`, its credentials and `id`, or `descriptor`; and `message`, its name, unless it is the first.
     """
-    return told(given, _kernel().look(json.dumps(dict(given))))
+    return schema_answer(given, _kernel().look(json.dumps(dict(given))))
 
 
 def columns(given: Mapping[str, str]) -> str:
     """The columns of a message, as a Spark schema."""
-    return str(told(given, _kernel().columns(json.dumps(dict(given))))["ddl"])
+    return str(schema_answer(given, _kernel().columns(json.dumps(dict(given))))["ddl"])
 
 
 def unreadable(given: Mapping[str, str], schema: Struct) -> str | None:
     """The reason why a message cannot be read as these columns; None if it can."""
-    return told(given, _kernel().unreadable(json.dumps(dict(given)), schema.ddl)).get("why")
+    return schema_answer(given, _kernel().unreadable(json.dumps(dict(given)), schema.ddl)).get("why")
 
 
 def described_as(what: str, why: str | None) -> None:
@@ -70,14 +70,14 @@ def described_as(what: str, why: str | None) -> None:
 
 def unwritable(given: Mapping[str, str], schema: Struct) -> str | None:
     """The reason why a message cannot be made from these columns; None if it can."""
-    return told(given, _kernel().unwritable(json.dumps(dict(given)), schema.ddl)).get("why")
+    return schema_answer(given, _kernel().unwritable(json.dumps(dict(given)), schema.ddl)).get("why")
 
 
 def _kernel() -> Any:
     return jvm(session()).headrace.kafka.Messages
 
 
-def told(given: Mapping[str, str], answer: str) -> dict[str, Any]:
+def schema_answer(given: Mapping[str, str], answer: str) -> dict[str, Any]:
     """The kernel's answer about a schema; raises the problem in it."""
     found: dict[str, Any] = json.loads(answer)
     if "problem" not in found:
@@ -85,7 +85,9 @@ def told(given: Mapping[str, str], answer: str) -> dict[str, Any]:
     if "code" in found:
         raise ConnectorError(found["code"], found["problem"], hint=UNREACHABLE, site=here())
     if "descriptor" in given:
-        raise ConnectorError("DESCRIPTOR_UNREADABLE", f"the descriptor file is invalid: {found['problem']}", hint=_MADE, site=here())
+        raise ConnectorError(
+            "DESCRIPTOR_UNREADABLE", f"the descriptor file is invalid: {found['problem']}", hint=_DESCRIPTOR_HINT, site=here()
+        )
     raise ConnectorError(
         "REGISTRY_SCHEMA",
         f"the schema {given['id']} in the registry cannot be read: {' '.join(found['problem'].split())}",
@@ -95,4 +97,6 @@ def told(given: Mapping[str, str], answer: str) -> dict[str, Any]:
 
 
 _EXAMPLE = 'descriptor="orders.desc", message="Order"'
-_MADE = "create it with protoc --include_imports --descriptor_set_out=orders.desc orders.proto; message= names one of its messages"
+_DESCRIPTOR_HINT = (
+    "create it with protoc --include_imports --descriptor_set_out=orders.desc orders.proto; message= names one of its messages"
+)

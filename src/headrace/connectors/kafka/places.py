@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from headrace.connectors.kafka.look import Found, Topics
+from headrace.connectors.kafka.look import TopicOffsets, Topics
 from headrace.errors import ConnectorError
 from headrace.ports.options import wrong
 from headrace.schema.values import zone
@@ -28,7 +28,7 @@ def end_of(verb: str, given: Any, topics: Topics) -> Place | None:
     return found
 
 
-def ends(place: Place, found: Found) -> dict[str, dict[str, int]]:
+def ends(place: Place, found: TopicOffsets) -> dict[str, dict[str, int]]:
     """The offsets after the last records to read: the given ones, up to the current ends."""
     said: dict[str, dict[str, int]] = place["offsets"] if isinstance(place, dict) else {}
     return {
@@ -70,7 +70,7 @@ def place_of(verb: str, given: Any, topics: Topics) -> Place:
     )
 
 
-def starting(verb: str, place: Place, found: Found, time_zone: str) -> dict[str, str]:
+def starting(verb: str, place: Place, found: TopicOffsets, time_zone: str) -> dict[str, str]:
     """The options for Spark's source. A time without a zone is in the job's zone; partitions without an offset begin with their earliest
     record.
     """

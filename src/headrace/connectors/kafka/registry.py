@@ -179,7 +179,7 @@ class Registry:
         """Raise if the registry would not accept a schema under a subject."""
         schema = {"schema": text, "schemaType": TYPES[format]}
         # A schema that the subject has is accepted again, even if it is incompatible with the newest.
-        if self._told(f"/subjects/{quote(subject, safe='')}", subject, schema) is not None:
+        if self._schema_answer(f"/subjects/{quote(subject, safe='')}", subject, schema) is not None:
             return
         # Some registries check against all versions, even if their rule covers fewer. A schema incompatible with the newest is never
         # accepted.
@@ -188,14 +188,14 @@ class Registry:
 
     def _against(self, subject: str, schema: Mapping[str, str], version: str = "") -> list[str]:
         """The registry's reasons against a schema after one version or all of them; empty if it gives no answer."""
-        found = self._told(f"/compatibility/subjects/{quote(subject, safe='')}/versions{version}?verbose=true", subject, schema)
+        found = self._schema_answer(f"/compatibility/subjects/{quote(subject, safe='')}/versions{version}?verbose=true", subject, schema)
         if found is None or found.get("is_compatible", True):
             return []
         told = found.get("messages")
         reasons = [" ".join(str(one).split()) for one in told] if isinstance(told, list) else []
         return reasons or ["it is not compatible with the registered schemas"]
 
-    def _told(self, path: str, subject: str, schema: Mapping[str, str]) -> dict[str, Any] | None:
+    def _schema_answer(self, path: str, subject: str, schema: Mapping[str, str]) -> dict[str, Any] | None:
         """The answer about a schema; None if the registry does not know it, or does not check compatibility."""
         try:
             return self._answer(path, schema)

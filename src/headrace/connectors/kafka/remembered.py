@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from headrace.connectors.kafka.look import Found, read_before
+from headrace.connectors.kafka.look import TopicOffsets, read_before
 from headrace.durable.atomic import replace
 from headrace.errors import ConnectorError
 from headrace.ports import SourceContext
 
 
-def same(context: SourceContext, found: Found, *, skips: bool) -> None:
+def same(context: SourceContext, found: TopicOffsets, *, skips: bool) -> None:
     """Raise if a topic was created again since it was read. Record the present ids.
 
     With `skips`, a new topic whose partitions all end before the positions read is allowed: reading reports the gap and starts at its

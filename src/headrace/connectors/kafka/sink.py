@@ -144,13 +144,13 @@ class Sink(SinkOptions, ports.Sink):
 
     def mark(self, context: ports.SinkContext) -> ports.Mark | None:
         kafka = jvm(context.session).headrace.kafka
-        there = self._told(kafka.Target.look(self.topic, self._id_in(context), context.partitions, self._settings()))
+        there = self._answer(kafka.Target.look(self.topic, self._id_in(context), context.partitions, self._settings()))
         self._same(context, there.get("topic_id"))
         return ports.Mark(there["epoch"], there["identity"], fades=True) if there else ports.Mark(exists=False)
 
     def may_open(self, context: ports.SinkContext) -> None:
         kafka = jvm(context.session).headrace.kafka
-        there = self._told(kafka.Target.look(self.topic, self._id_in(context), context.partitions, self._settings()))
+        there = self._answer(kafka.Target.look(self.topic, self._id_in(context), context.partitions, self._settings()))
         if not there and self.create is None:
             raise problem("TOPIC_MISSING", self.cluster, self.topic, "")
 
@@ -165,7 +165,7 @@ class Sink(SinkOptions, ports.Sink):
         kafka.Clients.put(self._client, self._settings())
         self._target = kafka.Target(context.name, self.topic, self._id, context.term, self._client)
         try:
-            found = self._told(self._target.open(None if self.create is None else json.dumps(self.create)))
+            found = self._answer(self._target.open(None if self.create is None else json.dumps(self.create)))
             self._most, self._topic_id = found.get("most"), found["topic_id"]
             self._markers(context, marked=found["marked"], topic_id=found["topic_id"])
         except BaseException:
@@ -191,7 +191,7 @@ class Sink(SinkOptions, ports.Sink):
     def commit(self, epoch: int, staged: ports.Staged) -> None:
         # The tasks have already committed the rows.
         if staged.count:
-            self._same(self._context, self._told(self._target.topicId()).get("topic_id"))
+            self._same(self._context, self._answer(self._target.topicId()).get("topic_id"))
         if self.end_markers:
             self._renew(epoch, staged.identity, {_SINK: self._name, _EPOCH: str(epoch), _END: "true"})
         elif time.monotonic() - self._marked > _REFRESH:
@@ -216,7 +216,7 @@ class Sink(SinkOptions, ports.Sink):
     def discard(self) -> None:
         spark = session()
         attach(spark, [KAFKA])
-        self._told(jvm(spark).headrace.kafka.Target.remove(self.topic, self._settings()))
+        self._answer(jvm(spark).headrace.kafka.Target.remove(self.topic, self._settings()))
 
     @property
     def _name(self) -> str:
@@ -245,10 +245,10 @@ class Sink(SinkOptions, ports.Sink):
         return f"{self.prefix}-{context.checkpoint_id}-{context.name}"
 
     def _renew(self, epoch: int, identity: str, end: Mapping[str, str] | None = None) -> None:
-        self._told(self._target.mark(epoch, identity, dict(end or {})))
+        self._answer(self._target.mark(epoch, identity, dict(end or {})))
         self._marked = time.monotonic()
 
-    def _told(self, answer: str) -> dict[str, Any]:
+    def _answer(self, answer: str) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(answer)
         if "problem" in found:
             raise problem(found["problem"], self.cluster, self.topic, found["message"])
@@ -291,7 +291,7 @@ class Sink(SinkOptions, ports.Sink):
         # too.
         self._marked = -math.inf
         if not cut_off:
-            self._told(self._target.renew())
+            self._answer(self._target.renew())
             self._marked = time.monotonic()
         note.parent.mkdir(parents=True, exist_ok=True)
         replace(note, json.dumps({"topic": self.topic, "topic_id": topic_id, "id": self._id}))

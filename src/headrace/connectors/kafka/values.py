@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from headrace.connectors.kafka.messages import told
+from headrace.connectors.kafka.messages import schema_answer
 from headrace.connectors.kafka.registry import Registered, Registry
 from headrace.errors import ConnectorError, HeadraceError, here
 from headrace.jvm.session import jvm, session
@@ -80,13 +80,13 @@ def whole(registry: Registry, schema: Registered) -> str:
     if not schema.refers:
         return schema.text
     given = {**registry.kernel(), "id": str(schema.id)}
-    return str(told(given, _kernel().whole(json.dumps(given)))["schema"])
+    return str(schema_answer(given, _kernel().whole(json.dumps(given)))["schema"])
 
 
 def avro_columns(id: int, text: str) -> str:
     """The columns of an Avro schema's records."""
     given = {"id": str(id), "schema": text}
-    ddl = told(given, _kernel().columns(json.dumps(given)))["ddl"]
+    ddl = schema_answer(given, _kernel().columns(json.dumps(given)))["ddl"]
     if ddl is None:
         hint = 'read such values as bytes: value="raw"'
         raise ConnectorError("REGISTRY_SCHEMA", "the Avro schema in the registry is not a record with fields", hint=hint, site=here())

@@ -16,7 +16,7 @@ from headrace.schema import Struct
 
 W = TypeVar("W")
 
-MADE = "headrace.made"
+CREATOR = "headrace.made"
 JOB = "headrace.job."
 TRIES = 20
 # The maximum number of commits that are read to find the files that count.
@@ -187,7 +187,7 @@ class Epochs(ABC, Generic[W]):
 
     def _to_be_emptied(self, properties: Mapping[str, str]) -> bool:
         """Whether a fresh start empties the table; raises if another checkpoint writes it."""
-        own, made = self._context.job, properties.get(MADE)
+        own, made = self._context.job, properties.get(CREATOR)
         holders = []
         for name, text in properties.items():
             if name.startswith(JOB):

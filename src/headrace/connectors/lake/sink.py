@@ -42,10 +42,10 @@ class TableSink(ports.Sink):
     properties: dict[str, str]
 
     @abstractmethod
-    def _made_epochs(self, context: ports.SinkContext) -> Epochs[Any]: ...
+    def _open_epochs(self, context: ports.SinkContext) -> Epochs[Any]: ...
 
     @abstractmethod
-    def _made_files(self) -> Any:
+    def _file_system(self) -> Any:
         """The table's folder as a pyarrow file system, once the table exists."""
 
     @abstractmethod
@@ -71,22 +71,22 @@ class TableSink(ports.Sink):
                 raise wrong(f"{self._verb}: partition_by names `{name}`, which is not a column", f"the stream has: {', '.join(columns)}")
 
     def mark(self, context: ports.SinkContext) -> ports.Mark:
-        return self._made_epochs(context).mark()
+        return self._open_epochs(context).mark()
 
     def rewind(self, context: ports.SinkContext, mark: ports.Mark) -> ports.Rewind:
-        return self._made_epochs(context).rewind(mark)
+        return self._open_epochs(context).rewind(mark)
 
     def may_open(self, context: ports.SinkContext) -> None:
-        self._made_epochs(context).may_claim(context.schema, partition_by=list(self.partition_by), add=self.schema == "add")
+        self._open_epochs(context).may_claim(context.schema, partition_by=list(self.partition_by), add=self.schema == "add")
 
     def open(self, context: ports.SinkContext) -> None:
         self._context = context
         spelled = {name.lower(): name for name in context.schema.names}
         self._by = [spelled[name.lower()] for name in self.key]
-        self._epochs = self._made_epochs(context)
+        self._epochs = self._open_epochs(context)
         self._epochs.claim(context.schema, partition_by=list(self.partition_by), properties=self.properties, add=self.schema == "add")
         opened(context.session, self.stage()["folder"])
-        self._files = self._made_files()
+        self._files = self._file_system()
 
     def recover(self) -> None:
         from pyarrow.fs import FileSelector, FileType

@@ -137,7 +137,7 @@ class Sink(ports.Options, ports.Sink):
         try:
             return look()
         except redis.RedisError as problem:
-            raise self._told(problem) from None
+            raise self._refusal(problem) from None
         finally:
             self.close()
 
@@ -153,7 +153,7 @@ class Sink(ports.Options, ports.Sink):
                 self._clear()
             self._longest = self._limit()
         except redis.RedisError as problem:
-            raise self._told(problem) from None
+            raise self._refusal(problem) from None
 
     def _limit(self) -> int:
         """The longest text that the server takes; the default if the user may not ask."""
@@ -189,7 +189,7 @@ class Sink(ports.Options, ports.Sink):
         try:
             self._steadily(lambda: self._send(epoch, staged.identity, gone, written))
         except redis.RedisError as problem:
-            raise self._told(problem) from None
+            raise self._refusal(problem) from None
 
     def close(self) -> None:
         self._server.close()
@@ -218,7 +218,7 @@ class Sink(ports.Options, ports.Sink):
     def _connected(self) -> Any:
         return connected(VERB, self.url, self.user, self.password, self.ca)
 
-    def _told(self, problem: Exception) -> HeadraceError:
+    def _refusal(self, problem: Exception) -> HeadraceError:
         return refusal(self._context.name, self.url, problem)
 
     def _connect(self, context: ports.SinkContext) -> None:

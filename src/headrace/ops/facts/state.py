@@ -9,7 +9,7 @@ from headrace.ops.facts.carried import Columns
 from headrace.plan import Node
 
 GROWS, GROUPS, KEYS, ENTRIES = "grows with rows", "grows with groups", "grows with keys", "grows with entries"
-BOUNDED, GIVEN = "bounded", "given back"
+BOUNDED, RELEASED = "bounded", "given back"
 """How the state of an operator grows."""
 
 

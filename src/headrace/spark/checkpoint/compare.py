@@ -31,11 +31,11 @@ def with_frozen_schemas(job: SparkJob, stored: Stored | None) -> SparkJob:
     if not other:
         return job
 
-    nodes = job.asked.nodes.values()
+    nodes = job.original.nodes.values()
     frozen: dict[Node, Node] = {node: over(node, other) for node in nodes}
     frozen |= {node: replace(node, schema=other[str(node.name)], live=None) for node in sources_of(nodes) if str(node.name) in other}
     try:
-        return compile(job.asked.changed(frozen).renamed())
+        return compile(job.original.changed(frozen).renamed())
     except HeadraceError as error:
         # The plan was written for the columns that are inferred now, for example with `*`.
         schemas = "; ".join(f'{name} with schema="{schema}"' for name, schema in other.items())

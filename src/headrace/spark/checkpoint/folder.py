@@ -128,7 +128,7 @@ class Checkpoint:
     def __init__(self, folder: Path, *, fresh: bool = False, waits: Callable[[str], None] | None = None, silence: float = SILENCE) -> None:
         self.folder = folder.absolute()
         try:
-            self._made = not self.folder.exists()
+            self._created = not self.folder.exists()
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             _must_be_ours(self.folder)
             # all that Python and Spark write below contains rows: only this user may enter
@@ -234,7 +234,7 @@ class Checkpoint:
     def close(self) -> None:
         """Unlock. Deletes the folder if this process made it and stored nothing in it."""
         self.lease.release()
-        if self._made and self.stored is None and all(is_lock(path.name) for path in self.folder.iterdir()):
+        if self._created and self.stored is None and all(is_lock(path.name) for path in self.folder.iterdir()):
             shutil.rmtree(self.folder, ignore_errors=True)
 
 

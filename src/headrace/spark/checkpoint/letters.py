@@ -39,7 +39,7 @@ def letters_in(folder: Path, stored: Stored) -> list[Letter]:
     sources = {name: source_of(node) for name, node in plan.nodes.items()}
     found: list[Letter] = []
     for query in sorted((folder / "dead_letters").glob("*")):
-        found.extend(_told(query, sources))
+        found.extend(_letters(query, sources))
     for sink in sorted((folder / aside.FOLDER).glob("*")):
         for file in sorted(sink.glob("*.json")):
             epoch = int(file.name.partition("-")[0])
@@ -54,7 +54,7 @@ def source_of(node: Node) -> str | None:
     return str(node.name) if node.role is Role.SOURCE else None
 
 
-def _told(query: Path, sources: dict[str, str | None]) -> list[Letter]:
+def _letters(query: Path, sources: dict[str, str | None]) -> list[Letter]:
     """Return the dead letters of one query, without retracted ones."""
     manifest = Manifest(query)
     added: list[Letter] = []
@@ -69,7 +69,7 @@ def _told(query: Path, sources: dict[str, str | None]) -> list[Letter]:
             row = json.loads(line)
             letter = _letter(epoch, time, row, sources)
             if row.get("_change") == "delete":
-                gone[_said(letter)] += 1
+                gone[_identity(letter)] += 1
             else:
                 added.append(letter)
     return list(_without(added, gone))
@@ -77,13 +77,13 @@ def _told(query: Path, sources: dict[str, str | None]) -> list[Letter]:
 
 def _without(letters: list[Letter], gone: Counter[tuple[object, ...]]) -> Iterator[Letter]:
     for letter in letters:
-        if gone[_said(letter)]:
-            gone[_said(letter)] -= 1
+        if gone[_identity(letter)]:
+            gone[_identity(letter)] -= 1
         else:
             yield letter
 
 
-def _said(letter: Letter) -> tuple[object, ...]:
+def _identity(letter: Letter) -> tuple[object, ...]:
     """Return the parts of a letter by which a retraction finds it; a retracted row was read elsewhere."""
     return letter.node, letter.reason, letter.raw
 

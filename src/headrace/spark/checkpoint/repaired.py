@@ -46,7 +46,7 @@ def scan(
     return frame, {"scan": repaired_scan(str(source.name)), "kind": lines.kind, "options": dict(lines.options)}
 
 
-def given(checkpoint: Path, source: str) -> list[Path]:
+def files(checkpoint: Path, source: str) -> list[Path]:
     """Return the repaired files of a source, in the order in which they were given."""
     place = folder(checkpoint, source)
     return sorted(path for path in place.iterdir() if not path.name.startswith(".")) if place.is_dir() else []
@@ -56,7 +56,7 @@ def unread(checkpoint: Path, query: Path, source: str) -> int:
     """Return the number of repaired files that a query has not read."""
     mangled = "".join(c if c.isascii() and (c.isalnum() or c == "_") else f"_{ord(c):x}_" for c in repaired_scan(source))
     read = {path.rpartition("/")[2] for path in paths_read(query / "sources" / mangled)}
-    return sum(path.name not in read for path in given(checkpoint, source))
+    return sum(path.name not in read for path in files(checkpoint, source))
 
 
 def give(checkpoint: Path, source: str, text: bytes, digest: str, suffix: str) -> Path:
@@ -69,7 +69,7 @@ def give(checkpoint: Path, source: str, text: bytes, digest: str, suffix: str) -
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        number = 1 + max((int(path.name.partition("-")[0]) for path in given(checkpoint, source)), default=0)
+        number = 1 + max((int(path.name.partition("-")[0]) for path in files(checkpoint, source)), default=0)
         while True:
             final = place / f"{number:05}-{digest}{suffix}"
             try:

@@ -20,7 +20,7 @@ from headrace.spelling import suggestion
 
 
 @dataclass(frozen=True)
-class Asked:
+class ComputedCell:
     """A computed cell of a program, and the layout that its text reads."""
 
     node: str
@@ -36,7 +36,7 @@ class Asked:
 
 def check_computed(job: SparkJob, queries: Iterable[QueryIdentity]) -> None:
     """Refuses texts that give no value for their cell from the cells of the previous version; all of them in one error."""
-    asked = {f"{one.node}.{one.cell.name}/{number}": one for number, one in enumerate(_asked(job, queries))}
+    asked = {f"{one.node}.{one.cell.name}/{number}": one for number, one in enumerate(_computed_cells(job, queries))}
     if not asked:
         return
     nodes = [
@@ -61,7 +61,7 @@ def check_computed(job: SparkJob, queries: Iterable[QueryIdentity]) -> None:
         raise HeadraceError(first.code, first.message, hint=first.hint, site=first.site, also=rest)
 
 
-def _asked(job: SparkJob, queries: Iterable[QueryIdentity]) -> Iterator[Asked]:
+def _computed_cells(job: SparkJob, queries: Iterable[QueryIdentity]) -> Iterator[ComputedCell]:
     operators = {str(node.name): node for node in stateful_of(job.plan.nodes.values())}
     for query in queries:
         for entry in query.live().values():
@@ -69,19 +69,19 @@ def _asked(job: SparkJob, queries: Iterable[QueryIdentity]) -> Iterator[Asked]:
                 yield from _of(node, entry)
 
 
-def _of(node: Stateful, entry: Entry) -> Iterator[Asked]:
+def _of(node: Stateful, entry: Entry) -> Iterator[ComputedCell]:
     sites = {cell.id: declared.site for cell, declared in zip(entry.layouts[-1].cells, node.cells, strict=True)}
     for before, layout in zip(entry.layouts, entry.layouts[1:], strict=False):
         for cell in layout.cells:
             if cell.computed is not None:
                 # computed even if it was removed since: others may be computed from it
-                yield Asked(entry.shape.name, cell, before, sites.get(cell.id) or node.site)
+                yield ComputedCell(entry.shape.name, cell, before, sites.get(cell.id) or node.site)
 
 
 _CONSTANT = "use the clock and random numbers in handlers only: a first value must not depend on when its key is next used"
 
 
-def _refused(asked: Asked, fault: Fault) -> HeadraceError:
+def _refused(asked: ComputedCell, fault: Fault) -> HeadraceError:
     fault = replace(fault, node=f"{asked.node}.{asked.cell.name}")
     text = f", in `{asked.cell.computed}`"
     if fault.condition == "NON_DETERMINISTIC":
@@ -94,14 +94,14 @@ def _refused(asked: Asked, fault: Fault) -> HeadraceError:
     return HeadraceError("BAD_WAS", message, hint=hint, site=asked.site)
 
 
-def _unknown(asked: Asked, fault: Fault, text: str) -> tuple[str, str]:
+def _unknown(asked: ComputedCell, fault: Fault, text: str) -> tuple[str, str]:
     """Return the message and hint for a name that is no cell of the previous version, or one that an expression cannot read."""
     name = fault.parameters.get("objectName", "").replace("`", "")
     first = name.partition(".")[0].lower()
     kept = next((cell for cell in asked.before.cells if cell.name.lower() == first and cell not in asked.readable), None)
     if kept is not None:
         return (
-            f"{fault.node}: the cell {kept.name} is {kept.said}, which an expression cannot read{text}",
+            f"{fault.node}: the cell {kept.name} is {kept.description}, which an expression cannot read{text}",
             "an expression reads values and timers without keys; a handler reads all cells",
         )
     names = {cell.name.lower(): cell.name for cell in asked.readable}

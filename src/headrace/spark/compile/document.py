@@ -157,7 +157,7 @@ class _Routes:
     """The routes of a query, by the output they leave."""
 
     def __init__(self, query: Query, identity: QueryIdentity, at: Lowering, partitions: int) -> None:
-        self._made: dict[tuple[str, str], tuple[RouteText, ...]] = {}
+        self._routes: dict[tuple[str, str], tuple[RouteText, ...]] = {}
         self._partitions = partitions
         letters = dead_letters(query)
         said = () if letters == DEAD else (Unweigh(unweigh=CHANGE, change=True, place=Place(node=DEAD_LETTERS, site=None)),)
@@ -194,10 +194,10 @@ class _Routes:
         # Of routes that begin with the same steps, only the first one reports rows that fail there, so that each is one dead letter.
         told = max((_alike(feed.steps, other.steps) for other in routes), default=0)
         steps = tuple(_quiet(step) if place < told else step for place, step in enumerate(feed.steps))
-        self._made[feed.producer, feed.output] = (*routes, replace(route, steps=steps))
+        self._routes[feed.producer, feed.output] = (*routes, replace(route, steps=steps))
 
     def of(self, producer: str, output: str) -> tuple[RouteText, ...]:
-        return self._made.get((producer, output), ())
+        return self._routes.get((producer, output), ())
 
     def dead(self, producer: str) -> tuple[RouteText, ...]:
         """Return the routes of dead letters: to their consumers, else into the checkpoint."""

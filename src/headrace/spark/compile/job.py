@@ -36,7 +36,7 @@ class SparkJob:
     """
 
     at: Lowering
-    asked: Plan
+    original: Plan
     rewritten: tuple[str, ...]
     queries: tuple[Query, ...]
     shapes: tuple[QueryShape, ...]

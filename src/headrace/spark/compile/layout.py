@@ -33,7 +33,7 @@ class Cell:
     computed: str | None = None
 
     @property
-    def said(self) -> str:
+    def description(self) -> str:
         """A description of what it keeps."""
         of = KINDS[self.kind]
         expires = " that expire" if self.expires_ms is not None and of.entries else ""
@@ -136,8 +136,8 @@ def _unread(old: Cell, new: Cell) -> str | None:
     """Return why a stored cell cannot be read as it is now declared, or None."""
     if old.kind != new.kind:
         return f"the cell {new.name} was a {old.kind} and is now a {new.kind}"
-    if not (widens(old.type, new.type) if new.projected else old.said == new.said):
-        return f"the cell {new.name} was {old.said} and is now {new.said}"
+    if not (widens(old.type, new.type) if new.projected else old.description == new.description):
+        return f"the cell {new.name} was {old.description} and is now {new.description}"
     return None
 
 
@@ -146,7 +146,7 @@ def _computed_anew(old: Cell, new: Cell) -> str | None:
     if not new.computable:
         return None
     if not old.computable:
-        return f"`was=` computes it from values and timers without keys, and {old.name} was {old.said}"
+        return f"`was=` computes it from values and timers without keys, and {old.name} was {old.description}"
     given = f'"{new.type}", ' if new.kind == "value" else ""
     said = f"CAST({old.name} AS {new.type})"
     return f'`was=` computes it from what was kept: {new.name} = hr.{new.kind.capitalize()}({given}was=hr.expr("{said}"))'

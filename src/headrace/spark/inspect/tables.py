@@ -58,14 +58,14 @@ class _Names:
     """
 
     def __init__(self) -> None:
-        self._given: set[str] = set()
+        self._taken: set[str] = set()
 
     def give(self, wanted: str) -> str:
         plain = re.sub(r"\W", "_", wanted)
         name, number = plain, 2
-        while name.lower() in self._given:
+        while name.lower() in self._taken:
             name, number = f"{plain}_{number}", number + 1
-        self._given.add(name.lower())
+        self._taken.add(name.lower())
         return name
 
 

@@ -99,7 +99,7 @@ class _Making:
         self, job: SparkJob, stored: Stored, identity: Identity, old: Path, term: int, new: Path, found: Mapping[str, list[Rewrite]]
     ) -> None:
         self.job, self.stored, self.identity, self.old, self.term, self.new = job, stored, identity, old, term, new
-        self.found = {name: made for name, made in found.items() if any(one.change for one in made)}
+        self.rewrites = {name: made for name, made in found.items() if any(one.change for one in made)}
         self.all = [query.name for query in stored.identity.queries]
         self.place = copies.unfinished(new)
         self.log = new.with_name(f"{new.name}.errors.log")
@@ -132,11 +132,11 @@ class _Making:
             raise (full(f"{self.new} cannot be written: {said}") if no_room else unusable(self.new, said)) from None
 
     def _fill(self) -> dict[str, Json]:
-        copies.copy(self.old, self.place, self.found)
+        copies.copy(self.old, self.place, self.rewrites)
         for name in self.all:
             mend(self._query(self.place, name))
         counts: dict[str, Json] = {}
-        for name, made in self.found.items():
+        for name, made in self.rewrites.items():
             counts |= self._rewritten(name, made)
         for name in self.all:
             mend(self._query(self.place, name), self._query(self.new, name))

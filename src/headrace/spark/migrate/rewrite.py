@@ -68,11 +68,11 @@ def _cells(old: tuple[Cell, ...], new: tuple[Cell, ...]) -> tuple[list[CellChang
             continue
         if was.name != cell.name:
             projected.append(f"{was.name} is renamed to {cell.name}")
-        if was.said == cell.said:
+        if was.description == cell.description:
             continue
         if not cell.projected:
             cells.append(CellChangeText(before=kept_cell(was), after=kept_cell(cell)))
-            words.append(f"{cell.name} is {cell.said} instead of {was.said}")
+            words.append(f"{cell.name} is {cell.description} instead of {was.description}")
         else:
             projected.append(f"{cell.name} is {cell.type} instead of {was.type}")
     projected += [f"{cell.name} is gone" for cell in before.values()]

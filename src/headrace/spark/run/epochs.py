@@ -68,22 +68,22 @@ class Committer:
 
     def commit(self, epoch: int, staged: Any) -> str | None:
         """Called by the JVM: None once everything is committed, else the text that ends the query."""
-        return self._told(lambda: self._commit(int(epoch), staged))
+        return self._problem_of(lambda: self._commit(int(epoch), staged))
 
     def still(self) -> str | None:
         """Called by the JVM before an epoch is logged: None while this process may continue."""
-        return self._told(self.held)
+        return self._problem_of(self.held)
 
     def begin(self, epoch: int) -> str:
         """Called by the JVM before the tasks of an epoch begin: "=" and its identity while this process may continue."""
-        problem = self._told(lambda: self._begin(int(epoch)))
+        problem = self._problem_of(lambda: self._begin(int(epoch)))
         return f"={self._begun[1]}" if problem is None else problem
 
     def _begin(self, epoch: int) -> None:
         self.held()
         self._begun = (epoch, self.history.begin(epoch))
 
-    def _told(self, work: Callable[[], object]) -> str | None:
+    def _problem_of(self, work: Callable[[], object]) -> str | None:
         try:
             with self._lock:
                 work()

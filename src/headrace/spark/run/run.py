@@ -153,8 +153,8 @@ class Run:
         try:
             while not self._over.wait(_PAUSE):
                 look()
-                if signals.asked > asked:
-                    asked = signals.asked
+                if signals.stop_requests > asked:
+                    asked = signals.stop_requests
                     self._request(now=asked > 1)
                 if until is not None and time.monotonic() > until:
                     return None

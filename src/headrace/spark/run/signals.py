@@ -17,14 +17,14 @@ class Signals:
     """
 
     def __init__(self) -> None:
-        self.asked = 0
+        self.stop_requests = 0
         self.watched = False
         self._before: dict[signal.Signals, Any] = {}
 
     def _ask(self, number: int, frame: FrameType | None) -> None:
-        self.asked += 1
+        self.stop_requests += 1
         # A watched run handles the first two itself; the third, for a run that hangs, is an ordinary interrupt. Before that the second is.
-        if self.asked > (2 if self.watched else 1):
+        if self.stop_requests > (2 if self.watched else 1):
             raise interruption(number)
 
     def __enter__(self) -> Signals:

@@ -44,7 +44,7 @@ def try_lookup(job: SparkJob, lookup: Lookup) -> None:
         except HeadraceError as problem:
             raise _failed(lookup, problem.message) from None
         except Exception as problem:
-            raise _failed(lookup, _said(problem)) from None
+            raise _failed(lookup, _message(problem)) from None
         return
     ask, spark = connected.ask(context), session()
     key = Struct(tuple(field for field in connected.schema.fields if field.name in context.key))
@@ -54,7 +54,7 @@ def try_lookup(job: SparkJob, lookup: Lookup) -> None:
         raise _failed(lookup, first_lines(str(why)))
 
 
-def _said(problem: Exception) -> str:
+def _message(problem: Exception) -> str:
     known = of_java(problem, None)
     return known.message if known is not None else f"{type(problem).__name__}: {problem}"
 

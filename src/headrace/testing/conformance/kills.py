@@ -36,7 +36,7 @@ def killed(
     names = {known(point) for point in points}
     with closing(Work(made, folder, PARTITIONS, LOCAL, lambda text: None, child=child)) as work, ThreadPoolExecutor(AT_ONCE) as pool:
         alone = work.alone()
-        assert alone.found == expected, "without kills its rows are wrong"
+        assert alone.contents == expected, "without kills its rows are wrong"
         wanted = [kill for kill in alone.trace.points([SINK]) if kill.point in names]
         if not wanted:
             raise NotTried("its job passes none of the points")

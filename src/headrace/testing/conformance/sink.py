@@ -312,19 +312,19 @@ class _Killed:
     def __init__(self, checks: _Checks, mode: str) -> None:
         self._checks = checks
         self._mode = mode
-        self._given, sink = checks._bench(mode)
+        self._bench, sink = checks._bench(mode)
         model = _Model()
         for rows, gone in _changes(mode):
-            model.take(self._given, rows, gone)
-        self.expected: Contents = {SINK: Counter(plain(model.rows, self._given.schema))}
+            model.take(self._bench, rows, gone)
+        self.expected: Contents = {SINK: Counter(plain(model.rows, self._bench.schema))}
         if sink.connector not in ports.connectors():
             raise NotTried(f"no entry point names the connector {sink.connector} for other processes")
 
     def at(self, folder: Path) -> tuple[Plan, dict[str, ports.Sink]]:
         place = ports.Elsewhere(f"headrace_{uuid.uuid4().hex[:8]}", folder, self._checks._server, self._mode)
         sink = self._checks._factory(place, ("id",) if self._mode == "upsert" else ())
-        return self._given.plan(sink), {SINK: sink}
+        return self._bench.plan(sink), {SINK: sink}
 
     def read(self, sinks: dict[str, ports.Sink]) -> Contents:
-        schema = self._given.schema
+        schema = self._bench.schema
         return {SINK: Counter(plain(self._checks._read(sinks[SINK], schema), schema))}
