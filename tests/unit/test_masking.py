@@ -24,7 +24,7 @@ from headrace.connectors.delta.place import place as delta
 from headrace.connectors.http import Sink as HttpSink
 from headrace.connectors.iceberg.place import place as iceberg
 from headrace.connectors.jdbc.address import address_of
-from headrace.connectors.jdbc.connect import refusal
+from headrace.connectors.jdbc.connect import refusal as database_refusal
 from headrace.connectors.jdbc.database import Problem
 from headrace.connectors.kafka.cluster import Cluster
 from headrace.connectors.kafka.look import refused
@@ -198,7 +198,7 @@ def in_redis() -> object:
 
 
 def database(text: str, state: str = "28P01") -> object:
-    raise refusal(Problem(state, 0, text, False), address_of("read.jdbc", "postgresql://db/shop"))
+    raise database_refusal(Problem(state, 0, text, False), address_of("read.jdbc", "postgresql://db/shop"))
 
 
 def cluster() -> Cluster:
