@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT))
 
 from headrace.errors import Site  # noqa: E402
 from headrace.jvm.parts import Json, OneOf, Part, key_of  # noqa: E402
-from headrace.ops.parts import AskedLookup, AskedProgram, AskedRelation, AskedSteps, RelationText  # noqa: E402
+from headrace.ops.parts import LookupRequest, ProgramRequest, RelationRequest, StepsRequest, RelationText  # noqa: E402
 from headrace.ops.relational import Relational  # noqa: E402
 from headrace.plan.node import REGISTRY  # noqa: E402
 from headrace.spark.compile.fields import Document  # noqa: E402
@@ -36,7 +36,7 @@ WIDTH = 140
 # The documents that Python sends, by the file with their parts. A part of several kinds has a file of its own.
 DOCUMENTS: Mapping[str, tuple[type[Part], ...]] = {
     "Document": (Document,),
-    "Asked": (AskedSteps, AskedRelation, AskedLookup, AskedProgram),
+    "Requests": (StepsRequest, RelationRequest, LookupRequest, ProgramRequest),
     "Inspection": (Inspection,),
     "Migration": (MigrationText,),
 }

@@ -21,7 +21,7 @@ from headrace.ops.facts.reading import Wanted, both, read
 from headrace.ops.handle import Handle, verb
 from headrace.ops.inlet import Checked, Inlet, Json, numbered
 from headrace.ops.operator import Connected, Consumer, RowWise, operator
-from headrace.ops.parts import AskedLookup
+from headrace.ops.parts import LookupRequest
 from headrace.ops.relational import stateful_of
 from headrace.ops.tables import Table, table_of
 from headrace.ops.tree import Tree, reads
@@ -151,7 +151,7 @@ class Lookup(RowWise, Consumer, Connected):
         return {"input": both(wanted, read(self.input, (text for text, _ in self.keys)))}
 
     def check_request(self) -> Json | None:
-        return AskedLookup(
+        return LookupRequest(
             id=str(self.name),
             site=self.line,
             relation=self.op,

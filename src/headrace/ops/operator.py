@@ -22,7 +22,7 @@ from headrace.ops.facts.kind import APPEND, CHANGES
 from headrace.ops.facts.outputs import DEAD_COLUMNS
 from headrace.ops.facts.reading import Wanted
 from headrace.ops.inlet import Checked, Inlet, Json
-from headrace.ops.parts import AskedSteps
+from headrace.ops.parts import StepsRequest
 from headrace.ops.rewritable import Rewritable
 from headrace.plan import Fact, Node, Place, Role, Step
 from headrace.schema import Struct
@@ -331,7 +331,7 @@ class Stepwise(RowWise):
 
     def check_request(self) -> Json | None:
         source = operator(self.input).checked_as
-        return AskedSteps(id=str(self.name), site=self.line, input=source, steps=self.steps()).to_json()
+        return StepsRequest(id=str(self.name), site=self.line, input=source, steps=self.steps()).to_json()
 
 
 class Selective(Stepwise):

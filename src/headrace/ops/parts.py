@@ -76,7 +76,7 @@ class TimingText(Part):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AskedSteps(Part):
+class StepsRequest(Part):
     """Steps to check, over the columns of a node."""
 
     id: str
@@ -86,7 +86,7 @@ class AskedSteps(Part):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AskedRelation(Part):
+class RelationRequest(Part):
     """An operator of queries to check, over the columns of its inputs; `relation` is its name."""
 
     id: str
@@ -97,7 +97,7 @@ class AskedRelation(Part):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AskedLookup(Part):
+class LookupRequest(Part):
     """A lookup to check: both texts of each key, the columns of the table, and its output columns, by their names in the result."""
 
     id: str
@@ -110,7 +110,7 @@ class AskedLookup(Part):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AskedInput(Part):
+class InputRequest(Part):
     """An input of a program to check: the rows of a node, by a key."""
 
     name: str
@@ -121,7 +121,7 @@ class AskedInput(Part):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AskedOutput(Part):
+class OutputRequest(Part):
     """An output of a program to check; `time` is its event-time column."""
 
     name: str
@@ -129,7 +129,7 @@ class AskedOutput(Part):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AskedProgram(Part):
+class ProgramRequest(Part):
     """A program to check."""
 
     name: str
@@ -137,10 +137,10 @@ class AskedProgram(Part):
     kind: str
     order: str
     clock: str
-    inputs: tuple[AskedInput, ...]
+    inputs: tuple[InputRequest, ...]
     cells: tuple[TracedCell, ...]
     handlers: tuple[TracedHandler, ...]
-    outputs: tuple[AskedOutput, ...]
+    outputs: tuple[OutputRequest, ...]
 
 
 @dataclass(frozen=True, kw_only=True)

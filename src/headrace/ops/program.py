@@ -17,7 +17,7 @@ from headrace.ops.facts.state import BOUNDED, ENTRIES, KEYS, RELEASED, Basis
 from headrace.ops.facts.time import event_time
 from headrace.ops.inlet import Checked, Inlet, Json
 from headrace.ops.operator import Ungrouped, operator
-from headrace.ops.parts import AskedInput, AskedOutput, AskedProgram, EndingText, Frame, OutputText, ProgramText
+from headrace.ops.parts import InputRequest, OutputRequest, ProgramRequest, EndingText, Frame, OutputText, ProgramText
 from headrace.ops.relational import Stateful
 from headrace.ops.source import Watermark
 from headrace.plan import Fact, Node, Role, nearest, node
@@ -240,19 +240,19 @@ class Program(Stateful, Ungrouped):
 
     def check_request(self) -> Json | None:
         inputs = enumerate(zip(self.names, self.streams, self.keys, strict=True))
-        program = AskedProgram(
+        program = ProgramRequest(
             name=str(self.name),
             site=self.line,
             kind=self.op,
             order=self.order,
             clock=self.clock,
             inputs=tuple(
-                AskedInput(name=name, side=side, from_=operator(stream).checked_as, key=key, broadcast=name in self.broadcast)
+                InputRequest(name=name, side=side, from_=operator(stream).checked_as, key=key, broadcast=name in self.broadcast)
                 for side, (name, stream, key) in inputs
             ),
             cells=self.traced.cells,
             handlers=self.handlers,
-            outputs=tuple(AskedOutput(name=output, time=self.output_time(output)) for output in self.outputs),
+            outputs=tuple(OutputRequest(name=output, time=self.output_time(output)) for output in self.outputs),
         )
         return {"id": self.name, "operator": program.to_json()}
 

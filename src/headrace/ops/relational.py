@@ -21,7 +21,7 @@ from headrace.ops.facts.state import Basis
 from headrace.ops.inlet import Checked, Inlet, Json, inlet, numbered
 from headrace.ops.operator import Consumer, Unary, Ungrouped, all_append, operator, spelled
 from headrace.ops.parts import (
-    AskedRelation,
+    RelationRequest,
     ClosesText,
     EndingText,
     Frame,
@@ -148,7 +148,7 @@ class Relational(Stateful):
 
     def check_request(self) -> Json | None:
         inputs = tuple(operator(before).checked_as for before in self.relation_inputs)
-        return AskedRelation(id=str(self.name), site=self.line, relation=self.op, inputs=inputs, text=self.relation()).to_json()
+        return RelationRequest(id=str(self.name), site=self.line, relation=self.op, inputs=inputs, text=self.relation()).to_json()
 
     def wait(self, columns: Mapping[Node, Columns]) -> Wait:
         return Wait.NOWHERE if self.group(columns) is None else Wait.HERE

@@ -102,11 +102,11 @@ private final class Check(val session: SparkSession) {
     try {
       if (value \ "schema" != JNothing) source(id, site, value)
       else if (value \ "union" != JNothing) union(id, site, list(value \ "union").flatMap(text(_)))
-      else if (value \ "operator" != JNothing) operator(id, site, part[AskedProgramText](value \ "operator"))
+      else if (value \ "operator" != JNothing) operator(id, site, part[ProgramRequestText](value \ "operator"))
       else if (value \ "computed" != JNothing) computed(id, site, value \ "computed")
-      else if (value \ "relation" == JString("lookup")) lookup(id, site, part[AskedLookupText](value))
-      else if (value \ "relation" != JNothing) relation(id, site, part[AskedRelationText](value))
-      else steps(id, site, part[AskedStepsText](value))
+      else if (value \ "relation" == JString("lookup")) lookup(id, site, part[LookupRequestText](value))
+      else if (value \ "relation" != JNothing) relation(id, site, part[RelationRequestText](value))
+      else steps(id, site, part[StepsRequestText](value))
       watermark(id, site, value)
     } catch {
       case NonFatal(e) => fault(id, site, "", "", Fault.of(e))
@@ -234,10 +234,10 @@ private final class Check(val session: SparkSession) {
       meets(id, site, quoteIfNeeded(column.name), to, other)
   }
 
-  private def relation(id: String, site: String, asked: AskedRelationText): Unit =
+  private def relation(id: String, site: String, asked: RelationRequestText): Unit =
     over(asked.inputs)(from => learn(id, new Relations(this, id, site).of(asked.text, from)))
 
-  private def lookup(id: String, site: String, asked: AskedLookupText): Unit =
+  private def lookup(id: String, site: String, asked: LookupRequestText): Unit =
     over(asked.inputs)(from => learn(id, new Relations(this, id, site).of(asked, from.head)))
 
   /** Calls `work` with the columns of nodes, if all are known. */
@@ -251,7 +251,7 @@ private final class Check(val session: SparkSession) {
     keys(id) = one.key
   }
 
-  private def steps(id: String, nodeSite: String, asked: AskedStepsText): Unit = schemas.get(asked.input).foreach { from =>
+  private def steps(id: String, nodeSite: String, asked: StepsRequestText): Unit = schemas.get(asked.input).foreach { from =>
     var schema: Option[StructType] = Some(from)
     if (asked.steps.forall(_.isInstanceOf[WhereText])) total += id
     asked.steps.zipWithIndex.foreach { case (step, n) =>
@@ -310,7 +310,7 @@ private final class Check(val session: SparkSession) {
     if (e.dataType != BooleanType && e.dataType != NullType)
       fault(node, text.site, text.at, text.sql, Fault.notBoolean(e.dataType))
 
-  private def operator(id: String, nodeSite: String, program: AskedProgramText): Unit = {
+  private def operator(id: String, nodeSite: String, program: ProgramRequestText): Unit = {
     val site = program.site.getOrElse(nodeSite)
     over(program.inputs.map(_.from)) { from =>
       val (keyedFrom, keyed) = from.zip(program.inputs).filterNot(_._2.broadcast).unzip

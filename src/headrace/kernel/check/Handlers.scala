@@ -4,14 +4,14 @@ import scala.collection.mutable
 import scala.util.control.NonFatal
 
 import headrace.bind.{Aggregation, Bind, Fault}
-import headrace.document.AskedProgramText
+import headrace.document.ProgramRequestText
 import headrace.operator.program.{Program, Scopes}
 import headrace.wire.Wire
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.types._
 
 /** The check of a program: its cells, its handlers' statements, and the schemas of the rows they emit. */
-private final class Handlers(check: Check, id: String, site: String, key: StructType, from: Seq[StructType], text: AskedProgramText) {
+private final class Handlers(check: Check, id: String, site: String, key: StructType, from: Seq[StructType], text: ProgramRequestText) {
   private val program: Program = {
     val read = Program.of(text)
     read.copy(key = key, inputs = read.inputs.zip(from).map { case (i, s) => i.copy(schema = s) }).bound { (columns, t) =>

@@ -1,7 +1,7 @@
 package headrace.check
 
 import headrace.bind.{Declared, Fault}
-import headrace.document.{AskedLookupText, RelationText}
+import headrace.document.{LookupRequestText, RelationText}
 import headrace.operator.{OperatorCheck, OperatorSchema}
 import headrace.operator.program.Program
 import headrace.query.Kinds
@@ -16,7 +16,7 @@ private[check] final class Relations(check: Check, id: String, site: String) ext
   def of(relation: RelationText, from: Seq[StructType]): Option[OperatorSchema] = sound(Kinds.schema(this, relation, from))
 
   /** Checks a lookup. Keys are compared by their bytes, so types whose equal values differ in bytes are refused. */
-  def of(lookup: AskedLookupText, rows: StructType): Option[OperatorSchema] = sound {
+  def of(lookup: LookupRequestText, rows: StructType): Option[OperatorSchema] = sound {
     val table = Declared.schema(lookup.table)
     check.distinct(id, site, "table", table.fieldNames.toSeq)
     val key = pairs(lookup.keys, rows, table)

@@ -240,7 +240,7 @@ object Program {
   }
 
   /** A program that is being checked: its key, and the rows of its inputs, are not known yet. */
-  def of(text: AskedProgramText): Program = {
+  def of(text: ProgramRequestText): Program = {
     val site = text.site.getOrElse("")
     Program(
       text.name,

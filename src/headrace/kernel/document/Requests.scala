@@ -2,32 +2,32 @@
 package headrace.document
 
 /** Steps to check, over the columns of a node. */
-final case class AskedStepsText(id: String, site: Option[String], input: String, steps: Seq[StepText])
+final case class StepsRequestText(id: String, site: Option[String], input: String, steps: Seq[StepText])
 
-object AskedStepsText {
-  private[document] def of(f: Fields): AskedStepsText = AskedStepsText(
+object StepsRequestText {
+  private[document] def of(f: Fields): StepsRequestText = StepsRequestText(
     f[String]("id"),
     f[Option[String]]("site"),
     f[String]("input"),
     f[Seq[StepText]]("steps"))
-  implicit val reader: Reader[AskedStepsText] = Reader.of("AskedStepsText")(of)
+  implicit val reader: Reader[StepsRequestText] = Reader.of("StepsRequestText")(of)
 }
 
 /** An operator of queries to check, over the columns of its inputs; `relation` is its name. */
-final case class AskedRelationText(id: String, site: Option[String], relation: String, inputs: Seq[String], text: RelationText)
+final case class RelationRequestText(id: String, site: Option[String], relation: String, inputs: Seq[String], text: RelationText)
 
-object AskedRelationText {
-  private[document] def of(f: Fields): AskedRelationText = AskedRelationText(
+object RelationRequestText {
+  private[document] def of(f: Fields): RelationRequestText = RelationRequestText(
     f[String]("id"),
     f[Option[String]]("site"),
     f[String]("relation"),
     f[Seq[String]]("inputs"),
     RelationText.of(f[String]("relation"), f))
-  implicit val reader: Reader[AskedRelationText] = Reader.of("AskedRelationText")(of)
+  implicit val reader: Reader[RelationRequestText] = Reader.of("RelationRequestText")(of)
 }
 
 /** A lookup to check: both texts of each key, the columns of the table, and its output columns, by their names in the result. */
-final case class AskedLookupText(
+final case class LookupRequestText(
     id: String,
     site: Option[String],
     relation: String,
@@ -36,8 +36,8 @@ final case class AskedLookupText(
     table: String,
     given: Seq[(String, String)])
 
-object AskedLookupText {
-  private[document] def of(f: Fields): AskedLookupText = AskedLookupText(
+object LookupRequestText {
+  private[document] def of(f: Fields): LookupRequestText = LookupRequestText(
     f[String]("id"),
     f[Option[String]]("site"),
     f[String]("relation"),
@@ -45,46 +45,46 @@ object AskedLookupText {
     f[Seq[(String, String)]]("keys"),
     f[String]("table"),
     f[Seq[(String, String)]]("given"))
-  implicit val reader: Reader[AskedLookupText] = Reader.of("AskedLookupText")(of)
+  implicit val reader: Reader[LookupRequestText] = Reader.of("LookupRequestText")(of)
 }
 
 /** A program to check. */
-final case class AskedProgramText(
+final case class ProgramRequestText(
     name: String,
     site: Option[String],
     kind: String,
     order: String,
     clock: String,
-    inputs: Seq[AskedInputText],
+    inputs: Seq[InputRequestText],
     cells: Seq[TracedCellText],
     handlers: Seq[TracedHandlerText],
-    outputs: Seq[AskedOutputText])
+    outputs: Seq[OutputRequestText])
 
-object AskedProgramText {
-  private[document] def of(f: Fields): AskedProgramText = AskedProgramText(
+object ProgramRequestText {
+  private[document] def of(f: Fields): ProgramRequestText = ProgramRequestText(
     f[String]("name"),
     f[Option[String]]("site"),
     f[String]("kind"),
     f[String]("order"),
     f[String]("clock"),
-    f[Seq[AskedInputText]]("inputs"),
+    f[Seq[InputRequestText]]("inputs"),
     f[Seq[TracedCellText]]("cells"),
     f[Seq[TracedHandlerText]]("handlers"),
-    f[Seq[AskedOutputText]]("outputs"))
-  implicit val reader: Reader[AskedProgramText] = Reader.of("AskedProgramText")(of)
+    f[Seq[OutputRequestText]]("outputs"))
+  implicit val reader: Reader[ProgramRequestText] = Reader.of("ProgramRequestText")(of)
 }
 
 /** An input of a program to check: the rows of a node, by a key. */
-final case class AskedInputText(name: String, side: Int, from: String, key: Seq[(String, String)], broadcast: Boolean)
+final case class InputRequestText(name: String, side: Int, from: String, key: Seq[(String, String)], broadcast: Boolean)
 
-object AskedInputText {
-  private[document] def of(f: Fields): AskedInputText = AskedInputText(
+object InputRequestText {
+  private[document] def of(f: Fields): InputRequestText = InputRequestText(
     f[String]("name"),
     f[Int]("side"),
     f[String]("from"),
     f[Seq[(String, String)]]("key"),
     f[Boolean]("broadcast"))
-  implicit val reader: Reader[AskedInputText] = Reader.of("AskedInputText")(of)
+  implicit val reader: Reader[InputRequestText] = Reader.of("InputRequestText")(of)
 }
 
 /** One declared piece of keyed state.
@@ -121,9 +121,9 @@ object TracedCellText {
 }
 
 /** An output of a program to check; `time` is its event-time column. */
-final case class AskedOutputText(name: String, time: Option[String])
+final case class OutputRequestText(name: String, time: Option[String])
 
-object AskedOutputText {
-  private[document] def of(f: Fields): AskedOutputText = AskedOutputText(f[String]("name"), f[Option[String]]("time"))
-  implicit val reader: Reader[AskedOutputText] = Reader.of("AskedOutputText")(of)
+object OutputRequestText {
+  private[document] def of(f: Fields): OutputRequestText = OutputRequestText(f[String]("name"), f[Option[String]]("time"))
+  implicit val reader: Reader[OutputRequestText] = Reader.of("OutputRequestText")(of)
 }
