@@ -44,7 +44,7 @@ def prompt(output: Output) -> int:
     session: PromptSession[str] = PromptSession(
         history=history(),
         lexer=PygmentsLexer(SqlLexer),
-        completer=Names(client.catalogue),
+        completer=NameCompleter(client.catalogue),
         complete_while_typing=False,
         multiline=True,
         key_bindings=_bindings(),
@@ -96,7 +96,7 @@ def history() -> History:
     return FileHistory(str(folder / "history"))
 
 
-class Names(Completer):
+class NameCompleter(Completer):
     """Completes words of SQL, and names of tables, columns, functions, sinks, settings and connectors."""
 
     def __init__(self, catalogue: Catalogue) -> None:

@@ -9,13 +9,13 @@ from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 from prompt_toolkit.history import FileHistory, InMemoryHistory
 
-from headrace.client.prompt import Names, history
+from headrace.client.prompt import NameCompleter, history
 from headrace.sql.catalogue import Catalogue
 from headrace.syntax.script import statements
 
 
 @pytest.fixture
-def names() -> Names:
+def names() -> NameCompleter:
     catalogue = Catalogue()
     script = """
         CREATE SOURCE charges (card STRING, amount INT) WITH (connector = 'files', path = 'in', format = 'json');
@@ -23,7 +23,7 @@ def names() -> Names:
         """
     for statement in statements(script):
         catalogue.add(statement)
-    return Names(catalogue)
+    return NameCompleter(catalogue)
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def names() -> Names:
         ("SELECT ", []),
     ],
 )
-def test_completion(names: Names, text: str, offered: list[str]) -> None:
+def test_completion(names: NameCompleter, text: str, offered: list[str]) -> None:
     assert [found.text for found in names.get_completions(Document(text), CompleteEvent())] == offered
 
 

@@ -104,6 +104,31 @@ def test_what_may_be_taken_later_is_sent_again_under_its_key(tmp_path: Path, tro
     assert server.rows() == ['{"card":"a","amount":"1"}', '{"card":"b","amount":"2"}']
 
 
+def test_a_key_that_is_still_being_processed(tmp_path: Path) -> None:
+    """A server that knows the keys answers 409 while the first request of a key is not finished: its rows are not at fault."""
+    with Receiver(lambda request, number: Answer(cut=True) if number == 1 else Answer(409) if number == 2 else Answer()) as server:
+        sink = opened(Sink(server.url, idempotent=True, **SOON), tmp_path)
+        sink.commit(0, staged(("a", "1"), ("b", "2")))
+        sink.close()
+    assert [one.key for one in server.asked] == ["c1-out-0-0"] * 3
+    assert not (tmp_path / "refused").exists()
+
+
+def test_a_key_that_is_processed_for_ever(tmp_path: Path) -> None:
+    with Receiver(lambda request, number: Answer(409, "in progress")) as server:
+        sink = opened(Sink(server.url, idempotent=True, retries=1, **SOON), tmp_path)
+        check_error(
+            """
+            HTTP_FAILED: <url> did not accept batch 0 of epoch 7 of out, sent 2 times: HTTP 409: in progress
+              hint: retries= and backoff= set how long it retries. The next start sends it again, with the same key.
+              more: headrace error HTTP_FAILED
+            """,
+            lambda: sink.commit(7, staged(("a", "1"))),
+            hide={server.url: "<url>"},
+        )
+        sink.close()
+
+
 def test_a_server_that_stays_away(tmp_path: Path) -> None:
     with Receiver(lambda asked, number: Answer(503, "come\nback later")) as server:
         sink = opened(Sink(server.url + "?token=abc", retries=2, **SOON), tmp_path)

@@ -16,6 +16,9 @@ AGAIN = (408, 425, 429, 500, 502, 503, 504)
 OF_ROWS = (400, 409, 413, 422)
 """Statuses about the content of a request, not about its sender or address."""
 
+IN_PROGRESS = 409
+"""The status of a key whose first request is still being processed, by the IETF draft "The Idempotency-Key HTTP Header Field", section 2.6."""
+
 LONGEST_PAUSE = 30.0
 
 _PATIENCE = "retries= and backoff= set how long it retries."
@@ -32,7 +35,9 @@ class Refused(Exception):
 
 
 class Poster:
-    """Posts to one address over connections that are kept open. `trusted` are certificates to trust instead of the machine's."""
+    """Posts to one address over connections that are kept open. `trusted` are certificates to trust instead of the machine's. A server that
+    is `idempotent` knows the keys of its requests: its status 409 is about the key, not about the rows.
+    """
 
     def __init__(
         self,
@@ -42,6 +47,7 @@ class Poster:
         retries: int,
         backoff_ms: int,
         trusted: str | None,
+        idempotent: bool,
     ) -> None:
         import urllib3
 
@@ -51,6 +57,7 @@ class Poster:
         self._headers = dict(headers)
         self._seconds = timeout_ms / 1000
         self._trusted = trusted
+        self._again = (*AGAIN, IN_PROGRESS) if idempotent else AGAIN
         timeout = urllib3.Timeout(self._seconds)
         self._pool = urllib3.PoolManager(retries=False, timeout=timeout, cert_reqs="CERT_REQUIRED", ca_cert_data=trusted)
 
@@ -118,7 +125,7 @@ class Poster:
                 if 200 <= answer.status < 300:
                     return
                 said = self._status(answer)
-                if answer.status not in AGAIN:
+                if answer.status not in self._again:
                     raise Refused(f"{self._place} rejected {what}: {said}", said, answer.status in OF_ROWS)
                 pause = min(_retry_after(answer.headers.get("Retry-After"), pause), LONGEST_PAUSE)
             if tries > self.retries:

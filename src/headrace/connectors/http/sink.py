@@ -33,7 +33,7 @@ class Sink(ports.Options, ports.Sink):
 
     The sink is at least once: a batch whose response was lost is sent again, and so are all batches of an interrupted epoch. A repeated
     batch has the same `Idempotency-Key`; with `idempotent=True`, which promises that the server accepts each key once, the sink is exactly
-    once. Rows that the server rejects (400, 409, 413, 422) become dead letters. Needs `pip install "headrace[http]"`.
+    once. Rows that the server rejects (400, 413, 422, and 409 without `idempotent=True`) become dead letters. Needs `pip install "headrace[http]"`.
 
     Examples:
         >>> import headrace as hr
@@ -99,12 +99,12 @@ class Sink(ports.Options, ports.Sink):
 
     def may_open(self, context: ports.SinkContext) -> None:
         headers, trusted = self._secrets()
-        Poster(self.url, headers, self.timeout_ms, self.retries, self.backoff_ms, trusted).reach()
+        Poster(self.url, headers, self.timeout_ms, self.retries, self.backoff_ms, trusted, self.idempotent).reach()
 
     def open(self, context: ports.SinkContext) -> None:
         self._context = context
         headers, trusted = self._secrets()
-        self._poster = Poster(self.url, headers, self.timeout_ms, self.retries, self.backoff_ms, trusted)
+        self._poster = Poster(self.url, headers, self.timeout_ms, self.retries, self.backoff_ms, trusted, self.idempotent)
 
     def _secrets(self) -> tuple[dict[str, str], str | None]:
         """The headers with the secrets themselves, and the certificates to trust."""
