@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from headrace.errors import PlanError, here
-from headrace.expr.asked import cure, loop_cure
 from headrace.expr.expression import Expression, of
+from headrace.expr.hints import cure, loop_cure
 from headrace.expr.literal import literal
 from headrace.expr.pyspark_column import refuse_mixing, refuse_pyspark
+from headrace.expr.text_argument import alias_text
 from headrace.schema.ddl import type_text
 from headrace.syntax import quote
 from headrace.words import method_cure
@@ -47,9 +48,10 @@ class Call:
 class Column:
     """A column, or an expression over columns, whose operators build Spark SQL text.
 
-    `c[0]` is an item of an array (counted from 0), `c["k"]` the value of a map's key, `c.name` a field of a struct. A Python value in an
-    operation becomes a literal (`BAD_LITERAL` if it has none); `hr.expr` makes SQL of a text. Python cannot compute with a column: `if`,
-    `and`, `in` and `len` raise `TRACED_BOOL` or `TRACED_VALUE`, a comparison with None `NULL_COMPARISON`.
+    `c[0]` is an item of an array (counted from 0), `c["k"]` is the value for a key of a map, `c.name` a field of a struct. Combine
+    conditions with `&`, `|` and `~`, and put comparisons in parentheses. A Python value in an operation becomes a literal (`BAD_LITERAL` if
+    SQL has none for it); `hr.expr` turns a text into an expression. Python cannot compute with a column: `if`, `and`, `in` and `len` raise
+    `TRACED_BOOL` or `TRACED_VALUE`, a comparison with None `NULL_COMPARISON`.
 
     Examples:
         >>> import headrace as hr
@@ -156,7 +158,8 @@ class Column:
         return composed(f"{inside(self, ATOM)}.{quote(name)}", ATOM, self)
 
     def cast(self, to: Any) -> Column:
-        """Casts to another type: a value that does not fit fails, or is null if `spark.sql.ansi.enabled` is false.
+        """Casts to another type. A value that does not fit makes the row fail. With `spark.sql.ansi.enabled=false`, a malformed value
+        becomes null and an integer that is too large wraps around, as in Spark.
 
         Args:
             to: The type, in Spark's DDL such as `"decimal(10,2)"` or as a PySpark type.
@@ -171,16 +174,16 @@ class Column:
         """Gives the expression a name, as `AS` does.
 
         Args:
-            name: The name of the column that a verb makes of it.
+            name: The name of the resulting column.
         """
-        return Column(replace(self._expression, alias=name), self._binds, self._call)
+        return Column(replace(self._expression, alias=alias_text(name)), self._binds, self._call)
 
     def asc(self) -> Column:
-        """The ascending order, nulls first, for `by` of `top`, `dedupe` and `over`."""
+        """The ascending order, nulls first, for `by` of `top`, `dedupe` and `over`. For nulls last, write SQL: `"amount asc nulls last"`."""
         return composed(f"{self._expression.text} ASC", ANY, self)
 
     def desc(self) -> Column:
-        """The descending order, nulls last, for `by` of `top`, `dedupe` and `over`."""
+        """The descending order, nulls last, for `by` of `top`, `dedupe` and `over`. For nulls first, write SQL: `"amount desc nulls first"`."""
         return composed(f"{self._expression.text} DESC", ANY, self)
 
     def is_null(self) -> Column:
@@ -205,11 +208,11 @@ class Column:
         return composed(f"{inside(self, COMPARE + 1)} IN ({', '.join(item._expression.text for item in items)})", COMPARE, self, *items)
 
     def between(self, low: Any, high: Any) -> Column:
-        """True from one value to another, both included.
+        """True where the value lies between `low` and `high`, both included.
 
         Args:
-            low: The least value, a column or a Python value.
-            high: The greatest value.
+            low: The smallest value, a column or a Python value.
+            high: The largest value.
         """
         first, last = operand(low), operand(high)
         return composed(f"{inside(self, SUM)} BETWEEN {inside(first, SUM)} AND {inside(last, SUM)}", COMPARE, self, first, last)
@@ -226,34 +229,35 @@ class Column:
         """Restricts an aggregate to the rows that meet a condition, as SQL's `FILTER (WHERE …)`.
 
         Args:
-            condition: A SQL text or column. A second `where` adds a condition.
+            condition: A SQL text or column. Conditions of several calls are combined with AND.
 
         Raises:
-            PlanError: `NOT_AN_AGGREGATE` if it does not follow a function call.
+            PlanError: `NOT_AN_AGGREGATE` if it is not called on a function call, such as `hr.f.count("card")`.
         """
         given = sql(condition)
         return self._again("where", where=given._expression.text, others=(given,))
 
     def distinct(self) -> Column:
-        """Makes an aggregate take each value once.
+        """Makes an aggregate use each distinct value once, as SQL's `DISTINCT`.
 
         Raises:
-            PlanError: `NOT_AN_AGGREGATE` if it does not follow a function call.
+            PlanError: `NOT_AN_AGGREGATE` if it is not called on a function call, such as `hr.f.count("card")`.
         """
         return self._again("distinct", distinct=True)
 
     def over(
         self, *, per: Column | str | Iterable[Column | str] = (), by: Column | str | Iterable[Column | str] = (), frame: str | None = None
     ) -> Column:
-        """Makes a window function of a function, as SQL's `OVER`.
+        """Turns a function into a window function, as SQL's `OVER`.
 
         Args:
             per: The columns of the partition. Default: all rows are one partition.
             by: The order: columns or SQL texts such as `"ts desc"`.
-            frame: The frame in SQL. Default: Spark's.
+            frame: The frame in SQL, such as `"ROWS BETWEEN 2 PRECEDING AND CURRENT ROW"`. Default: as in Spark, with `by` `RANGE BETWEEN
+                UNBOUNDED PRECEDING AND CURRENT ROW`, else the whole partition.
 
         Raises:
-            PlanError: `NOT_AN_AGGREGATE` if it does not follow a function call.
+            PlanError: `NOT_AN_AGGREGATE` if it is not called on a function call, such as `hr.f.count("card")`.
         """
         if self._call is None:
             raise self._not_a_call("over")
@@ -391,9 +395,7 @@ def binary(left: Any, sign: str, right: Any, binds: int) -> Column:
 
 def compare(left: Column, sign: str, right: Any) -> Column:
     if right is None:
-        method = "is_not_null" if sign == "!=" else "is_null"
-        raise PlanError(
-            "NULL_COMPARISON", f"`{left._expression.text} {sign} NULL` is never true in SQL", hint=f"use .{method}()", site=here()
-        )
+        hint = "use .is_not_null()" if sign == "!=" else "use .is_null()"
+        raise PlanError("NULL_COMPARISON", f"`{left._expression.text} {sign} NULL` is never true in SQL", hint=hint, site=here())
     other = operand(right)
     return composed(f"{inside(left, COMPARE + 1)} {sign} {inside(other, COMPARE + 1)}", COMPARE, left, other)

@@ -12,11 +12,12 @@ class Functions:
     """Calls any function of Spark SQL by its name: `hr.f.sum("amount")`, `hr.f.round(hr.col("amount"), 1)`.
 
     A text argument is a SQL expression, such as a column's name, and not a string: write `hr.lit("x")` for a string. Other Python values
-    are literals. A text that reads like a number warns.
+    are literals. headrace warns about a text that looks like a number, such as `"1"`.
 
     * `hr.f.count()` is `count(*)`.
     * A name that is a Python keyword has an underscore at its end: `hr.f.if_`.
-    * Functions registered on the session can be called too.
+    * JVM functions that are registered on the session can be called too; [Python functions
+      cannot](../../guides/queries.md#user-defined-functions).
     * `.over(…)`, `.where(…)` and `.distinct()` make it a window function, a filtered or a distinct aggregate ([Column](#Column)).
 
     Spark reports unknown functions and wrong arguments when the plan is checked (`UNKNOWN_FUNCTION`, `WRONG_TYPE`).

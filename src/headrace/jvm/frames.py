@@ -20,6 +20,11 @@ def java_session(spark: SparkSession) -> Any:
     return spark._jsparkSession
 
 
+def is_frame(value: Any) -> bool:
+    """Return whether a value is a DataFrame of a session with a JVM."""
+    return hasattr(value, "_jdf")
+
+
 def java_frame(frame: DataFrame) -> Any:
     """Return the JVM's object of a DataFrame."""
     return frame._jdf

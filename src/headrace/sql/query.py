@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import HeadraceError, PlanError, here, standing
+from headrace.jvm.frames import is_frame
 from headrace.jvm.lift import lift_frame, lift_sql
 from headrace.jvm.messages import sentence
 from headrace.jvm.session import unregistered
@@ -33,25 +34,26 @@ if TYPE_CHECKING:
 def sql(query: str, /, **tables: Stream | Table) -> Stream:
     """Returns the result of a Spark SQL query over streams, kept up to date. Starts the session, because Spark parses the query.
 
-    After every epoch the result is the answer of Spark's batch engine over all rows so far; rows that are no longer in it are retracted.
-    [Supported queries](../../guides/queries.md#supported-queries) lists what it may have; beyond Spark SQL:
+    After every epoch the result equals that of the same query in batch over all rows so far; rows that left it are retracted. [Supported
+    queries](../../guides/queries.md#supported-queries) lists what a query may contain. Beyond Spark SQL it supports:
 
     * `TUMBLE`, `HOP`, `CUMULATE` and `SESSION` in `FROM` ([syntax](../../guides/windows.md#in-sql)). Spark's `window` and `session_window`
       are supported too.
-    * `EMIT ON WINDOW CLOSE` at the end: results of windows are emitted once, when the window closes. With `EMIT WITH DELAY INTERVAL '1'
-      MINUTE BEFORE WATERMARK` changed results are also emitted at each full minute of event time before that.
+    * `EMIT ON WINDOW CLOSE` at the end: results of windows are emitted once, when the window closes, and unmatched rows of [interval
+      joins](../../guides/joins.md#interval-joins) once, when no match can come. `EMIT WITH DELAY INTERVAL '1' MINUTE BEFORE WATERMARK`
+      instead: changed results are also emitted each time the watermark passes a full minute before the window closes.
     * `JOIN rates FOR SYSTEM_TIME AS OF o.ts AS r ON …`: an [as-of join](../../guides/joins.md#in-sql). With `current_timestamp()` instead,
       a [lookup](../../guides/lookups.md) in an external table.
     * `SELECT /*+ EXPIRES('7 days') */`: joins and aggregates of this `SELECT` forget groups without new rows for that long in event time.
 
     Args:
         query: One query in Spark SQL.
-        **tables: The streams, and tables of `hr.lookup`, by their names in the query.
+        **tables: The streams, and external tables of `hr.lookup`, by their names in the query.
 
     Raises:
         PlanError: `BAD_QUERY` if Spark rejects the query or it cannot be kept up to date, with line, column and a hint; `UNKNOWN_FUNCTION`
             if a function does not exist; `BAD_INPUT` if a keyword is neither a stream nor a table; `NEVER_CLOSES` if `EMIT` is in a query
-            without windows.
+            without windows or interval joins.
 
     Examples:
         >>> import headrace as hr
@@ -150,7 +152,7 @@ def from_dataframe(frame: DataFrame) -> Stream:
     """Returns the stream that a PySpark DataFrame over `stream.as_dataframe()` describes, kept up to date.
 
     Args:
-        frame: A DataFrame made of one or more streams by PySpark's methods. It reads no other tables and calls no Python functions.
+        frame: A DataFrame made of one or more streams by PySpark's methods. It may not read other tables or use Python UDFs.
 
     Raises:
         PlanError: `BAD_QUERY` if the query cannot be kept up to date; `UNKNOWN_FUNCTION` if a function does not exist.
@@ -162,6 +164,11 @@ def from_dataframe(frame: DataFrame) -> Stream:
         >>> hr.from_dataframe(frame.withColumnRenamed("sum(amount)", "spent"))
         <Stream aggregate(charges): card, spent>
     """
+    if not is_frame(frame):
+        hint = "derive it from stream.as_dataframe(), in the session that hr.session() returns"
+        raise PlanError(
+            "BAD_QUERY", f"hr.from_dataframe expects a DataFrame of PySpark, got {type(frame).__name__}", hint=hint, site=here()
+        )
     return _read(lift_frame(frame), streams(), None)
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import pytest
+
 import headrace as hr
 from headrace.expr import literal
 from tests.unit.errors import check_error
@@ -57,6 +61,61 @@ def test_not_an_aggregate() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("mistake", "text"),
+    [
+        (
+            lambda: hr.col(3),
+            """
+            BAD_COLUMN: hr.col expects the name of a column, got 3
+              at test_expr.py:*: lambda: hr.col(3),
+              hint: write hr.col("amount")
+              more: headrace error BAD_COLUMN
+            """,
+        ),
+        (
+            lambda: hr.expr(3),
+            """
+            BAD_COLUMN: hr.expr expects a SQL expression, got 3
+              at test_expr.py:*: lambda: hr.expr(3),
+              hint: write hr.expr("amount * 2")
+              more: headrace error BAD_COLUMN
+            """,
+        ),
+        (
+            lambda: x.alias(3),
+            """
+            BAD_COLUMN: alias expects a name, got 3
+              at test_expr.py:*: lambda: x.alias(3),
+              hint: write hr.f.sum("amount").alias("spent")
+              more: headrace error BAD_COLUMN
+            """,
+        ),
+        (
+            lambda: hr.case(),
+            """
+            BAD_INPUT: hr.case has no branches
+              at test_expr.py:*: lambda: hr.case(),
+              hint: write hr.case(("amount > 500", "large"), otherwise="small")
+              more: headrace error BAD_INPUT
+            """,
+        ),
+        (
+            lambda: hr.case("amount > 500"),
+            """
+            BAD_INPUT: hr.case expects pairs of a condition and a value, got 'amount > 500'
+              at test_expr.py:*: lambda: hr.case("amount > 500"),
+              hint: write hr.case(("amount > 500", "large"), otherwise="small")
+              more: headrace error BAD_INPUT
+            """,
+        ),
+    ],
+    ids=["col", "expr", "alias", "no branches", "no pair"],
+)
+def test_arguments_of_columns(mistake: Callable[[], object], text: str) -> None:
+    check_error(text, mistake)
+
+
 def test_null_comparison() -> None:
     check_error(
         """
@@ -74,10 +133,26 @@ def test_if() -> None:
         """
         TRACED_BOOL: `x > 500` has a value only when the job runs, so Python cannot use it as a condition
           at test_expr.py:*: lambda: 1 if x > 500 else 2,
-          hint: in a program use `with hr.when(...)` instead of `if` and `while`; for a conditional value use hr.case((condition, value), otherwise=value)
+          hint: in a program use `with hr.when(...)` instead of `if`; for a conditional value use hr.case((condition, value), otherwise=value)
           more: headrace error TRACED_BOOL
         """,
         lambda: 1 if x > 500 else 2,
+    )
+
+
+def test_while() -> None:
+    def wait() -> None:
+        while x > 500:
+            pass
+
+    check_error(
+        """
+        TRACED_BOOL: `x > 500` has a value only when the job runs, so Python cannot use it as a condition
+          at test_expr.py:*: while x > 500:
+          hint: loop over a list or map with `with hr.each(...)`; for a condition use `with hr.when(...)`
+          more: headrace error TRACED_BOOL
+        """,
+        wait,
     )
 
 

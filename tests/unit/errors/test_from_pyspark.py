@@ -142,10 +142,10 @@ def test_a_stream_is_no_table() -> None:
         (lambda: charges["amount"] > 3, "cannot be indexed with ['amount']", 'the column is hr.col("amount"), or its name in a SQL string; for a stream of this column only, stream.select("amount")'),
         (lambda: charges[["card", "amount"]], "cannot be indexed with [['card', 'amount']]", 'write stream.select("card", "amount")'),
         (lambda: charges[x > 3], "cannot be indexed with [...]", 'select columns with stream.select("a", "b"), rows with stream.filter("a > 3")'),
-        (lambda: charges[:3], "cannot be indexed with [...]", "collect the rows, with a run to the end of the input: hr.collect(stream).rows()[...]"),
+        (lambda: charges[:3], "cannot be indexed with [...]", "hr.collect(stream).rows()[...] runs to the end of the input and returns the rows"),
         (lambda: list(charges), "cannot be looped over", "hr.collect(stream).rows() runs to the end of the input and returns the rows; hr.show(stream) prints them"),
-        (lambda: len(charges), "has no length", 'count them with stream.group_by().agg(n="count(*)"); at the end of the input it is len(hr.collect(stream))'),
-        (lambda: "card" in charges, "cannot be searched with `in`", "its column names are stream.columns"),
+        (lambda: len(charges), "has no length", 'count them with stream.group_by().agg(n="count(*)"); for a bounded input, len(hr.collect(stream))'),
+        (lambda: "card" in charges, "cannot be searched with `in`", 'write "card" in stream.columns'),
         (lambda: list(charges.group_by("card")), "cannot be looped over", "hr.collect(stream.group_by(...).agg(...)).rows() runs to the end of the input and returns the rows; hr.show(stream.group_by(...).agg(...)) prints them"),
     ):  # fmt: skip
         with pytest.raises(hr.HeadraceError) as raised:
@@ -178,9 +178,9 @@ def test_a_column_as_an_attribute() -> None:
 def test_calls_without_a_connector() -> None:
     check_error(
         f"""
-        UNKNOWN_CONNECTOR: .write was called without the name of a connector
+        UNKNOWN_CONNECTOR: stream.write was called without the name of a connector
           at test_from_pyspark.py:*: lambda: charges.write("out"),
-          hint: write it with the name: .write.files("folder", format="parquet"). .write has: {WRITABLE}
+          hint: write it with the name: stream.write.files("folder", format="parquet"). stream.write has: {WRITABLE}
           more: headrace error UNKNOWN_CONNECTOR
         """,
         lambda: charges.write("out"),
@@ -193,12 +193,12 @@ def test_calls_without_a_connector() -> None:
 @pytest.mark.parametrize(
     ("use", "name", "cure"),
     [
-        *((lambda format=format: getattr(hr.read, format)("in"), format, f'files(..., format="{format}")') for format in ("json", "csv", "parquet", "orc", "avro")),
-        (lambda: hr.read.text("in"), "text", 'files(..., format="csv", options={"sep": "\\u0001", "quote": "", "header": "false"})'),
-        (lambda: hr.read.table("t"), "table", "delta(...), iceberg(...) or jdbc(...)"),
-        (lambda: hr.read.load("in"), "load", 'files("folder", format="parquet")'),
-        (lambda: hr.read.stream, "stream", 'files("folder", format="parquet")'),
-        (lambda: hr.read.option("header", True), "option", 'files("folder", format="parquet")'),
+        *((lambda format=format: getattr(hr.read, format)("in"), format, f'hr.read.files(..., format="{format}")') for format in ("json", "csv", "parquet", "orc", "avro")),
+        (lambda: hr.read.text("in"), "text", 'hr.read.files(..., format="csv", options={"sep": "\\u0001", "quote": "", "header": "false"})'),
+        (lambda: hr.read.table("t"), "table", "hr.read.delta(...), hr.read.iceberg(...) or hr.read.jdbc(...)"),
+        (lambda: hr.read.load("in"), "load", 'hr.read.files("folder", format="parquet")'),
+        (lambda: hr.read.stream, "stream", 'hr.read.files("folder", format="parquet")'),
+        (lambda: hr.read.option("header", True), "option", 'hr.read.files("folder", format="parquet")'),
     ],
 )  # fmt: skip
 def test_words_of_readers(use: Callable[[], object], name: str, cure: str) -> None:
@@ -211,23 +211,27 @@ def test_words_of_readers(use: Callable[[], object], name: str, cure: str) -> No
 @pytest.mark.parametrize(
     ("use", "name", "cure"),
     [
-        (lambda: charges.write.parquet("out"), "parquet", 'files(..., format="parquet")'),
-        (lambda: charges.write.json("out"), "json", 'files(..., format="json") or http(..., format="json")'),
-        (lambda: charges.write.save("out"), "save", 'files("folder", format="parquet")'),
-        (lambda: charges.write.saveAsTable("out"), "saveAsTable", "delta(...), iceberg(...) or jdbc(...)"),
-        (lambda: charges.write.foreachBatch(print), "foreachBatch", "foreach_batch(...)"),
-        (lambda: charges.write.format("delta"), "format", 'files("folder", format="parquet")'),
+        (lambda: charges.write.parquet("out"), "parquet", 'stream.write.files(..., format="parquet")'),
+        (lambda: charges.write.json("out"), "json", 'stream.write.files(..., format="json") or stream.write.http(..., format="json")'),
+        (lambda: charges.write.save("out"), "save", 'stream.write.files("folder", format="parquet")'),
+        (
+            lambda: charges.write.saveAsTable("out"),
+            "saveAsTable",
+            "stream.write.delta(...), stream.write.iceberg(...) or stream.write.jdbc(...)",
+        ),
+        (lambda: charges.write.foreachBatch(print), "foreachBatch", "stream.write.foreach_batch(...)"),
+        (lambda: charges.write.format("delta"), "format", 'stream.write.delta("folder") or stream.write.files("folder", format="parquet")'),
     ],
 )
 def test_words_of_writers(use: Callable[[], object], name: str, cure: str) -> None:
     with pytest.raises(hr.HeadraceError) as raised:
         use()
     assert (raised.value.code, raised.value.message) == ("UNKNOWN_CONNECTOR", f"there is no connector `{name}`")
-    assert raised.value.hint == f"write {cure}. .write has: {WRITABLE}"
+    assert raised.value.hint == f"write {cure}. stream.write has: {WRITABLE}"
 
 
 def test_tables_outside_have_formats_of_their_own() -> None:
-    with pytest.raises(hr.HeadraceError, match=r'hint: write files\(..., format="json"\). hr.lookup has: '):
+    with pytest.raises(hr.HeadraceError, match=r'hint: write hr.lookup.files\(..., format="json"\). hr.lookup has: '):
         hr.lookup.json("t")
     with pytest.raises(hr.HeadraceError, match=r"hint: hr.lookup has: "):  # of files, these do not read Avro
         hr.lookup.avro("t")
@@ -263,3 +267,15 @@ def test_a_class_of_the_users_keeps_its_names() -> None:
 
     assert Charges.large.__qualname__.endswith("Charges.large")
     assert issubclass(Charges, Handle)
+
+
+def test_not_a_dataframe() -> None:
+    check_error(
+        """
+        BAD_QUERY: hr.from_dataframe expects a DataFrame of PySpark, got int
+          at test_from_pyspark.py:*: lambda: hr.from_dataframe(3),
+          hint: derive it from stream.as_dataframe(), in the session that hr.session() returns
+          more: headrace error BAD_QUERY
+        """,
+        lambda: hr.from_dataframe(3),
+    )

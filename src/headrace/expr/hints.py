@@ -10,10 +10,8 @@ from typing import Any, NamedTuple
 
 from headrace.errors import ours
 
-_DECIDES = (
-    "in a program use `with hr.when(...)` instead of `if` and `while`; "
-    "for a conditional value use hr.case((condition, value), otherwise=value)"
-)
+_DECIDES = "in a program use `with hr.when(...)` instead of `if`; for a conditional value use hr.case((condition, value), otherwise=value)"
+_REPEATS = "loop over a list or map with `with hr.each(...)`; for a condition use `with hr.when(...)`"
 _ENTRIES = (
     "loop over a list or map with `with hr.each(self.xs) as it:`; for one item of an array use [0]; "
     'for a row per item, .explode("xs").key_by(...) before the program'
@@ -94,7 +92,9 @@ def _extent(node: ast.AST) -> tuple[int | None, ...]:
 
 def _cure_of(node: ast.AST, text: str) -> str | None:
     match node:
-        case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
+        case ast.While(test=test):
+            return _cure_of(test, text) or _REPEATS
+        case ast.If(test=test) | ast.IfExp(test=test):
             return _cure_of(test, text)
         case ast.BoolOp() | ast.UnaryOp(op=ast.Not()):
             example = _short(_rewritten(node, text), "(x > 1) & ~(y == 2)")

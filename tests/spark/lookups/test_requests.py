@@ -158,7 +158,7 @@ def test_a_table_that_does_not_answer_stops_the_job_and_nothing_is_lost(shelf: S
         check_error(
             """
             LOOKUP_FAILED: told.lookup_shelf: the lookup failed: IOException: connection reset
-              at test_asked.py:*: out = h.collect(told.lookup(shelf.table(), on="k", retry="0 seconds"))
+              at test_requests.py:*: out = h.collect(told.lookup(shelf.table(), on="k", retry="0 seconds"))
               hint: check the table and its login. No row is lost: the next start repeats the epoch
               more: headrace error LOOKUP_FAILED
             """,
