@@ -156,9 +156,9 @@ final class Bag(limit: Int = Bag.PagesHeld, pageSize: Int = Bag.PageSize) {
   /** Removes the key's entry, whatever its count; false if there was none. */
   def remove(key: Array[Byte], keySize: Int): Boolean = {
     ready()
-    val found = path.to(key, keySize)
-    if (found) removeAtPath()
-    found
+    val exists = path.to(key, keySize)
+    if (exists) removeAtPath()
+    exists
   }
 
   /** Removes the current entry. */
@@ -199,18 +199,18 @@ final class Bag(limit: Int = Bag.PagesHeld, pageSize: Int = Bag.PageSize) {
       ready()
       if (journal.kind == Journal.Cleared) restoreCleared()
       else {
-        val found = path.to(journal.key, journal.keySize)
+        val exists = path.to(journal.key, journal.keySize)
         if (journal.kind == Journal.Absent) removeAtPath()
         else if (journal.kind == Journal.Count) recountHere(journal.count)
-        else restore(found)
+        else restore(exists)
       }
     }
     journal.isOn = true
   }
 
-  private def restore(found: Boolean): Unit = {
+  private def restore(exists: Boolean): Unit = {
     val offset = Platform.BYTE_ARRAY_OFFSET + journal.valueAt.toLong
-    if (found) replaceHere(journal.array, offset, journal.valueSize)
+    if (exists) replaceHere(journal.array, offset, journal.valueSize)
     else insertHere(journal.key, journal.keySize, journal.count, journal.array, offset, journal.valueSize)
   }
 

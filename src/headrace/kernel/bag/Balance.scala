@@ -65,7 +65,7 @@ private[bag] final class Balance(shelf: Shelf, path: Path, pageSize: Int) {
   private def split(page: Page, parent: Page, at: Int, cut: Int): Unit = {
     val right = shelf.fresh(page.level)
     page.moveTo(cut, right)
-    val size = if (page.level == 0) told(page, right) else right.keySize(0)
+    val size = if (page.level == 0) separator(page, right) else right.keySize(0)
     parent.insertChild(at + 1, right.bytes, right.keyAt(0), size, right.number, right.entriesInAll, right.rowsInAll)
     parent.setBelow(at, page.entriesInAll, page.rowsInAll)
     if (tooLarge(right)) split(right, parent, at + 1, right.middle)
@@ -73,7 +73,7 @@ private[bag] final class Balance(shelf: Shelf, path: Path, pageSize: Int) {
   }
 
   /** Counts the leading bytes of the right leaf's first key that distinguish it from all keys of the left leaf. */
-  private def told(left: Page, right: Page): Int = {
+  private def separator(left: Page, right: Page): Int = {
     val last = left.n - 1
     val (a, b) = (left.keyAt(last), right.keyAt(0))
     Arrays.mismatch(left.bytes, a, a + left.keySize(last), right.bytes, b, b + right.keySize(0)) + 1

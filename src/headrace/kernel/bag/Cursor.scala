@@ -83,8 +83,8 @@ final class Cursor(bag: Bag) {
     }
 
   private def leave(path: Path): Boolean = {
-    val found = path.to(key.bytes, key.size)
-    if (!isForward) path.back() else if (found) path.forward() else path.settle()
+    val exact = path.to(key.bytes, key.size)
+    if (!isForward) path.back() else if (exact) path.forward() else path.settle()
   }
 
   private def isBehind: Boolean =
@@ -95,13 +95,13 @@ final class Cursor(bag: Bag) {
   def isThere: Boolean =
     started && (changes == bag.changes || {
       bag.ready()
-      val found = bag.path.to(key.bytes, key.size)
-      if (found) {
+      val exists = bag.path.to(key.bytes, key.size)
+      if (exists) {
         page = bag.path.leaf
         index = bag.path.index
         changes = bag.changes
       }
-      found
+      exists
     })
 
   /** The first `keySize` bytes of an array that the cursor owns: valid until `next`, whatever happens to the bag. */

@@ -87,9 +87,9 @@ private[bag] final class Page(buffers: Buffers) {
     bytes(3) = 0
     putInt(4, n)
     if (level > 0) putLong(8, nextNumber)
-    val made = bytes
+    val copy = bytes
     bytes = null
-    made
+    copy
   }
 
   // ---- reading an entry

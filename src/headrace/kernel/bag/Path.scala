@@ -28,9 +28,9 @@ private[bag] final class Path(shelf: Shelf) {
       indexes(depth) = leaf.n
       return false
     }
-    val found = leaf.find(0, prefix, key, size)
-    indexes(depth) = if (found >= 0) found else -found - 1
-    found >= 0
+    val place = leaf.find(0, prefix, key, size)
+    indexes(depth) = if (place >= 0) place else -place - 1
+    place >= 0
   }
 
   private def covers(prefix: Long, key: Array[Byte], size: Int): Boolean =

@@ -32,10 +32,10 @@ private[bag] final class Shelf(limit: Int, buffers: Buffers) {
 
   def page(number: Long): Page = {
     clock += 1
-    val found = lookUp(number)
-    val page = if (found != null) found else load(number)
+    val cached = lookUp(number)
+    val page = if (cached != null) cached else load(number)
     if (page == null) throw new IllegalStateException(s"page $number of a bag is missing in its store")
-    if (found == null) add(page)
+    if (cached == null) add(page)
     page.used = clock
     page
   }

@@ -47,15 +47,15 @@ object Aggregation {
 
   /** Binds the text of an aggregate over the input columns. It must be kept in the buffers of Spark's own functions. */
   def bind(session: SparkSession, schema: StructType, text: String): Aggregation = Settings.inForce(session) {
-    val made = analysed(session, schema, Seq(text), identity).head
-    made.functions.foreach { f =>
+    val aggregation = analysed(session, schema, Seq(text), identity).head
+    aggregation.functions.foreach { f =>
       if (f.distinct) {
         val sql = f.function.sql(isDistinct = true)
         throw Refusal("DISTINCT_AGGREGATE", s"DISTINCT in $sql", "expression" -> sql)
       }
       updated(f.function)
     }
-    made
+    aggregation
   }
 
   /** Binds the aggregates of a query, all over the same columns. DISTINCT is allowed. */
@@ -116,10 +116,10 @@ object Aggregation {
   private def none(text: String) = Refusal("NOT_AN_AGGREGATE", s"there is no aggregate function in $text")
 
   private def taken(text: String, columns: Seq[AttributeReference], result: Expression): Aggregation = {
-    val found = result.collect { case a: AggregateExpression => a }.distinctBy(_.canonicalized)
-    if (found.isEmpty) throw none(text)
-    val results = found.map(_.resultAttribute)
-    val over = result.transform { case a: AggregateExpression => results(found.indexWhere(_.canonicalized == a.canonicalized)) }
-    Aggregation(columns, found.map(a => Function(a.aggregateFunction, a.filter, a.isDistinct)), results, over)
+    val aggregates = result.collect { case a: AggregateExpression => a }.distinctBy(_.canonicalized)
+    if (aggregates.isEmpty) throw none(text)
+    val results = aggregates.map(_.resultAttribute)
+    val over = result.transform { case a: AggregateExpression => results(aggregates.indexWhere(_.canonicalized == a.canonicalized)) }
+    Aggregation(columns, aggregates.map(a => Function(a.aggregateFunction, a.filter, a.isDistinct)), results, over)
   }
 }

@@ -106,7 +106,7 @@ private final class Scope(session: SparkSession, schema: StructType) {
   def bind(expressions: Seq[Expression]): Seq[Expression] =
     analyse(Project(expressions.zipWithIndex.map { case (e, i) => Alias(e, s"__headrace_$i")() }, relation)) match {
       case p @ Project(list, _: LocalRelation) if list.size == expressions.size =>
-        ConstantTexts.check(list, ConstantTexts.given(expressions))
+        ConstantTexts.check(list, ConstantTexts.literals(expressions))
         finish(p)
       case other => throw Scope.refused(other)
     }
@@ -121,9 +121,9 @@ private final class Scope(session: SparkSession, schema: StructType) {
     analyse(Project(Seq(named), relation)) match {
       case Project(_, Generate(w: TimeWindows, _, _, _, _, _)) if !TimeWindows.isTime(w.child.dataType) =>
         throw Refusal("NOT_A_TIMESTAMP", s"${w.child.sql} is ${w.child.dataType.sql}, not a timestamp", "type" -> w.child.dataType.sql)
-      case Project(_, g @ Generate(made, _, _, _, output, child: LocalRelation)) =>
-        val inputs = made.children.zipWithIndex.map { case (e, i) => Alias(e, s"__headrace_$i")() }
-        val bound = if (inputs.isEmpty) made else made.withNewChildren(finish(Project(inputs, child))).asInstanceOf[Generator]
+      case Project(_, g @ Generate(generator, _, _, _, output, child: LocalRelation)) =>
+        val inputs = generator.children.zipWithIndex.map { case (e, i) => Alias(e, s"__headrace_$i")() }
+        val bound = if (inputs.isEmpty) generator else generator.withNewChildren(finish(Project(inputs, child))).asInstanceOf[Generator]
         Bind.Unnested(bound, outer || g.outer, StructType(output.map(a => StructField(a.name, Bind.loosen(a.dataType)))))
       case _: Project =>
         throw Refusal("NOT_A_GENERATOR", s"$text gives no rows; use a generator such as explode(…)", "expression" -> text)
@@ -173,10 +173,10 @@ private final class Scope(session: SparkSession, schema: StructType) {
 
 private object Scope {
   def refused(plan: LogicalPlan): AnalysisException = {
-    def found(kind: String, cure: String) = Refusal(s"${kind}_IN_ROW_EXPRESSION", s"$cure in a row expression", "kind" -> kind)
-    if (plan.exists(_.isInstanceOf[Aggregate])) found("AGGREGATE", "an aggregate function")
-    else if (plan.exists(_.isInstanceOf[Window])) found("WINDOW", "a window function")
-    else if (plan.exists(_.isInstanceOf[Generate])) found("GENERATOR", "a generator")
+    def refusal(kind: String, cure: String) = Refusal(s"${kind}_IN_ROW_EXPRESSION", s"$cure in a row expression", "kind" -> kind)
+    if (plan.exists(_.isInstanceOf[Aggregate])) refusal("AGGREGATE", "an aggregate function")
+    else if (plan.exists(_.isInstanceOf[Window])) refusal("WINDOW", "a window function")
+    else if (plan.exists(_.isInstanceOf[Generate])) refusal("GENERATOR", "a generator")
     else Refusal("NOT_A_ROW_EXPRESSION", "the text does not give exactly one value per row")
   }
 }

@@ -30,9 +30,9 @@ object Clock {
 
   def ofTask: Long = {
     val task = TaskContext.get()
-    val told = if (task == null) null else task.getLocalProperty(Property)
-    if (told == null) throw new IllegalStateException("the current time is read outside an epoch")
-    told.toLong
+    val property = if (task == null) null else task.getLocalProperty(Property)
+    if (property == null) throw new IllegalStateException("the current time is read outside an epoch")
+    property.toLong
   }
 
   /** Replaces the current time in an expression with the epoch's. */

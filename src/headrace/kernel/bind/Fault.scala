@@ -39,10 +39,10 @@ private[headrace] object Fault {
   val ofTheClock: What = What("PROCESSING_TIME", "the expression gives the time of its epoch")
 
   def ofText(column: String, to: DataType): What =
-    What("TEXT_COLUMN", TextColumns.said(column, to.sql), "column" -> column, "type" -> to.sql)
+    What("TEXT_COLUMN", TextColumns.message(column, to.sql), "column" -> column, "type" -> to.sql)
 
   def ofInputText(sql: String, to: DataType, other: DataType): What =
-    What("TEXT_COLUMN", TextColumns.saidOfInput(sql, to.sql, other.sql), "column" -> sql, "type" -> to.sql)
+    What("TEXT_COLUMN", TextColumns.messageOfInput(sql, to.sql, other.sql), "column" -> sql, "type" -> to.sql)
 
   def notBoolean(dataType: DataType): What =
     What("NOT_BOOLEAN", s"a condition must be BOOLEAN, not ${dataType.sql}", "type" -> dataType.sql)
@@ -58,13 +58,13 @@ private[headrace] object Fault {
     What("KEYS_DIFFER", s"key column $column is ${names.mkString(" and ")}", "column" -> column, "types" -> names.mkString(", "))
   }
 
-  def cellType(cell: String, holds: DataType, found: DataType): What =
+  def cellType(cell: String, holds: DataType, valueType: DataType): What =
     What(
       "CELL_TYPE",
-      s"$cell is ${holds.sql}, but the value is ${found.sql}",
+      s"$cell is ${holds.sql}, but the value is ${valueType.sql}",
       "cell" -> cell,
       "type" -> holds.sql,
-      "found" -> found.sql)
+      "found" -> valueType.sql)
 
   def notTime(column: String, dataType: DataType): What =
     What("NOT_A_TIMESTAMP", s"$column is ${dataType.sql}, not a timestamp", "column" -> column, "type" -> dataType.sql)

@@ -23,11 +23,11 @@ object TextColumns {
   /** The type that a text column gets when two columns meet; None if it stays a text, or is no text. */
   def met(one: DataType, both: DataType): Option[DataType] = Option.when(one.isInstanceOf[StringType] && fails(both))(both)
 
-  def said(column: String, to: String): String =
+  def message(column: String, to: String): String =
     s"the string `$column` is cast to $to; a row where this fails becomes a dead letter. If intended, write CAST($column AS $to)"
 
   /** The same for a column of an input, which cannot be cast where the inputs meet. `sql` is its text. */
-  def saidOfInput(sql: String, to: String, other: String): String =
+  def messageOfInput(sql: String, to: String, other: String): String =
     s"the string `${sql.replace("`", "")}` is cast to $to, because it is combined with $other; a row where this fails becomes a dead letter. " +
       s"""If intended, cast it upstream: .with_columns("CAST($sql AS $to) AS $sql")"""
 

@@ -234,11 +234,11 @@ private final class Check(val session: SparkSession) {
       meets(id, site, quoteIfNeeded(column.name), to, other)
   }
 
-  private def relation(id: String, site: String, asked: RelationRequestText): Unit =
-    over(asked.inputs)(from => learn(id, new Relations(this, id, site).of(asked.text, from)))
+  private def relation(id: String, site: String, request: RelationRequestText): Unit =
+    over(request.inputs)(from => learn(id, new Relations(this, id, site).of(request.text, from)))
 
-  private def lookup(id: String, site: String, asked: LookupRequestText): Unit =
-    over(asked.inputs)(from => learn(id, new Relations(this, id, site).of(asked, from.head)))
+  private def lookup(id: String, site: String, request: LookupRequestText): Unit =
+    over(request.inputs)(from => learn(id, new Relations(this, id, site).of(request, from.head)))
 
   /** Calls `work` with the columns of nodes, if all are known. */
   private def over(inputs: Seq[String])(work: Seq[StructType] => Unit): Unit = {
@@ -251,10 +251,10 @@ private final class Check(val session: SparkSession) {
     keys(id) = one.key
   }
 
-  private def steps(id: String, nodeSite: String, asked: StepsRequestText): Unit = schemas.get(asked.input).foreach { from =>
+  private def steps(id: String, nodeSite: String, request: StepsRequestText): Unit = schemas.get(request.input).foreach { from =>
     var schema: Option[StructType] = Some(from)
-    if (asked.steps.forall(_.isInstanceOf[WhereText])) total += id
-    asked.steps.zipWithIndex.foreach { case (step, n) =>
+    if (request.steps.forall(_.isInstanceOf[WhereText])) total += id
+    request.steps.zipWithIndex.foreach { case (step, n) =>
       schema = schema.flatMap { s =>
         val before = faults.size
         val next = oneStep(step.place.node, step.place.site.getOrElse(nodeSite), s"steps/$n", s, step)
@@ -292,10 +292,10 @@ private final class Check(val session: SparkSession) {
       schema
     case GenerateText(sql, names, outer, _) =>
       try {
-        val made = Bind.generator(session, from, sql, names, outer)
-        outside(node, Seq(made.generator))
-        if (!made.generator.deterministic) notRepeatable(node, Program.Text(sql, at, site), made.generator)
-        val schema = StructType(from.fields ++ made.appended.fields)
+        val generated = Bind.generator(session, from, sql, names, outer)
+        outside(node, Seq(generated.generator))
+        if (!generated.generator.deterministic) notRepeatable(node, Program.Text(sql, at, site), generated.generator)
+        val schema = StructType(from.fields ++ generated.appended.fields)
         distinct(node, site, at, schema.fieldNames.toSeq)
         schema
       } catch {
@@ -324,7 +324,7 @@ private final class Check(val session: SparkSession) {
   /** The key columns of all inputs, in one type each. */
   private def keyOf(id: String, site: String, from: Seq[StructType], inputs: Seq[Seq[(String, String)]]): Option[StructType] = {
     val before = faults.size
-    val found = inputs.zip(from).zipWithIndex.map { case ((columns, schema), n) =>
+    val rows = inputs.zip(from).zipWithIndex.map { case ((columns, schema), n) =>
       val items = columns.zipWithIndex.map { case ((name, sql), k) => name -> Program.Text(sql, s"inputs/$n/key/$k", site) }
       items.zip(bind(id, schema, items.map(_._2))).collect { case ((name, t), Some(e)) =>
         val dataType = Bind.loosen(e.dataType)
@@ -333,15 +333,15 @@ private final class Check(val session: SparkSession) {
         StructField(name, dataType)
       }
     }
-    if (faults.size > before || found.isEmpty) return if (faults.size > before) None else Some(new StructType())
-    found.zipWithIndex.foreach { case (columns, n) =>
-      if (columns.size != found.head.size)
-        fault(id, site, s"inputs/$n/key", "", Fault.keyCounts(found.head.size, columns.size))
+    if (faults.size > before || rows.isEmpty) return if (faults.size > before) None else Some(new StructType())
+    rows.zipWithIndex.foreach { case (columns, n) =>
+      if (columns.size != rows.head.size)
+        fault(id, site, s"inputs/$n/key", "", Fault.keyCounts(rows.head.size, columns.size))
     }
     if (faults.size > before) return None
-    val widened = found.head.indices.map { k =>
-      val first = found.head(k)
-      val all = found.map(_(k).dataType)
+    val widened = rows.head.indices.map { k =>
+      val first = rows.head(k)
+      val all = rows.map(_(k).dataType)
       val wide = all.tail.foldLeft(Option(all.head))((w, t) => w.filterNot(textAndOther(_, t)).flatMap(widest(_, t)))
       if (wide.isEmpty)
         fault(id, site, s"inputs/0/key/$k", "", Fault.keyTypes(first.name, all))

@@ -38,5 +38,5 @@ final class CsvReading(options: Map[String, String], zone: String) {
   def comment: String = if (read.isCommentSet) read.comment.toString else null
 
   /** A parser that reads the columns `wanted` of records with the columns `found`. */
-  def parser(found: StructType, wanted: StructType): UnivocityParser = new UnivocityParser(found, wanted, read)
+  def parser(columns: StructType, wanted: StructType): UnivocityParser = new UnivocityParser(columns, wanted, read)
 }

@@ -61,8 +61,8 @@ object Lineage {
     finally uploads.remove(provider)
 
   /** Makes snapshots of a query's stores whose lineage is too long, at the version from which the query resumes. */
-  def shorten(given: SparkSession, checkpoint: String): Unit = {
-    val session = given.asInstanceOf[classic.SparkSession]
+  def shorten(own: SparkSession, checkpoint: String): Unit = {
+    val session = own.asInstanceOf[classic.SparkSession]
     for {
       (epoch, committed) <- new CommitLog(session, s"$checkpoint/commits", readOnly = true).getLatest()
       (_, offsets) <- new OffsetSeqLog(session, s"$checkpoint/offsets", readOnly = true).getLatest()

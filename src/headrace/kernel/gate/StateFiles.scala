@@ -15,8 +15,8 @@ object StateFiles {
   /** Rewrites the state after an epoch and commits that epoch in `to`, where the rest of the checkpoint must exist. `change` gets the rows
     * of one stateful operator after the other and returns the same columns, each row in the partition that its group hashes to.
     */
-  def rewrite(given: SparkSession, from: String, to: String, epoch: Long, change: DataFrame => DataFrame): Unit = {
-    val session = given.asInstanceOf[classic.SparkSession]
+  def rewrite(own: SparkSession, from: String, to: String, epoch: Long, change: DataFrame => DataFrame): Unit = {
+    val session = own.asInstanceOf[classic.SparkSession]
     val conf = session.sessionState.newHadoopConf()
     def whole(folder: String): String = {
       val path = new Path(folder)

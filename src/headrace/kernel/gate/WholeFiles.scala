@@ -40,8 +40,8 @@ abstract class WholeFiles(format: FileFormat) extends FileFormat with Serializab
     val read = format.buildReaderWithPartitionValues(session, own(dataSchema), partitionSchema, inside, Nil, options, hadoopConf)
     if (inside.length == requiredSchema.length) read
     else {
-      val found = StructType(inside.fields ++ partitionSchema.fields)
-      file => WholeFiles.numbered(read(file), found, StructType(requiredSchema.fields ++ partitionSchema.fields))
+      val columns = StructType(inside.fields ++ partitionSchema.fields)
+      file => WholeFiles.numbered(read(file), columns, StructType(requiredSchema.fields ++ partitionSchema.fields))
     }
   }
 }
@@ -76,19 +76,19 @@ object WholeFiles {
   private val beside = columns.fieldNames.toSet
 
   /** Converts rows of the columns `found` to those of `wanted`, with their index and the null columns. */
-  private def numbered(rows: Iterator[InternalRow], found: StructType, wanted: StructType): Iterator[InternalRow] = {
+  private def numbered(rows: Iterator[InternalRow], columns: StructType, wanted: StructType): Iterator[InternalRow] = {
     val index = new GenericInternalRow(1)
     val both = new JoinedRow
-    val made = UnsafeProjection.create(wanted.map { f =>
-      if (f.name == position.name) BoundReference(found.length, LongType, nullable = false)
+    val projection = UnsafeProjection.create(wanted.map { f =>
+      if (f.name == position.name) BoundReference(columns.length, LongType, nullable = false)
       else if (beside(f.name)) Literal(null, f.dataType)
-      else BoundReference(found.fieldIndex(f.name), f.dataType, nullable = true)
+      else BoundReference(columns.fieldIndex(f.name), f.dataType, nullable = true)
     })
     var next = 0L
     rows.map { row =>
       index.setLong(0, next)
       next += 1
-      made(both(row, index))
+      projection(both(row, index))
     }
   }
 }

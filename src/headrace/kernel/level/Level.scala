@@ -56,8 +56,8 @@ final class Level(carried: Carried, number: Int, ops: Set[Int], retired: Set[Int
       // `before` has already processed a shared group whose alarm rings.
       if (Wire.isShared(key)) before else before ++ steps(key, Iterator.empty, expired.getExpiryTimeInMs())
     } else {
-      val place = s"level $number has a timer for operator $op, which the job does not have there"
-      throw new HeadraceKernelException("STATE_OF_ANOTHER_LEVEL", s"$place: the checkpoint's state and job.json are from different versions of the job")
+      val why = "the checkpoint's state and its job.json are from different versions of the job"
+      throw new HeadraceKernelException("STATE_OF_ANOTHER_LEVEL", s"$why: the state has a timer of operator $op in level $number, and the job has no such operator")
     }
   }
 

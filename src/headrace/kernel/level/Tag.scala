@@ -64,6 +64,8 @@ private[level] final class Tagging(spec: SourceSpec) {
   private val tombstoneAt = spec.scan.fieldNames.indexOf("_tombstone")
   private val brokenAt = spec.scan.fieldNames.indexOf("_broken")
   private val name = UTF8String.fromString(spec.name)
+  // Whether the source has records of partitions, which nobody can correct, and not lines of files.
+  private val records = spec.lines.exists(_.records) || spec.scan.fieldNames.contains("_problem")
   // Counts of the records read, by outcome.
   private var read = 0L
   private var malformed = 0L
@@ -115,8 +117,12 @@ private[level] final class Tagging(spec: SourceSpec) {
       read += 1
       malformed += 1
       if (spec.malformed == "fail") {
-        val place = if (origin == null || origin.file == null) "" else s" at ${origin.file}, position ${origin.position}"
-        throw new HeadraceKernelException("MALFORMED_ROW", s"${spec.name}: ${reader.reason}$place: ${reader.raw}", spec.name)
+        val place =
+          if (origin == null || origin.file == null) ""
+          else if (records) s" at partition ${origin.file}, offset ${origin.position}"
+          else s" at ${origin.file}, position ${origin.position}"
+        val hint = if (records) Tagging.RecordHint else null
+        throw new HeadraceKernelException("MALFORMED_ROW", s"${spec.name}: ${reader.reason}$place: ${reader.raw}", spec.name, hint = hint)
       }
       if (spec.malformed == "dead_letter") dead.put(spec.name, reader.reason, origin, reader.raw, Input.NoTime, 1L)
     } else if (reader.skipped) {
@@ -136,4 +142,8 @@ private[level] final class Tagging(spec: SourceSpec) {
     if (latest != Input.NoTime) counter.source(name, "max_time", latest, buffer, hasTime = true)
     counter.drain(buffer)
   }
+}
+
+private object Tagging {
+  val RecordHint = """send such rows to the dead letters: malformed="dead_letter"; or skip them: malformed="skip""""
 }

@@ -52,7 +52,8 @@ private final class Allowed(session: SparkSession) {
       case _: Command => no("a statement that is not a query", Cures.statement)
       case _: LocalRelation | _: OneRowRelation | _: Range | _: CTERelationRef | _: EmptyRelation | _: ResolvedInlineTable => // rows of the query
       case p if p.children.isEmpty => no("a table that Spark reads itself", Cures.frame)
-      case p if foreign.exists(p.nodeName.contains) => no("a Python function over a whole table", Cures.outside)
+      case p if foreign.exists(p.nodeName.contains) =>
+        no(s"a Python function over ${if (p.nodeName.contains("Group")) "groups of rows" else "a whole table"}", Cures.outside)
       case _ =>
     }
   }
@@ -74,6 +75,8 @@ private final class Allowed(session: SparkSession) {
       case _ if clock(e) && !(ofRows && Clock.isRead(e)) => no(s"${called(e)}, which reads the current time", Cures.clock)
       case _: Measure => no(s"${called(e)}, which needs a metric view", Cures.measure)
       case a: AesEncrypt if salted(a) => no("aes_encrypt() without an initialization vector, which returns another value each time", Cures.vector)
+      case _: InputFileName | _: InputFileBlockStart | _: InputFileBlockLength =>
+        no(s"${called(e)}, which depends on how Spark reads the files", Cures.chance)
       case _: CallMethodViaReflection => no(s"${called(e)}, which may return another value each time", Cures.expression)
       case _ if !e.deterministic && e.children.forall(_.deterministic) && !e.isInstanceOf[AggregateFunction] && !e.isInstanceOf[PlanExpression[_]] =>
         no(s"${called(e)}, which returns another value each time", Cures.chance)

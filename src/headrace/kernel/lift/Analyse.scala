@@ -22,7 +22,7 @@ private final class Analyse(
 
   def apply(query: String): LogicalPlan = {
     // Common table expressions are substituted first: one with a stream's name hides the stream.
-    val parsed = CTESubstitution(WindowTables(Expires.found(sql.statement(query))))
+    val parsed = CTESubstitution(WindowTables(Expires.applied(sql.statement(query))))
     sql.analysed(substituted(parsed))
   }
 
@@ -40,12 +40,12 @@ private final class Analyse(
           val view = View.of(name, ddl)
           val alias = SubqueryAlias(AliasIdentifier(r.multipartIdentifier.head), view)
           val clause = clauses.find(c => r.origin.stopIndex.contains(c.tableEnd))
-          if (outside(name)) asked(clause, alias, r) else clause.fold[LogicalPlan](alias)(versions(_, view, alias, r))
+          if (outside(name)) atTime(clause, alias, r) else clause.fold[LogicalPlan](alias)(versions(_, view, alias, r))
         case None => throw Refused(s"the table ${r.multipartIdentifier.mkString(".")}, which is not one of the given streams", missing, r, r.name)
       }
     case _: Command | _: ParsedStatement | _: CompoundPlanStatement =>
       throw Refused("a statement that is not a query", Cures.statement, plan, plan.nodeName)
-    case t: RelationTimeTravel => throw Refused("time travel", Cures.node, t, "AS OF")
+    case t: RelationTimeTravel => throw Refused("time travel", Cures.version, t, "AS OF")
     case _ =>
       inside(plan.mapChildren(substituted)) match {
         case j: Join => joined(j)
@@ -54,7 +54,7 @@ private final class Analyse(
   }
 
   /** An outside table, whose changes are not observed: a query only sees its current state. */
-  private def asked(clause: Option[Analyse.Clause], alias: LogicalPlan, table: UnresolvedRelation): LogicalPlan = {
+  private def atTime(clause: Option[Analyse.Clause], alias: LogicalPlan, table: UnresolvedRelation): LogicalPlan = {
     if (!clause.exists(c => SystemTime.isNow(c.time))) {
       val how = if (clause.isEmpty) "without FOR SYSTEM_TIME AS OF" else s"as of ${clause.get.time.trim}"
       throw Refused(s"the lookup table ${table.name} $how", Cures.outsideTable, table, table.name)
@@ -66,7 +66,7 @@ private final class Analyse(
   private def versions(clause: Analyse.Clause, view: View, alias: LogicalPlan, table: LogicalPlan): LogicalPlan = {
     val from = times.collectFirst { case (name, time) if name == view.name => view.output.find(a => Names.fold(a.name) == Names.fold(time)) }.flatten
     if (SystemTime.isNow(clause.time)) throw Refused(s"the stream ${view.name} FOR SYSTEM_TIME AS OF now", Cures.systemTime, table, view.name)
-    val at = from.getOrElse(throw new Refused(s"${view.name} FOR SYSTEM_TIME AS OF, which has no event time", Cures.versions, clause.time.trim, table.origin))
+    val at = from.getOrElse(throw new Refused(s"FOR SYSTEM_TIME AS OF on ${view.name}, which has no event time", Cures.versions, clause.time.trim, table.origin))
     val time = sql.expression(clause.time)
     CurrentOrigin.withOrigin(table.origin)(SystemTime.Versions(alias, time, at))
   }

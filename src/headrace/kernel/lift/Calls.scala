@@ -43,7 +43,7 @@ private object Calls {
       case YearOfWeek(child) => part("YEAROFWEEK", child)
       case i: ExtractIntervalPart[_] => interval(i).flatMap(part(_, i.child))
       case s: SecondsOfTimeWithFraction => part("SECOND", s.child)
-      case m: MakeTimestamp => call(made("make_timestamp", m), m.children)
+      case m: MakeTimestamp => call(timestamp("make_timestamp", m), m.children)
       case t: ParseToTimestamp => call(parsed(t), t.children)
       case d: ParseToDate => call(tried("to_date", d.ansiEnabled), d.children)
       case i: MakeInterval => call(tried("make_interval", i.failOnError), i.children)
@@ -92,7 +92,7 @@ private object Calls {
       case TryEval(child) => attempt(child).map(name => Text(s"$name(${p.arguments(child.children, in)})"))
       // Generators that Spark only knows in FROM; for this one, texts have a workaround (`FromOnly`).
       case v: VariantExplode => call(v.prettyName, v.children)
-      case _: Collations | _: SQLKeywords => throw Refused(s"the expression ${e.prettyName}", Cures.values, e, e.prettyName)
+      case _: Collations | _: SQLKeywords => throw Refused(s"the table function ${e.prettyName}()", Cures.values, e, e.prettyName)
       case _ => name(e).map(n => Text(s"$n(${p.arguments(e.children, in)})"))
     }
   }
@@ -121,7 +121,7 @@ private object Calls {
   /** A function that fails under ANSI, and one that returns null, are the same class. */
   private def tried(name: String, failing: Boolean): String = if (failing == Settings.isAnsi) name else s"try_$name"
 
-  private def made(name: String, m: MakeTimestamp): String = {
+  private def timestamp(name: String, m: MakeTimestamp): String = {
     val suffix = if (m.dataType == Settings.timestampType) "" else if (m.dataType == TimestampNTZType) "_ntz" else "_ltz"
     tried(name + suffix, m.failOnError)
   }

@@ -28,6 +28,7 @@ private object Cures {
   val table = "pass it as a keyword: hr.sql(..., name=stream)"
   val values = "write the rows you need as VALUES"
   val vector = "take the initialization vector from a column: aes_encrypt(text, key, 'GCM', 'DEFAULT', vector)"
+  val version = "look the rows up in that version: hr.lookup.delta(path, version=7)"
   val windows = "TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' SECOND), HOP(..., slide, size) or CUMULATE(..., step, size)"
   val sessionTables = "SESSION(TABLE t PARTITION BY card, DESCRIPTOR(ts), INTERVAL '10' MINUTE)"
 }

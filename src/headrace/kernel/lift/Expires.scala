@@ -18,12 +18,12 @@ private final case class Expires(after: String, child: LogicalPlan) extends Unar
 private object Expires {
 
   /** Removes such hints from a parsed plan and marks the operators that they apply to. */
-  def found(plan: LogicalPlan): LogicalPlan = {
+  def applied(plan: LogicalPlan): LogicalPlan = {
     val inner = plan match {
-      case w: UnresolvedWith => w.copy(cteRelations = w.cteRelations.map(one => one.copy(_2 = one._2.copy(child = found(one._2.child)))))
+      case w: UnresolvedWith => w.copy(cteRelations = w.cteRelations.map(one => one.copy(_2 = one._2.copy(child = applied(one._2.child)))))
       case other => other
     }
-    inner.mapChildren(found).transformExpressions { case s: SubqueryExpression => s.withNewPlan(found(s.plan)) } match {
+    inner.mapChildren(applied).transformExpressions { case s: SubqueryExpression => s.withNewPlan(applied(s.plan)) } match {
       case h @ UnresolvedHint(name, arguments, child) if name.equalsIgnoreCase(Name) =>
         def no(what: String) = Refused(s"$Name $what", Cures.expires, h, Name)
         arguments match {

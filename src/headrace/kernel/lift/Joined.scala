@@ -17,9 +17,9 @@ private object Joined {
     */
   def of(j: Join): Joined = {
     val conjuncts = j.condition.toSeq.flatMap(Conditions.split)
-    val found = conjuncts.map(c => c -> key(c, j))
-    val safe = found.zipWithIndex.collect { case ((c, Some(k)), i) if i == 0 || Total(c) => k -> c }
-    val chosen = if (safe.nonEmpty) safe else found.collectFirst { case (c, Some(k)) => k -> c }.toSeq
+    val keys = conjuncts.map(c => c -> key(c, j))
+    val safe = keys.zipWithIndex.collect { case ((c, Some(k)), i) if i == 0 || Total(c) => k -> c }
+    val chosen = if (safe.nonEmpty) safe else keys.collectFirst { case (c, Some(k)) => k -> c }.toSeq
     Joined(chosen.map(_._1), Conditions.all(conjuncts.filterNot(c => chosen.exists(_._2 eq c))))
   }
 

@@ -39,8 +39,8 @@ object Lift {
           case JArray(all) => all.collect { case JString(name) => name }.toSet
           case _ => Set.empty[String]
         }
-        val asked = clauses(document \ "system_times", query)
-        val analyse = new Analyse(known, texts(document \ "tables"), texts(document \ "times"), asked, outside, text("missing").getOrElse(Cures.table))
+        val times = clauses(document \ "system_times", query)
+        val analyse = new Analyse(known, texts(document \ "tables"), texts(document \ "times"), times, outside, text("missing").getOrElse(Cures.table))
         lifted(known, analyse(query))
       }
     }
@@ -65,15 +65,15 @@ object Lift {
   def printed(session: SparkSession, ddl: String, text: String): String = Settings.inForce(session) {
     answered {
       val sql = new SessionSql(session)
-      val asked = Project(Seq(UnresolvedAlias(sql.expression(text))), View.of("t", ddl))
-      val plan = sql.analysed(asked)
+      val project = Project(Seq(UnresolvedAlias(sql.expression(text))), View.of("t", ddl))
+      val plan = sql.analysed(project)
       new Allowed(session).check(plan)
       JObject("text" -> JString(written(new Tree(session).of(Rewrite(plan)).json)))
     }
   }
 
   private def lifted(session: SparkSession, analysed: LogicalPlan): JObject = {
-    val plan = Temporal.found(analysed)
+    val plan = Temporal.separated(analysed)
     new Allowed(session).check(plan)
     val rewritten = Rewrite(plan)
     val tree = new Tree(session).of(rewritten)
@@ -92,7 +92,7 @@ object Lift {
 
   private def casts(plan: LogicalPlan): Seq[String] =
     plan.collectWithSubqueries { case p => p.expressions.flatMap(TextColumns.cast(_) { case a: AttributeReference => a.name }) }.flatten.distinct
-      .map { case (column, to) => TextColumns.said(column, to.sql) }
+      .map { case (column, to) => TextColumns.message(column, to.sql) }
 
   private def answered(work: => JObject): String = JsonMethods.compact(
     try work

@@ -38,13 +38,13 @@ private object Order extends Rule[LogicalPlan] {
 
   /** Starts with the first table and always adds the next one that an equality connects; an unconnected table only if there is no other. */
   private def chosen(tables: List[LogicalPlan], conditions: Seq[Expression], after: Option[String]): LogicalPlan = {
-    def grown(made: LogicalPlan, rest: List[LogicalPlan], open: Seq[Expression]): LogicalPlan = rest match {
-      case Nil => made
+    def grown(joined: LogicalPlan, rest: List[LogicalPlan], open: Seq[Expression]): LogicalPlan = rest match {
+      case Nil => joined
       case _ =>
-        val next = rest.find(t => open.exists(connects(_, made, t))).getOrElse(rest.head)
-        val columns = made.outputSet ++ next.outputSet
+        val next = rest.find(t => open.exists(connects(_, joined, t))).getOrElse(rest.head)
+        val columns = joined.outputSet ++ next.outputSet
         val (here, later) = open.partition(_.references.subsetOf(columns))
-        val left = after.fold(made)(Expires(_, made))
+        val left = after.fold(joined)(Expires(_, joined))
         grown(Join(left, next, Inner, Conditions.all(here), JoinHint.NONE), rest.filterNot(_ eq next), later)
     }
     grown(tables.head, tables.tail, conditions)

@@ -10,8 +10,8 @@ private object Pivots extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transformUp {
     case a: Aggregate if a.aggregateExpressions.exists(c => pivot(c).isDefined) =>
       val split = a.aggregateExpressions.map(c => c -> pivot(c).map(columns(c, _)).getOrElse(Seq(c)))
-      val arrays = split.collect { case (c: Alias, made) if pivot(c).isDefined =>
-        Alias(CreateArray(made.map(_.toAttribute)), c.name)(exprId = c.exprId)
+      val arrays = split.collect { case (c: Alias, columns) if pivot(c).isDefined =>
+        Alias(CreateArray(columns.map(_.toAttribute)), c.name)(exprId = c.exprId)
       }
       val results = split.map { case (c, _) => arrays.find(_.exprId == c.exprId).getOrElse(c.toAttribute) }
       Project(results, a.copy(aggregateExpressions = split.flatMap(_._2)))

@@ -104,8 +104,8 @@ private object Pushdown extends Rule[LogicalPlan] {
       conditions: Seq[Expression],
       list: Seq[NamedExpression],
       may: Expression => Boolean): (Seq[Expression], Seq[Expression]) = {
-    val made = list.collect { case a: Alias => a.exprId -> a.child }.toMap
-    def inside(c: Expression) = c.transform { case a: AttributeReference => made.getOrElse(a.exprId, a) }
+    val aliased = list.collect { case a: Alias => a.exprId -> a.child }.toMap
+    def inside(c: Expression) = c.transform { case a: AttributeReference => aliased.getOrElse(a.exprId, a) }
     val (through, here) = conditions.partition(c => may(c) && Total(inside(c)))
     (through.map(inside), here)
   }

@@ -134,10 +134,10 @@ private object Subqueries {
   }
 
   private def withValues(node: LogicalPlan, child: LogicalPlan): (LogicalPlan, LogicalPlan) = {
-    val found = node.expressions.flatMap(_.collect { case s: ScalarSubquery if uncorrelated(s) => s }).distinctBy(_.canonicalized)
-    val columns = found.map(s => s.canonicalized -> Alias(s.plan.output.head, s.plan.output.head.name)()).toMap
+    val subqueries = node.expressions.flatMap(_.collect { case s: ScalarSubquery if uncorrelated(s) => s }).distinctBy(_.canonicalized)
+    val columns = subqueries.map(s => s.canonicalized -> Alias(s.plan.output.head, s.plan.output.head.name)()).toMap
     val changed = node.transformExpressions { case s: ScalarSubquery if uncorrelated(s) => columns(s.canonicalized).toAttribute }
-    changed -> found.foldLeft(child) { (c, s) =>
+    changed -> subqueries.foldLeft(child) { (c, s) =>
       // A global aggregate always has one row.
       val how = if (global(s.plan)) Inner else LeftSingle
       Join(c, Project(Seq(columns(s.canonicalized)), s.plan), how, None, JoinHint.NONE)

@@ -19,7 +19,7 @@ private final case class Temporal(since: Seq[Expression], until: Seq[Expression]
 private object Temporal {
 
   /** Converts the conditions on the current time to separate nodes; other uses of the time stay unchanged. */
-  def found(plan: LogicalPlan): LogicalPlan = plan.transformUpWithSubqueries {
+  def separated(plan: LogicalPlan): LogicalPlan = plan.transformUpWithSubqueries {
     case f @ Filter(condition, child) if condition.containsPattern(CURRENT_LIKE) =>
       val (bounds, others) = Conditions.split(condition).partitionMap(c => bound(c).toLeft(c))
       if (bounds.isEmpty) f

@@ -31,8 +31,8 @@ private final class Verify(session: SparkSession) {
     val relation = new Relation(scope)
     val parsed = FromOnly(parse(g))
     val named = if (columns == 1) UnresolvedAlias(parsed) else MultiAlias(parsed, (1 to columns).map(i => s"c$i"))
-    val found = analysed(Seq(g), Project(Seq(named), relation.plan)).collectFirst { case x: Generate => x.generator }
-    found match {
+    val generated = analysed(Seq(g), Project(Seq(named), relation.plan)).collectFirst { case x: Generate => x.generator }
+    generated match {
       case Some(back: Expression) => check(g, back, relation)
       case None => throw differs(g, s"${g.text} gives no rows")
     }

@@ -53,8 +53,8 @@ private object WindowTables {
     if (kind(t) == "cumulate" && size % step != 0) throw call.wrong("with a size that is not a multiple of the step")
     val offset = if (call.has("offset")) call.micros("offset") else 0L
     CurrentOrigin.withOrigin(t.origin) {
-      val made = TimeWindows(call.time, kind(t), size, step, Math.floorMod(offset, if (kind(t) == "hop") step else size))
-      Generate(made, Nil, outer = false, None, TimeWindows.Columns.map(name => UnresolvedAttribute(Seq(name))), call.table)
+      val windows = TimeWindows(call.time, kind(t), size, step, Math.floorMod(offset, if (kind(t) == "hop") step else size))
+      Generate(windows, Nil, outer = false, None, TimeWindows.Columns.map(name => UnresolvedAttribute(Seq(name))), call.table)
     }
   }
 
@@ -69,8 +69,8 @@ private object WindowTables {
     val gap = call.micros("gap")
     if (gap <= 0) throw call.wrong("with a gap that is not positive")
     CurrentOrigin.withOrigin(t.origin) {
-      val made = SessionWindows(call.time, None, Some(gap), per)
-      Generate(made, Nil, outer = false, None, TimeWindows.Columns.map(name => UnresolvedAttribute(Seq(name))), call.table)
+      val windows = SessionWindows(call.time, None, Some(gap), per)
+      Generate(windows, Nil, outer = false, None, TimeWindows.Columns.map(name => UnresolvedAttribute(Seq(name))), call.table)
     }
   }
 
@@ -83,15 +83,15 @@ private object WindowTables {
 
   /** The arguments of a call, by position or by name. */
   private final class Call(t: UnresolvedTableValuedFunction, arguments: Seq[Expression], names: Seq[String], cure: String) {
-    private val given = arguments.zipWithIndex.map {
+    private val named = arguments.zipWithIndex.map {
       case (NamedArgumentExpression(name, value), _) => name.toLowerCase(Locale.ROOT) -> value
       case (value, i) => names.lift(i).getOrElse(throw wrong(s"with ${arguments.size} arguments")) -> value
     }.toMap
-    given.keys.find(!names.contains(_)).foreach(name => throw wrong(s"with an argument ${name.toUpperCase(Locale.ROOT)}"))
+    named.keys.find(!names.contains(_)).foreach(name => throw wrong(s"with an argument ${name.toUpperCase(Locale.ROOT)}"))
 
     def wrong(what: String): Refused = Refused(s"${kind(t).toUpperCase(Locale.ROOT)} $what", cure, t, kind(t))
 
-    def has(name: String): Boolean = given.contains(name)
+    def has(name: String): Boolean = named.contains(name)
 
     def table: LogicalPlan = argument("data") match {
       case f: FunctionTableSubqueryArgumentExpression if f.partitionByExpressions.isEmpty && !f.withSinglePartition => f.plan
@@ -102,7 +102,7 @@ private object WindowTables {
 
     def time: Expression = argument("timecol") match {
       case Descriptor(column) => column
-      case other => throw wrong(s"over ${other.sql}")
+      case other => throw wrong(s"over ${other.sql} without DESCRIPTOR(...)")
     }
 
     def micros(name: String): Long = argument(name) match {
@@ -112,6 +112,6 @@ private object WindowTables {
       case other => throw wrong(s"with a ${name.toUpperCase(Locale.ROOT)} of ${other.sql}")
     }
 
-    private def argument(name: String): Expression = given.getOrElse(name, throw wrong(s"without ${name.toUpperCase(Locale.ROOT)}"))
+    private def argument(name: String): Expression = named.getOrElse(name, throw wrong(s"without ${name.toUpperCase(Locale.ROOT)}"))
   }
 }

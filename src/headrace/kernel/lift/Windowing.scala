@@ -15,23 +15,23 @@ import org.apache.spark.unsafe.types.CalendarInterval
   */
 private object Windowing extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = {
-    val found = plan.transformUp {
-      case p @ Project((made @ Alias(window, _)) +: rest, Filter(IsNotNull(_), child)) if marked(made) && same(rest, child) =>
-        read(Seq(window)).fold[LogicalPlan](p)(over(_, made.toAttribute, child))
+    val windowed = plan.transformUp {
+      case p @ Project((alias @ Alias(window, _)) +: rest, Filter(IsNotNull(_), child)) if marked(alias) && same(rest, child) =>
+        read(Seq(window)).fold[LogicalPlan](p)(over(_, alias.toAttribute, child))
       case f @ Filter(_, Expand(projections, window +: rest, child)) if marked(window) && same(rest, child) =>
         read(projections.map(_.head)).fold[LogicalPlan](f)(over(_, window, child))
-      case a @ Aggregate(keys, _, Filter(_, Project((made @ Alias(span: CreateNamedStruct, _)) +: rest, child)), _)
-          if ofSession(made) && same(rest, child) && keys.exists(is(_, made)) =>
-        a.copy(child = over(sessions(span, keys.filterNot(is(_, made)), child), made.toAttribute, child))
+      case a @ Aggregate(keys, _, Filter(_, Project((alias @ Alias(span: CreateNamedStruct, _)) +: rest, child)), _)
+          if ofSession(alias) && same(rest, child) && keys.exists(is(_, alias)) =>
+        a.copy(child = over(sessions(span, keys.filterNot(is(_, alias)), child), alias.toAttribute, child))
       case a: Aggregate if a.groupingExpressions.exists { case n: NamedExpression => ofSession(n); case _ => false } => throw refused(a)
     }
-    found.foreach(p => if (p.expressions.exists { case a @ Alias(_: CreateNamedStruct, _) => ofSession(a); case _ => false }) throw refused(p))
-    found
+    windowed.foreach(p => if (p.expressions.exists { case a @ Alias(_: CreateNamedStruct, _) => ofSession(a); case _ => false }) throw refused(p))
+    windowed
   }
 
   private def ofSession(span: NamedExpression): Boolean = span.metadata.contains(SessionWindow.marker)
-  private def is(key: Expression, made: Alias): Boolean = key match {
-    case a: Attribute => a.exprId == made.exprId
+  private def is(key: Expression, alias: Alias): Boolean = key match {
+    case a: Attribute => a.exprId == alias.exprId
     case _ => false
   }
   private def refused(p: LogicalPlan): Refused = Refused("session_window in this position", Cures.sessions, p, "session_window")
@@ -65,8 +65,8 @@ private object Windowing extends Rule[LogicalPlan] {
   private def over(windows: Generator, struct: Attribute, child: LogicalPlan): LogicalPlan = {
     val columns = windows.elementSchema.map(f => AttributeReference(f.name, f.dataType)())
     val fields = Seq(Literal("start"), columns.head, Literal("end"), columns(1))
-    val made = Alias(CreateNamedStruct(fields), struct.name)(exprId = struct.exprId)
-    Project(made +: child.output, Generate(windows, Nil, outer = false, None, columns, child))
+    val window = Alias(CreateNamedStruct(fields), struct.name)(exprId = struct.exprId)
+    Project(window +: child.output, Generate(windows, Nil, outer = false, None, columns, child))
   }
 
   /** The windows with these starts and ends, the last one first. */

@@ -6,6 +6,6 @@ import java.util.concurrent.Future
 private[lookup] trait Answers {
 
   /** The rows of a key if they are known already; null if the table has to be queried. */
-  def recall(key: KeyBytes): Found
-  def ask(keys: Array[KeyBytes]): Future[Asked]
+  def recall(key: KeyBytes): Matches
+  def ask(keys: Array[KeyBytes]): Future[Response]
 }

@@ -65,7 +65,7 @@ private[lookup] final class Asking(val spec: LookupSpec) {
 
   def take(wire: UnsafeRow): Unit = {
     val key = keyOf(wire)
-    val known = if (key == null) Found.nothing else answers.recall(key)
+    val known = if (key == null) Matches.nothing else answers.recall(key)
     if (known != null) {
       if (key != null && spec.ask.nonEmpty) hits += 1
       if (underWay.isEmpty && gathered.isEmpty) send(wire, known) else gathered.add(wire, new Slot(known))
@@ -110,36 +110,36 @@ private[lookup] final class Asking(val spec: LookupSpec) {
       micros += answered.micros
       var i = 0
       while (i < batch.slots.size) {
-        batch.slots.get(i).found = answered.found(i)
+        batch.slots.get(i).answer = answered.matches(i)
         pending.remove(batch.keys.get(i))
         i += 1
       }
     }
     var i = 0
     while (i < batch.rows.size) {
-      send(batch.rows.get(i), batch.of.get(i).found)
+      send(batch.rows.get(i), batch.of.get(i).answer)
       i += 1
     }
   }
 
-  private def send(wire: UnsafeRow, found: Found): Unit = {
+  private def send(wire: UnsafeRow, answer: Matches): Unit = {
     Wire.inside(wire, Wire.Row, row)
     val moment = if (wire.isNullAt(Wire.Time)) Input.NoTime else wire.getLong(Wire.Time)
     val weight = wire.getLong(Wire.Weight)
     origin.before = if (wire.isNullAt(Wire.Ord)) null else wire.getBinary(Wire.Ord)
-    if (found.refused != null) {
+    if (answer.refused != null) {
       counts(Counts.Dead) += math.abs(weight)
-      dead.put(null, found.refused, null, json(row), moment, weight)
+      dead.put(null, answer.refused, null, json(row), moment, weight)
     } else {
       counts(Counts.Handled) += math.abs(weight)
-      if (found.rows.isEmpty) {
+      if (answer.rows.isEmpty) {
         misses += math.abs(weight)
         to(missed, row, moment, weight)
         if (spec.outer) to(main, both(joined(row, nothing)), moment, weight)
       }
       var i = 0
-      while (i < found.rows.length) {
-        to(main, both(joined(row, found.rows(i))), moment, weight)
+      while (i < answer.rows.length) {
+        to(main, both(joined(row, answer.rows(i))), moment, weight)
         i += 1
       }
     }
@@ -174,7 +174,7 @@ private object Asking {
   val Most = 8192
 
   /** The result of a key, once it is known. */
-  final class Slot(var found: Found)
+  final class Slot(var answer: Matches)
 
   /** Rows with the results they wait for, the keys to query for them, and the request. */
   final class Batch {
@@ -182,7 +182,7 @@ private object Asking {
     val of = new java.util.ArrayList[Slot]
     val keys = new java.util.ArrayList[KeyBytes]
     val slots = new java.util.ArrayList[Slot]
-    var request: Future[Asked] = _
+    var request: Future[Response] = _
 
     def isEmpty: Boolean = rows.isEmpty
     def isDone: Boolean = request == null || request.isDone

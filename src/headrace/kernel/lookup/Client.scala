@@ -17,7 +17,7 @@ import org.apache.spark.sql.types.StructType
 private[lookup] final class Client(spec: LookupSpec) extends Answers {
   private var stage: LookupStage = _
   private val columns = ThreadLocal.withInitial[UnsafeProjection](() => Client.columns(spec))
-  private val kept: Option[Cache[KeyBytes, Found]] =
+  private val kept: Option[Cache[KeyBytes, Matches]] =
     if (spec.cacheMs == 0) None
     else
       Some(
@@ -25,46 +25,46 @@ private[lookup] final class Client(spec: LookupSpec) extends Answers {
           .maximumSize(spec.cacheKeys)
           .expireAfterWrite(spec.cacheMs, TimeUnit.MILLISECONDS)
           .ticker(Client.ticker)
-          .build[KeyBytes, Found]())
+          .build[KeyBytes, Matches]())
   private val threads: ExecutorService = {
-    val made = new ThreadPoolExecutor(spec.inFlight, spec.inFlight, 10L, TimeUnit.SECONDS, new LinkedBlockingQueue[Runnable], Client.daemon(spec.name))
-    made.allowCoreThreadTimeOut(true)
-    made
+    val pool = new ThreadPoolExecutor(spec.inFlight, spec.inFlight, 10L, TimeUnit.SECONDS, new LinkedBlockingQueue[Runnable], Client.daemon(spec.name))
+    pool.allowCoreThreadTimeOut(true)
+    pool
   }
 
   /** The cached result of a key; null if there is none. */
-  override def recall(key: KeyBytes): Found = if (kept.isEmpty) null else kept.get.getIfPresent(key)
+  override def recall(key: KeyBytes): Matches = if (kept.isEmpty) null else kept.get.getIfPresent(key)
 
   /** Queries keys, asynchronously. */
-  override def ask(keys: Array[KeyBytes]): Future[Asked] = threads.submit(new Callable[Asked] { override def call(): Asked = asked(keys) })
+  override def ask(keys: Array[KeyBytes]): Future[Response] = threads.submit(new Callable[Response] { override def call(): Response = response(keys) })
 
-  private def asked(keys: Array[KeyBytes]): Asked = {
+  private def response(keys: Array[KeyBytes]): Response = {
     val begun = System.nanoTime
     val rows = keys.map(key => Client.row(key.bytes, spec.key): InternalRow)
     var requests = 0
     val answers = Patience(spec.retryMs).of(spec) {
       requests += 1
-      val found = opened().ask(rows)
-      if (found.length != keys.length)
-        throw new Unanswerable(s"the table returned ${found.length} answers for ${keys.length} keys")
-      found
+      val answers = opened().ask(rows)
+      if (answers.length != keys.length)
+        throw new Unanswerable(s"the table returned ${answers.length} answers for ${keys.length} keys")
+      answers
     }
-    val found = answers.map { answer =>
-      if (answer.refused != null) new Found(Array.empty, Masking.masked(answer.refused))
-      else if (answer.rows.isEmpty) Found.nothing
-      else new Found(answer.rows.map(columns.get()(_).copy()).toArray, null)
+    val converted = answers.map { answer =>
+      if (answer.refused != null) new Matches(Array.empty, Masking.masked(answer.refused))
+      else if (answer.rows.isEmpty) Matches.nothing
+      else new Matches(answer.rows.map(columns.get()(_).copy()).toArray, null)
     }
     // A key's failure is not cached: it may be gone the next time.
-    kept.foreach(cache => keys.zip(found).foreach { case (key, one) => if (one.refused == null) cache.put(key, one) })
-    new Asked(found, requests, (System.nanoTime - begun) / 1000)
+    kept.foreach(cache => keys.zip(converted).foreach { case (key, one) => if (one.refused == null) cache.put(key, one) })
+    new Response(converted, requests, (System.nanoTime - begun) / 1000)
   }
 
   /** Opened on first use; retried if it failed. */
   private def opened(): LookupStage = synchronized {
     if (stage == null) {
-      val made = Client.make(spec)
-      made.open()
-      stage = made
+      val fresh = Client.make(spec)
+      fresh.open()
+      stage = fresh
     }
     stage
   }
@@ -79,7 +79,7 @@ private[lookup] final class Client(spec: LookupSpec) extends Answers {
 }
 
 /** The outcome of a request: a result for each key, the number of attempts, and the time they took. */
-private[lookup] final class Asked(val found: Array[Found], val requests: Int, val micros: Long)
+private[lookup] final class Response(val matches: Array[Matches], val requests: Int, val micros: Long)
 
 object Client {
 

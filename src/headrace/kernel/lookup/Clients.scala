@@ -22,21 +22,21 @@ private[headrace] object Clients {
     val known = byQuery.get(place)
     if (known != null) known
     else {
-      val made = new Client(spec)
-      byQuery.put(place, made)
-      made
+      val client = new Client(spec)
+      byQuery.put(place, client)
+      client
     }
   }
 
   def drop(query: String): Unit = {
     val ended = byQuery.synchronized {
-      val found = new java.util.ArrayList[Client]
+      val clients = new java.util.ArrayList[Client]
       byQuery.entrySet.removeIf { entry =>
         val its = entry.getKey._1 == query
-        if (its) found.add(entry.getValue)
+        if (its) clients.add(entry.getValue)
         its
       }
-      found
+      clients
     }
     ended.forEach(_.close())
   }

@@ -28,9 +28,9 @@ final class Lookups(
     val asking = mutable.LinkedHashMap.empty[Int, Asking]
     def of(op: Int): Asking = asking.getOrElseUpdate(
       op, {
-        val found = Pool.borrow(carried.query, part(op))(new Asking(carried.specs.value.lookup(op)))
-        found.open(partition, loaded.get(op).fold[Answers](Clients.of(carried.query, found.spec))(_.value))
-        found
+        val asking = Pool.borrow(carried.query, part(op))(new Asking(carried.specs.value.lookup(op)))
+        asking.open(partition, loaded.get(op).fold[Answers](Clients.of(carried.query, asking.spec))(_.value))
+        asking
       })
     val looked = rows.flatMap { wire =>
       val op = wire.getInt(Wire.Op)

@@ -21,11 +21,11 @@ private[lookup] final case class Patience(retryMs: Long) {
         case NonFatal(e) =>
           val left = (end - System.nanoTime) / 1000000L
           if (left <= 0) throw failed(spec, e, reason(e), if (retryMs == 0) "" else s" for ${retryMs / 1000.0} s")
-          val asked = e match {
+          val requested = e match {
             case later: Later => later.afterMs
             case _ => 0L
           }
-          Thread.sleep(math.min(math.max(pause, asked), left))
+          Thread.sleep(math.min(math.max(pause, requested), left))
           pause = math.min(pause * 2, Longest)
       }
     }

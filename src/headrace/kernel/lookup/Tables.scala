@@ -43,11 +43,11 @@ final class Tables(session: SparkSession, loader: TableLoader, tables: Seq[Whole
         known.get.at = millis
         known.get.table
       } else {
-        val made = Patience(table.spec.retryMs).of(table.spec)(session.sparkContext.broadcast(load(table)))
+        val sent = Patience(table.spec.retryMs).of(table.spec)(session.sparkContext.broadcast(load(table)))
         // Tasks of the previous epoch are done with the old one.
         known.foreach(_.table.destroy())
-        held(table.spec.op) = new Held(made, state, millis)
-        made
+        held(table.spec.op) = new Held(sent, state, millis)
+        sent
       }
     }
   }
@@ -62,15 +62,15 @@ final class Tables(session: SparkSession, loader: TableLoader, tables: Seq[Whole
       throw new Unanswerable(s"it has the columns ${frame.schema.toDDL}, not ${spec.table.toDDL}")
     val rows = Inside.collected(frame)
     val (keyOf, columns) = (UnsafeProjection.create(table.by), Client.columns(spec))
-    val found = new java.util.HashMap[KeyBytes, mutable.ArrayBuffer[UnsafeRow]]
+    val byKey = new java.util.HashMap[KeyBytes, mutable.ArrayBuffer[UnsafeRow]]
     rows.foreach { row =>
       val key = keyOf(row)
       if (!key.anyNull)
-        found.computeIfAbsent(new KeyBytes(key.getBytes.clone()), _ => new mutable.ArrayBuffer[UnsafeRow](1)) += columns(row).copy()
+        byKey.computeIfAbsent(new KeyBytes(key.getBytes.clone()), _ => new mutable.ArrayBuffer[UnsafeRow](1)) += columns(row).copy()
     }
-    val made = new java.util.HashMap[KeyBytes, Found](found.size * 2)
-    found.forEach((key, rows) => made.put(key, new Found(rows.toArray, null)))
-    new Loaded(made)
+    val answers = new java.util.HashMap[KeyBytes, Matches](byKey.size * 2)
+    byKey.forEach((key, rows) => answers.put(key, new Matches(rows.toArray, null)))
+    new Loaded(answers)
   }
 }
 

@@ -43,6 +43,8 @@ private[migrate] final class Apart(rekeyed: Map[Int, Change], schema: StructType
       row.pointTo(bytes, bytes.length)
       json(row).toString
     }.sorted
-    new HeadraceKernelException("KEYS_MEET", s"the keys $first and $second become the same key as ${change.key.get.to.toDDL}", change.name)
+    val (from, to) = (change.key.get.from, change.key.get.to)
+    val converted = from.fields.zip(to.fields).collect { case (f, t) if f.dataType != t.dataType => s"`${t.name}` is converted to ${t.dataType.sql}" }
+    new HeadraceKernelException("KEYS_MEET", s"the keys $first and $second become equal when ${converted.mkString(" and ")}", change.name)
   }
 }

@@ -22,11 +22,11 @@ object Migrate {
   def run(session: SparkSession, request: String): String = {
     val own = Inside.clone(session)
     Confs.settings(request).foreach { case (name, value) => own.conf.set(name, value) }
-    val asked = Settings.under(own)(MigrationText.reader.read(new ObjectMapper().readTree(request), ""))
-    Confs.stored(own, asked.partitions, asked.to).foreach { case (name, value) => own.conf.set(name, value) }
+    val migration = Settings.under(own)(MigrationText.reader.read(new ObjectMapper().readTree(request), ""))
+    Confs.stored(own, migration.partitions, migration.to).foreach { case (name, value) => own.conf.set(name, value) }
     Inside.plansBy(own, StageStrategy)
     Settings.under(own) {
-      val changes = asked.operators.map(Change.of)
+      val changes = migration.operators.map(Change.of)
       val counted = own.sparkContext.collectionAccumulator[Counted]
       val rekeyed = changes.filter(_.key.isDefined).map(c => c.op -> c).toMap
 
@@ -34,14 +34,14 @@ object Migrate {
         val sorted = state.sortWithinPartitions(Store.group)
         val regroup = new Regroup(changes.map(c => c.op -> c).toMap, state.schema, counted)
         val regrouped = staged(regroup, toAttributes(Store.withFormer(state.schema)), sorted)
-        val moved = regrouped.repartition(asked.partitions, functions.col(Store.group))
+        val moved = regrouped.repartition(migration.partitions, functions.col(Store.group))
         val together = if (rekeyed.isEmpty) moved else moved.sortWithinPartitions(Store.group)
         staged(new Apart(rekeyed, state.schema), toAttributes(state.schema), together)
       }
       def staged(work: Work, output: Seq[org.apache.spark.sql.catalyst.expressions.Attribute], from: DataFrame) =
         Inside.frame(own, Stage(work, output, Inside.plan(from)))
 
-      StateFiles.rewrite(own, asked.from, asked.to, asked.epoch, rewritten)
+      StateFiles.rewrite(own, migration.from, migration.to, migration.epoch, rewritten)
       Counted.json(counted.value)
     }
   }

@@ -35,11 +35,11 @@ private[migrate] final class OperatorRewrite(change: Change) {
   def pages(shared: Boolean, count: Counted): Iterator[(Long, Array[Byte])] =
     if (kept.isEmpty) Iterator.empty
     else {
-      val made = mutable.TreeMap.empty[Int, KeptPages]
-      val counted = rewrite(kept.toMap, shared, bag => made.getOrElseUpdate(bag, new KeptPages))
+      val pages = mutable.TreeMap.empty[Int, KeptPages]
+      val counted = rewrite(kept.toMap, shared, bag => pages.getOrElseUpdate(bag, new KeptPages))
       count.entries += counted.entries
       count.held += counted.held
       kept.clear()
-      made.iterator.flatMap { case (bag, all) => all.iterator.map { case (number, bytes) => (SparkState.page(bag, number).toLong, bytes) } }
+      pages.iterator.flatMap { case (bag, all) => all.iterator.map { case (number, bytes) => (SparkState.page(bag, number).toLong, bytes) } }
     }
 }

@@ -42,23 +42,23 @@ private[migrate] final class Regroup(changes: Map[Int, Change], schema: StructTy
     override def next(): InternalRow = ready.next()
 
     private def take(row: InternalRow): Iterator[InternalRow] = {
-      val found = Store.groupOf(row)
-      if (former != null && Arrays.equals(found, former)) rewritten(row)
+      val group = Store.groupOf(row)
+      if (former != null && Arrays.equals(group, former)) rewritten(row)
       else {
         val before = finish()
-        begin(found)
+        begin(group)
         before ++ rewritten(row)
       }
     }
 
-    private def begin(found: Array[Byte]): Unit = {
-      val op = Wire.opOf(found)
-      former = found
+    private def begin(next: Array[Byte]): Unit = {
+      val op = Wire.opOf(next)
+      former = next
       rewrite = rewrites.getOrElse(op, null)
-      group = if (rewrite == null) found else rewrite.group(found)
+      group = if (rewrite == null) next else rewrite.group(next)
       count = counts.getOrElseUpdate(op, new Counted(op))
       // A shared group is not a key.
-      if (!Wire.isShared(found)) count.keys += 1
+      if (!Wire.isShared(next)) count.keys += 1
     }
 
     private def rewritten(row: InternalRow): Iterator[InternalRow] = {
@@ -78,9 +78,9 @@ private[migrate] final class Regroup(changes: Map[Int, Change], schema: StructTy
         val pages = rewrite.pages(Wire.isShared(former), count)
         val (to, from, of, family) = (group, former, count, bagFamily)
         pages.map { case (number, bytes) =>
-          val made = store.row(to, Store.Page, number, family, bytes, from)
-          of.bytes += made.getSizeInBytes
-          made
+          val stored = store.row(to, Store.Page, number, family, bytes, from)
+          of.bytes += stored.getSizeInBytes
+          stored
         }
       }
 

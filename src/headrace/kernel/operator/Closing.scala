@@ -59,8 +59,8 @@ object Closing {
   def layout(read: Relational[_], inner: Layout): Layout = read.operator.ending match {
     case Some(text: ClosesText) =>
       val early = text.earlyMs.nonEmpty
-      val unsaid = if (early || text.emit == "close" && !inner.waits) Unsaid.layout else Nil
-      inner.and(unsaid ++ (if (early) EarlyAlarm.layout else Nil): _*)
+      val unsent = if (early || text.emit == "close" && !inner.waits) Unsent.layout else Nil
+      inner.and(unsent ++ (if (early) EarlyAlarm.layout else Nil): _*)
     case _ => inner
   }
 
@@ -76,7 +76,7 @@ private final class ClosingRun(spec: Closing, inner: Closable) extends Operator 
   private val outputs = Relational.lateOutputs(spec.late, spec.inner)
   private val onTime = new OnTime
   private val watched = new Watched
-  private val unsaid = if (spec.holds) new Unsaid(spec.row) else null
+  private val unsent = if (spec.holds) new Unsent(spec.row) else null
   private val early = spec.early.map(new EarlyAlarm(_)).orNull
   private var now = 0L
   private var state: State = _
@@ -103,12 +103,12 @@ private final class ClosingRun(spec: Closing, inner: Closable) extends Operator 
     watched.of(state)
     onTime.of(rows)
     inner.ending(isClosed)
-    inner.start(key, onTime, watched, if (unsaid == null) out else unsaid)
+    inner.start(key, onTime, watched, if (unsent == null) out else unsent)
     // Before its first step, an operator has read its value and emitted nothing.
     if (early != null) {
       early.start(key, state, now)
-      unsaid.open(state, early.waited, early.waited, out)
-    } else if (unsaid != null) unsaid.open(state, watched.had, hasTaken = false, out)
+      unsent.open(state, early.waited, early.waited, out)
+    } else if (unsent != null) unsent.open(state, watched.had, hasTaken = false, out)
   }
 
   override def step(): Boolean =
@@ -117,7 +117,7 @@ private final class ClosingRun(spec: Closing, inner: Closable) extends Operator 
     else if (!isDone && begun()) true
     else {
       isDone = true
-      if (unsaid != null && (isClosed || early != null && early.isDue) && unsaid.say()) true
+      if (unsent != null && (isClosed || early != null && early.isDue) && unsent.say()) true
       else {
         finish()
         false
@@ -130,8 +130,8 @@ private final class ClosingRun(spec: Closing, inner: Closable) extends Operator 
   }
 
   private def finish(): Unit = {
-    val waits = early != null && !unsaid.isEmpty
-    if (unsaid != null) unsaid.close()
+    val waits = early != null && !unsent.isEmpty
+    if (unsent != null) unsent.close()
     val armed = if (watched.had) Alarm.millis(closes, 0L) else State.Never
     val next = if (watched.has) closes else State.Never
     if (early == null) state.alarm(armed, next) else early.alarm(armed, next, waits)
@@ -142,7 +142,7 @@ private final class ClosingRun(spec: Closing, inner: Closable) extends Operator 
     onTime.of(Iterator.empty)
     watched.of(null)
     if (early != null) early.release()
-    if (unsaid != null) unsaid.release()
+    if (unsent != null) unsent.release()
     state = null
     out = null
   }
@@ -197,10 +197,10 @@ private final class Watched extends State {
   }
 
   override def get(): Array[Byte] = {
-    val found = state.get()
-    had = found != null
+    val stored = state.get()
+    had = stored != null
     has = had
-    found
+    stored
   }
   override def put(value: Array[Byte]): Unit = {
     has = true

@@ -23,8 +23,8 @@ private final class EarlyAlarm(spec: Early) {
     this.now = now
     val time = spec.ends.eval(key)
     ends = if (time == null) State.Never else time.asInstanceOf[Long]
-    val found = state.page(EarlyAlarm.Bag, 0L)
-    kept = if (found == null) State.Never else Platform.getLong(found, Platform.BYTE_ARRAY_OFFSET)
+    val stored = state.page(EarlyAlarm.Bag, 0L)
+    kept = if (stored == null) State.Never else Platform.getLong(stored, Platform.BYTE_ARRAY_OFFSET)
   }
 
   def release(): Unit = state = null

@@ -12,9 +12,9 @@ private[operator] final class Known(spec: Expiring) extends Iterator[Input] {
   private val outputs = Relational.lateOutputs(spec.late, spec.inner)
   private val judged = spec.late.map(_._2)
   private val there = {
-    val found = new Array[RowBag](256)
-    judged.foreach(side => found(side) = new RowBag(Known.Bags + side))
-    found
+    val bags = new Array[RowBag](256)
+    judged.foreach(side => bags(side) = new RowBag(Known.Bags + side))
+    bags
   }
   private val sum = new Netted.Sum
   private var rows: Iterator[Input] = Iterator.empty
@@ -71,10 +71,10 @@ private[operator] final class Known(spec: Expiring) extends Iterator[Input] {
     */
   private def settle(there: RowBag, times: Long): Unit = {
     val size = sum.row.getSizeInBytes
-    val asked = sum.weight
-    sum.weight = if (asked > 0) asked else -there.remove(sum.array, size, -asked)
+    val wanted = sum.weight
+    sum.weight = if (wanted > 0) wanted else -there.remove(sum.array, size, -wanted)
     there.add(sum.array, size, sum.weight)
-    val late = sum.weight - asked
+    val late = sum.weight - wanted
     if (late > 0) out.emit(outputs(sum.side & 0xff), sum.row, Input.NoTime, -late)
     if (late > 0) out.count(sum.side, Counts.Late, late)
     val passed = math.abs(sum.weight)

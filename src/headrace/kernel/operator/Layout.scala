@@ -129,11 +129,11 @@ sealed abstract class EntryRow(val row: StructType) extends Serializable {
   def reader(): Stored => InternalRow
 
   protected def pointing(to: Stored => Array[Byte], skip: Int): Stored => InternalRow = {
-    val made = new UnsafeRow(row.length)
+    val pointer = new UnsafeRow(row.length)
     stored => {
       val bytes = to(stored)
-      made.pointTo(bytes, Platform.BYTE_ARRAY_OFFSET + skip, bytes.length - skip)
-      made
+      pointer.pointTo(bytes, Platform.BYTE_ARRAY_OFFSET + skip, bytes.length - skip)
+      pointer
     }
   }
 }

@@ -31,8 +31,8 @@ object Relational {
 
   /** The number of the output for late rows, by side; −1 for none. These outputs follow the operator's own. */
   private[operator] def lateOutputs(late: Seq[(String, Int)], inner: OperatorSpec): Array[Int] = {
-    val found = Array.fill(256)(-1)
-    late.zipWithIndex.foreach { case ((_, side), i) => found(side) = inner.outputs.size + i }
-    found
+    val lateOutputs = Array.fill(256)(-1)
+    late.zipWithIndex.foreach { case ((_, side), i) => lateOutputs(side) = inner.outputs.size + i }
+    lateOutputs
   }
 }

@@ -20,9 +20,9 @@ private[operator] final class RowBag(number: Int) {
 
   /** Removes a row up to `n` times, and returns how often it did. */
   def remove(row: Array[Byte], size: Int, n: Long): Long = {
-    val found = if (bag.find(row, size)) math.min(bag.count, n) else 0L
-    if (found > 0) bag.add(row, size, null, 0L, 0, -found)
-    found
+    val removed = if (bag.find(row, size)) math.min(bag.count, n) else 0L
+    if (removed > 0) bag.add(row, size, null, 0L, 0, -removed)
+    removed
   }
 
   def close(): Unit = {

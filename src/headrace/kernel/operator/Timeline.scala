@@ -86,21 +86,21 @@ private[operator] final class Timeline(schema: StructType, kept: Seq[Int], pages
   def removeFirst(): Unit = bag.removeHere()
 
   /** Finds the last of the rows before `until`. */
-  def lastBefore(until: Long, found: Version): Unit = {
+  def lastBefore(until: Long, version: Version): Unit = {
     val rank = rankOf(until)
-    if (rank > 0 && bag.at(rank - 1)) found.set(bag, ends) else found.clear()
+    if (rank > 0 && bag.at(rank - 1)) version.set(bag, ends) else version.clear()
   }
 
   /** Finds the last row of the first time at or after `from`. */
-  def nextFrom(from: Long, found: Version): Unit = {
+  def nextFrom(from: Long, version: Version): Unit = {
     at(from, bound)
     if (bag.seek(bound.array, bound.length)) {
       val time = Timeline.timeOf(bag.keyBytes, bag.keyAt)
-      if (time == Long.MaxValue) last(found) else lastBefore(time + 1, found)
-    } else found.clear()
+      if (time == Long.MaxValue) last(version) else lastBefore(time + 1, version)
+    } else version.clear()
   }
 
-  def last(found: Version): Unit = if (bag.last()) found.set(bag, ends) else found.clear()
+  def last(version: Version): Unit = if (bag.last()) version.set(bag, ends) else version.clear()
 
   /** The number of earlier rows. */
   def rankOf(time: Long): Long = {

@@ -80,7 +80,7 @@ private final class UpsertsRun(spec: Upserts) extends Operator {
   private val rows: Taken = if (spec.last) new Plain else new Netted
   private val width = spec.row.length
   private val stored = new UnsafeRow(width)
-  private val said = new JoinedRow
+  private val joined = new JoinedRow
   private lazy val keyJson = new RowJson(spec.key)
   private lazy val rowJson = new RowJson(spec.row)
 
@@ -121,12 +121,12 @@ private final class UpsertsRun(spec: Upserts) extends Operator {
   }
 
   private def newest(had: UnsafeRow): UnsafeRow = {
-    var found = had
+    var latest = had
     while (rows.hasNext) {
       val input = rows.next()
-      found = if (input.weight > 0) input.row.copy() else null
+      latest = if (input.weight > 0) input.row.copy() else null
     }
-    found
+    latest
   }
 
   /** Applies the net changes of a key to `had`, its row before, which is null if unknown or none. */
@@ -161,7 +161,7 @@ private final class UpsertsRun(spec: Upserts) extends Operator {
     }
 
   private def send(row: UnsafeRow, word: InternalRow, weight: Long): Unit =
-    if (spec.pairs) out.emit(Relational.Main, said(row, word), Input.NoTime)
+    if (spec.pairs) out.emit(Relational.Main, joined(row, word), Input.NoTime)
     else out.emit(Relational.Main, row, Input.NoTime, weight)
 
   private def twice(first: UnsafeRow, second: UnsafeRow): Unit =

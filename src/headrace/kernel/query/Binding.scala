@@ -30,12 +30,12 @@ final class Binding(session: SparkSession, partitions: Int) {
       case kind => Some(LineSpec(kind, StructType(parsed), reader.options, Settings.zone, Settings.isCaseSensitive, reader.records))
     }
     scanned.foreach { f =>
-      val found = scan.fields.find(_.name == f.name)
-      if (!found.exists(s => Bind.loosen(s.dataType) == Bind.loosen(f.dataType)))
+      val scanned = scan.fields.find(_.name == f.name)
+      if (!scanned.exists(s => Bind.loosen(s.dataType) == Bind.loosen(f.dataType)))
         throw new HeadraceKernelException(
           "SOURCE_SCHEMA",
           s"${text.name}: the column ${f.name} ${f.dataType.sql} is " +
-            found.fold("not in the scan")(s => s"${s.dataType.sql} in the scan"),
+            scanned.fold("not in the scan")(s => s"${s.dataType.sql} in the scan"),
           text.name)
     }
     SourceSpec(
@@ -78,7 +78,7 @@ final class Binding(session: SparkSession, partitions: Int) {
       text.inFlight,
       text.retryMs,
       timeZone,
-      text.ask.map(Asked.of),
+      text.ask.map(Asks.of),
       to("main"),
       to("missed"),
       to("dead_letter"))
@@ -167,8 +167,8 @@ final class Binding(session: SparkSession, partitions: Int) {
         val (names, texts) = items.unzip
         Some(Expect(node, site, quiet, in, names, texts, bind(in, texts), otherwise)) -> in
       case GenerateText(generator, names, outer, _) =>
-        val made = Bind.generator(session, in, generator, names, outer)
-        Some(Generate(node, site, quiet, in, made.generator, made.outer, made.appended)) -> StructType(in.fields ++ made.appended.fields)
+        val generated = Bind.generator(session, in, generator, names, outer)
+        Some(Generate(node, site, quiet, in, generated.generator, generated.outer, generated.appended)) -> StructType(in.fields ++ generated.appended.fields)
     }
   }
 

@@ -47,5 +47,5 @@ private[headrace] object Chain {
   def lastTime(session: SparkSession, checkpoint: String): Option[Long] =
     new Numbered(session, checkpoint)
       .last("offsets")
-      .flatMap("\"batchTimestampMs\":(\\d+)".r.findFirstMatchIn(_).map(found => Wire.calendar(found.group(1).toLong)))
+      .flatMap("\"batchTimestampMs\":(\\d+)".r.findFirstMatchIn(_).map(stamp => Wire.calendar(stamp.group(1).toLong)))
 }

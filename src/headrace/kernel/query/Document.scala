@@ -45,6 +45,6 @@ private[headrace] object Repaired {
 }
 
 /** A connector's description of how to query the table of a lookup. */
-private[query] object Asked {
+private[query] object Asks {
   def of(json: JsonNode): Ask = Reader.of("Ask")(f => Ask(f[String]("class"), f.options, Masking.pattern)).read(json, "/lookups/ask")
 }

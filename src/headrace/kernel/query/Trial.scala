@@ -25,16 +25,16 @@ object Trial {
 
   /** Makes the parser of a source's lines. */
   def lines(kind: String, ddl: String, options: JavaMap[String, String], records: Boolean, timeZone: String): String = why {
-    val (schema, given) = (StructType.fromDDL(ddl), options.asScala.toMap)
-    LineSpec(kind, schema, given, timeZone, caseSensitive = false, records).parser()
-    if (kind == "json" || kind == "csv") patterns(schema, given, timeZone, parsing = true)
+    val (schema, settings) = (StructType.fromDDL(ddl), options.asScala.toMap)
+    LineSpec(kind, schema, settings, timeZone, caseSensitive = false, records).parser()
+    if (kind == "json" || kind == "csv") patterns(schema, settings, timeZone, parsing = true)
   }
 
   /** Writes a row to a file in `folder`. */
   def file(session: SparkSession, format: String, ddl: String, options: JavaMap[String, String], folder: String, timeZone: String): String = why {
-    val (schema, given) = (StructType(StructType.fromDDL(ddl).map(_.copy(nullable = true))), options.asScala.toMap)
-    if (format == "json" || format == "csv") patterns(schema, given, timeZone, parsing = false)
-    val stage = FileStage(session, "trial", schema, Stage.Files(format, given, Nil, folder), timeZone)
+    val (schema, settings) = (StructType(StructType.fromDDL(ddl).map(_.copy(nullable = true))), options.asScala.toMap)
+    if (format == "json" || format == "csv") patterns(schema, settings, timeZone, parsing = false)
+    val stage = FileStage(session, "trial", schema, Stage.Files(format, settings, Nil, folder), timeZone)
     val (_, file) = stage.writer(extension => new Path(folder, s"trial$extension"))
     // Text formats validate some options only when the first row is written.
     file.write(row(schema))

@@ -20,24 +20,24 @@ private[route] final class Expectations(step: Expect, counter: Counter) {
 
   /** The violated conditions, in one line; null if the row meets all. A condition that is null or fails is violated. */
   def unmet(row: InternalRow, weight: Long): String = {
-    var found: String = null
+    var reasons: String = null
     var i = 0
     while (i < conditions.length) {
       val why =
         try if (conditions(i).eval(row)) null else ""
         catch { case e: Throwable if Failure.ofRow(e) => ": " + Failure.reason(e) }
       if (counts != null) counter.add(counts(i), if (why == null) 0 else 1, weight)
-      if (why != null) found = (if (found == null) "EXPECTATION: " else found + "; ") + named(i) + why
+      if (why != null) reasons = (if (reasons == null) "EXPECTATION: " else reasons + "; ") + named(i) + why
       i += 1
     }
-    found
+    reasons
   }
 
   /** The exception that ends the run. */
   def failure(reason: String, origin: Origin, raw: UTF8String): HeadraceKernelException = {
     val place = if (origin == null || origin.file == null) "" else s" at ${origin.file}, position ${origin.position}"
-    val said = reason.stripPrefix("EXPECTATION: ")
-    new HeadraceKernelException("EXPECTATION_FAILED", s"${step.node}: a row$place does not meet $said: $raw", step.node, step.site)
+    val condition = reason.stripPrefix("EXPECTATION: ")
+    new HeadraceKernelException("EXPECTATION_FAILED", s"${step.node}: a row$place does not meet $condition: $raw", step.node, step.site)
   }
 
   private def named(i: Int): String =

@@ -104,9 +104,9 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
 
     private def passes(row: InternalRow): Boolean =
       try {
-        val found = condition.eval(row)
-        if (!found) { if (step.reason == null) count(Counts.Filtered) else tell(step.reason, row) }
-        found
+        val holds = condition.eval(row)
+        if (!holds) { if (step.reason == null) count(Counts.Filtered) else tell(step.reason, row) }
+        holds
       } catch { case e: Throwable => lose(e, row); false }
   }
 
@@ -114,10 +114,10 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
     private val columns = UnsafeProjection.create(step.columns)
     def open(): Unit = { columns.initialize(partition); next.open() }
     def take(row: InternalRow): Unit = {
-      val made =
+      val projected =
         try columns(row)
         catch { case e: Throwable => lose(e, row); null }
-      if (made != null) next.take(made)
+      if (projected != null) next.take(projected)
     }
   }
 
@@ -133,10 +133,10 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
       val base = exact(row)
       var any = false
       try {
-        val made = step.generator.eval(row).iterator
-        while (made.hasNext) {
+        val items = step.generator.eval(row).iterator
+        while (items.hasNext) {
           any = true
-          next.take(joined(base, made.next()))
+          next.take(joined(base, items.next()))
         }
         val rest = step.generator.terminate().iterator
         while (rest.hasNext) {
@@ -165,8 +165,8 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
 
     private def of(row: InternalRow): Long =
       try {
-        val found = column(row)
-        if (found.isNullAt(0)) { tell(unknown(row), row); 0L } else found.getLong(0)
+        val time = column(row)
+        if (time.isNullAt(0)) { tell(unknown(row), row); 0L } else time.getLong(0)
       } catch { case e: Throwable => lose(e, row); 0L }
 
     private def unknown(row: InternalRow): String =

@@ -13,16 +13,16 @@ private[sink] final class Sieve(inner: Stager, sink: SinkSpec, aside: Aside) ext
 
   override def write(row: UnsafeRow): Unit = {
     var at = 0
-    var found: String = null
-    while (found == null && at < looks.length) {
+    var reason: String = null
+    while (reason == null && at < looks.length) {
       val (i, look) = looks(at)
-      if (!row.isNullAt(i)) found = look(row, i)
-      if (found == null) at += 1
+      if (!row.isNullAt(i)) reason = look(row, i)
+      if (reason == null) at += 1
     }
-    if (found == null) inner.write(row)
+    if (reason == null) inner.write(row)
     // A retracted row was set aside when it was inserted.
     else if (weight < 0 || row.getLong(weight) > 0) {
-      aside.put(row, s"${sink.schema(looks(at)._1).name} has $found")
+      aside.put(row, s"${sink.schema(looks(at)._1).name} has $reason")
       if (weight >= 0 && key.nonEmpty) take(row)
     }
   }

@@ -30,20 +30,20 @@ private[sink] final class Unwritable(years: Boolean) {
       val (keys, values) = (look(key), look(value))
       Option.when(keys.nonEmpty || values.nonEmpty) { (at, i) =>
         val map = at.getMap(i)
-        val found = keys.map(any(map.keyArray, _)).orNull
-        if (found != null) found else values.map(any(map.valueArray, _)).orNull
+        val ofKeys = keys.map(any(map.keyArray, _)).orNull
+        if (ofKeys != null) ofKeys else values.map(any(map.valueArray, _)).orNull
       }
     case _ => None
   }
 
   private def any(array: ArrayData, look: Look): String = {
-    var found: String = null
+    var reason: String = null
     var i = 0
-    while (found == null && i < array.numElements) {
-      if (!array.isNullAt(i)) found = look(array, i)
+    while (reason == null && i < array.numElements) {
+      if (!array.isNullAt(i)) reason = look(array, i)
       i += 1
     }
-    found
+    reason
   }
 }
 
@@ -59,14 +59,14 @@ private[sink] object Unwritable {
 
   /** What is wrong with a row's first invalid column; null if nothing is. */
   private def first(looks: Array[(Int, Look)], row: SpecializedGetters): String = {
-    var found: String = null
+    var reason: String = null
     var at = 0
-    while (found == null && at < looks.length) {
+    while (reason == null && at < looks.length) {
       val (i, look) = looks(at)
-      if (!row.isNullAt(i)) found = look(row, i)
+      if (!row.isNullAt(i)) reason = look(row, i)
       at += 1
     }
-    found
+    reason
   }
 
   private def broken(text: UTF8String): Boolean = !ascii(text) && !text.isValid

@@ -16,10 +16,10 @@ class AnyNames extends LocalFileSystem {
 
   override def globStatus(pattern: Path, filter: PathFilter): Array[FileStatus] = {
     val root = makeQualified(new Path("/"))
-    val found = GlobExpander.expand(pattern.toUri.getPath).asScala.toSeq.flatMap { one =>
+    val paths = GlobExpander.expand(pattern.toUri.getPath).asScala.toSeq.flatMap { one =>
       one.split('/').filter(_.nonEmpty).foldLeft(Seq(root))((places, part) => places.flatMap(inside(_, part)))
     }
-    found.distinct.filter(filter.accept).flatMap(status).sorted.toArray
+    paths.distinct.filter(filter.accept).flatMap(status).sorted.toArray
   }
 
   /** The entries of a folder with this name, or that match a pattern. */

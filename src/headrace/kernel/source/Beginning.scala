@@ -10,7 +10,7 @@ import org.apache.hadoop.fs.Path
 
 /** The format that the first bytes of a file indicate: a file that cannot be read in one format may be intact, in another. */
 private[source] final case class Beginning(format: String, name: String) {
-  def said: String = s"its first bytes are those of $name"
+  def description: String = s"its first bytes are those of $name"
   def cure: String =
     s"""if its source reads $name files, set format="$format"; otherwise replace the file with a complete copy, or skip it: broken_files="skip""""
 }
@@ -25,7 +25,7 @@ private[source] object Beginning {
 
   /** The format of a file that failed, if the reader is for another one. Readers of lines have no format, since they accept any bytes. */
   def another(path: Path, conf: Configuration, failures: Seq[Throwable]): Option[Beginning] =
-    for (format <- reader(failures); found <- of(path, conf) if found.format != format) yield found
+    for (format <- reader(failures); other <- of(path, conf) if other.format != format) yield other
 
   /** The format of the reader that failed, found by its library. */
   private def reader(failures: Seq[Throwable]): Option[String] =
@@ -38,10 +38,10 @@ private[source] object Beginning {
     try {
       val bytes = new Array[Byte](Length)
       val read = Using.resource(path.getFileSystem(conf).open(path))(_.readNBytes(bytes, 0, Length))
-      said(bytes.take(read))
+      formatOf(bytes.take(read))
     } catch { case NonFatal(_) => None }
 
-  private def said(bytes: Array[Byte]): Option[Beginning] = {
+  private def formatOf(bytes: Array[Byte]): Option[Beginning] = {
     val start = new String(bytes, ISO_8859_1)
     Binary.collectFirst { case (magic, format) if start.startsWith(magic) => format }.orElse {
       val isText = bytes.nonEmpty && bytes.forall(byte => byte < 0 || byte >= ' ' || "\t\r\n".contains(byte.toChar))

@@ -47,11 +47,11 @@ final class Board private (val id: String) {
     */
   def latest(query: String, source: String): Long = synchronized {
     val round = rounds.getOrElseUpdate(query, new Round)
-    if (round.published < 0 || round.asked(source)) {
-      round.asked.clear()
+    if (round.published < 0 || round.readers(source)) {
+      round.readers.clear()
       round.published = epochs.size.toLong
     }
-    round.asked += source
+    round.readers += source
     round.published
   }
 
@@ -71,7 +71,7 @@ object Board {
 
   private final class Round {
     var published: Long = -1L
-    val asked: mutable.Set[String] = mutable.Set.empty
+    val readers: mutable.Set[String] = mutable.Set.empty
   }
 
   def create(id: String): Unit = boards.putIfAbsent(id, new Board(id))
@@ -135,7 +135,7 @@ object Board {
   def fill(session: SparkSession, id: String, source: String, ddl: String, rows: String, timeZone: String): Unit = synchronized {
     if (!filled(id)) {
       val schema = StructType.fromDDL(ddl)
-      val made = Settings.under(session, Seq("spark.sql.session.timeZone" -> timeZone)) {
+      val internal = Settings.under(session, Seq("spark.sql.session.timeZone" -> timeZone)) {
         val JArray(texts) = JsonMethods.parse(rows): @unchecked
         texts.collect { case JArray(values) =>
           val bound = Bind.expressions(session, new StructType, values.collect { case JString(text) => text })
@@ -144,7 +144,7 @@ object Board {
       }
       drop(id)
       create(id)
-      get(id).append(source, made.iterator, schema)
+      get(id).append(source, internal.iterator, schema)
       publish(id)
     }
   }

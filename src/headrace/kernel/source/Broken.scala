@@ -34,8 +34,8 @@ object Broken {
       path <- located(text, conf)
       if ofContent(e) && readable(path, conf)
     } yield Beginning.another(path, conf, causes(e)) match {
-      case Some(format) => new HeadraceKernelException(Code, broken(shown(path), s"${said(e)}; ${format.said}"), hint = format.cure)
-      case None => error(shown(path), said(e))
+      case Some(format) => new HeadraceKernelException(Code, broken(shown(path), s"${message(e)}; ${format.description}"), hint = format.cure)
+      case None => error(shown(path), message(e))
     }
 
   /** Spark's errors about a file that it cannot read, with the file. For columns missing in an Avro file, the error has no condition. */
@@ -56,14 +56,14 @@ object Broken {
   /** Finds the files that cannot be read from beginning to end, with the reason. Uncompressed text is not checked. */
   private[source] def among(session: SparkSession, relation: FileRelation, files: Seq[Path]): Seq[(Path, String)] = {
     val conf = relation.conf
-    val asked = files.filter(whereEmpty(_, relation.isText, conf)).map(_.toUri.toString)
-    if (asked.isEmpty) Nil
+    val empty = files.filter(whereEmpty(_, relation.isText, conf)).map(_.toUri.toString)
+    if (empty.isEmpty) Nil
     else {
       val read = relation.reader(conf)
       val carried = session.sparkContext.broadcast(new SerializableConfiguration(conf))
-      val tasks = math.min(asked.size, 4 * session.sparkContext.defaultParallelism)
+      val tasks = math.min(empty.size, 4 * session.sparkContext.defaultParallelism)
       session.sparkContext
-        .parallelize(asked, tasks)
+        .parallelize(empty, tasks)
         .flatMap(uri => why(new Path(new URI(uri)), read, carried.value.value).map(uri -> _))
         .collect()
         .toSeq
@@ -87,7 +87,7 @@ object Broken {
         case NonFatal(e) => Some(e)
       }
     for (first <- tried() if ofContent(first) && readable(path, conf); again <- tried())
-      yield said(again) + Beginning.another(path, conf, causes(again)).fold("")(format => s"; ${format.said}")
+      yield message(again) + Beginning.another(path, conf, causes(again)).fold("")(format => s"; ${format.description}")
   }
 
   /** Whether the failure is due to the content: not to a missing file, nor to columns of other types than declared. */
@@ -121,7 +121,7 @@ object Broken {
 
   private def shown(path: Path): String = if (path.toUri.getScheme == "file") path.toUri.getPath else path.toString
 
-  private def said(e: Throwable): String = {
+  private def message(e: Throwable): String = {
     val chain = causes(e)
     if (chain.last.isInstanceOf[EOFException]) "it ends too early"
     else {

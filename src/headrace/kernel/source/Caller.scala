@@ -19,14 +19,14 @@ object Caller {
       case known: Known if known.token == token => ()
       case former =>
         former.shutdown()
-        val made = former match {
+        val client = former match {
           case perThread: PythonClient => new PerThread(gateway, perThread, token)
           case shared => new Shared(shared, token)
         }
         // The gateway accepts a client only in its constructor.
         val field = classOf[Gateway].getDeclaredField("cbClient")
         field.setAccessible(true)
-        field.set(gateway, made)
+        field.set(gateway, client)
     }
     client = Some(gateway.getCallbackClient).collect { case perThread: PythonClient => perThread }
   }

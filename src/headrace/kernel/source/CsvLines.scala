@@ -85,7 +85,7 @@ private final class CsvLines(spec: LineSpec) extends LineParser(spec) {
       }
     catch {
       case bad: BadRecordException => explain(record, known, bad.cause)
-      case NonFatal(e) => malformed(s"not CSV: ${LineParser.said(e)}")
+      case NonFatal(e) => malformed(s"not CSV: ${LineParser.message(e)}")
     }
 
   private def goesOn(record: String, known: Columns): Boolean = {
@@ -106,7 +106,7 @@ private final class CsvLines(spec: LineSpec) extends LineParser(spec) {
       known.fault(tokens) match {
         case Some((field, shown)) if shown == null || shown == reading.nullValue => missing(field)
         case Some((field, shown)) => unreadable(field.name, shown, field.dataType.sql)
-        case None => malformed(s"not CSV: ${LineParser.said(cause)}")
+        case None => malformed(s"not CSV: ${LineParser.message(cause)}")
       }
   }
 

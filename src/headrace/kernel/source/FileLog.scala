@@ -45,17 +45,17 @@ private[source] final class FileLog(folder: Path, settings: Configuration) {
   /** The files of a range of epochs, inclusive. */
   def between(from: Long, to: Long): Seq[Logged] = {
     if (to > newest) throw lacks(newest + 1, to)
-    val found = Vector.newBuilder[Logged]
-    within(from, to).foreach(read(_)((epoch, file) => if (epoch >= from && epoch <= to) found += file))
-    found.result()
+    val files = Vector.newBuilder[Logged]
+    within(from, to).foreach(read(_)((epoch, file) => if (epoch >= from && epoch <= to) files += file))
+    files.result()
   }
 
   /** Logs the files of the next epoch. */
-  def add(found: Seq[Logged]): Unit = {
+  def add(entries: Seq[Logged]): Unit = {
     val epoch = newest + 1
     val single = Segment(epoch, epoch, 0L)
     val bytes =
-      try write(single, overwrite = false)(each => found.foreach(each(epoch, _)))
+      try write(single, overwrite = false)(each => entries.foreach(each(epoch, _)))
       catch { case _: FileAlreadyExistsException => throw new IllegalStateException(s"two queries are writing the file log $folder") }
     segments :+= single.copy(bytes = bytes)
     merge()
@@ -83,8 +83,8 @@ private[source] final class FileLog(folder: Path, settings: Configuration) {
   /** The segments in the folder, oldest first, after deleting the remains of an interrupted merge. */
   private def opened(): Vector[Segment] = {
     if (!files.exists(folder)) files.mkdirs(folder)
-    val found = files.list(folder).toVector.flatMap(file => Segment.of(file.getPath.getName, file.getLen))
-    val (parts, wholes) = found.partition(one => found.exists(other => other.covers(one)))
+    val segments = files.list(folder).toVector.flatMap(file => Segment.of(file.getPath.getName, file.getLen))
+    val (parts, wholes) = segments.partition(one => segments.exists(other => other.covers(one)))
     parts.foreach(part => files.delete(new Path(folder, part.name)))
     val sorted = wholes.sortBy(_.from)
     sorted.foldLeft(0L) { (next, segment) => if (segment.from > next) throw lacks(next, segment.from - 1) else segment.to + 1 }

@@ -55,8 +55,8 @@ private final case class Shape(format: String, read: StructType, values: StructT
 
   /** The columns of the rows read, in their declared types. */
   def picked: Seq[Column] = values.map { f =>
-    val found = col(s"`${f.name.replace("`", "``")}`")
-    if (read(f.name).dataType == f.dataType) found else found.cast(f.dataType).as(f.name)
+    val column = col(s"`${f.name.replace("`", "``")}`")
+    if (read(f.name).dataType == f.dataType) column else column.cast(f.dataType).as(f.name)
   } ++ (col(position).as("_position") +: WholeFiles.unread.map(f => if (read.contains(f)) col(f.name) else lit(null).cast(f.dataType).as(f.name)))
 
   /** The rows that report whole files which are not read. */
@@ -155,7 +155,7 @@ private final class FileSource(session: SparkSession, place: String, options: Ca
     case _ => None
   }
 
-  private def remember(file: Logged): Unit = read.put(known(file.path), if (file.changed) FileSource.Told else file.length)
+  private def remember(file: Logged): Unit = read.put(known(file.path), if (file.changed) FileSource.Reported else file.length)
 
   /** The files after an offset. */
   private def logged(start: Option[String], to: Long): Seq[Logged] = {
@@ -166,16 +166,16 @@ private final class FileSource(session: SparkSession, place: String, options: Ca
   override protected def frame(start: Option[String], end: String): DataFrame = synchronized {
     reaches(end)
     val to = NumberedPlace.number(end)
-    val (changed, found) = logged(start, to).partition(_.changed)
-    val paths = found.map(file => placed(file.path))
-    val all = if (found.isEmpty) None else Some(relation(paths))
-    if (pending && !anew) found.foreach(file => isAsItWas(file, all.toSeq.flatMap(lengths).toMap))
+    val (changed, intact) = logged(start, to).partition(_.changed)
+    val paths = intact.map(file => placed(file.path))
+    val all = if (intact.isEmpty) None else Some(relation(paths))
+    if (pending && !anew) intact.foreach(file => isAsItWas(file, all.toSeq.flatMap(lengths).toMap))
     // No row of a broken file has been read, so a whole copy can be read later without duplicates.
     val broken = gone(paths, all) ++ (if (skips) all.toSeq.flatMap(Broken.among(session, _, paths)) else Nil)
     val whole = paths.filterNot(broken.map(_._1).toSet)
     val rest = if (broken.isEmpty) all else if (whole.isEmpty) None else Some(relation(whole))
-    if (anew) amend(start, to, found, (all ++ rest).flatMap(lengths).toMap)
-    val unread = changed.map(file => placed(file.path) -> FileSource.said(file)) ++ broken
+    if (anew) amend(start, to, intact, (all ++ rest).flatMap(lengths).toMap)
+    val unread = changed.map(file => placed(file.path) -> FileSource.description(file)) ++ broken
     val rows = rest.map(_.frame.select(shape.picked: _*))
     if (unread.isEmpty) rows.getOrElse(shape.unread(session, Nil))
     else {
@@ -260,9 +260,9 @@ private final class FileSource(session: SparkSession, place: String, options: Ca
   private def list(): Vector[Logged] = if (named.isEmpty && !pattern && !fs.exists(base)) Vector.empty
   else {
     val roots = named.getOrElse(if (pattern) Inside.glob(fs, base) else Seq(base))
-    val found = FileRelation.list(session, roots, format ++ AnyNames.settings)
-    empty = found.filter(file => file.getLen == 0 && Broken.whereEmpty(file.getPath, isText, conf)).map(_.getPath.toUri.toString).toSet
-    val files = found.map(status => (Logged(status.getPath.toUri.toString, status.getLen), status.getModificationTime)).toVector
+    val listed = FileRelation.list(session, roots, format ++ AnyNames.settings)
+    empty = listed.filter(file => file.getLen == 0 && Broken.whereEmpty(file.getPath, isText, conf)).map(_.getPath.toUri.toString).toSet
+    val files = listed.map(status => (Logged(status.getPath.toUri.toString, status.getLen), status.getModificationTime)).toVector
     val sorted = if (named.nonEmpty) {
       val place = roots.map(_.toUri.toString).zipWithIndex.toMap
       files.sortBy { case (file, _) => place(file.path) }
@@ -276,10 +276,10 @@ private object FileSource {
   private val Gone = "it was deleted after this epoch listed it"
 
   /** Replaces a file's length once its change has been reported: each file is reported once. */
-  private val Told = -2L
+  private val Reported = -2L
 
   private def had(bytes: Long): String = s"had $bytes byte${if (bytes == 1) "" else "s"}"
 
-  private def said(file: Logged): String =
+  private def description(file: Logged): String =
     s"FILE_CHANGED: it ${had(file.was)} when it was read and has ${file.length} now; what has changed since is not read"
 }

@@ -35,12 +35,12 @@ private final class JsonLines(spec: LineSpec) extends LineParser(spec) {
     if (JsonLines.blank(line)) LineParser.Nothing
     else
       try {
-        val found = parser.of(line, open)
+        val records = parser.of(line, open)
         lazy val flaw = JsonLines.flaw(line)
         if (tokens.more) malformed("not JSON: text after the object")
         else if (flaw != null) malformed(s"not JSON: $flaw")
-        else if (found.hasNext) {
-          parsed = found.next()
+        else if (records.hasNext) {
+          parsed = records.next()
           LineParser.Row
         } else LineParser.Nothing
       } catch {
@@ -53,7 +53,7 @@ private final class JsonLines(spec: LineSpec) extends LineParser(spec) {
       syntax(line) match {
         case Some(error) => malformed(s"not JSON: $error")
         case None if JsonLines.flaw(line) != null => malformed(s"not JSON: ${JsonLines.flaw(line)}")
-        case None => fault(line).getOrElse(malformed(LineParser.said(cause)))
+        case None => fault(line).getOrElse(malformed(LineParser.message(cause)))
       }
   }
 
@@ -66,7 +66,7 @@ private final class JsonLines(spec: LineSpec) extends LineParser(spec) {
       if (first == JsonToken.START_OBJECT) None else Some(s"an object was expected, not ${JsonLines.named(first)}")
     } catch {
       case e: JsonProcessingException => Some(LineParser.short(JsonLines.plain(e.getOriginalMessage)))
-      case NonFatal(e) => Some(LineParser.said(e))
+      case NonFatal(e) => Some(LineParser.message(e))
     } finally tokens.close()
   }
 

@@ -29,8 +29,8 @@ final case class LineSpec(
     case "json" => new JsonLines(this)
     case "csv" => new CsvLines(this)
     case named =>
-      val found = Class.forName(named, true, Thread.currentThread.getContextClassLoader)
-      found.getConstructor(classOf[LineSpec]).newInstance(this).asInstanceOf[LineParser]
+      val parserClass = Class.forName(named, true, Thread.currentThread.getContextClassLoader)
+      parserClass.getConstructor(classOf[LineSpec]).newInstance(this).asInstanceOf[LineParser]
   }
 }
 
@@ -55,7 +55,7 @@ abstract class LineParser(spec: LineSpec) {
     parsed = null
     why = null
     line = if (value == null) Array.emptyByteArray else value
-    if (value == null) malformed("not text: the value is null")
+    if (value == null) malformed("no row: the value is null")
     else if (!utf8 && !decoded()) malformed(s"not text: it is not $charset")
     else
       tried(file, position) match {
@@ -72,7 +72,7 @@ abstract class LineParser(spec: LineSpec) {
     catch {
       case e @ (_: HeadraceKernelException | _: TaskKilledException) => throw e
       case _: StackOverflowError => malformed("it is nested too deeply")
-      case NonFatal(e) => malformed(LineParser.said(e))
+      case NonFatal(e) => malformed(LineParser.message(e))
     }
 
   private def decoded(): Boolean =
@@ -132,7 +132,7 @@ object LineParser {
   val Header = 3
 
   /** The message of an exception: that of the first of its causes that has one. */
-  def said(e: Throwable): String = {
+  def message(e: Throwable): String = {
     val chain = Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(20).toSeq
     chain.map(one => short(String.valueOf(one.getMessage))).zip(chain).collectFirst {
       case (_, _: EOFException) => "it ends too early"

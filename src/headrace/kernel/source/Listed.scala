@@ -57,7 +57,7 @@ object Listed {
   /** The frame of files that are read once; `files` has the form of [[Lister.files]]. */
   def whole(session: SparkSession, files: String, ddl: String, constant: String): DataFrame = {
     val shape = ListedShape(CaseInsensitiveMap(Map("ddl" -> ddl, "constant" -> constant, "changes" -> "false")))
-    read(session, () => Told.files(files), shape.inFiles, shape.ofFiles, streaming = false)
+    read(session, () => Answer.files(files), shape.inFiles, shape.ofFiles, streaming = false)
       .select(shape.values: _*)
   }
 
@@ -107,13 +107,13 @@ private final class ListedSource(session: SparkSession, lister: Lister, id: Stri
   override def getDefaultReadLimit: ReadLimit = ReadLimit.allAvailable()
 
   override protected def latest(start: Option[String], limit: ReadLimit): String = {
-    val told = lister.latest(start.orNull)
-    if (told == null) null else Told.checked(told)
+    val reply = lister.latest(start.orNull)
+    if (reply == null) null else Answer.checked(reply)
   }
 
   override protected def frame(start: Option[String], end: String): DataFrame = {
     // Spark requests the last epoch of a checkpoint again but reads nothing of it, so files are listed only when they are read.
-    lazy val files = Told.files(lister.files(start.orNull, end))
+    lazy val files = Answer.files(lister.files(start.orNull, end))
     if (!shape.changes) read(files, shape.inFiles, shape.ofFiles, None)
     else {
       val change = "_change_type"
@@ -135,10 +135,10 @@ private final class ListedSource(session: SparkSession, lister: Lister, id: Stri
 private final case class ListedFile(path: String, bytes: Long, values: Map[String, String], change: String)
 
 /** Parses texts from Python. */
-private object Told {
+private object Answer {
   def checked(text: String): String = {
     parse(text) match {
-      case told: JObject => problem(told)
+      case answer: JObject => problem(answer)
       case _ => ()
     }
     text
@@ -146,8 +146,8 @@ private object Told {
 
   def files(text: String): Seq[ListedFile] = parse(text) match {
     case JArray(items) => items.map(file)
-    case told =>
-      problem(told)
+    case answer =>
+      problem(answer)
       throw new IllegalArgumentException(s"files are a list, not $text")
   }
 
@@ -161,7 +161,7 @@ private object Told {
     ListedFile(path, bytes.toLong, values, (item \ "change").toOption.collect { case JString(s) => s }.getOrElse("insert"))
   }
 
-  private def problem(told: JValue): Unit = (told \ "code", told \ "message") match {
+  private def problem(answer: JValue): Unit = (answer \ "code", answer \ "message") match {
     case (JString(code), JString(message)) => throw new HeadraceKernelException(code, message)
     case _ => ()
   }

@@ -45,17 +45,17 @@ object Texts {
     if (parts.isEmpty) null
     else
       row => {
-        var found: String = null
+        var path: String = null
         var i = 0
-        while (found == null && i < parts.length) {
+        while (path == null && i < parts.length) {
           val (name, at, check) = parts(i)
           if (!row.isNullAt(at)) {
             val below = check(row, at)
-            if (below != null) found = name + below
+            if (below != null) path = name + below
           }
           i += 1
         }
-        found
+        path
       }
   }
 
@@ -67,8 +67,8 @@ object Texts {
       if (check == null) null
       else
         (row, i) => {
-          val found = check(row.getStruct(i, struct.length))
-          if (found == null) null else "." + found
+          val below = check(row.getStruct(i, struct.length))
+          if (below == null) null else "." + below
         }
     case array: ArrayType =>
       val check = ofItems(array.elementType)
@@ -78,9 +78,9 @@ object Texts {
       if (keys == null && values == null) null
       else
         (row, i) => {
-          val found = row.getMap(i)
-          val key = if (keys == null) null else keys(found.keyArray)
-          if (key != null || values == null) key else values(found.valueArray)
+          val map = row.getMap(i)
+          val key = if (keys == null) null else keys(map.keyArray)
+          if (key != null || values == null) key else values(map.valueArray)
         }
     case _ => null
   }
@@ -90,16 +90,16 @@ object Texts {
     if (check == null) null
     else
       items => {
-        var found: String = null
+        var path: String = null
         var i = 0
-        while (found == null && i < items.numElements) {
+        while (path == null && i < items.numElements) {
           if (!items.isNullAt(i)) {
             val below = check(items, i)
-            if (below != null) found = s"[$i]$below"
+            if (below != null) path = s"[$i]$below"
           }
           i += 1
         }
-        found
+        path
       }
   }
 }

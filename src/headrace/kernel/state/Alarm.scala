@@ -9,5 +9,5 @@ object Alarm {
   /** Chooses the alarm to set. An armed alarm before the requested one is kept: setting it again after it has rung costs less than moving
     * it at every postponement.
     */
-  def of(armed: Long, asked: Long, now: Long): Long = if (asked != State.Never && now < armed && armed < asked) armed else asked
+  def of(armed: Long, requested: Long, now: Long): Long = if (requested != State.Never && now < armed && armed < requested) armed else requested
 }

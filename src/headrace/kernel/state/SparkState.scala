@@ -51,9 +51,9 @@ final class SparkState(handle: StatefulProcessorHandle, level: Int, hasClock: Bo
   }
 
   override def get(): Array[Byte] = {
-    val found = values.get()
-    isThere = found != null
-    found
+    val value = values.get()
+    isThere = value != null
+    value
   }
 
   override def put(value: Array[Byte]): Unit = {

@@ -67,21 +67,21 @@ final class Store(session: SparkSession, folder: String) {
 
   /** Lists the names in a folder; empty if the folder does not exist. */
   def names(name: String): JList[String] = {
-    val found = new ArrayList[String]
-    try files.listStatus(at(name)).foreach(status => found.add(status.getPath.getName))
+    val names = new ArrayList[String]
+    try files.listStatus(at(name)).foreach(status => names.add(status.getPath.getName))
     catch { case _: FileNotFoundException => () }
-    found
+    names
   }
 
   /** Lists all files below the folder. */
   def all(): JList[String] = {
-    val found = new ArrayList[String]
+    val names = new ArrayList[String]
     val base = files.makeQualified(root).toUri.getPath.stripSuffix("/") + "/"
     try {
       val each = files.listFiles(root, true)
-      while (each.hasNext) found.add(each.next().getPath.toUri.getPath.stripPrefix(base))
+      while (each.hasNext) names.add(each.next().getPath.toUri.getPath.stripPrefix(base))
     } catch { case _: FileNotFoundException => () }
-    found
+    names
   }
 
   private def at(name: String): Path = if (name.isEmpty) root else new Path(root, name)

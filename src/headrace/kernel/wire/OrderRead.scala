@@ -43,15 +43,15 @@ private object OrderRead {
 
     /** Reads up to 00 00; 00 01 is a zero. */
     def escaped(): Array[Byte] = {
-      val made = new Array[Byte](array.length - at)
+      val copy = new Array[Byte](array.length - at)
       var n = 0
       var b = byte()
       while (b != 0 || byte() != 0) {
-        made(n) = b.toByte
+        copy(n) = b.toByte
         n += 1
         b = byte()
       }
-      Arrays.copyOf(made, n)
+      Arrays.copyOf(copy, n)
     }
   }
 
@@ -108,9 +108,9 @@ private object OrderRead {
   }
 
   private def each(b: Bytes)(one: => Any): Array[Any] = {
-    val found = ArrayBuffer.empty[Any]
-    while (b.byte() == 1) found += one
-    found.toArray
+    val items = ArrayBuffer.empty[Any]
+    while (b.byte() == 1) items += one
+    items.toArray
   }
 
   private def binary(s: StringType): Boolean = s.collationId == CollationFactory.UTF8_BINARY_COLLATION_ID

@@ -26,13 +26,13 @@ final class SortKey(schema: StructType, orders: Seq[SortOrder]) {
   /** Writes the common prefix of the positions of all rows that tie with this one, and of no others. */
   def tied(row: UnsafeRow, to: OrderBytes): Unit = {
     to.clear()
-    val found = values(row)
+    val columnsOfRow = values(row)
     var i = 0
     while (i < downward.length) {
-      if (found.isNullAt(i)) to.byte(nulls(i))
+      if (columnsOfRow.isNullAt(i)) to.byte(nulls(i))
       else {
         value.clear()
-        columns.columnOf(found, i, value)
+        columns.columnOf(columnsOfRow, i, value)
         to.byte(1)
         // The first byte marks a value that is not null.
         var j = 1

@@ -72,9 +72,9 @@ object Wire {
 
   /** Makes the group key of a consumer's key. */
   def groupKey(op: Int, key: UnsafeRow): Array[Byte] = {
-    val made = new Array[Byte](keySize(key.getSizeInBytes))
-    writeKey(op, key.getBaseObject, key.getBaseOffset, key.getSizeInBytes, made, 0)
-    made
+    val bytes = new Array[Byte](keySize(key.getSizeInBytes))
+    writeKey(op, key.getBaseObject, key.getBaseOffset, key.getSizeInBytes, bytes, 0)
+    bytes
   }
 
   /** Whether this is the key of the group that a partition keeps for all keys of an operator. Key rows have a size that is a multiple of 8;
@@ -86,7 +86,7 @@ object Wire {
     * before all other keys.
     */
   def sharedKeys(op: Int, partitions: Int): Array[Array[Byte]] = {
-    val found = new Array[Array[Byte]](partitions)
+    val keys = new Array[Array[Byte]](partitions)
     var missing = partitions
     var nonce = 0
     while (missing > 0) {
@@ -95,13 +95,13 @@ object Wire {
       Platform.putInt(key, Platform.BYTE_ARRAY_OFFSET + KeyStart, nonce)
       val hash = Murmur3Hash(Seq(Literal(key)), 42).eval().asInstanceOf[Int]
       val partition = Math.floorMod(hash, partitions)
-      if (found(partition) == null) {
-        found(partition) = key
+      if (keys(partition) == null) {
+        keys(partition) = key
         missing -= 1
       }
       nonce += 1
     }
-    found
+    keys
   }
 
   private[wire] def keySize(size: Int): Int = KeyStart + size

@@ -13,7 +13,7 @@ import scala.util.Try
 import headrace.{Masking, Trust}
 import headrace.lookup.{Later, Unanswerable}
 
-/** Requests to one server. A temporary failure is thrown as [[Later]], a failure of this particular request as [[Misasked]], and a
+/** Requests to one server. A temporary failure is thrown as [[Later]], a failure of this particular request as [[BadRequest]], and a
   * permanent one as [[Unanswerable]].
   */
 private[http] final class Exchange(place: String, options: Map[String, String]) {
@@ -24,19 +24,19 @@ private[http] final class Exchange(place: String, options: Map[String, String]) 
 
   // This client does not follow redirects, so that no other address receives the headers.
   private val client: HttpClient = {
-    val made = HttpClient.newBuilder.version(HttpClient.Version.HTTP_1_1).connectTimeout(Duration.ofMillis(timeoutMs))
-    options.get("ca").foreach(pem => made.sslContext(Trust.only(pem)))
-    made.build
+    val builder = HttpClient.newBuilder.version(HttpClient.Version.HTTP_1_1).connectTimeout(Duration.ofMillis(timeoutMs))
+    options.get("ca").foreach(pem => builder.sslContext(Trust.only(pem)))
+    builder.build
   }
 
   /** The text of a response; None if nothing exists at this address. */
-  def get(address: String): Option[String] = told(request(address, Accept).GET.build) match {
-    case found if found.statusCode == 404 || found.statusCode == 410 => None
-    case found => Some(text(found))
+  def get(address: String): Option[String] = sent(request(address, Accept).GET.build) match {
+    case response if response.statusCode == 404 || response.statusCode == 410 => None
+    case response => Some(text(response))
   }
 
   def post(address: String, json: String): String =
-    text(told(request(address, Accept, "Content-Type" -> "application/json").POST(HttpRequest.BodyPublishers.ofString(json)).build))
+    text(sent(request(address, Accept, "Content-Type" -> "application/json").POST(HttpRequest.BodyPublishers.ofString(json)).build))
 
   /** The message of a failure. */
   def shown(what: String): String = s"$place: $what"
@@ -44,12 +44,12 @@ private[http] final class Exchange(place: String, options: Map[String, String]) 
   /** Makes a request. The user's headers override the default ones. */
   private def request(address: String, usual: (String, String)*): HttpRequest.Builder =
     try {
-      val made = HttpRequest.newBuilder(URI.create(address))
-      (usual ++ headers).foreach { case (name, value) => made.setHeader(name, value) }
-      made
+      val builder = HttpRequest.newBuilder(URI.create(address))
+      (usual ++ headers).foreach { case (name, value) => builder.setHeader(name, value) }
+      builder
     } catch { case e: IllegalArgumentException => throw new Unanswerable(shown(e.getMessage)) }
 
-  private def told(request: HttpRequest): HttpResponse[String] = {
+  private def sent(request: HttpRequest): HttpResponse[String] = {
     // The client's own timeout ends with the headers of a response.
     val under = client.sendAsync(request, BodyHandlers.ofString())
     try under.get(timeoutMs, TimeUnit.MILLISECONDS)
@@ -75,10 +75,10 @@ private[http] final class Exchange(place: String, options: Map[String, String]) 
     else {
       // masked before it is cut: the rest of a secret that is cut off would be shown
       val line = Masking.masked(answer.body.trim.replaceAll("\\s+", " "))
-      val said = shown(s"HTTP $status" + (if (line.isEmpty) "" else s": ${if (line.length <= 200) line else line.take(197) + "..."}"))
-      if (Passing(status)) throw new Later(said, pause(answer))
-      else if (OfTheQuestion(status)) throw new Misasked(said)
-      else throw new Unanswerable(said)
+      val problem = shown(s"HTTP $status" + (if (line.isEmpty) "" else s": ${if (line.length <= 200) line else line.take(197) + "..."}"))
+      if (Passing(status)) throw new Later(problem, pause(answer))
+      else if (OfTheQuestion(status)) throw new BadRequest(problem)
+      else throw new Unanswerable(problem)
     }
   }
 }
@@ -94,11 +94,11 @@ private object Exchange {
 
   /** The milliseconds that `Retry-After` requests: seconds, or a date. */
   def pause(answer: HttpResponse[String]): Long =
-    answer.headers.firstValue("Retry-After").map[Long] { said =>
-      val asked = Try(said.trim.toLong * 1000L).orElse(Try(Duration.between(Instant.now, ZonedDateTime.parse(said, RFC_1123_DATE_TIME)).toMillis))
-      math.max(asked.getOrElse(0L), 0L)
+    answer.headers.firstValue("Retry-After").map[Long] { header =>
+      val millis = Try(header.trim.toLong * 1000L).orElse(Try(Duration.between(Instant.now, ZonedDateTime.parse(header, RFC_1123_DATE_TIME)).toMillis))
+      math.max(millis.getOrElse(0L), 0L)
     }.orElse(0L)
 }
 
 /** The server refuses this request as invalid; for other keys it may succeed. */
-private[http] final class Misasked(message: String) extends RuntimeException(message)
+private[http] final class BadRequest(message: String) extends RuntimeException(message)

@@ -35,46 +35,46 @@ final class HttpLookup(name: String, key: StructType, table: StructType, options
 
   override def open(): Unit = exchange = new Exchange(s"${options("method")} ${url.takeWhile(_ != '?')}", options)
 
-  override def ask(asked: Array[InternalRow]): Array[Answer] =
-    try if (posts) posted(asked) else asked.map(one)
+  override def ask(keys: Array[InternalRow]): Array[Answer] =
+    try if (posts) posted(keys) else keys.map(one)
     catch {
       case e: NoItems => throw new Unanswerable(exchange.shown(e.getMessage))
       // The server refuses one of the keys: separate requests find which one.
-      case e: Misasked => if (asked.length == 1) Array(Answer(Nil, e.getMessage)) else asked.flatMap(each => ask(Array(each)))
+      case e: BadRequest => if (keys.length == 1) Array(Answer(Nil, e.getMessage)) else keys.flatMap(each => ask(Array(each)))
     }
 
-  private def one(asked: InternalRow): Answer = {
-    val parts = texts.get()(asked)
+  private def one(wanted: InternalRow): Answer = {
+    val parts = texts.get()(wanted)
     val words = key.indices.map(i => key(i).name -> parts.getUTF8String(i).toString).toMap
     address.of(words) match {
       case Left(reason) => Answer(Nil, reason)
       case Right(place) =>
-        val found = exchange.get(place).toSeq.flatMap(Items(_, at))
-        try Answer(found.map(read(_, asked)).filter(row => equal(keyOf.get()(row), asked)))
+        val items = exchange.get(place).toSeq.flatMap(Items(_, at))
+        try Answer(items.map(read(_, wanted)).filter(row => equal(keyOf.get()(row), wanted)))
         catch { case e: Throwable if Failure.ofRow(e) => Answer(Nil, Failure.reason(e)) }
     }
   }
 
-  private def posted(asked: Array[InternalRow]): Array[Answer] = {
+  private def posted(wanted: Array[InternalRow]): Array[Answer] = {
     val places = new java.util.HashMap[Seq[Byte], Int]
-    asked.indices.foreach(i => places.put(same.get()(asked(i)).getBytes.toSeq, i))
-    val found = Array.fill(asked.length)(mutable.ArrayBuffer.empty[InternalRow])
-    val refused = new Array[String](asked.length)
-    Items(exchange.post(url, body(asked)), at).foreach { item =>
+    wanted.indices.foreach(i => places.put(same.get()(wanted(i)).getBytes.toSeq, i))
+    val byKey = Array.fill(wanted.length)(mutable.ArrayBuffer.empty[InternalRow])
+    val refused = new Array[String](wanted.length)
+    Items(exchange.post(url, body(wanted)), at).foreach { item =>
       val of = keyed(item)
       // Rows of other keys are dropped.
       if (!of.anyNull) Option(places.get(of.getBytes.toSeq)).foreach { i =>
-        try found(i) += read(item, null)
+        try byKey(i) += read(item, null)
         catch { case e: Throwable if Failure.ofRow(e) => refused(i) = Failure.reason(e) }
       }
     }
-    found.indices.map(i => if (refused(i) == null) Answer(found(i).toSeq) else Answer(Nil, refused(i))).toArray
+    byKey.indices.map(i => if (refused(i) == null) Answer(byKey(i).toSeq) else Answer(Nil, refused(i))).toArray
   }
 
   /** The keys as a JSON list of objects. */
-  private def body(asked: Array[InternalRow]): String = {
+  private def body(wanted: Array[InternalRow]): String = {
     val out = new StringWriter
-    new JsonText(ArrayType(key), Moments.Whole, timeZone).to(out).write(new GenericArrayData(asked.toArray[Any]))
+    new JsonText(ArrayType(key), Moments.Whole, timeZone).to(out).write(new GenericArrayData(wanted.toArray[Any]))
     out.toString
   }
 
@@ -83,21 +83,21 @@ final class HttpLookup(name: String, key: StructType, table: StructType, options
     catch { case e: Throwable if Failure.ofRow(e) => throw new NoItems(s"the response has an object without the key: ${Failure.reason(e)}") }
 
   /** The row of an object; columns of the key that it lacks get the value of the requested key. */
-  private def read(item: String, asked: InternalRow): InternalRow = {
-    val found = rows.get()(item)
-    if (asked == null || key.forall(field => !found.isNullAt(table.fieldIndex(field.name)))) unsafe.get()(found).copy()
+  private def read(item: String, wanted: InternalRow): InternalRow = {
+    val parsed = rows.get()(item)
+    if (wanted == null || key.forall(field => !parsed.isNullAt(table.fieldIndex(field.name)))) unsafe.get()(parsed).copy()
     else {
-      val row = new GenericInternalRow(table.indices.map(i => found.get(i, table(i).dataType)).toArray[Any])
-      val own = known.get()(asked)
+      val row = new GenericInternalRow(table.indices.map(i => parsed.get(i, table(i).dataType)).toArray[Any])
+      val own = known.get()(wanted)
       key.indices.foreach { i =>
         val place = table.fieldIndex(key(i).name)
-        if (found.isNullAt(place)) row.update(place, own.get(i, table(place).dataType))
+        if (parsed.isNullAt(place)) row.update(place, own.get(i, table(place).dataType))
       }
       unsafe.get()(row).copy()
     }
   }
 
-  private def equal(found: UnsafeRow, asked: InternalRow): Boolean = !found.anyNull && found == same.get()(asked)
+  private def equal(place: UnsafeRow, wanted: InternalRow): Boolean = !place.anyNull && place == same.get()(wanted)
 
   private def reader(schema: StructType): ThreadLocal[String => InternalRow] = ThreadLocal.withInitial { () =>
     val parsed = JsonToStructs(schema, Map("mode" -> "FAILFAST"), BoundReference(0, StringType, nullable = true), Some(timeZone))
@@ -120,7 +120,7 @@ private[http] final case class Address(template: String) {
   /** The address for the values of columns, or the reason why there is none: an empty text, or a step up, would address something else. */
   def of(values: Map[String, String]): Either[String, String] =
     values.collectFirst { case (column, text) if Others(text) => s"the key `$column` is '$text', which would address something else" }
-      .toLeft(Place.replaceAllIn(template, found => java.util.regex.Matcher.quoteReplacement(encoded(values(found.group(1))))))
+      .toLeft(Place.replaceAllIn(template, placeholder => java.util.regex.Matcher.quoteReplacement(encoded(values(placeholder.group(1))))))
 }
 
 private[http] object Address {

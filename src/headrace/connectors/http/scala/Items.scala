@@ -13,7 +13,7 @@ private[http] object Items {
       if (parser.nextToken() == null) Nil
       else {
         path.foreach(enter(parser, _))
-        val found = parser.currentToken match {
+        val items = parser.currentToken match {
           case JsonToken.VALUE_NULL => Nil
           case JsonToken.START_ARRAY =>
             Iterator.continually(parser.nextToken()).takeWhile(_ != JsonToken.END_ARRAY).map(_ => item(parser, text)).toVector
@@ -21,7 +21,7 @@ private[http] object Items {
         }
         // A truncated text is only detected at its end.
         while (parser.nextToken() != null) ()
-        found
+        items
       }
     } catch { case e: JsonProcessingException => throw new NoItems(s"the response is not JSON: ${e.getOriginalMessage}") }
     finally parser.close()

@@ -12,12 +12,12 @@ private[jdbc] object Failure {
 
   /** One line: the error, and its location as far as the server reports it; for a batch, the statement that failed. */
   def text(problem: Throwable): String = {
-    val said = problem match {
+    val root = problem match {
       case batch: BatchUpdateException => Option(batch.getNextException).orElse(Option(batch.getCause)).getOrElse(batch)
       case other => other
     }
-    val message = Option(said.getMessage).map(unclassed).getOrElse(said.getClass.getSimpleName)
-    val causes = Iterator.iterate(said.getCause)(_.getCause).takeWhile(_ != null).take(10)
+    val message = Option(root.getMessage).map(unclassed).getOrElse(root.getClass.getSimpleName)
+    val causes = Iterator.iterate(root.getCause)(_.getCause).takeWhile(_ != null).take(10)
     val cause = causes.flatMap(e => Option(e.getMessage)).map(unclassed).toSeq.lastOption
     val lines = message.linesIterator.map(_.trim).filter(_.nonEmpty).toSeq
     val whole = lines.mkString("; ")
@@ -47,6 +47,6 @@ private[jdbc] object Failure {
   def sql(problem: Throwable): Option[SQLException] =
     Iterator.iterate(problem)(_.getCause).takeWhile(_ != null).take(10).collectFirst {
       case batch: BatchUpdateException if batch.getNextException != null => batch.getNextException
-      case found: SQLException => found
+      case cause: SQLException => cause
     }
 }

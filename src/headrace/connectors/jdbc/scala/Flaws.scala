@@ -26,19 +26,19 @@ private[jdbc] final class Flaws(stage: TableStage, finite: String, most: Long) {
 
   /** The flaw of a row, or of its key alone; null if there is none. */
   def of(row: UnsafeRow, whole: Boolean): String = {
-    var found: String = null
+    var reason: String = null
     var at = 0
     if (whole && row.getSizeInBytes > most)
-      found = s"the row has ${row.getSizeInBytes} bytes, but the server accepts only $most in one packet (max_allowed_packet)"
-    while (found == null && at < looks.length) {
+      reason = s"the row has ${row.getSizeInBytes} bytes, but the server accepts only $most in one packet (max_allowed_packet)"
+    while (reason == null && at < looks.length) {
       val (i, look) = looks(at)
       if (!row.isNullAt(i) && (whole || stage.isKey(i))) {
         val what = look(row, i)
-        if (what != null) found = s"${stage.column(i)} has $what, which this database cannot store"
+        if (what != null) reason = s"${stage.column(i)} has $what, which this database cannot store"
       }
       at += 1
     }
-    found
+    reason
   }
 
   private def within(value: Long, range: (Long, Long), what: String): String =
@@ -62,16 +62,16 @@ private[jdbc] final class Flaws(stage: TableStage, finite: String, most: Long) {
   /** In JSON the character is written as an escape, after a backslash that is not itself escaped. */
   private def json: Look = (row, i) => {
     val bytes = row.getBinary(i)
-    var found: String = null
+    var flaw: String = null
     var at = 0
-    while (found == null && at < bytes.length) {
+    while (flaw == null && at < bytes.length) {
       if (bytes(at) == '\\') {
-        if (startsWith(bytes, at + 1, Escaped)) found = Zero
+        if (startsWith(bytes, at + 1, Escaped)) flaw = Zero
         at += 1
       }
       at += 1
     }
-    found
+    flaw
   }
 
   private def startsWith(bytes: Array[Byte], from: Int, what: Array[Byte]): Boolean =

@@ -31,14 +31,14 @@ final class JdbcLookup(name: String, key: StructType, table: StructType, options
     UnsafeProjection.create(key.map(field => Inside.normalized(read(table.fieldIndex(field.name), field.dataType)))))
   private val same = ThreadLocal.withInitial[UnsafeProjection](() => UnsafeProjection.create(key))
 
-  override def open(): Unit = told(0) {
+  override def open(): Unit = translated(0) {
     val connection = connect()
     native = LookupRows.schema(connection, s"SELECT ${names(table.fieldNames)} FROM $from WHERE 1 = 0", url)
     free.push(connection)
   }
 
   override def ask(keys: Array[InternalRow]): Array[Answer] =
-    try told(keys.length)(answers(keys))
+    try translated(keys.length)(answers(keys))
     catch {
       // One of the keys cannot be compared with the column: separate statements find which one.
       case e: BadKey => if (keys.length == 1) Array(Answer(Nil, e.getMessage)) else keys.flatMap(one => ask(Array(one)))
@@ -47,22 +47,22 @@ final class JdbcLookup(name: String, key: StructType, table: StructType, options
   private def answers(keys: Array[InternalRow]): Array[Answer] = {
     val places = new java.util.HashMap[Seq[Byte], Int]
     keys.indices.foreach(i => places.put(same.get()(keys(i)).getBytes.toSeq, i))
-    val found = Array.fill(keys.length)(mutable.ArrayBuffer.empty[InternalRow])
+    val byKey = Array.fill(keys.length)(mutable.ArrayBuffer.empty[InternalRow])
     // Limits the number of different statements, so that the server knows each of them.
-    val asked = Integer.highestOneBit(math.max(keys.length * 2 - 1, 1))
+    val slots = Integer.highestOneBit(math.max(keys.length * 2 - 1, 1))
     connected { connection =>
-      Using.resource(connection.prepareStatement(sql(asked))) { statement =>
-        for (i <- 0 until asked; j <- key.indices) bind(statement, i * key.length + j + 1, keys(math.min(i, keys.length - 1)), j)
+      Using.resource(connection.prepareStatement(sql(slots))) { statement =>
+        for (i <- 0 until slots; j <- key.indices) bind(statement, i * key.length + j + 1, keys(math.min(i, keys.length - 1)), j)
         Using.resource(statement.executeQuery()) { result =>
           LookupRows(result, url, native).foreach { row =>
             val place = keyOf.get()(row)
             // The database may consider keys equal that differ for Spark: by case, or by blanks at the end.
-            if (!place.anyNull) Option(places.get(place.getBytes.toSeq)).foreach(i => found(i) += columns.get()(row).copy())
+            if (!place.anyNull) Option(places.get(place.getBytes.toSeq)).foreach(i => byKey(i) += columns.get()(row).copy())
           }
         }
       }
     }
-    found.map(rows => Answer(rows.toSeq))
+    byKey.map(rows => Answer(rows.toSeq))
   }
 
   private def sql(keys: Int): String = {
@@ -110,10 +110,10 @@ final class JdbcLookup(name: String, key: StructType, table: StructType, options
   }
 
   private def connect(): Connection = {
-    val given = new Properties
-    options.foreach { case (option, value) => if (option.startsWith("property.")) given.setProperty(option.drop(9), value) }
+    val properties = new Properties
+    options.foreach { case (option, value) => if (option.startsWith("property.")) properties.setProperty(option.drop(9), value) }
     val loader = Option(Thread.currentThread.getContextClassLoader).getOrElse(getClass.getClassLoader)
-    Class.forName(options("driver"), true, loader).getDeclaredConstructor().newInstance().asInstanceOf[Driver].connect(url, given)
+    Class.forName(options("driver"), true, loader).getDeclaredConstructor().newInstance().asInstanceOf[Driver].connect(url, properties)
   }
 
   /** Runs `work` with a connection, which is not reused after a failure. */
@@ -121,13 +121,13 @@ final class JdbcLookup(name: String, key: StructType, table: StructType, options
     val connection = Option(free.poll()).getOrElse(connect())
     var done = false
     try {
-      val found = work(connection)
+      val result = work(connection)
       done = true
-      found
+      result
     } finally if (done) free.push(connection) else try connection.close() catch { case _: SQLException => () }
   }
 
-  private def told[T](keys: Int)(work: => T): T =
+  private def translated[T](keys: Int)(work: => T): T =
     try work
     catch {
       case e: SQLException if Server.transient(e) => throw e

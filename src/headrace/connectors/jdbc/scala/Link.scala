@@ -17,20 +17,20 @@ final class Link(server: String) {
   /** Connects, unless it is connected. */
   def open(): String = answer(_ => own())
 
-  def query(sql: String, values: String): String = answer { said =>
+  def query(sql: String, values: String): String = answer { reply =>
     prepared(sql, values) { statement =>
-      val found = statement.executeQuery()
-      val rows = said.putArray("rows")
-      while (found.next()) row(found, rows.addArray())
+      val results = statement.executeQuery()
+      val rows = reply.putArray("rows")
+      while (results.next()) row(results, rows.addArray())
     }
   }
 
-  def update(sql: String, values: String): String = answer { said =>
-    prepared(sql, values)(statement => said.put("count", statement.executeLargeUpdate()))
+  def update(sql: String, values: String): String = answer { reply =>
+    prepared(sql, values)(statement => reply.put("count", statement.executeLargeUpdate()))
   }
 
   /** The columns of what follows FROM, as Spark reads them. */
-  def schema(from: String): String = answer(said => said.put("ddl", RangeTable.schema(server, from)))
+  def schema(from: String): String = answer(reply => reply.put("ddl", RangeTable.schema(server, from)))
 
   def begin(): String = answer(_ => own().setAutoCommit(false))
 
@@ -61,9 +61,9 @@ final class Link(server: String) {
   private def prepared(sql: String, values: String)(use: PreparedStatement => Unit): Unit = {
     val statement = own().prepareStatement(sql)
     try {
-      val given = json.readTree(values)
-      for (i <- 0 until given.size) {
-        val value = given.get(i)
+      val parameters = json.readTree(values)
+      for (i <- 0 until parameters.size) {
+        val value = parameters.get(i)
         if (value.isIntegralNumber) statement.setLong(i + 1, value.asLong)
         else if (value.isNull) statement.setObject(i + 1, null)
         else statement.setString(i + 1, value.asText)
@@ -72,8 +72,8 @@ final class Link(server: String) {
     } finally statement.close()
   }
 
-  private def row(found: ResultSet, into: ArrayNode): Unit =
-    for (i <- 1 to found.getMetaData.getColumnCount) found.getObject(i) match {
+  private def row(results: ResultSet, into: ArrayNode): Unit =
+    for (i <- 1 to results.getMetaData.getColumnCount) results.getObject(i) match {
       case null => into.addNull()
       case n @ (_: java.lang.Integer | _: java.lang.Long | _: java.lang.Short | _: java.lang.Byte) => into.add(n.asInstanceOf[Number].longValue)
       case n: java.math.BigInteger => into.add(n.longValue)
@@ -82,14 +82,14 @@ final class Link(server: String) {
     }
 
   private def answer(action: ObjectNode => Unit): String = {
-    val said = json.createObjectNode()
-    try action(said)
+    val reply = json.createObjectNode()
+    try action(reply)
     catch {
       case e: SQLException =>
-        val error = said.putObject("error").put("state", e.getSQLState).put("vendor", e.getErrorCode)
+        val error = reply.putObject("error").put("state", e.getSQLState).put("vendor", e.getErrorCode)
         error.put("message", Failure.text(e)).put("transient", Server.transient(e)).put("of_row", Server.ofRow(e))
-      case NonFatal(e) => said.putObject("error").put("state", "").put("vendor", 0).put("message", Failure.text(e)).put("transient", false).put("of_row", false)
+      case NonFatal(e) => reply.putObject("error").put("state", "").put("vendor", 0).put("message", Failure.text(e)).put("transient", false).put("of_row", false)
     }
-    json.writeValueAsString(said)
+    json.writeValueAsString(reply)
   }
 }

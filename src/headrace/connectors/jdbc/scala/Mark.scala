@@ -24,10 +24,10 @@ private[jdbc] object Mark {
   }
 
   /** The first column of a row. */
-  def of(found: ResultSet): Option[Mark] = found.getObject(1) match {
+  def of(results: ResultSet): Option[Mark] = results.getObject(1) match {
     case null => None
     case n @ (_: java.lang.Long | _: java.lang.Integer | _: java.lang.Short | _: java.lang.Byte) => Some(Whole(n.asInstanceOf[Number].longValue))
-    case _ => Some(Text(found.getString(1)))
+    case _ => Some(Text(results.getString(1)))
   }
 }
 
@@ -42,11 +42,11 @@ private[jdbc] final case class Upto(mark: Option[Mark], whole: Boolean = false) 
 
 private[jdbc] object Upto {
   def read(json: String): Upto = {
-    val said = parse(json)
-    said \ "upto" match {
+    val parsed = parse(json)
+    parsed \ "upto" match {
       case JInt(n) => Upto(Some(Mark.Whole(n.toLong)))
       case JString(s) => Upto(Some(Mark.Text(s)))
-      case _ => Upto(None, whole = (said \ "whole") == JString("read"))
+      case _ => Upto(None, whole = (parsed \ "whole") == JString("read"))
     }
   }
 }

@@ -98,7 +98,7 @@ private final class RangeReaders(read: Range) extends PartitionReaderFactory {
 
 private final class RangeReader(read: Range, range: RangePartition) extends PartitionReader[InternalRow] {
   private val connection = Failure.asking(read.server)(read.server.connect())
-  private val found =
+  private val results =
     try Failure.asking(read.server) {
       RangeTable.flowing(connection)
       val statement = connection.prepareStatement(read.sql(range.start, range.end))
@@ -110,7 +110,7 @@ private final class RangeReader(read: Range, range: RangePartition) extends Part
         connection.close()
         throw e
     }
-  private val rows = ResultRows(found, read.dialect, read.schema)
+  private val rows = ResultRows(results, read.dialect, read.schema)
   private val texts = read.schema.fields.zipWithIndex.collect { case (field, i) if field.dataType.isInstanceOf[StringType] => field.name -> i }
   private val problem = new GenericInternalRow(1)
   private val row = new JoinedRow
@@ -133,7 +133,7 @@ private final class RangeReader(read: Range, range: RangePartition) extends Part
     texts.collectFirst { case (name, i) if !next.isNullAt(i) && replaced(next.getUTF8String(i), i) => UTF8String.fromString(Texts.reason(name)) }.orNull
 
   private def replaced(text: UTF8String, i: Int): Boolean =
-    text.contains(RangeReader.Replacement) && Option(found.getBytes(i + 1)).exists(!UTF8String.fromBytes(_).isValid)
+    text.contains(RangeReader.Replacement) && Option(results.getBytes(i + 1)).exists(!UTF8String.fromBytes(_).isValid)
 
   override def close(): Unit = Using.resource(connection)(_ => ())
 }

@@ -57,9 +57,9 @@ private[jdbc] final case class Range(server: Server, from: String, columns: Stri
   /** The least or the greatest value of the column. */
   def edge(function: String): Option[Mark] = Using.resource(server.connect()) { connection =>
     Using.resource(connection.prepareStatement(s"SELECT $function(${by.get}) FROM $from")) { statement =>
-      Using.resource(statement.executeQuery()) { found =>
-        found.next()
-        Mark.of(found)
+      Using.resource(statement.executeQuery()) { results =>
+        results.next()
+        Mark.of(results)
       }
     }
   }
@@ -84,8 +84,8 @@ object RangeTable {
 
   /** The columns of a query as Spark reads them, as DDL. */
   def schema(server: String, query: String): String = {
-    val asked = Server(server)
-    Using.resource(asked.connect())(LookupRows.schema(_, s"SELECT * FROM $query WHERE 1 = 0", asked.url).toDDL)
+    val registered = Server(server)
+    Using.resource(registered.connect())(LookupRows.schema(_, s"SELECT * FROM $query WHERE 1 = 0", registered.url).toDDL)
   }
 
   /** Makes PostgreSQL's driver stream rows, which it does in a transaction only; otherwise it collects them first. */

@@ -13,11 +13,11 @@ final class Server(driver: String, val url: String, properties: Map[String, Stri
   /** Opens a connection, with the driver's own class: `DriverManager` only knows drivers of its own class loader. */
   def connect(): Connection = {
     val own = Class.forName(driver, true, Thread.currentThread.getContextClassLoader).getDeclaredConstructor().newInstance()
-    val given = new Properties
-    properties.foreach { case (name, value) => given.setProperty(name, value) }
-    val made = own.asInstanceOf[Driver].connect(url, given)
-    if (made == null) throw new SQLException(s"$driver does not accept $url", "08001")
-    made
+    val settings = new Properties
+    properties.foreach { case (name, value) => settings.setProperty(name, value) }
+    val connection = own.asInstanceOf[Driver].connect(url, settings)
+    if (connection == null) throw new SQLException(s"$driver does not accept $url", "08001")
+    connection
   }
 
   /** The file of an SQLite database. */
@@ -43,9 +43,9 @@ object Server {
   }
 
   def apply(name: String): Server = {
-    val found = known.get(name)
-    if (found == null) throw new IllegalArgumentException(s"no server is registered as $name")
-    found
+    val server = known.get(name)
+    if (server == null) throw new IllegalArgumentException(s"no server is registered as $name")
+    server
   }
 
   def forget(name: String): Unit = known.remove(name)

@@ -18,7 +18,7 @@ import org.apache.spark.sql.types.StructType
   * `finite`, `most` (bytes of a row), `keys` (positions of the key's columns, separated by commas; empty: rows are only inserted and have
   * no weight), `retry` (milliseconds to wait for a lost server).
   */
-final class TableStage(name: String, given: StructType, timeZone: String, options: Map[String, String]) extends WriterStage {
+final class TableStage(name: String, columns: StructType, timeZone: String, options: Map[String, String]) extends WriterStage {
   private val keys: Set[Int] = options("keys").split(',').filter(_.nonEmpty).map(_.toInt).toSet
   private[jdbc] val server: Server = Server(options("server"))
   private[jdbc] val count: String = options("count")
@@ -27,7 +27,7 @@ final class TableStage(name: String, given: StructType, timeZone: String, option
 
   /** Whether there are retractions; then the last field of rows is the weight. */
   private[jdbc] val weighted: Boolean = keys.nonEmpty
-  private val schema = if (weighted) StructType(given.dropRight(1)) else given
+  private val schema = if (weighted) StructType(columns.dropRight(1)) else columns
 
   /** Whether rows are sent by PostgreSQL's COPY; otherwise as parameters. */
   private[jdbc] val copies: Boolean = options("how") == "copy"
@@ -154,8 +154,8 @@ private[jdbc] final class TableStager(stage: TableStage, place: TaskPlace) exten
   override def finish(): StagedPart = {
     if (kept.nonEmpty) flush()
     close()
-    val told = (if (sent == 0) Nil else Seq("task" -> task.toString)) ++ (if (gone) Seq("gone" -> "true") else Nil)
-    StagedPart(sent, note = told.toMap)
+    val notes = (if (sent == 0) Nil else Seq("task" -> task.toString)) ++ (if (gone) Seq("gone" -> "true") else Nil)
+    StagedPart(sent, note = notes.toMap)
   }
 
   override def abort(): Unit = close()
@@ -201,9 +201,9 @@ private[jdbc] final class TableStager(stage: TableStage, place: TaskPlace) exten
     val statement = connection.prepareStatement(stage.count)
     try {
       statement.setLong(1, task)
-      val found = statement.executeQuery()
-      found.next()
-      found.getLong(1)
+      val results = statement.executeQuery()
+      results.next()
+      results.getLong(1)
     } finally statement.close()
   }
 

@@ -55,12 +55,12 @@ final class RedisLookup(name: String, key: StructType, table: StructType, option
       val words = keyed.indices.map(parts.getUTF8String(_).toString)
       prefix + (if (words.size == 1) words.head else words.map(_.replace("%", "%25").replace(":", "%3A")).mkString(":"))
     }
-    val found = told {
+    val answers = translated {
       val jedis = pool.getResource
       try if (value == "hash") hashes(jedis, places) else pipelined(jedis, places)((p, place) => p.get(place)).map(_.map(text => if (text == null) null else Array(text)))
       finally jedis.close()
     }
-    keys.zip(found).map {
+    keys.zip(answers).map {
       case (_, Left(reason)) => Answer(Nil, reason)
       case (_, Right(null)) => Answer.nothing
       case (one, Right(values)) => read(one, values)
@@ -70,11 +70,11 @@ final class RedisLookup(name: String, key: StructType, table: StructType, option
   /** The fields of hashes. If none of them exists, the hash may be missing, or may have other fields. */
   private def hashes(jedis: Jedis, places: Array[String]): Array[Either[String, Array[String]]] = {
     val fields = others.fieldNames
-    val found = pipelined(jedis, places)((p, place) => p.hmget(place, fields.toSeq: _*)).map(_.map(_.asScala.toArray))
-    val empty = found.indices.filter(i => found(i).exists(_.forall(_ == null)))
+    val values = pipelined(jedis, places)((p, place) => p.hmget(place, fields.toSeq: _*)).map(_.map(_.asScala.toArray))
+    val empty = values.indices.filter(i => values(i).exists(_.forall(_ == null)))
     val there = pipelined(jedis, empty.map(places(_)).toArray)((p, place) => p.exists(place))
-    empty.zip(there).foreach { case (i, exists) => if (!exists.exists(_.booleanValue)) found(i) = Right(null) }
-    found
+    empty.zip(there).foreach { case (i, exists) => if (!exists.exists(_.booleanValue)) values(i) = Right(null) }
+    values
   }
 
   /** One result for each key; an error of one key does not affect the others. */
@@ -97,7 +97,7 @@ final class RedisLookup(name: String, key: StructType, table: StructType, option
   /** Converts failures: what the server refuses, it will refuse again; a connection may come back, and so may a server that is still
     * loading.
     */
-  private def told[T](question: => T): T =
+  private def translated[T](question: => T): T =
     try question
     catch {
       case e: JedisAccessControlException => throw new Unanswerable(e.getMessage, e)

@@ -45,15 +45,15 @@ object Aggregate extends RelationalKind[AggregateText] {
   override def build(session: SparkSession, read: Relational[AggregateText]): AggregateOperator = Settings.inForce(session) {
     val input = read.side(0)
     val own = read.text.aggregates.map(_._2)
-    val asked = Aggregation.query(session, input, own ++ Collated.texts(read))
+    val resolved = Aggregation.query(session, input, own ++ Collated.texts(read))
     val choice = new Choice(read.append)
-    val results = asked.map { a =>
+    val results = resolved.map { a =>
       val calls = a.functions.map(choice.call)
       val values = a.results.zip(calls).map { case (r, i) => r.exprId -> BoundReference(i, r.dataType, nullable = true) }.toMap
       a.result.transform { case r: AttributeReference => values(r.exprId) }
     }
     // All of them are over the same columns.
-    val columns = AttributeSeq(asked.headOption.map(_.columns).getOrElse(Nil))
+    val columns = AttributeSeq(resolved.headOption.map(_.columns).getOrElse(Nil))
     AggregateOperator(
       read.name,
       read.key,

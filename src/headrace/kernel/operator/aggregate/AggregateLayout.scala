@@ -11,9 +11,9 @@ import org.apache.spark.sql.types._
 /** What an aggregate stores of each group: its number of rows, the row sent for it, and the values of each multiset. */
 private[aggregate] object AggregateLayout {
   def of(read: Relational[AggregateText], spec: AggregateOperator): Layout = {
-    val asked = read.text.aggregates.map(_._1).zip(spec.results).map { case (name, e) => StructField(name, Bind.loosen(e.dataType)) }
+    val named = read.text.aggregates.map(_._1).zip(spec.results).map { case (name, e) => StructField(name, Bind.loosen(e.dataType)) }
     // The results that were requested are followed by a text of each key that has a collation.
-    val results = StructType(asked ++ Bind.nullable(read.key).filter(k => Layout.isCollated(k.dataType)))
+    val results = StructType(named ++ Bind.nullable(read.key).filter(k => Layout.isCollated(k.dataType)))
     val sets = spec.sets.indices.map { set =>
       // A multiset that several functions read is named after the first.
       val first = spec.results.indexWhere(_.exists { case BoundReference(i, _, _) => spec.calls(i).set == set; case _ => false })

@@ -99,20 +99,20 @@ private[aggregate] final class Choice(append: Boolean) {
 
   /** A call that is recomputed each time: a function over the rows of a multiset. */
   private def again(f: Aggregation.Function): Call = {
-    val found = ArrayBuffer.empty[(Expression, AttributeReference)]
+    val columns = ArrayBuffer.empty[(Expression, AttributeReference)]
     def place(e: Expression): Expression = e match {
       case o: SortOrder => o.copy(child = place(o.child), sameOrderExpressions = Nil)
       case e if e.foldable => e
       case e =>
-        found.find(_._1.semanticEquals(e)).map(_._2).getOrElse {
-          val made = AttributeReference(s"a${found.size}", e.dataType, e.nullable)()
-          found += e -> made
-          made
+        columns.find(_._1.semanticEquals(e)).map(_._2).getOrElse {
+          val column = AttributeReference(s"a${columns.size}", e.dataType, e.nullable)()
+          columns += e -> column
+          column
         }
     }
     val function = f.function.withNewChildren(f.function.children.map(place)).asInstanceOf[AggregateFunction]
-    val taken = found.map(_._1).toSeq.map(e => if (f.distinct) Inside.normalized(e) else e)
-    Call(Kind.Again(found.map(_._2).toSeq), function, Nil, -1, set(taken, f.filter, tied = true, valued = true), f.distinct)
+    val taken = columns.map(_._1).toSeq.map(e => if (f.distinct) Inside.normalized(e) else e)
+    Call(Kind.Again(columns.map(_._2).toSeq), function, Nil, -1, set(taken, f.filter, tied = true, valued = true), f.distinct)
   }
 
   private def filter(f: Aggregation.Function): Int = f.filter.map(column(_, None)).getOrElse(-1)
@@ -129,13 +129,13 @@ private[aggregate] final class Choice(append: Boolean) {
 
   private def set(of: Seq[Expression], filter: Option[Expression], tied: Boolean, valued: Boolean): Int = {
     val columns = of.map(column(_, filter))
-    val made = new Choice.Set(columns, filter.map(column(_, None)).getOrElse(-1), tied && columns.exists(isTied), valued)
-    val known = sets.indexWhere(s => s.columns == made.columns && s.filter == made.filter && s.tied == made.tied)
+    val set = new Choice.Set(columns, filter.map(column(_, None)).getOrElse(-1), tied && columns.exists(isTied), valued)
+    val known = sets.indexWhere(s => s.columns == set.columns && s.filter == set.filter && s.tied == set.tied)
     if (known >= 0) {
       sets(known).valued |= valued
       known
     } else {
-      sets += made
+      sets += set
       sets.size - 1
     }
   }

@@ -33,9 +33,9 @@ private[aggregate] final class Moments(function: DeclarativeAggregate, column: I
 
   override def result(): Any = {
     lazy val powers = new Central.Powers(n, sums)
-    def told(value: => Double): Double = if (n == 0) 0.0 else if (strange != 0) Double.NaN else value
+    def result(value: => Double): Double = if (n == 0) 0.0 else if (strange != 0) Double.NaN else value
     buffer.names.zipWithIndex.foreach { case (name, i) =>
-      buffer.update(i, if (name == "n") n.toDouble else if (name == "avg") told(powers.mean) else told(powers.moment(i)))
+      buffer.update(i, if (name == "n") n.toDouble else if (name == "avg") result(powers.mean) else result(powers.moment(i)))
     }
     buffer()
   }

@@ -66,9 +66,9 @@ private object Recomputed {
     }
     override def take(row: UnsafeRow): Unit = function.update(buffer, row)
     override def end(): Any = {
-      val made = function.eval(buffer)
+      val value = function.eval(buffer)
       buffer = null
-      made
+      value
     }
   }
 }

@@ -144,9 +144,9 @@ final class AsOfRun(spec: AsOf) extends Operator {
     }
 
   /** Finds the last version at a time. */
-  private def at(time: Long, found: Version): Unit = {
-    if (time == Long.MaxValue) right.last(found) else right.lastBefore(time + 1, found)
-    if (found.isThere && found.time != time) found.clear()
+  private def at(time: Long, version: Version): Unit = {
+    if (time == Long.MaxValue) right.last(version) else right.lastBefore(time + 1, version)
+    if (version.isThere && version.time != time) version.clear()
   }
 
   private def takeBack(): Unit = some { time =>

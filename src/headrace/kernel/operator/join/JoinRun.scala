@@ -87,8 +87,8 @@ final class JoinRun(spec: Join) extends Closable {
     val had = totalBefore > 0
     val has = of(side).total > 0
     val other = if (side == Join.Right) left else right
-    val told = if (side == Join.Right) how != How.Inner else how == How.Full
-    if (isConditional || !told || had == has || other.isEmpty) false
+    val padded = if (side == Join.Right) how != How.Inner else how == How.Full
+    if (isConditional || !padded || had == has || other.isEmpty) false
     else {
       sweeping = other
       sweep = has

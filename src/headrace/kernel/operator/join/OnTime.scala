@@ -36,9 +36,9 @@ private[join] final class OnTime(sides: Array[OnTime.Judge]) extends Iterator[In
 
   override def next(): Input = {
     if (!hasNext) throw new NoSuchElementException
-    val found = ahead
+    val next = ahead
     ahead = null
-    found
+    next
   }
 
   def release(): Unit = {

@@ -59,13 +59,13 @@ private final class FewRun(spec: Top) extends OrderedRun(spec.name, spec.row, sp
   }
 
   /** Visits the rows from the offset to the end, with the count of each among them. */
-  private def each(found: Long => Unit): Unit = {
+  private def each(act: Long => Unit): Unit = {
     var passed = 0L
     sorted.scan()
     while (passed < spec.end && sorted.next()) {
       val n = math.min(passed + sorted.count, spec.end) - math.max(passed, spec.offset)
       passed += sorted.count
-      if (n > 0) found(n)
+      if (n > 0) act(n)
     }
   }
 

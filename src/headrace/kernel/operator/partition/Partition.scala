@@ -49,8 +49,8 @@ object Partition extends RelationalKind[PartitionText] {
 }
 
 private final class PartitionRun(spec: Partition) extends OrderedRun(spec.name, spec.row, spec.order) {
-  private val was = new Said(-1L)
-  private val is = new Said(1L)
+  private val was = new Results(-1L)
+  private val is = new Results(1L)
   private val otherPlace = new OrderBytes
   private var changes = false
 
@@ -118,14 +118,14 @@ private final class PartitionRun(spec: Partition) extends OrderedRun(spec.name, 
   }
 
   /** The results of the new (`sign` 1) or the old (−1) partition, row by row. If a function fails, it has none. */
-  private final class Said(sign: Long) {
+  private final class Results(sign: Long) {
     val functions = {
       val plan = spec.plan
       new WindowFunctions(plan.before, plan.columns, plan.functions, plan.order, plan.after)
     }
     private val columns = UnsafeProjection.create(spec.row)
     private var first: UnsafeRow = _
-    private var said = 0L // rows compared so far
+    private var compared = 0L // rows compared so far
     private var wrong = 0L // those of them that are to be undone, as a later row failed
 
     /** Is there a row that has not been compared? */
@@ -136,7 +136,7 @@ private final class PartitionRun(spec: Partition) extends OrderedRun(spec.name, 
     def hasMore: Boolean = isThere || wrong > 0
 
     def read(): Unit = {
-      said = 0
+      compared = 0
       wrong = 0
       first = sorted.first()
       try {
@@ -151,7 +151,7 @@ private final class PartitionRun(spec: Partition) extends OrderedRun(spec.name, 
     }
 
     def pass(): Unit = {
-      said += 1
+      compared += 1
       try isThere = functions.next()
       catch { case e: Throwable => failed(e) }
     }
@@ -166,7 +166,7 @@ private final class PartitionRun(spec: Partition) extends OrderedRun(spec.name, 
       if (e.isInstanceOf[IOException]) throw e // thrown by the buffer
       letters.put(e, first, sign, out)
       isThere = false
-      wrong = said
+      wrong = compared
       if (wrong > 0) functions.restart()
     }
   }

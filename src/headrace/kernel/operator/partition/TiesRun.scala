@@ -17,7 +17,7 @@ private final class TiesRun(spec: Top) extends OrderedRun(spec.name, spec.row, s
   private val count = spec.count.get
   private val dense = spec.ties.contains(Top.DenseRank)
   private var end = new OrderBytes // no bytes: after all rows
-  private var found = new OrderBytes
+  private var candidate = new OrderBytes
   private var sign = 1L
   private var letIn = 0L // rows inserted before the end since it was found
   private var settled = true
@@ -61,13 +61,13 @@ private final class TiesRun(spec: Top) extends OrderedRun(spec.name, spec.row, s
 
   /** Moves the end to its place; the rows in between are then to be moved over it. */
   private def settle(): Unit = {
-    find(found)
-    val to = compare(found, end)
+    find(candidate)
+    val to = compare(candidate, end)
     sign = if (to > 0) 1L else -1L
-    if (to > 0) sorted.between(end, found) else if (to < 0) sorted.between(found, end)
+    if (to > 0) sorted.between(end, candidate) else if (to < 0) sorted.between(candidate, end)
     val before = end
-    end = found
-    found = before
+    end = candidate
+    candidate = before
     letIn = 0
     settled = true
   }

@@ -24,8 +24,8 @@ object WindowPlan {
   def of(session: SparkSession, schema: StructType, functions: Seq[(String, String)]): WindowPlan = {
     val sql = new SessionSql(session)
     val columns = Bind.nullable(schema).map(f => AttributeReference(f.name, f.dataType, nullable = true)())
-    val asked = functions.map { case (name, text) => Alias(Bind.parsed(sql, text), name)() }
-    val plan = sql.analysed(Project(UnresolvedStar(None) +: asked, LocalRelation(columns)))
+    val aliases = functions.map { case (name, text) => Alias(Bind.parsed(sql, text), name)() }
+    val plan = sql.analysed(Project(UnresolvedStar(None) +: aliases, LocalRelation(columns)))
     // Constants are not folded: one that fails must fail for the row. Some rules look only at the top of a plan.
     val finish = new Finish(sql.currentNames, fold = false)
     taken(CollapseProject(plan.transformUp { case node => finish.execute(node) }), columns)
@@ -33,15 +33,15 @@ object WindowPlan {
 
   private def taken(plan: LogicalPlan, columns: Seq[Attribute]): WindowPlan = plan match {
     case Project(result, window: Window) =>
-      val (before, made) = window.child match {
+      val (before, computed) = window.child match {
         case Project(list, _: LocalRelation) => (list, list.map(_.toAttribute))
         case _: LocalRelation => (columns, columns)
         case other => throw refused(other)
       }
-      val all = made ++ window.windowExpressions.map(_.toAttribute)
+      val all = computed ++ window.windowExpressions.map(_.toAttribute)
       WindowPlan(
         before.map(e => BindReferences.bindReference[Expression](plain(e), AttributeSeq(columns))),
-        made,
+        computed,
         window.windowExpressions.map(bounded),
         window.orderSpec,
         result.map(e => BindReferences.bindReference[Expression](plain(e), AttributeSeq(all))),

@@ -91,10 +91,10 @@ private[program] final class Step(node: String, key: StructType, former: Former)
   /** The row in the next layout, in a buffer that the next call overwrites. */
   def next(row: UnsafeRow, of: => UnsafeRow): UnsafeRow =
     try projection(row)
-    catch { case e: Throwable if Failure.ofRow(e) => throw told(row, of).getOrElse(e) }
+    catch { case e: Throwable if Failure.ofRow(e) => throw described(row, of).getOrElse(e) }
 
   /** The failure, as an error that names the cell and the key. */
-  private def told(row: UnsafeRow, of: UnsafeRow): Option[Throwable] =
+  private def described(row: UnsafeRow, of: UnsafeRow): Option[Throwable] =
     former.computed.iterator.flatMap(c => failure(c, row).map(c -> _)).nextOption().map { case (c, e) =>
       val whose = if (key.isEmpty) "" else s" for the key ${keyJson(of)}"
       new HeadraceKernelException(

@@ -51,12 +51,12 @@ final case class Layouts(
     * and is valid until the next call. `key` is for the text of an error.
     */
   def cells(bytes: Array[Byte], key: => UnsafeRow): UnsafeRow = {
-    val found = Layouts.numberOf(bytes)
+    val layout = Layouts.numberOf(bytes)
     val start = Layouts.cellsAt(Layouts.marks(bytes))
-    if (found == number) {
+    if (layout == number) {
       row.pointTo(bytes, Platform.BYTE_ARRAY_OFFSET + start, bytes.length - start)
       row
-    } else project(found, bytes, start, key)
+    } else project(layout, bytes, start, key)
   }
 
   /** Opens the maps that all keys read, from the bytes of the shared group's cells; `isRead`: for a key, which changes nothing. */
@@ -106,13 +106,13 @@ final case class Layouts(
     marks.filterNot(kept).foreach(Entries.drop(state, _))
   }
 
-  private def project(found: Int, bytes: Array[Byte], start: Int, key: => UnsafeRow): UnsafeRow = {
-    var i = formers.indexWhere(_.number == found)
+  private def project(layout: Int, bytes: Array[Byte], start: Int, key: => UnsafeRow): UnsafeRow = {
+    var i = formers.indexWhere(_.number == layout)
     if (i < 0) {
       val known = (formers.map(_.number) :+ number).mkString(", ")
       throw new HeadraceKernelException(
         "STATE_LAYOUT",
-        s"the state of $node was written in layout $found; this version of the job knows $known",
+        s"the state of $node was written in layout $layout; this version of the job knows $known",
         node)
     }
     var now = new UnsafeRow(formers(i).width)

@@ -25,8 +25,8 @@ final case class Program(
   def bound(bind: (StructType, Program.Text) => Aggregation): Program = {
     def all(cells: Seq[Program.Cell]) = cells.map { c =>
       c.aggregate.fold(c) { case (columns, text) =>
-        val made = bind(columns, text)
-        c.copy(dataType = made.dataType, aggregation = Some(made))
+        val bound = bind(columns, text)
+        c.copy(dataType = bound.dataType, aggregation = Some(bound))
       }
     }
     copy(cells = all(cells), layout = layout.copy(old = layout.old.map(o => o.copy(cells = all(o.cells)))))

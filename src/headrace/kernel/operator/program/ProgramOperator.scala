@@ -104,12 +104,12 @@ object ProgramOperator extends OperatorKind[ProgramText] {
 
   private def machine(source: Generate.Source): Machine = {
     val known = compiled.get(source.code)
-    var made = if (known == null) null else known.get
-    if (made == null) {
-      made = CodeGenerator.compile(new CodeAndComment(source.code, Map.empty))._1
+    var generated = if (known == null) null else known.get
+    if (generated == null) {
+      generated = CodeGenerator.compile(new CodeAndComment(source.code, Map.empty))._1
       compiled.values.removeIf(_.get == null)
-      compiled.put(source.code, new SoftReference(made))
+      compiled.put(source.code, new SoftReference(generated))
     }
-    made.generate(source.references).asInstanceOf[Machine]
+    generated.generate(source.references).asInstanceOf[Machine]
   }
 }

@@ -21,9 +21,9 @@ object Scopes {
     first.foreach { l =>
       val copied = scope.fields.find(f => s"`${f.name}`" == l.value.sql || f.name == l.value.sql).map(_.dataType)
       val dataType = l.declared.orElse(copied).orElse {
-        val made = bind(scope, Seq(l.value)).head
-        made.foreach(e => early += l.value -> e)
-        made.map(e => Bind.loosen(e.dataType))
+        val bound = bind(scope, Seq(l.value)).head
+        bound.foreach(e => early += l.value -> e)
+        bound.map(e => Bind.loosen(e.dataType))
       }
       dataType.foreach(t => scope = scope.add(l.local, t, nullable = true))
     }

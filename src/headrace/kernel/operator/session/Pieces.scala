@@ -37,10 +37,10 @@ private[session] final class Pieces(rows: Timeline, added: Timeline, alike: Bool
   /** The earliest end of a piece; the end of time if there is none. */
   def earliest: Long = if (n == 0) Long.MaxValue else bounds(1)
 
-  def each(found: (Long, Long) => Unit): Unit = {
+  def each(act: (Long, Long) => Unit): Unit = {
     var i = 0
     while (i < n) {
-      found(bounds(i), bounds(i + 1))
+      act(bounds(i), bounds(i + 1))
       i += 2
     }
   }
@@ -57,9 +57,9 @@ private[session] final class Pieces(rows: Timeline, added: Timeline, alike: Bool
     if (alike) math.max(lastUpTo(rows, inRows, from, time), lastUpTo(added, inAdded, from, time))
     else math.max(latest(rows, from, time), latest(added, from, time))
 
-  private def lastUpTo(among: Timeline, found: Version, from: Long, time: Long): Long = {
-    among.lastBefore(time + 1, found)
-    if (found.isThere && found.time >= from) found.end else Long.MinValue
+  private def lastUpTo(among: Timeline, version: Version, from: Long, time: Long): Long = {
+    among.lastBefore(time + 1, version)
+    if (version.isThere && version.time >= from) version.end else Long.MinValue
   }
 
   private def latest(among: Timeline, from: Long, time: Long): Long = {

@@ -46,7 +46,7 @@ final class SessionsRun(spec: Sessions) extends Operator {
   private var judging = Long.MinValue
   private var lateFrom = 0L
   private var lateUntil = Long.MinValue
-  private var told: java.util.Iterator[java.util.Map.Entry[Long, Long]] = _
+  private var unsent: java.util.Iterator[java.util.Map.Entry[Long, Long]] = _
   private var from = 0L
   private var until = 0L
   private var scanning = false
@@ -101,7 +101,7 @@ final class SessionsRun(spec: Sessions) extends Operator {
     phase += 1
     phase match {
       case SessionsRun.Taking => taken.scan(Long.MinValue, Long.MaxValue)
-      case SessionsRun.Telling => told = spans.before.entrySet.iterator
+      case SessionsRun.Telling => unsent = spans.before.entrySet.iterator
       case SessionsRun.Adding => added.scan(Long.MinValue, Long.MaxValue)
       case SessionsRun.Done => write()
       case _ =>
@@ -205,8 +205,8 @@ final class SessionsRun(spec: Sessions) extends Operator {
           n += 1
         } else scanning = false
       true
-    } else told.hasNext && {
-      val session = told.next()
+    } else unsent.hasNext && {
+      val session = unsent.next()
       from = session.getKey
       until = session.getValue
       rows.scan(from, until)
@@ -287,7 +287,7 @@ final class SessionsRun(spec: Sessions) extends Operator {
     taken.release()
     ownPages.foreach(_.of(null))
     roots.release()
-    told = null
+    unsent = null
     state = null
     out = null
   }

@@ -16,7 +16,7 @@ private[session] final class Spans(pages: Pages, logs: Boolean) {
 
   /** Sessions at the beginning of the epoch (`before`) and now (`made`), without those in both: the end of each by its start. */
   val before = new TreeMap[Long, Long]
-  private val made = new TreeMap[Long, Long]
+  private val after = new TreeMap[Long, Long]
 
   /** The session that was found last; a change resets it to one without time. */
   var start = Long.MaxValue
@@ -26,20 +26,20 @@ private[session] final class Spans(pages: Pages, logs: Boolean) {
     bag.open(pages)
     isOpen = true
     before.clear()
-    made.clear()
+    after.clear()
     lose()
   }
 
   def isEmpty: Boolean = bag.isEmpty
 
-  def first(): Boolean = found(bag.first())
+  def first(): Boolean = read(bag.first())
 
   /** Finds the last session that begins at or before a time. */
   def upTo(time: Long): Boolean = {
     place(time)
     key.byte(0) // after the time itself
     val rank = bag.rank(key.array, key.length)
-    found(rank > 0 && bag.at(rank - 1))
+    read(rank > 0 && bag.at(rank - 1))
   }
 
   /** Finds the session in which a time was when the epoch began. */
@@ -69,7 +69,7 @@ private[session] final class Spans(pages: Pages, logs: Boolean) {
     bag.put(key.array, key.length, value, Platform.BYTE_ARRAY_OFFSET, value.length)
     lose()
     if (logs) {
-      if (before.containsKey(from) && before.get(from) == until) before.remove(from) else made.put(from, until)
+      if (before.containsKey(from) && before.get(from) == until) before.remove(from) else after.put(from, until)
     }
   }
 
@@ -78,7 +78,7 @@ private[session] final class Spans(pages: Pages, logs: Boolean) {
     bag.remove(key.array, key.length)
     lose()
     if (logs) {
-      if (made.containsKey(from)) made.remove(from) else before.put(from, until)
+      if (after.containsKey(from)) after.remove(from) else before.put(from, until)
     }
   }
 
@@ -90,7 +90,7 @@ private[session] final class Spans(pages: Pages, logs: Boolean) {
   /** Releases everything, even in the middle of a key that failed. */
   def release(): Unit = {
     before.clear()
-    made.clear()
+    after.clear()
     if (isOpen) bag.abandon()
     isOpen = false
   }
@@ -100,7 +100,7 @@ private[session] final class Spans(pages: Pages, logs: Boolean) {
     key.long(time ^ Long.MinValue)
   }
 
-  private def found(isThere: Boolean): Boolean = {
+  private def read(isThere: Boolean): Boolean = {
     if (isThere) {
       start = java.nio.ByteBuffer.wrap(bag.keyBytes, bag.keyAt, 8).getLong ^ Long.MinValue // big endian
       end = Platform.getLong(bag.valueBytes, bag.valueOffset)

@@ -12,13 +12,13 @@ import org.apache.spark.sql.types.{ByteType, IntegerType, LongType, ShortType, S
 
 /** Reads result sets into Spark's rows, in threads that do not belong to a task. */
 object LookupRows {
-  def apply(found: ResultSet, url: String, schema: StructType): Iterator[InternalRow] =
-    JdbcUtils.resultSetToSparkInternalRows(found, JdbcDialects.get(url), schema, new InputMetrics)
+  def apply(results: ResultSet, url: String, schema: StructType): Iterator[InternalRow] =
+    JdbcUtils.resultSetToSparkInternalRows(results, JdbcDialects.get(url), schema, new InputMetrics)
 
   /** The columns of a statement's result. */
   def schema(connection: Connection, sql: String, url: String): StructType = Using.resource(connection.prepareStatement(sql)) { statement =>
-    Using.resource(statement.executeQuery()) { found =>
-      val read = JdbcUtils.getSchema(connection, found, JdbcDialects.get(url), alwaysNullable = true, isTimestampNTZ = true)
+    Using.resource(statement.executeQuery()) { results =>
+      val read = JdbcUtils.getSchema(connection, results, JdbcDialects.get(url), alwaysNullable = true, isTimestampNTZ = true)
       if (url.startsWith("jdbc:sqlite:")) wide(read) else read
     }
   }

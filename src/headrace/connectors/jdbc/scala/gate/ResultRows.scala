@@ -10,6 +10,6 @@ import org.apache.spark.sql.types.StructType
 
 /** Reads a result set into rows with Spark's internal function. */
 object ResultRows {
-  def apply(found: ResultSet, dialect: JdbcDialect, schema: StructType): Iterator[InternalRow] =
-    JdbcUtils.resultSetToSparkInternalRows(found, dialect, schema, TaskContext.get().taskMetrics().inputMetrics)
+  def apply(results: ResultSet, dialect: JdbcDialect, schema: StructType): Iterator[InternalRow] =
+    JdbcUtils.resultSetToSparkInternalRows(results, dialect, schema, TaskContext.get().taskMetrics().inputMetrics)
 }

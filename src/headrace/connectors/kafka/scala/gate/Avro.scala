@@ -28,22 +28,22 @@ object Avro {
   /** Why rows of these columns cannot be written with a schema; null if they can. */
   def unwritable(schema: String, ddl: String): String = why(records(StructType.fromDDL(ddl), new Schema.Parser().parse(schema)))
 
-  private def why(made: => Any): String =
+  private def why(attempt: => Any): String =
     try {
-      made
+      attempt
       null
     } catch { case e: Exception => Option(e.getCause).map(_.getMessage).getOrElse(e.getMessage) }
 
   /** Makes a function that converts a schema's records to rows of these columns. */
   def rows(schema: Schema, columns: StructType): Any => Option[Any] = {
     // The columns limit the depth of a recursive record; Spark must be told that there may be one.
-    val made = new AvroDeserializer(schema, columns, "CORRECTED", false, "", 1)
-    made.deserialize
+    val deserializer = new AvroDeserializer(schema, columns, "CORRECTED", false, "", 1)
+    deserializer.deserialize
   }
 
   /** Makes a function that converts rows of these columns to records of a schema. */
   def records(columns: StructType, schema: Schema): InternalRow => Any = {
-    val made = new AvroSerializer(columns, schema, false, false, LegacyBehaviorPolicy.CORRECTED)
-    row => made.serialize(row)
+    val serializer = new AvroSerializer(columns, schema, false, false, LegacyBehaviorPolicy.CORRECTED)
+    row => serializer.serialize(row)
   }
 }

@@ -15,29 +15,29 @@ import org.sparkproject.spark_core.protobuf.Descriptors.{Descriptor, FieldDescri
 object Messages {
   private val mapper = new ObjectMapper
 
-  private[kafka] def find(given: Map[String, String]): Descriptor = {
-    val name = given.getOrElse("message", "")
-    given.get("descriptor") match {
+  private[kafka] def find(options: Map[String, String]): Descriptor = {
+    val name = options.getOrElse("message", "")
+    options.get("descriptor") match {
       case Some(set) => ProtoFiles.message(ProtoFiles.of(Base64.getDecoder.decode(set)), name)
       case None =>
-        val schema = Registry.schema(given)
+        val schema = Registry.schema(options)
         ProtoFiles.message(Seq(ProtoFiles.of(schema.text, schema.files)), name)
     }
   }
 
-  def look(given: String): String = answered(given) { (message, out) =>
+  def look(request: String): String = answered(request) { (message, out) =>
     out.put("message", message.getFullName)
     out.put("descriptor", Base64.getEncoder.encodeToString(ProtoFiles.set(message.getFile)))
     out.set[ObjectNode]("numbers", numbers(message, Nil))
   }
 
-  def columns(given: String): String = answered(given)((message, out) => out.put("ddl", ProtoColumns.of(message).toDDL))
+  def columns(request: String): String = answered(request)((message, out) => out.put("ddl", ProtoColumns.of(message).toDDL))
 
-  def unreadable(given: String, ddl: String): String =
-    answered(given)((message, out) => why(out)(new ProtoReader(message, StructType.fromDDL(ddl))))
+  def unreadable(request: String, ddl: String): String =
+    answered(request)((message, out) => why(out)(new ProtoReader(message, StructType.fromDDL(ddl))))
 
-  def unwritable(given: String, ddl: String): String =
-    answered(given)((message, out) => why(out)(new ProtoWriter(message, StructType.fromDDL(ddl))))
+  def unwritable(request: String, ddl: String): String =
+    answered(request)((message, out) => why(out)(new ProtoWriter(message, StructType.fromDDL(ddl))))
 
   /** The numbers of a message's fields, the reserved numbers, and the same for the messages within it. */
   private def numbers(message: Descriptor, above: List[Descriptor]): ObjectNode = {
@@ -58,10 +58,10 @@ object Messages {
     if (of.getJavaType == FieldDescriptor.JavaType.MESSAGE) Some(of.getMessageType) else None
   }
 
-  private def why(out: ObjectNode)(made: => Any): Unit =
-    try made
+  private def why(out: ObjectNode)(attempt: => Any): Unit =
+    try attempt
     catch { case e: IllegalArgumentException => out.put("why", e.getMessage) }
 
-  private def answered(given: String)(action: (Descriptor, ObjectNode) => Unit): String =
-    Answer(given)((told, out) => action(find(told), out))
+  private def answered(request: String)(action: (Descriptor, ObjectNode) => Unit): String =
+    Answer(request)((options, out) => action(find(options), out))
 }

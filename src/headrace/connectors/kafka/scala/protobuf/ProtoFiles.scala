@@ -16,8 +16,8 @@ private[kafka] object ProtoFiles {
     def named(name: String, path: List[String]): FileDescriptor = linked.getOrElseUpdate(
       name, {
         if (path.contains(name)) throw new IllegalArgumentException(s"$name imports itself")
-        val found = files.get(name).orElse(texts.get(name))
-        found.map(text => link(ProtoText.read(name, text), named(_, name :: path))).orElse(known.get(name)).getOrElse {
+        val source = files.get(name).orElse(texts.get(name))
+        source.map(text => link(ProtoText.read(name, text), named(_, name :: path))).orElse(known.get(name)).getOrElse {
           throw new IllegalArgumentException(s"it imports $name, which does not exist")
         }
       })
@@ -31,36 +31,36 @@ private[kafka] object ProtoFiles {
     def named(name: String, path: List[String]): FileDescriptor = linked.getOrElse(
       name, {
         if (path.contains(name)) throw new IllegalArgumentException(s"$name imports itself")
-        val made = all.get(name).map(link(_, named(_, name :: path))).orElse(known.get(name)).getOrElse {
+        val file = all.get(name).map(link(_, named(_, name :: path))).orElse(known.get(name)).getOrElse {
           throw new IllegalArgumentException(s"it imports $name, which does not exist")
         }
-        linked(name) = made
-        made
+        linked(name) = file
+        file
       })
     FileDescriptorSet.parseFrom(set).getFileList.asScala.map(file => named(file.getName, Nil)).toSeq
   }
 
   /** A file with everything that it imports, as a set. */
   def set(file: FileDescriptor): Array[Byte] = {
-    val found = mutable.LinkedHashMap.empty[String, FileDescriptorProto]
-    def add(one: FileDescriptor): Unit = if (!found.contains(one.getName)) {
+    val protos = mutable.LinkedHashMap.empty[String, FileDescriptorProto]
+    def add(one: FileDescriptor): Unit = if (!protos.contains(one.getName)) {
       one.getDependencies.forEach(add(_))
-      found(one.getName) = one.toProto
+      protos(one.getName) = one.toProto
     }
     add(file)
-    FileDescriptorSet.newBuilder().addAllFile(found.values.asJava).build().toByteArray
+    FileDescriptorSet.newBuilder().addAllFile(protos.values.asJava).build().toByteArray
   }
 
   /** Finds a message by its full name, or by its last name if that is unique; "" is the first one. */
   def message(files: Seq[FileDescriptor], name: String): Descriptor = {
     val all = files.flatMap(_.getMessageTypes.asScala).flatMap(withInner)
-    val found =
+    val field =
       if (name.isEmpty) files.lastOption.flatMap(_.getMessageTypes.asScala.headOption).toSeq
       else {
         val full = all.filter(_.getFullName == name)
         if (full.nonEmpty) full.take(1) else all.filter(_.getName == name)
       }
-    found match {
+    field match {
       case Seq(one) => one
       case Seq() if name.isEmpty => throw new IllegalArgumentException("it has no message")
       case Seq() =>

@@ -129,9 +129,9 @@ private object ProtoReader {
   private val Two = BigDecimal.valueOf(2)
 
   private def narrow(value: Any, path: String, least: Int, most: Int): Int = {
-    val found = value.asInstanceOf[Int]
-    if (found < least || found > most) throw new ArithmeticException(s"$path: $found does not fit")
-    found
+    val number = value.asInstanceOf[Int]
+    if (number < least || number > most) throw new ArithmeticException(s"$path: $number does not fit")
+    number
   }
 
   /** The name of a value, or the number of one that the schema does not know. */

@@ -17,75 +17,75 @@ private[kafka] final class ProtoText(name: String, text: String) {
   private var at = 0
 
   def file(): FileDescriptorProto = {
-    val made = FileDescriptorProto.newBuilder().setName(name)
+    val file = FileDescriptorProto.newBuilder().setName(name)
     while (at < tokens.length) next() match {
       case ";" => ()
       case "syntax" =>
         take("=")
-        made.setSyntax(string())
+        file.setSyntax(string())
         take(";")
       case "edition" => throw wrong("it has an edition, but only proto2 and proto3 are supported")
       case "import" =>
-        if (took("public")) made.addPublicDependency(made.getDependencyCount) else took("weak")
-        made.addDependency(string())
+        if (took("public")) file.addPublicDependency(file.getDependencyCount) else took("weak")
+        file.addDependency(string())
         take(";")
       case "package" =>
-        made.setPackage(path())
+        file.setPackage(path())
         take(";")
       case "option" => statement()
-      case "message" => made.addMessageType(message(made.getSyntax == "proto3"))
-      case "enum" => made.addEnumType(enumeration())
+      case "message" => file.addMessageType(message(file.getSyntax == "proto3"))
+      case "enum" => file.addEnumType(enumeration())
       case "service" | "extend" =>
         path()
         block()
       case other => throw wrong(s"unexpected `$other`")
     }
-    made.build()
+    file.build()
   }
 
   private def message(proto3: Boolean): DescriptorProto.Builder = {
-    val made = DescriptorProto.newBuilder().setName(next())
+    val builder = DescriptorProto.newBuilder().setName(next())
     val optional = mutable.ArrayBuffer.empty[Int]
     take("{")
     while (!took("}")) next() match {
       case ";" => ()
-      case "message" => made.addNestedType(message(proto3))
-      case "enum" => made.addEnumType(enumeration())
+      case "message" => builder.addNestedType(message(proto3))
+      case "enum" => builder.addEnumType(enumeration())
       case "option" | "extensions" => statement()
-      case "reserved" => reserved(made)
+      case "reserved" => reserved(builder)
       case "extend" =>
         path()
         block()
-      case "oneof" => choice(made)
-      case "map" if peek == "<" => made.addField(map(made))
+      case "oneof" => choice(builder)
+      case "map" if peek == "<" => builder.addField(map(builder))
       case label @ ("optional" | "required" | "repeated") =>
         val of = field(next()).setLabel(Label.valueOf(s"LABEL_${label.toUpperCase}"))
-        if (proto3 && label == "optional") optional += made.getFieldCount
-        made.addField(of)
-      case first => made.addField(field(first).setLabel(Label.LABEL_OPTIONAL))
+        if (proto3 && label == "optional") optional += builder.getFieldCount
+        builder.addField(of)
+      case first => builder.addField(field(first).setLabel(Label.LABEL_OPTIONAL))
     }
     // An optional field of proto3 is a oneof of its own; these oneofs follow the others.
     optional.foreach { i =>
-      val of = made.getFieldBuilder(i)
-      of.setProto3Optional(true).setOneofIndex(made.getOneofDeclCount)
-      made.addOneofDecl(OneofDescriptorProto.newBuilder().setName(s"_${of.getName}"))
+      val of = builder.getFieldBuilder(i)
+      of.setProto3Optional(true).setOneofIndex(builder.getOneofDeclCount)
+      builder.addOneofDecl(OneofDescriptorProto.newBuilder().setName(s"_${of.getName}"))
     }
-    made
+    builder
   }
 
-  private def choice(made: DescriptorProto.Builder): Unit = {
-    val index = made.getOneofDeclCount
-    made.addOneofDecl(OneofDescriptorProto.newBuilder().setName(next()))
+  private def choice(builder: DescriptorProto.Builder): Unit = {
+    val index = builder.getOneofDeclCount
+    builder.addOneofDecl(OneofDescriptorProto.newBuilder().setName(next()))
     take("{")
     while (!took("}")) next() match {
       case ";" => ()
       case "option" => statement()
-      case first => made.addField(field(first).setLabel(Label.LABEL_OPTIONAL).setOneofIndex(index))
+      case first => builder.addField(field(first).setLabel(Label.LABEL_OPTIONAL).setOneofIndex(index))
     }
   }
 
   /** A map is a list of messages with a key and a value. */
-  private def map(made: DescriptorProto.Builder): FieldDescriptorProto.Builder = {
+  private def map(builder: DescriptorProto.Builder): FieldDescriptorProto.Builder = {
     take("<")
     val key = typed(next())
     take(",")
@@ -93,7 +93,7 @@ private[kafka] final class ProtoText(name: String, text: String) {
     take(">")
     val of = rest(FieldDescriptorProto.newBuilder())
     val entry = of.getName.split("_").map(_.capitalize).mkString + "Entry"
-    made.addNestedType(
+    builder.addNestedType(
       DescriptorProto.newBuilder().setName(entry).setOptions(MessageOptions.newBuilder().setMapEntry(true))
         .addField(key.setName("key").setNumber(1).setLabel(Label.LABEL_OPTIONAL))
         .addField(value.setName("value").setNumber(2).setLabel(Label.LABEL_OPTIONAL)))
@@ -117,9 +117,9 @@ private[kafka] final class ProtoText(name: String, text: String) {
     of.setNumber(number())
     if (took("[")) options { (name, value) =>
       (name, value) match {
-        case ("packed", told: String) => of.getOptionsBuilder.setPacked(told == "true")
-        case ("default", told: String) => of.setDefaultValue(told)
-        case (ProtoText.Meta, told: Seq[_]) => of.getOptionsBuilder.setUnknownFields(ProtoText.meta(told))
+        case ("packed", text: String) => of.getOptionsBuilder.setPacked(text == "true")
+        case ("default", text: String) => of.setDefaultValue(text)
+        case (ProtoText.Meta, entries: Seq[_]) => of.getOptionsBuilder.setUnknownFields(ProtoText.meta(entries))
         case _ => ()
       }
     }
@@ -128,38 +128,38 @@ private[kafka] final class ProtoText(name: String, text: String) {
   }
 
   private def enumeration(): EnumDescriptorProto.Builder = {
-    val made = EnumDescriptorProto.newBuilder().setName(next())
+    val builder = EnumDescriptorProto.newBuilder().setName(next())
     take("{")
     while (!took("}")) next() match {
       case ";" => ()
       case "option" | "reserved" => statement()
       case name =>
         take("=")
-        made.addValue(EnumValueDescriptorProto.newBuilder().setName(name).setNumber(number()))
+        builder.addValue(EnumValueDescriptorProto.newBuilder().setName(name).setNumber(number()))
         if (took("[")) options((_, _) => ())
         take(";")
     }
-    made.setOptions(EnumOptions.newBuilder().setAllowAlias(true))
+    builder.setOptions(EnumOptions.newBuilder().setAllowAlias(true))
   }
 
-  private def reserved(made: DescriptorProto.Builder): Unit =
+  private def reserved(builder: DescriptorProto.Builder): Unit =
     if (!peek.headOption.exists(_.isDigit)) statement()
     else {
       while ({
         val start = number()
         val end = if (!took("to")) start else if (took("max")) ProtoText.Last else number()
-        made.addReservedRange(DescriptorProto.ReservedRange.newBuilder().setStart(start).setEnd(end + 1))
+        builder.addReservedRange(DescriptorProto.ReservedRange.newBuilder().setStart(start).setEnd(end + 1))
         took(",")
       }) ()
       take(";")
     }
 
   /** Parses options in brackets, after the opening one. */
-  private def options(told: (String, Any) => Unit): Unit = while ({
+  private def options(set: (String, Any) => Unit): Unit = while ({
     val name = if (took("(")) { val inner = path(); take(")"); s"($inner)${if (took(".")) s".${path()}" else ""}" }
     else path()
     take("=")
-    told(name, value())
+    set(name, value())
     if (took(",")) true
     else {
       take("]")
@@ -218,19 +218,19 @@ private[kafka] final class ProtoText(name: String, text: String) {
 
   /** Parses a name with dots, which may begin with one. */
   private def path(first: String = null): String = {
-    val found = new StringBuilder(if (first == null) next() else first)
-    if (found.toString == ".") found.append(next())
-    while (peek == ".") found.append(next()).append(next())
-    found.toString
+    val path = new StringBuilder(if (first == null) next() else first)
+    if (path.toString == ".") path.append(next())
+    while (peek == ".") path.append(next()).append(next())
+    path.toString
   }
 
   private def number(): Int = {
     val sign = if (took("-")) -1L else 1L
     val digits = next()
-    val found =
+    val magnitude =
       try if (digits.startsWith("0x") || digits.startsWith("0X")) java.lang.Long.parseLong(digits.drop(2), 16) else digits.toLong
       catch { case _: NumberFormatException => throw wrong(s"expected a number, got `$digits`") }
-    (sign * found).toInt
+    (sign * magnitude).toInt
   }
 
   private def string(): String = {
@@ -258,14 +258,14 @@ private[kafka] final class ProtoText(name: String, text: String) {
   }
 
   private def took(token: String): Boolean = {
-    val found = peek == token
-    if (found) at += 1
-    found
+    val isNext = peek == token
+    if (isNext) at += 1
+    isNext
   }
 
   private def take(token: String): Unit = {
-    val found = next()
-    if (found != token) throw wrong(s"expected `$token`, got `$found`")
+    val actual = next()
+    if (actual != token) throw wrong(s"expected `$token`, got `$actual`")
   }
 
   private def wrong(why: String) =
@@ -294,22 +294,22 @@ private[kafka] object ProtoText {
 
   /** Each token with its line. */
   private def tokens(text: String): IndexedSeq[(String, Int)] = {
-    val found = mutable.ArrayBuffer.empty[(String, Int)]
+    val tokens = mutable.ArrayBuffer.empty[(String, Int)]
     val matcher = Tokens.pattern.matcher(text)
     var (at, line) = (0, 1)
     while (at < text.length) {
       matcher.region(at, text.length)
       if (!matcher.lookingAt()) throw new IllegalArgumentException(s"line $line: unexpected `${text.charAt(at)}`")
-      if (matcher.group(2) != null) found += matcher.group(2) -> line
+      if (matcher.group(2) != null) tokens += matcher.group(2) -> line
       line += matcher.group.count(_ == '\n')
       at = matcher.end
     }
-    found.toIndexedSeq
+    tokens.toIndexedSeq
   }
 
   /** `field_meta` as an unknown field, the form it has in descriptors that do not define the option. */
-  private def meta(told: Seq[_]): UnknownFieldSet = {
-    val params = told.collect { case ("params", all: Seq[_]) => if (all.forall(_.isInstanceOf[Seq[_]])) all else Seq(all) }.flatten
+  private def meta(items: Seq[_]): UnknownFieldSet = {
+    val params = items.collect { case ("params", all: Seq[_]) => if (all.forall(_.isInstanceOf[Seq[_]])) all else Seq(all) }.flatten
     val entries = UnknownFieldSet.Field.newBuilder()
     params.foreach {
       case pairs: Seq[_] =>

@@ -42,14 +42,14 @@ private[kafka] object ProtoWriter {
     val writes = columns.fields.indices.map(i => whole(fields(i), columns(i).dataType, places(i))).toArray
     val gets = columns.fields.map(column => InternalRow.getAccessor(column.dataType, nullable = false))
     row => {
-      val made = DynamicMessage.newBuilder(message)
+      val builder = DynamicMessage.newBuilder(message)
       var i = 0
       while (i < fields.length) {
-        if (!row.isNullAt(i)) made.setField(fields(i), writes(i)(gets(i)(row, i)))
+        if (!row.isNullAt(i)) builder.setField(fields(i), writes(i)(gets(i)(row, i)))
         else if (fields(i).isRepeated || fields(i).isRequired || !fields(i).hasPresence) throw absent(fields(i), places(i), columns(i).dataType)
         i += 1
       }
-      made.build()
+      builder.build()
     }
   }
 
@@ -113,9 +113,9 @@ private[kafka] object ProtoWriter {
       case (_: StringType, JavaType.ENUM) =>
         value => {
           val name = value.asInstanceOf[UTF8String].toString
-          val found = field.getEnumType.findValueByName(name)
-          if (found == null) throw new Unwritable(s"$path: ${field.getEnumType.getFullName} has no value $name")
-          found
+          val constant = field.getEnumType.findValueByName(name)
+          if (constant == null) throw new Unwritable(s"$path: ${field.getEnumType.getFullName} has no value $name")
+          constant
         }
       case (BinaryType, JavaType.BYTE_STRING) => value => ByteString.copyFrom(value.asInstanceOf[Array[Byte]])
       case (_, JavaType.MESSAGE) => ofMessage(field, from, path)
@@ -125,30 +125,30 @@ private[kafka] object ProtoWriter {
 
   private def ofMessage(field: FieldDescriptor, from: DataType, path: String): Write = {
     val of = field.getMessageType
-    def made(values: Any*): DynamicMessage = {
+    def filled(values: Any*): DynamicMessage = {
       val record = DynamicMessage.newBuilder(of)
       values.zipWithIndex.foreach { case (value, i) => record.setField(of.findFieldByNumber(i + 1), value) }
       record.build()
     }
     def micros(value: Any) = {
       val at = value.asInstanceOf[Long]
-      made(Math.floorDiv(at, 1000000L), (Math.floorMod(at, 1000000L) * 1000).toInt)
+      filled(Math.floorDiv(at, 1000000L), (Math.floorMod(at, 1000000L) * 1000).toInt)
     }
     (from, of.getFullName) match {
       case (TimestampType | TimestampNTZType, ProtoColumns.Timestamp) => micros
       case (DateType, ProtoColumns.Date) =>
         value => {
           val day = java.time.LocalDate.ofEpochDay(value.asInstanceOf[Int].toLong)
-          made(day.getYear, day.getMonthValue, day.getDayOfMonth)
+          filled(day.getYear, day.getMonthValue, day.getDayOfMonth)
         }
       case (decimal: DecimalType, ProtoColumns.Decimal) =>
         value => {
           val digits = value.asInstanceOf[Decimal].toJavaBigDecimal.setScale(decimal.scale).unscaledValue
-          made(ByteString.copyFrom(digits.toByteArray), decimal.precision, decimal.scale)
+          filled(ByteString.copyFrom(digits.toByteArray), decimal.precision, decimal.scale)
         }
       case (_, _) if ProtoColumns.wraps(of) =>
         val write = single(of.findFieldByNumber(1), from, path)
-        value => made(write(value))
+        value => filled(write(value))
       case (columns: StructType, _) =>
         val write = struct(of, columns, s"$path.")
         value => write(value.asInstanceOf[InternalRow])

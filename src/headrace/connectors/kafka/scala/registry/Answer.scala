@@ -13,10 +13,10 @@ import headrace.HeadraceKernelException
 private[kafka] object Answer {
   private val mapper = new ObjectMapper
 
-  def apply(given: String)(action: (Map[String, String], ObjectNode) => Unit): String = {
-    val told = mapper.readTree(given)
+  def apply(request: String)(action: (Map[String, String], ObjectNode) => Unit): String = {
+    val options = mapper.readTree(request)
     val out = mapper.createObjectNode()
-    try action(told.fieldNames.asScala.map(name => name -> told.get(name).asText).toMap, out)
+    try action(options.fieldNames.asScala.map(name => name -> options.get(name).asText).toMap, out)
     catch {
       case e: HeadraceKernelException => out.put("code", e.code).put("problem", e.getMessage)
       case NonFatal(e) => out.put("problem", Option(e.getMessage).getOrElse(e.getClass.getSimpleName))

@@ -12,8 +12,8 @@ object AvroSchemas {
   }
 
   /** The text of a schema (`registry` with its options, `id`) including all types it refers to. */
-  def whole(given: String): String = Answer(given)((told, out) => out.put("schema", parsed(Registry.schema(told)).toString))
+  def whole(request: String): String = Answer(request)((options, out) => out.put("schema", parsed(Registry.schema(options)).toString))
 
   /** The columns of a text (`schema`). */
-  def columns(given: String): String = Answer(given)((told, out) => out.put("ddl", Avro.ddl(told("schema"))))
+  def columns(request: String): String = Answer(request)((options, out) => out.put("ddl", Avro.ddl(options("schema"))))
 }

@@ -27,7 +27,7 @@ abstract class RegisteredLines(spec: LineSpec, kind: String) extends LineParser(
           try parse(line, id, schema, file, position)
           catch {
             case e: HeadraceKernelException => throw e
-            case NonFatal(e) => malformed(s"schema $id: ${LineParser.said(e)}")
+            case NonFatal(e) => malformed(s"schema $id: ${LineParser.message(e)}")
           }
       }
   }

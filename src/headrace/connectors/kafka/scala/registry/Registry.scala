@@ -25,20 +25,20 @@ final class Registry private (url: String, authorization: Option[String], ca: Op
 
   // This client does not follow redirects, so that no other address receives the password.
   private lazy val client: HttpClient = {
-    val made = HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(Patience))
-    ca.foreach(pem => made.sslContext(Trust.only(pem)))
-    made.build()
+    val builder = HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(Patience))
+    ca.foreach(pem => builder.sslContext(Trust.only(pem)))
+    builder.build()
   }
 
   /** The schema of this id; None if the registry does not know it. */
-  def schema(id: Int): Option[Schema] = Option(known.get(id)).orElse(Option(known.computeIfAbsent(id, asked(_).orNull)))
+  def schema(id: Int): Option[Schema] = Option(known.get(id)).orElse(Option(known.computeIfAbsent(id, fetched(_).orNull)))
 
-  private def asked(id: Int): Option[Schema] = {
+  private def fetched(id: Int): Option[Schema] = {
     val answer = sent(s"$url/schemas/ids/$id", Tries)
     if (answer.statusCode == 404 && isUnknown(answer)) None
     else {
-      val found = read(answer)
-      Some(Schema(found.path("schemaType").asText("AVRO"), found.path("schema").asText, files(found)))
+      val entry = read(answer)
+      Some(Schema(entry.path("schemaType").asText("AVRO"), entry.path("schema").asText, files(entry)))
     }
   }
 
@@ -46,8 +46,8 @@ final class Registry private (url: String, authorization: Option[String], ca: Op
   private def files(of: JsonNode): SeqMap[String, String] =
     of.path("references").elements.asScala.foldLeft(SeqMap.empty[String, String]) { (all, reference) =>
       val subject = URLEncoder.encode(reference.path("subject").asText, UTF_8).replace("+", "%20")
-      val found = read(sent(s"$url/subjects/$subject/versions/${reference.path("version").asInt}", Tries))
-      all ++ files(found) + (reference.path("name").asText -> found.path("schema").asText)
+      val entry = read(sent(s"$url/subjects/$subject/versions/${reference.path("version").asInt}", Tries))
+      all ++ files(entry) + (reference.path("name").asText -> entry.path("schema").asText)
     }
 
   /** Reads a response with a schema. The result is cached, and a wrong one would make good records malformed, so the responses of proxies
@@ -56,9 +56,9 @@ final class Registry private (url: String, authorization: Option[String], ca: Op
   private def read(answer: HttpResponse[String]): JsonNode = {
     if (answer.statusCode / 100 == 3) answer.headers.firstValue("Location").ifPresent(place => throw failed(s"it redirects to $place"))
     if (answer.statusCode != 200) throw failed(status(answer.statusCode))
-    val found = json(answer).getOrElse(throw failed("its response is not JSON"))
-    if (!found.path("schema").isTextual) throw failed("its response has no schema")
-    found
+    val entry = json(answer).getOrElse(throw failed("its response is not JSON"))
+    if (!entry.path("schema").isTextual) throw failed("its response has no schema")
+    entry
   }
 
   private def sent(address: String, tries: Int): HttpResponse[String] = {
@@ -104,8 +104,8 @@ object Registry {
   }
 
   /** The schema of a request from Python, which has the `id` beside the options. */
-  def schema(given: Map[String, String]): Schema =
-    of(given).schema(given("id").toInt).getOrElse(throw new IllegalArgumentException("it does not exist"))
+  def schema(options: Map[String, String]): Schema =
+    of(options).schema(options("id").toInt).getOrElse(throw new IllegalArgumentException("it does not exist"))
 
   /** The offset of the record itself, after a zero and the id of its schema. */
   val Start = 5

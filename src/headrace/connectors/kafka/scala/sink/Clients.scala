@@ -16,16 +16,16 @@ object Clients {
   def put(id: String, settings: JMap[String, String]): Unit = waiting.put(id, new JHashMap(settings))
 
   def of(id: String): JMap[String, String] = {
-    val found = waiting.get(id)
-    if (found == null) throw new IllegalStateException(s"no settings of a client wait under $id")
-    found
+    val settings = waiting.get(id)
+    if (settings == null) throw new IllegalStateException(s"no settings of a client wait under $id")
+    settings
   }
 
   def drop(id: String): Unit = waiting.remove(id)
 
   /** The result of a request, or its exception. */
-  private[kafka] def result[T](asked: KafkaFuture[T]): T =
-    try asked.get()
+  private[kafka] def result[T](future: KafkaFuture[T]): T =
+    try future.get()
     catch { case e: ExecutionException => throw e.getCause }
 
   /** An admin client, with the producer's settings that it also supports. */

@@ -20,7 +20,7 @@ private[kafka] final class KafkaStager(stage: KafkaStage, task: TaskPlace) exten
   private var rows = 0L
 
   @volatile private var failed: Exception = _
-  private val told: Callback = (_: RecordMetadata, problem: Exception) => if (problem != null && failed == null) failed = problem
+  private val onSent: Callback = (_: RecordMetadata, problem: Exception) => if (problem != null && failed == null) failed = problem
 
   override def write(row: UnsafeRow): Unit = {
     if (owned == null) guarded(begin())
@@ -57,21 +57,21 @@ private[kafka] final class KafkaStager(stage: KafkaStage, task: TaskPlace) exten
   private def fresh(): Owned = {
     val admin = Producers.admin(stage.start, stage.client)
     Markers.check(admin, stage.topic, stage.id, stage.term)
-    val made = new Owned(id, stage.topic, task.run, stage.client, stage.term, stage.sizes)
-    try made.settle(admin)
+    val owned = new Owned(id, stage.topic, task.run, stage.client, stage.term, stage.sizes)
+    try owned.settle(admin)
     catch {
       case e: Throwable =>
-        made.close()
+        owned.close()
         throw e
     }
-    made
+    owned
   }
 
   private def send(record: ProducerRecord[Array[Byte], Array[Byte]]): Unit = {
     val why = sizes.broken(record)
     if (why != null) throw Trouble.tooLarge(why, stage)
     if (begun) {
-      producer.send(record, told)
+      producer.send(record, onSent)
       if (failed != null) throw failed
     }
   }

@@ -131,14 +131,14 @@ private[kafka] object Markers {
     */
   def read(admin: Admin, topic: String, group: String, stable: Boolean, patience: Long = Patience): Option[Marker] = {
     val until = System.nanoTime + patience
-    var found = ask(admin, topic, Seq(group), stable).head
+    var stored = ask(admin, topic, Seq(group), stable).head
     // A missing entry means that the broker does not know yet; without a marker the entry is null.
-    while (stable && found.isEmpty) {
+    while (stable && stored.isEmpty) {
       if (System.nanoTime - until > 0) throw new UnstableOffsetCommitException(s"brokers do not say which epoch is next for $group")
       Thread.sleep(50)
-      found = ask(admin, topic, Seq(group), stable).head
+      stored = ask(admin, topic, Seq(group), stable).head
     }
-    found.values.asScala.flatMap(Option(_)).map(Marker.read).headOption
+    stored.values.asScala.flatMap(Option(_)).map(Marker.read).headOption
   }
 
   /** The current markers of a sink, its driver's and its tasks': without taking over an id or waiting. */
@@ -149,8 +149,8 @@ private[kafka] object Markers {
   private def ask(admin: Admin, topic: String, groups: Seq[String], stable: Boolean): Seq[JMap[TopicPartition, OffsetAndMetadata]] = {
     val spec = new ListConsumerGroupOffsetsSpec().topicPartitions(Collections.singletonList(new TopicPartition(topic, 0)))
     val options = new ListConsumerGroupOffsetsOptions().requireStable(stable)
-    val asked = admin.listConsumerGroupOffsets(groups.map(_ -> spec).toMap.asJava, options)
-    groups.map(group => Clients.result(asked.partitionsToOffsetAndMetadata(group)))
+    val offsets = admin.listConsumerGroupOffsets(groups.map(_ -> spec).toMap.asJava, options)
+    groups.map(group => Clients.result(offsets.partitionsToOffsetAndMetadata(group)))
   }
 
   /** The group with the number of the writing start. It is separate from markers, because each start writes it. */
@@ -172,13 +172,13 @@ private[kafka] object Markers {
 private[kafka] object Producers {
   private val Patience = 600L * 1000000000L
   private val waiting = new ConcurrentHashMap[String, Owned]
-  private val admins = new ConcurrentHashMap[String, Asked]
+  private val admins = new ConcurrentHashMap[String, PooledAdmin]
 
   def take(id: String, run: String, epoch: Long)(make: => Owned): Owned = {
-    val found = waiting.remove(id)
-    if (found != null && found.run == run && found.seen == epoch - 1 && System.nanoTime - found.rested < Patience) found
+    val kept = waiting.remove(id)
+    if (kept != null && kept.run == run && kept.seen == epoch - 1 && System.nanoTime - kept.rested < Patience) kept
     else {
-      if (found != null) found.close()
+      if (kept != null) kept.close()
       make
     }
   }
@@ -197,10 +197,10 @@ private[kafka] object Producers {
     admins.keySet.forEach { start =>
       admins.computeIfPresent(
         start,
-        (_, asked) =>
-          if (now - asked.last < Patience) asked
+        (_, pooled) =>
+          if (now - pooled.last < Patience) pooled
           else {
-            asked.close()
+            pooled.close()
             null
           })
     }
@@ -210,9 +210,9 @@ private[kafka] object Producers {
   def pass(id: String, run: String, epoch: Long): Unit =
     waiting.computeIfPresent(
       id,
-      (_, found) => {
-        if (found.run == run && found.seen == epoch - 1) found.seen = epoch
-        found
+      (_, producer) => {
+        if (producer.run == run && producer.seen == epoch - 1) producer.seen = epoch
+        producer
       })
 
   /** An admin client, one for each start of a sink: the next one may have another password, or other servers. */
@@ -221,9 +221,9 @@ private[kafka] object Producers {
       .compute(
         start,
         (_, known) => {
-          val asked = if (known == null) new Asked(Clients.admin(client)) else known
-          asked.last = System.nanoTime
-          asked
+          val pooled = if (known == null) new PooledAdmin(Clients.admin(client)) else known
+          pooled.last = System.nanoTime
+          pooled
         })
       .admin
 
@@ -234,7 +234,7 @@ private[kafka] object Producers {
   }
 
   /** `last` is the time of its last use (nanos). */
-  private final class Asked(val admin: Admin) {
+  private final class PooledAdmin(val admin: Admin) {
     @volatile var last: Long = 0L
     def close(): Unit = admin.close(Duration.ZERO)
   }

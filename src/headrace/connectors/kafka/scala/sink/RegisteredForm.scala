@@ -61,13 +61,13 @@ private[kafka] object RegisteredForm {
     private val message = ProtoFiles.message(ProtoFiles.of(Base64.getDecoder.decode(encoding.schema)), encoding.message)
     private val writer = new ProtoWriter(message, columns)
     private val head = {
-      val made = new ByteArrayOutputStream
-      made.write(encoding.head)
-      val out = CodedOutputStream.newInstance(made)
+      val bytes = new ByteArrayOutputStream
+      bytes.write(encoding.head)
+      val out = CodedOutputStream.newInstance(bytes)
       val place = MessagePlace.of(message)
       if (place == Seq(0)) out.writeSInt32NoTag(0) else (place.size +: place).foreach(out.writeSInt32NoTag(_))
       out.flush()
-      made.toByteArray
+      bytes.toByteArray
     }
 
     override def write(row: UnsafeRow, out: ByteArrayOutputStream): Unit = {

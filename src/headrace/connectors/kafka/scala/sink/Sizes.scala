@@ -40,9 +40,9 @@ private[kafka] object Sizes {
 
   /** The sizes for a producer with these settings, and a topic. */
   def apply(client: JMap[String, String], topic: Option[String]): Sizes = {
-    def said(name: String, otherwise: Long) = Option(client.get(name)).flatMap(_.toLongOption).getOrElse(otherwise)
+    def setting(name: String, otherwise: Long) = Option(client.get(name)).flatMap(_.toLongOption).getOrElse(otherwise)
     Sizes(
-      math.min(said("max.request.size", 1L << 20), said("buffer.memory", 32L << 20)),
+      math.min(setting("max.request.size", 1L << 20), setting("buffer.memory", 32L << 20)),
       topic.flatMap(_.toLongOption).getOrElse(Long.MaxValue),
       Option(client.get("compression.type")).getOrElse("none"))
   }

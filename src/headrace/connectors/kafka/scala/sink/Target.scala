@@ -34,9 +34,9 @@ final class Target(sink: String, topic: String, id: String, term: Int, client: S
     */
   def open(create: String): String = answered { out =>
     val admin = Producers.admin(client, settings)
-    val found = there(admin, create)
-    openedId = found.topicId.toString
-    out.put("partitions", found.partitions.size).put("topic_id", openedId)
+    val description = there(admin, create)
+    openedId = description.topicId.toString
+    out.put("partitions", description.partitions.size).put("topic_id", openedId)
     most(admin).foreach(out.put("most", _))
     Markers.check(admin, topic, id, term)
     owned = new Owned(id, topic, "", settings, term, Sizes.none)
@@ -111,11 +111,11 @@ final class Target(sink: String, topic: String, id: String, term: Int, client: S
   }
 
   private def make(admin: Admin, create: String): Unit = {
-    val told = new ObjectMapper().readTree(create)
+    val options = new ObjectMapper().readTree(create)
     val replication: Optional[java.lang.Short] =
-      if (told.has("replication")) Optional.of(told.get("replication").asInt.toShort) else Optional.empty()
-    val wanted = new NewTopic(topic, Optional.of(Int.box(told.get("partitions").asInt)), replication)
-    val config = told.path("config")
+      if (options.has("replication")) Optional.of(options.get("replication").asInt.toShort) else Optional.empty()
+    val wanted = new NewTopic(topic, Optional.of(Int.box(options.get("partitions").asInt)), replication)
+    val config = options.path("config")
     wanted.configs(config.fieldNames.asScala.map(name => name -> config.get(name).asText).toMap.asJava)
     try Clients.result(admin.createTopics(Collections.singleton(wanted)).all)
     catch { case _: TopicExistsException => () }

@@ -19,15 +19,15 @@ private[kafka] object Trouble {
     case interrupted @ (_: InterruptedException | _: InterruptException) => interrupted
     case _ =>
       val root = if (first == null) e else first
-      val (found, cause) = named(root).getOrElse("KAFKA_FAILED" -> root)
+      val (known, cause) = named(root).getOrElse("KAFKA_FAILED" -> root)
       // Records for a topic that was deleted or recreated are retried until the timeout.
-      val code = if (found == "KAFKA_UNREACHABLE") gone(stage).getOrElse(found) else found
-      val said = code match {
+      val code = if (known == "KAFKA_UNREACHABLE") gone(stage).getOrElse(known) else known
+      val text = code match {
         case "TOPIC_MISSING" => "the topic was deleted"
         case "TABLE_REPLACED" => "the topic was deleted and created again since this job opened it"
         case _ => words(cause)
       }
-      new HeadraceKernelException(code, s"${stage.topic}: $said", stage.name, cause = e, hint = hints.get(code).orNull)
+      new HeadraceKernelException(code, s"${stage.topic}: $text", stage.name, cause = e, hint = hints.get(code).orNull)
   }
 
   /** One line. For a failed handshake, only the causes explain it. */
@@ -36,16 +36,16 @@ private[kafka] object Trouble {
       case _: SslAuthenticationException => Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(10).toSeq
       case _ => Seq(e)
     }
-    val said = causes.flatMap(cause => Option(cause.getMessage)).lastOption.getOrElse(e.getClass.getSimpleName)
+    val message = causes.flatMap(cause => Option(cause.getMessage)).lastOption.getOrElse(e.getClass.getSimpleName)
     // The name of the client's call is meaningless to users.
-    said.linesIterator.mkString(" ").replaceFirst("\\. Call: \\S+$", "").stripSuffix(".")
+    message.linesIterator.mkString(" ").replaceFirst("\\. Call: \\S+$", "").stripSuffix(".")
   }
 
   /** The code of a topic that no longer exists, or was recreated; None if it is the same, or brokers do not respond. */
   private def gone(stage: KafkaStage): Option[String] =
     try {
-      val asked = Producers.admin(stage.start, stage.client).describeTopics(Collections.singleton(stage.topic)).allTopicNames
-      val ids = Set(Clients.result(asked).get(stage.topic).topicId.toString, stage.topicId)
+      val descriptions = Producers.admin(stage.start, stage.client).describeTopics(Collections.singleton(stage.topic)).allTopicNames
+      val ids = Set(Clients.result(descriptions).get(stage.topic).topicId.toString, stage.topicId)
       if (ids.size > 1 && !ids(Uuid.ZERO_UUID.toString)) Some("TABLE_REPLACED") else None
     } catch {
       case _: UnknownTopicOrPartitionException => Some("TOPIC_MISSING")

@@ -44,8 +44,8 @@ final class Cluster(properties: Map[String, String]) extends AutoCloseable {
 
   /** Descriptions of topics; one that does not exist is left out. */
   def described(topics: Iterable[String]): Seq[TopicDescription] =
-    admin.describeTopics(topics.toSeq.asJavaCollection).topicNameValues.asScala.values.toSeq.flatMap { asked =>
-      try Some(Cluster.answer(asked))
+    admin.describeTopics(topics.toSeq.asJavaCollection).topicNameValues.asScala.values.toSeq.flatMap { future =>
+      try Some(Cluster.answer(future))
       catch { case _: org.apache.kafka.common.errors.UnknownTopicOrPartitionException => None }
     }
 
@@ -67,9 +67,9 @@ final class Cluster(properties: Map[String, String]) extends AutoCloseable {
   private def offsets(partitions: Iterable[TopicPartition], spec: OffsetSpec): Map[TopicPartition, Long] =
     if (partitions.isEmpty) Map.empty
     else {
-      val asked = admin.listOffsets(partitions.map(_ -> spec).toMap.asJava, new ListOffsetsOptions(isolation))
+      val offsets = admin.listOffsets(partitions.map(_ -> spec).toMap.asJava, new ListOffsetsOptions(isolation))
       partitions.flatMap { partition =>
-        try Some(partition -> Cluster.answer(asked.partitionResult(partition)).offset)
+        try Some(partition -> Cluster.answer(offsets.partitionResult(partition)).offset)
         catch { case _: org.apache.kafka.common.errors.UnknownTopicOrPartitionException => None }
       }.toMap
     }
@@ -82,7 +82,7 @@ object Cluster {
   /** Settings that an admin client does not know, and would warn of. */
   private val OfConsumers = Set("isolation.level", "max.poll.records", "fetch.min.bytes", "fetch.max.bytes", "max.partition.fetch.bytes", "fetch.max.wait.ms")
 
-  private def answer[T](asked: org.apache.kafka.common.KafkaFuture[T]): T =
-    try asked.get()
+  private def answer[T](future: org.apache.kafka.common.KafkaFuture[T]): T =
+    try future.get()
     catch { case e: ExecutionException => throw e.getCause }
 }

@@ -15,22 +15,22 @@ object Probe {
   /** `{"topics": {"orders": {"0": [first, end]}}, "ids": {"orders": id}}` for the topics that are named, or that match the pattern; a topic
     * that does not exist is left out. Or `{"problem": ..., "message": ...}` if the cluster cannot be read.
     */
-  def look(properties: JMap[String, String], topics: String, pattern: String): String = asked(properties) { cluster =>
+  def look(properties: JMap[String, String], topics: String, pattern: String): String = probed(properties) { cluster =>
     val described = cluster.described(Topics(topics, pattern).in(cluster))
     val partitions = Cluster.partitions(described)
     val (first, end) = (cluster.earliest(partitions), cluster.latest(partitions))
-    val found = mapper.createObjectNode()
-    val all = found.putObject("topics")
+    val result = mapper.createObjectNode()
+    val all = result.putObject("topics")
     partitions.sortBy(p => (p.topic, p.partition)).foreach { p =>
       if (!all.has(p.topic)) all.putObject(p.topic)
       if (first.contains(p) && end.contains(p)) all.withObject(s"/${escaped(p.topic)}").putArray(p.partition.toString).add(first(p)).add(end(p))
     }
-    val ids = found.putObject("ids")
+    val ids = result.putObject("ids")
     described.foreach(topic => ids.put(topic.name, topic.topicId.toString))
-    found.toString
+    result.toString
   }
 
-  private def asked(properties: JMap[String, String])(question: Cluster => String): String =
+  private def probed(properties: JMap[String, String])(question: Cluster => String): String =
     try {
       val cluster = new Cluster(properties.asScala.toMap)
       try question(cluster)
@@ -47,10 +47,10 @@ object Probe {
       case _: ConfigException | _: InvalidConfigurationException => "settings"
     }
     val root = chain.last
-    val said = mapper.createObjectNode()
-    said.put("problem", kind.getOrElse("other"))
-    said.put("message", Option(root.getMessage).getOrElse(root.getClass.getSimpleName))
-    said.toString
+    val reply = mapper.createObjectNode()
+    reply.put("problem", kind.getOrElse("other"))
+    reply.put("message", Option(root.getMessage).getOrElse(root.getClass.getSimpleName))
+    reply.toString
   }
 
   private def escaped(name: String): String = name.replace("~", "~0").replace("/", "~1")

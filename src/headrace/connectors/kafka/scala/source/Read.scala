@@ -23,12 +23,12 @@ class Read extends TableProvider {
   private var table: Option[Table] = None
 
   override def inferSchema(options: CaseInsensitiveStringMap): StructType =
-    StructType(made(options).columns.map(column => StructField(column.name, column.dataType, column.nullable)))
+    StructType(tableOf(options).columns.map(column => StructField(column.name, column.dataType, column.nullable)))
 
   override def getTable(schema: StructType, partitioning: Array[Transform], options: JMap[String, String]): Table =
-    made(new CaseInsensitiveStringMap(options))
+    tableOf(new CaseInsensitiveStringMap(options))
 
-  private def made(options: CaseInsensitiveStringMap): Table = {
+  private def tableOf(options: CaseInsensitiveStringMap): Table = {
     if (table.isEmpty) table = Some(read(options))
     table.get
   }
@@ -48,8 +48,8 @@ private final case class Limits(source: String, topics: Topics, ends: Option[Str
 
 private object Limits {
   def apply(options: CaseInsensitiveStringMap): Limits = {
-    def said(name: String) = Option(options.get(s"headrace.$name"))
-    Limits(options.get("headrace.source"), Topics(options.get("subscribe"), options.get("subscribePattern")), said("ends"), said("limit").map(_.toLong), said("gaps").contains("skip"), said("group"))
+    def option(name: String) = Option(options.get(s"headrace.$name"))
+    Limits(options.get("headrace.source"), Topics(options.get("subscribe"), options.get("subscribePattern")), option("ends"), option("limit").map(_.toLong), option("gaps").contains("skip"), option("group"))
   }
 }
 

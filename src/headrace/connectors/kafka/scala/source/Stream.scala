@@ -27,7 +27,7 @@ private final class Stream(
   private lazy val cluster = new Cluster(properties)
   private val ends = limits.ends.map(Offsets.parse)
   private var ids = Map.empty[String, Uuid]
-  private var told: Option[Map[TopicPartition, Long]] = None
+  private var stated: Option[Map[TopicPartition, Long]] = None
   @volatile private var newest: Option[Map[TopicPartition, Long]] = None
 
   override def initialOffset(): Offset = asking(inner.initialOffset())
@@ -43,11 +43,11 @@ private final class Stream(
     val topics = cluster.described(limits.topics.in(cluster))
     if (!limits.skips) refuseOthers(topics)
     ids ++= topics.map(topic => topic.name -> topic.topicId)
-    val found = cluster.latest(Cluster.partitions(topics))
-    newest = Some(found)
-    if (!limits.skips) refuse(from, found)
+    val ahead = cluster.latest(Cluster.partitions(topics))
+    newest = Some(ahead)
+    if (!limits.skips) refuse(from, ahead)
     // Partitions missing in the response keep their offsets: if they were left out, they would be new when they return, and read again.
-    val latest = found ++ from.filterNot { case (p, _) => found.contains(p) }
+    val latest = ahead ++ from.filterNot { case (p, _) => ahead.contains(p) }
     val until = ends.fold(latest)(e => latest.collect { case (p, at) if from.contains(p) || e.contains(p) => p -> capped(p, at, from, e) })
     // The first offset of a new partition is logged as its end in this epoch, so its records belong to the next one: a replay then reads
     // the same records, whatever the topic has deleted meanwhile.
@@ -64,11 +64,11 @@ private final class Stream(
     }
 
   /** Fails, before Spark logs the end of an epoch, if a topic is gone or ends before the offset that was read. */
-  private def refuse(from: Map[TopicPartition, Long], found: Map[TopicPartition, Long]): Unit = {
-    val gone = from.keySet.map(_.topic) -- found.keySet.map(_.topic)
+  private def refuse(from: Map[TopicPartition, Long], latest: Map[TopicPartition, Long]): Unit = {
+    val gone = from.keySet.map(_.topic) -- latest.keySet.map(_.topic)
     if (gone.nonEmpty)
       throw new HeadraceKernelException("TOPIC_GONE", s"${limits.source}: ${named(gone)} deleted while it was read", limits.source)
-    val back = from.toSeq.flatMap { case (p, at) => found.get(p).filter(_ < at).map(to => Gap(p, 0, 0, 0, Gap.anew(to, at))) }
+    val back = from.toSeq.flatMap { case (p, at) => latest.get(p).filter(_ < at).map(to => Gap(p, 0, 0, 0, Gap.anew(to, at))) }
     if (back.nonEmpty)
       throw new HeadraceKernelException("OFFSETS_GONE", s"${limits.source}: ${back.map(_.text).mkString("; ")}", limits.source)
   }
@@ -109,8 +109,8 @@ private final class Stream(
     * more as soon as an epoch has ended.
     */
   private def tell(done: Map[TopicPartition, Long]): Unit = limits.group.foreach { group =>
-    if (!told.contains(done)) {
-      told = Some(done)
+    if (!stated.contains(done)) {
+      stated = Some(done)
       cluster.commit(group, done, e => Stream.log.warn(s"the offsets of a group could not be committed: ${e.getMessage}"))
     }
   }

@@ -15,7 +15,7 @@ private[cell] final class AggregateCode(ctx: CodegenContext, places: Places, pro
   private val expiry = Expiry(program, cell)
   private val aggregation = cell.aggregation.get
   private val any = ctx.freshName("any")
-  private val columns = aggregation.columns.map(c => made("column", c))
+  private val columns = aggregation.columns.map(c => declared("column", c))
   private val parts: Seq[Part] = {
     var at = 0
     aggregation.functions.map { f =>
@@ -30,7 +30,7 @@ private[cell] final class AggregateCode(ctx: CodegenContext, places: Places, pro
   private val buffer: StructType = aggregation.buffer
 
   /** A field for a column or a buffer, and the expression that reads it. */
-  private def made(name: String, attribute: Attribute): (Attribute, Field, Expression) = {
+  private def declared(name: String, attribute: Attribute): (Attribute, Field, Expression) = {
     val field = Field(ctx.freshName(name), headrace.bind.Bind.loosen(attribute.dataType))
     (attribute, field, field.slot(places.add(field)))
   }
@@ -109,7 +109,7 @@ private[cell] final class AggregateCode(ctx: CodegenContext, places: Places, pro
   }
 
   private final class Declared(function: DeclarativeAggregate, filter: Option[Expression], first: Int) extends Part {
-    private val buffers = function.aggBufferAttributes.map(a => made("buffer", a))
+    private val buffers = function.aggBufferAttributes.map(a => declared("buffer", a))
     private val known = columns ++ buffers
 
     override def stored: Seq[Expression] = buffers.map(_._3)
@@ -120,14 +120,14 @@ private[cell] final class AggregateCode(ctx: CodegenContext, places: Places, pro
 
     /** All new values are computed before the first is assigned: each is defined over the old ones. */
     override def update: String = {
-      val found = buffers.zip(function.updateExpressions).map { case ((_, f, _), e) =>
+      val updates = buffers.zip(function.updateExpressions).map { case ((_, f, _), e) =>
         val value = Field.widened(over(e, known), f.dataType)
         (f, value, value.genCode(ctx))
       }
-      val keep = found.map { case (f, value, ev) =>
+      val keep = updates.map { case (f, value, ev) =>
         s"${f.missing} = ${ev.isNull};\n${f.name} = ${ev.isNull} ? ${f.default} : ${Field.owned(value, ev.value.toString)};\n"
       }
-      filtered(filter, found.map(_._3.code.toString).mkString("\n") + "\n" + keep.mkString)
+      filtered(filter, updates.map(_._3.code.toString).mkString("\n") + "\n" + keep.mkString)
     }
 
     override def result: Expression = over(function.evaluateExpression, known)
@@ -163,10 +163,10 @@ private[cell] final class AggregateCode(ctx: CodegenContext, places: Places, pro
     override def undo: (String, String) = (s"$imperative.mark();", s"$imperative.reset();")
   }
 
-  private def unboxed(to: Field, made: String): String = {
+  private def unboxed(to: Field, declared: String): String = {
     val value = ctx.freshName("value")
     val javaType = if (CodeGenerator.isPrimitiveType(to.javaType)) CodeGenerator.boxedType(to.javaType) else to.javaType
-    s"Object $value = $made;\n${to.missing} = $value == null;\n${to.name} = ${to.missing} ? ${to.default} : (($javaType) $value);\n"
+    s"Object $value = $declared;\n${to.missing} = $value == null;\n${to.name} = ${to.missing} ? ${to.default} : (($javaType) $value);\n"
   }
 
   private def filtered(filter: Option[Expression], code: String): String = filter match {

@@ -20,8 +20,8 @@ final class Entries {
   private var due: Due = _
   // The column of an entry's time, and the place in the machine that holds the earliest of them.
   private var timeColumn = -1
-  private var told: Array[Long] = _
-  private var toldAt = -1
+  private var earliest: Array[Long] = _
+  private var alarmAt = -1
   private var order: OrderKey = _
   private var dataType: DataType = _
   private var entryRow: UnsafeRow = _
@@ -33,15 +33,15 @@ final class Entries {
   // Loops that have ended, to be reused.
   private val free = new java.util.ArrayDeque[EntriesLoop]
 
-  /** Called once per instance. If entries expire or fire, `toldAt` is the cell's number among the machine's cells that do. */
-  def of(cell: Program.Cell, machine: Machine, toldAt: Int): Unit = {
+  /** Called once per instance. If entries expire or fire, `alarmAt` is the cell's number among the machine's cells that do. */
+  def of(cell: Program.Cell, machine: Machine, alarmAt: Int): Unit = {
     order = cell.key.map(k => new OrderKey(StructType(Seq(StructField("key", k))))).orNull
     dataType = cell.dataType
     val columns = if (order == null) 1 else 2
     entryRow = new UnsafeRow(if (cell.timed) columns + 1 else columns)
     if (cell.timed) {
-      this.toldAt = toldAt
-      told = if (cell.timer) machine.timers else machine.expiries
+      this.alarmAt = alarmAt
+      earliest = if (cell.timer) machine.timers else machine.expiries
       timeColumn = if (cell.timer) 1 else columns
       due = new Due
     }
@@ -145,14 +145,14 @@ final class Entries {
   def values(): ArrayData = {
     val n = size
     if (n > Entries.MostInArray) throw new IllegalArgumentException(s"a list of $n values does not fit into an array")
-    val found = new Array[Any](n.toInt)
+    val items = new Array[Any](n.toInt)
     val loop = this.loop(null, null, isReverse = false)
     var i = 0
     while (loop.next()) {
-      found(i) = InternalRow.copyValue(loop.entry.get(0, dataType))
+      items(i) = InternalRow.copyValue(loop.entry.get(0, dataType))
       i += 1
     }
-    new GenericArrayData(found)
+    new GenericArrayData(items)
   }
 
   def clear(): Unit = if (!isEmpty) {
@@ -284,7 +284,7 @@ final class Entries {
     entryRow.getLong(timeColumn)
   }
 
-  private def tell(): Unit = if (due != null) told(toldAt) = due.first()
+  private def tell(): Unit = if (due != null) earliest(alarmAt) = due.first()
 
   private def limit(row: UnsafeRow): Array[Byte] =
     if (row == null || row.isNullAt(0)) null

@@ -9,8 +9,8 @@ import org.apache.spark.sql.types.BooleanType
 private[cell] final class KeyedTimerCode(ctx: CodegenContext, program: Program, val cell: Program.Cell) extends EntriesCode(ctx, program) {
   override def set(key: Option[Expression], value: Expression): String = {
     val firing = Slot(BooleanType, nullable = false, Slot.Variable("firing", "false"), -1, -1)
-    val made = Projected(ctx, Field.stored(key.get, cell.key.get), Field.stored(value, cell.dataType), firing)
-    s"${made.code}\n$entries.put(${made.row});\n"
+    val row = Projected(ctx, Field.stored(key.get, cell.key.get), Field.stored(value, cell.dataType), firing)
+    s"${row.code}\n$entries.put(${row.row});\n"
   }
 
   override def replace(loop: String, key: Expression, value: Expression): String = throw Program.broken(program.name, "a loop over timers")

@@ -33,12 +33,12 @@ private[cell] final class ListCode(ctx: CodegenContext, program: Program, val ce
   }
 
   override def append(value: Expression): String = {
-    val made = row(Field.stored(value, cell.dataType))
-    s"${made.code}\n$entries.append(${made.row});\n"
+    val item = row(Field.stored(value, cell.dataType))
+    s"${item.code}\n$entries.append(${item.row});\n"
   }
 
   override def replace(loop: String, key: Expression, value: Expression): String = {
-    val made = row(Field.stored(value, cell.dataType))
-    s"${made.code}\n$loop.replace(${made.row});\n"
+    val item = row(Field.stored(value, cell.dataType))
+    s"${item.code}\n$loop.replace(${item.row});\n"
   }
 }

@@ -12,12 +12,12 @@ private[cell] final class MapCode(ctx: CodegenContext, program: Program, val cel
   }
 
   override def set(key: Option[Expression], value: Expression): String = {
-    val made = row(Field.stored(key.get, cell.key.get), Field.stored(value, cell.dataType))
-    s"${made.code}\n$entries.put(${made.row});\n"
+    val entry = row(Field.stored(key.get, cell.key.get), Field.stored(value, cell.dataType))
+    s"${entry.code}\n$entries.put(${entry.row});\n"
   }
 
   override def replace(loop: String, key: Expression, value: Expression): String = {
-    val made = row(key, Field.stored(value, cell.dataType))
-    s"${made.code}\n$loop.replace(${made.row});\n"
+    val entry = row(key, Field.stored(value, cell.dataType))
+    s"${entry.code}\n$loop.replace(${entry.row});\n"
   }
 }

@@ -8,7 +8,7 @@ private[program] final case class Projected(code: String, row: String)
 
 private[program] object Projected {
   def apply(ctx: CodegenContext, columns: Expression*): Projected = {
-    val made = GenerateUnsafeProjection.createCode(ctx, columns)
-    Projected(made.code.toString, made.value.toString)
+    val generated = GenerateUnsafeProjection.createCode(ctx, columns)
+    Projected(generated.code.toString, generated.value.toString)
   }
 }

@@ -35,8 +35,8 @@ final class SharedEntries {
   private var entryRow: UnsafeRow = _
   private var expires = false
   // The place in the machine that holds the earliest time at which something expires.
-  private var told: Array[Long] = _
-  private var toldAt = -1
+  private var earliest: Array[Long] = _
+  private var alarmAt = -1
   private var pages: CellPages = _
   private var isOpen = false
   private var isRead = false
@@ -47,13 +47,13 @@ final class SharedEntries {
   private var passed = Long.MinValue
   private var inside = false
 
-  /** Called once per instance. If it expires, `toldAt` is the cell's number among the machine's cells that do. */
-  def of(cell: Program.Cell, machine: Machine, toldAt: Int): Unit = {
+  /** Called once per instance. If it expires, `alarmAt` is the cell's number among the machine's cells that do. */
+  def of(cell: Program.Cell, machine: Machine, alarmAt: Int): Unit = {
     order = new OrderKey(StructType(Seq(StructField("key", cell.key.get))))
     expires = cell.expires.isDefined
     entryRow = new UnsafeRow(width)
-    told = machine.expiries
-    this.toldAt = toldAt
+    earliest = machine.expiries
+    this.alarmAt = alarmAt
   }
 
   /** The number of columns of a version. */
@@ -270,9 +270,9 @@ final class SharedEntries {
     end.raw(key, 0, key.length)
     version(end, State.Never, SharedEntries.Last)
     finder.forward(key, key.length, end.array, end.length)
-    val found = List.newBuilder[Array[Byte]]
-    while (finder.next()) found += Arrays.copyOf(finder.keyBytes, finder.keySize)
-    found.result()
+    val keys = List.newBuilder[Array[Byte]]
+    while (finder.next()) keys += Arrays.copyOf(finder.keyBytes, finder.keySize)
+    keys.result()
   }
 
   /** Removes what expired, or was deleted, in an earlier epoch. */
@@ -297,7 +297,7 @@ final class SharedEntries {
     any
   }
 
-  private def tell(): Unit = if (expires) told(toldAt) = {
+  private def tell(): Unit = if (expires) earliest(alarmAt) = {
     if (!isOpen || isRead) State.Never
     else {
       due.startLater()

@@ -23,16 +23,16 @@ final class VersionLoop(shared: SharedEntries, cursor: Cursor, low: Array[Byte],
     while (seen == null && isThere) {
       val size = cursor.keySize - SharedEntries.VersionSize
       val key = Arrays.copyOf(cursor.keyBytes, size)
-      var found: UnsafeRow = null
+      var version: UnsafeRow = null
       while (isThere && cursor.keySize == size + SharedEntries.VersionSize && Arrays.equals(cursor.keyBytes, 0, size, key, 0, size)) {
         // Forward, the last version that is early enough counts; backward, the first.
-        if ((found == null || !isReverse) && Arrays.compareUnsigned(cursor.keyBytes, size, cursor.keySize, bound, 0, bound.length) < 0) {
+        if ((version == null || !isReverse) && Arrays.compareUnsigned(cursor.keyBytes, size, cursor.keySize, bound, 0, bound.length) < 0) {
           cursor.value(row)
-          found = row.copy()
+          version = row.copy()
         }
         isThere = cursor.next()
       }
-      if (found != null && shared.counts(found)) seen = found
+      if (version != null && shared.counts(version)) seen = version
     }
     if (seen != null) number += 1
     shared.leave()

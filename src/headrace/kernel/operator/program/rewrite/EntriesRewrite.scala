@@ -27,14 +27,14 @@ private[program] final class EntriesRewrite(operator: String, change: CellChange
     cursor.forward()
     while (cursor.next()) {
       cursor.value(row)
-      val made = columns(row)
+      val entry = columns(row)
       key.clear()
-      if (order == null) key.raw(cursor.keyBytes, 0, cursor.keySize) else order.columnsOf(made, key)
+      if (order == null) key.raw(cursor.keyBytes, 0, cursor.keySize) else order.columnsOf(entry, key)
       if (now.find(key.array, key.length)) throw EntriesRewrite.meet(operator, change)
-      now.put(key.array, key.length, made)
+      now.put(key.array, key.length, entry)
       // An entry that never expires has no place in the bag of times.
-      if (change.timeColumn >= 0 && made.getLong(change.timeColumn) != State.Never) {
-        Due.encode(made.getLong(change.timeColumn), key.array, key.length, due)
+      if (change.timeColumn >= 0 && entry.getLong(change.timeColumn) != State.Never) {
+        Due.encode(entry.getLong(change.timeColumn), key.array, key.length, due)
         times.put(due.array, due.length, null, 0L, 0)
       }
     }
@@ -48,5 +48,5 @@ private[program] final class EntriesRewrite(operator: String, change: CellChange
 
 private[program] object EntriesRewrite {
   def meet(operator: String, change: CellChange): HeadraceKernelException =
-    new HeadraceKernelException("KEYS_MEET", s"two keys of ${change.name} become the same key as ${change.key.fold("")(_.sql)}", operator)
+    new HeadraceKernelException("KEYS_MEET", s"two keys of `${change.name}` become equal when they are converted to ${change.key.fold("")(_.sql)}", operator)
 }

@@ -24,10 +24,10 @@ private[program] final class HeldRewrite(changes: Map[Int, RowChange]) {
       val (time, side) = (Held.timeOf(cursor.keyBytes), Held.sideOf(cursor.keyBytes))
       val change = sides(side)
       cursor.value(change.row)
-      val made = change.columns(change.row)
+      val rewritten = change.columns(change.row)
       ord.clear()
-      change.order.row(hasTime = true, time, side, made, ord)
-      Held.add(now, ord.toArray, made, cursor.count, key)
+      change.order.row(hasTime = true, time, side, rewritten, ord)
+      Held.add(now, ord.toArray, rewritten, cursor.count, key)
     }
     val n = now.size
     was.abandon()

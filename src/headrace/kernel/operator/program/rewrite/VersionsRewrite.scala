@@ -31,20 +31,20 @@ private[program] final class VersionsRewrite(operator: String, change: CellChang
     cursor.forward()
     while (cursor.next()) {
       cursor.value(row)
-      val made = columns(row)
+      val version = columns(row)
       val size = cursor.keySize - SharedEntries.VersionSize
       key.clear()
       val of = keys.getOrElseUpdate(
         ByteBuffer.wrap(Arrays.copyOf(cursor.keyBytes, size)), {
-          order.columnsOf(made, key)
+          order.columnsOf(version, key)
           if (!taken.add(ByteBuffer.wrap(key.toArray))) throw EntriesRewrite.meet(operator, change)
           key.toArray
         })
       key.clear()
       key.raw(of, 0, of.length)
       key.raw(cursor.keyBytes, size, SharedEntries.VersionSize)
-      now.put(key.array, key.length, made)
-      val goes = SharedEntries.timeOf(made, change.timeColumn)
+      now.put(key.array, key.length, version)
+      val goes = SharedEntries.timeOf(version, change.timeColumn)
       if (goes != State.Never) {
         Due.encode(goes, of, of.length, due)
         times.put(due.array, due.length, null, 0L, 0)
