@@ -6,14 +6,14 @@ python -m bench.readme
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from statistics import geometric_mean
 from typing import Any
 
 from bench.nexmark import page
-from bench.nexmark.queries import QUERIES
+from bench.nexmark.queries import FILES, QUERIES
 from bench.state import contenders as who
 from bench.state.show import text
 
@@ -26,7 +26,7 @@ HEADS = {
     who.SCALA: "Scala by hand",
     who.ROW: "PySpark, rows",
     who.PANDAS: "PySpark, pandas",
-    who.BYTEWAX: "bytewax",
+    who.BYTEWAX: "Bytewax",
 }
 """The contenders of the table, in its order."""
 RATE, SPEED = "events/s", "×"
@@ -36,6 +36,16 @@ SHOWN = {
     "first result of a small job from a cold start, the kernel's jar being there": "first result of a small job from a cold start, "
     "with the kernel's jar in the cache",
     "one-row epoch of aggregates one over the other (trigger time)": "one-row epoch of nested aggregates (trigger time)",
+    "one-row epoch of one program (trigger time)": "one-row epoch of the running count and sum (trigger time), by "
+    "[checkpoint file manager](../concepts/faults.md#points)",
+    "headrace's file manager": "headrace's",
+    "Spark's file manager": "Spark's",
+    "one-row epoch of 100 different programs in one job (trigger time)": "one-row epoch of a job with one program, and with 100 different "
+    "ones, that count and sum above a limit (trigger time)",
+    "answers kept": 'with `cache="1 hour"`',
+    "each epoch asks": "without `cache`",
+    "each epoch asks, one request at once": "without `cache`, one request at a time",
+    "a table of files": "lookup in files, loaded as a whole",
     "Spark's join of streams": "Spark's stream-stream join",
     "the same, state format 4": "Spark's stream-stream join with state format version 4",
     "the same without epochs in headers": "headrace with `epoch_headers=False`",
@@ -75,12 +85,13 @@ def measured() -> dict[str, str]:
     ]
     lines = [
         f"Seconds (medians) for {how['events']:,} events on {on['cores']} cores ({on['processor']}), with Spark {on['spark']}, Flink "
-        f"{on['flink']} and heaps of {how['heap']}. {conditions(how)} The column × is Flink's time divided by headrace's; its geometric "
-        f"mean is {found['geometric_mean']:.2f}.",
+        f"{on['flink']} and heaps of {how['heap'].removesuffix('g')} GiB. {conditions(how)} The column × is Flink's time divided by "
+        f"headrace's; its geometric mean is {found['geometric_mean']:.2f}.",
         "",
         *cells(["", *names, "×", "rows of the result"], ["---", *["--:"] * 4], *rows),
         "",
         *(f"* {name} refuses {short(one)}: `{why}`" for one in results for name, why in one["absent"].items()),
+        *(f"* The number of rows of {short(one)} depends on the clock." for one in results if one["rows"] is None),
     ]
     return {"measured": "\n".join(lines) + "\n"}
 
@@ -88,9 +99,12 @@ def measured() -> dict[str, str]:
 def conditions(how: Mapping[str, Any]) -> str:
     """Return how headrace and Flink run the queries of Nexmark."""
     return (
-        f"headrace runs {how['epochs']} epochs, with a checkpoint in each and without watermarks: it updates event-time windows in every "
-        "epoch and keeps their state. Flink runs without checkpoints, with mini-batches, state on the heap and a watermark of four "
-        "seconds: it emits a window once, when it closes, and drops its state. In queries over windows the two therefore do different work."
+        "A time runs from the text of the query to the end of the job: it includes planning and compilation, but not the start of the JVMs "
+        f"and of Flink's mini-cluster, which are warm. Both run {how['cores']} tasks in parallel and discard the result, except that of "
+        f"{FILES}, which they write to CSV files. headrace runs {how['epochs']} epochs, with state in RocksDB, a checkpoint in each epoch "
+        "and no watermarks: it updates event-time windows in every epoch and keeps their state. Flink runs without checkpoints, with "
+        "mini-batches, state on the heap and a watermark of four seconds: it emits a window once, when it closes, and drops its state. In "
+        "queries over windows the two therefore do different work."
     )
 
 
@@ -106,11 +120,17 @@ def compared() -> dict[str, dict[str, str]]:
         "figures": {
             "programs": table(state) + large(_read("large")["results"]),
             "queries": queries(),
+            "sinks and lookups": sinks(),
             "nexmark": nexmark(_read("nexmark"), "nexmark.md").lstrip(),
         },
         "flink": {"measured": nexmark(_read("nexmark"), "nexmark.md").lstrip()},
-        "spark": {"programs": rates(state, (who.HEADRACE, who.SCALA, who.ROW, who.PANDAS)), "queries and sinks": against_spark()},
-        "bytewax": {"measured": rates(state, (who.HEADRACE, who.BYTEWAX))},
+        "spark": {
+            "programs": f"{rates(state, tuple(name for name in HEADS if name != who.BYTEWAX))}\n{in_time(state, who.SCALA)} {epochs()}\n",
+            "queries and sinks": against_spark(),
+        },
+        "bytewax": {
+            "measured": f"{rates(state, (who.HEADRACE, who.IN_TIME, who.BYTEWAX))}\n{in_time(state, who.BYTEWAX)}\n",
+        },
     }
 
 
@@ -142,10 +162,15 @@ def table(found: Mapping[str, Any]) -> str:
 def rates(found: Mapping[str, Any], names: Sequence[str]) -> str:
     """Return the state programs by these contenders, as a table."""
     on, results = found["machine"], found["results"]
-    means = {goal["name"]: multiple(goal["value"]) for result in results if result["unit"] == SPEED for goal in result["goals"]}
+    medians = [{name: one["median"] for name, one in result["contenders"].items()} for result in results if result["unit"] == RATE]
+    first = who.TITLES[names[0]]
+    means = {
+        title: multiple(geometric_mean(one[first] / one[title] for one in medians if title in one))
+        for title in map(who.TITLES.__getitem__, names[1:])
+    }
     lines = [
         f"Thousands of events per second on {on['cores']} cores ({on['processor']}) with {on['memory_gib']:.0f} GiB, Spark {on['spark']} "
-        f"and Python {on['python']}. In brackets: headrace's rate divided by the contender's.",
+        f"and Python {on['python']}. In brackets: how many times as fast the first column is.",
         "",
         *cells(["", *(HEADS[name] for name in names)], ["---", *["--:"] * len(names)]),
         *cells(
@@ -155,9 +180,31 @@ def rates(found: Mapping[str, Any], names: Sequence[str]) -> str:
                 if result["unit"] == RATE
             )
         ),
-        *cells(["geometric mean", *(means.get(f"as fast as {who.TITLES[name]}, geometric mean", "") for name in names)]),
+        *cells(["geometric mean", *(means.get(who.TITLES[name], "") for name in names)]),
     ]
     return "\n".join(lines) + "\n"
+
+
+def in_time(found: Mapping[str, Any], name: str) -> str:
+    """Return how headrace in the order of time compares with a contender that handles rows as they arrive."""
+    mine, other = who.TITLES[who.IN_TIME], who.TITLES[name]
+    results = [result["contenders"] for result in found["results"] if result["unit"] == RATE and other in result["contenders"]]
+    shares = [one[mine]["median"] / one[other]["median"] for one in results]
+    return (
+        f'With `order="time"` the rate of headrace is {min(shares):.2f} to {max(shares):.2f} times that of {HEADS[name]}, '
+        f"{geometric_mean(shares):.2f} times in the geometric mean."
+    )
+
+
+def epochs() -> str:
+    """Return the rates of a large input in one epoch and in several."""
+    (rates,) = (result["contenders"] for result in _read("large")["results"] if result["unit"] == RATE)
+    _, (title, one), (longer, several) = rates.items()
+    return (
+        f"Many epochs lower the rate: with {title}, headrace counts {one['median'] / 1000:,.0f} thousand events a second in one epoch and "
+        f"{several['median'] / 1000:,.0f} thousand in {longer.removeprefix(f'{title}, ')}. The other contenders were not measured in "
+        "several epochs."
+    )
 
 
 def rate(one: Mapping[str, Any] | None) -> str:
@@ -207,6 +254,12 @@ def queries() -> str:
     return f"{tpch()}\nOther queries, on {machines([found])}. In brackets: the value divided by the first one.\n\n{items(found['results'])}"
 
 
+def sinks() -> str:
+    """Return the measurements of sinks and lookups as a list."""
+    found = _read("connectors")
+    return f"On {machines([found])}. In brackets: the time divided by the first one.\n\n{items(found['results'])}"
+
+
 def tpch() -> str:
     """Return epochs over the views of TPC-H, and Spark batch, by the scale of the data."""
     found = _read("tpch")
@@ -235,12 +288,14 @@ def nexmark(found: Mapping[str, Any], plans: str) -> str:
     on, how = found["machine"], found["how"]
     both = [one for one in found["results"] if one["ratio"] is not None]
     best = max(both, key=lambda one: float(one["ratio"]))
-    others = math.exp(sum(math.log(one["ratio"]) for one in both if one is not best) / (len(both) - 1))
+    others = geometric_mean(one["ratio"] for one in both if one is not best)
     lines = [
         f"\nNexmark (`make bench-nexmark`): seconds for {how['events']:,} events on {on['cores']} cores ({on['processor']}), with Spark "
         f"{on['spark']} and Flink {on['flink']}. {conditions(how)}\n\n"
-        f"In the geometric mean of the {len(both)} queries that both run, headrace is {multiple(found['geometric_mean'])} as fast; without "
-        f"its best, {short(best)}, {multiple(others)}. [Nexmark]({plans}) has each query's plan.\n\n",
+        "The row × is Flink's time divided by headrace's: above 1 headrace is faster, below 1 Flink. In the geometric mean of the "
+        f"{len(both)} queries that both run it is {multiple(found['geometric_mean'])}; without {short(best)}, headrace's best query, "
+        f"{multiple(others)}. "
+        f"[Nexmark]({plans}) has each query's plan.\n\n",
     ]
     heads = ["", *map(short, both)]
     values = [[name, *(f"{one['contenders'][name]['median']:.1f}" for one in both)] for name in ("headrace", "Flink SQL")]

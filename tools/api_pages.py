@@ -35,18 +35,24 @@ NOTE = "<!-- Written by tools/api_pages.py from docstrings. -->\n\n"
 PAGES = {
     "streams": (
         "Streams",
-        "`hr.read`, `hr.sql` and `hr.from_dataframe` return streams; their methods build the plan of a job.",
+        "`hr.read`, `hr.sql` and `hr.from_dataframe` return streams; their methods build the plan of a job"
+        " ([guide](../../guides/queries.md)).",
         "Stream Grouped Keyed",
     ),
-    "windows": ("Time windows", "The windows that `Stream.window` takes.", "tumble hop cumulate sessions"),
-    "queries": ("Queries", "Spark SQL and PySpark DataFrames over streams.", "sql from_dataframe"),
+    "windows": (
+        "Time windows",
+        "The windows that `Stream.window` takes ([guide](../../guides/windows.md)).",
+        "tumble hop cumulate sessions",
+    ),
+    "queries": ("Queries", "Spark SQL and PySpark DataFrames over streams ([guide](../../guides/queries.md)).", "sql from_dataframe"),
     "expressions": ("Expressions", "Columns and the functions of Spark SQL.", "Column col lit expr case struct f"),
     "sources": ("Sources", "`hr.read.<connector>(…)` returns a stream.", "read"),
     "sinks": ("Sinks", "`stream.write.<connector>(…)` returns a sink for `hr.job`.", "Sink write"),
     "lookups": ("Lookups", "`hr.lookup.<connector>(…)` returns an external table for `Stream.lookup`.", "lookup"),
     "programs": (
         "State programs",
-        "The parts of a program: cells, timers, and the statements of its handlers.",
+        "The parts of a program: cells, timers, and the statements of its handlers ([guide](../../guides/programs.md))."
+        " [Cells](../cells.md) has stored types, expiry and the cost of each method.",
         "Program Value List Map Aggregate Broadcast Timer Output Local Row"
         " broadcast emit reject let when elsewhen otherwise each now watermark",
     ),
@@ -58,7 +64,8 @@ PAGES = {
     ),
     "durations": (
         "Durations",
-        'Each is a `datetime.timedelta`; every duration may also be a string such as `"5 minutes"`.',
+        'Each function returns a `datetime.timedelta`. Every duration may also be a string such as `"1 hour 30 minutes"`, in milliseconds,'
+        " seconds, minutes, hours, days and weeks ([BAD_DURATION](../../errors/BAD_DURATION.md)).",
         "seconds minutes hours days",
     ),
     "errors": (
@@ -135,8 +142,9 @@ def entries(name: str) -> Iterator[Entry]:
     yield Entry(f"{where}{name}", _signature(name, value.__init__) if _constructed(value) else "", _doc(value), _taken(value))
     for attribute in sorted(dir(value)):
         member, home = inspect.getattr_static(value, attribute), _home(value, attribute)
-        # An error has all of HeadraceError, which is on its page.
-        inherited = home is not None and home is not value and home.__name__ in hr.__all__
+        # A public base class is described on its own: an error has all of HeadraceError, a broadcast all of a map.
+        public = (base for base in value.__mro__[1:] if base.__name__ in hr.__all__)
+        inherited = home is not value and any(hasattr(base, attribute) for base in public)
         if attribute.startswith("_") or {attribute, f"{name}.{attribute}"} & _INTERNAL or inherited or home is None or not _ours(member):
             continue
         yield _entry(f"{name}.{attribute}", member, depth=3)
@@ -276,6 +284,8 @@ def _row(one: Any, entry: Entry) -> str:
     kind = (
         "" if parameter.annotation is parameter.empty else f"`{_type(parameter.annotation)}`".replace("|", "\\|").replace("Self", "Stream")
     )
+    # A parameter takes the external table of a lookup, never the rows of a result (`hr.Table`).
+    kind = re.sub(r"\bTable\b", "lookup.Table", kind)
     return f"| `{_shown(parameter)}` | {kind} | {shown} | {_line(one.description)} |\n"
 
 
@@ -299,7 +309,8 @@ def index() -> str:
         shown = [entry for one in names.split() for entry in entries(one)]
         listed = [f"| [`{entry.name}`]({name}.md#{anchor(entry.name)}) | {entry.meaning} |" for entry in shown]
         rows.append(f"## [{title}]({name}.md)\n\n{line}\n\n| name | |\n|---|---|\n" + "\n".join(listed))
-    head = "# Python API\n\n" + NOTE + "`import headrace as hr`; tests use `headrace.testing`. Every public name, by page.\n\n"
+    intro = "Every public name, by page. The [guides](../../guides/index.md) show how to use them."
+    head = f"# Python API\n\n{NOTE}`import headrace as hr`; tests use `headrace.testing`. {intro}\n\n"
     return head + "\n\n".join(rows) + "\n"
 
 

@@ -26,8 +26,8 @@ UNKNOWN_COLUMN: no column `amout` in charges
   more: headrace error UNKNOWN_COLUMN
 ```
 
-Codes are stable. The column *kind* names the subclass of `HeadraceError` to catch. The column *fault* says who can fix the error; it also
-sets the exit code of `headrace run`:
+Codes are stable. The column *kind* names the subclass of `HeadraceError` to catch. The column *fault* says where the error must be
+fixed; it also sets the exit code of `headrace run`. [Exit codes](../reference/cli.md#exit-codes) lists the other exit codes.
 
 | fault | fix | exit code |
 |---|---|---|
@@ -46,7 +46,7 @@ _FAULTS = {
 }
 
 _REASONS = """
-## Reasons of dead letters
+## Dead-letter reasons
 
 The [reason of a dead letter](../guides/outputs.md#dead-letters) begins with one of these:
 

@@ -18,13 +18,14 @@ _HEAD = """\
 
 Find what a job reports when input, credentials, servers or disks fail, and what happens to the rows.
 
-Each row of these tables is a test with a real server (a Kafka broker, PostgreSQL, MariaDB or Redis) or a full disk. The test causes the
-problem, compares the text of the error or dead letter, fixes the cause and starts the job again. Then a reader independent of headrace
-checks that each row exists once.
+Each row of these tables comes from a test with a real server (Kafka, PostgreSQL, MariaDB, Redis), a stand-in for a schema registry, or a
+full disk. The test causes the problem, compares the text of the error or dead letter, fixes the cause and starts the job again. Then a
+reader independent of headrace checks that each row exists once. In the messages, `out` is the sink of the test, `told`, `away` and `orders`
+are its sources, and `t` and `bad-…` its tables and topics.
 
 * An error has a `hint` with the fix, and its code has a page. Java stack traces go to `errors.log` in the checkpoint.
 * A dead letter is one row. That of a Kafka record has its topic, partition, offset and text, or its bytes for binary formats.
-  [`headrace letters`](../guides/contracts.md#repair) shows dead letters, and replays repaired rows of sources.
+  [`headrace letters`](../guides/contracts.md#repair) shows dead letters, and feeds repaired rows back to their source.
 """
 
 
@@ -85,7 +86,7 @@ def text() -> str:
         for case in found:
             if case.where == where:
                 rows.setdefault((_told(case.says), _cell(case.then)), []).append(_cell(case.what))
-        parts.extend(f"| {'; '.join(whats)} | {says} | {then} |\n" for (says, then), whats in rows.items())
+        parts.extend(f"| {'; '.join(dict.fromkeys(whats))} | {says} | {then} |\n" for (says, then), whats in rows.items())
     return "".join(parts)
 
 

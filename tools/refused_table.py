@@ -24,8 +24,10 @@ BAD_QUERY: {message}
   hint: {hint}
 ```
 
-* Queries that are not listed are kept up to date, or Spark refuses them: unknown columns, wrong types and syntax errors have Spark's own
-  message and their place.
+* Queries that are not listed are kept up to date, or Spark refuses them: unknown columns, wrong types and syntax errors are reported
+  with Spark's own message and the line and column.
+* Verbs such as `with_columns` accept nondeterministic functions over an append-only stream; the sink is then
+  [at least once](../concepts/exactly-once.md).
 * Spark also refuses {by_spark}.
   They are part of other Spark modules or need a Spark setting.
 """

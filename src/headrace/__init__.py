@@ -209,8 +209,8 @@ class _Package(ModuleType):
 def __getattr__(name: str) -> Any:
     module = _PUBLIC.get(name)
     if module is None:
-        found = _meant(name)
-        raise AttributeError(f"headrace has no {name}" + (f"; did you mean {found}?" if found else ""))
+        suggestion = _meant(name)
+        raise AttributeError(f"headrace has no {name}" + (f"; did you mean {suggestion}?" if suggestion else ""))
     from headrace.interrupts import held, interruptible
 
     with interruptible(), held():

@@ -46,7 +46,7 @@ CODES: dict[str, Code] = {
     "BAD_STATEMENT": Code("PlanError", "user", "an invalid statement in a SQL script"),
     "UNKNOWN_NAME": Code("PlanError", "user", "a name that the script does not define"),
     # program
-    "AGGREGATE_COLUMNS": Code("ProgramError", "user", "a row whose columns do not match its `hr.Aggregate`"),
+    "AGGREGATE_COLUMNS": Code("ProgramError", "user", "a call of `add` whose columns do not match the `hr.Aggregate`"),
     "BAD_AGGREGATE": Code("ProgramError", "user", "an `hr.Aggregate` whose expression is not an aggregate over rows"),
     "BAD_CLOCK": Code("ProgramError", "user", "a clock that does not exist"),
     "BAD_WAS": Code("ProgramError", "user", "an invalid `was=` of a cell"),
@@ -140,12 +140,12 @@ CODES: dict[str, Code] = {
     "SCHEMA_NEEDED": Code("ConnectorError", "user", "a source whose schema is neither given nor found"),
     "ROW_REFUSED": Code("RunError", "input", "a row that the sink's table refuses"),
     "SINK_FENCED": Code("CheckpointError", "environment", "a process that a later start of the job has replaced"),
-    "STORE_FAILED": Code("ConnectorError", "environment", "a store that cannot be read or written"),
+    "STORE_FAILED": Code("ConnectorError", "environment", "an object store or HDFS that cannot be read or written"),
     "TABLE_MISSING": Code("ConnectorError", "user", "a table or other storage place that does not exist"),
     "TABLE_OWNED": Code("CheckpointError", "user", "a table with rows that this job wrote from another checkpoint"),
     "TABLE_REPLACED": Code("ConnectorError", "input", "a table that is not the one that the checkpoint has read or written"),
     "TABLE_SCHEMA": Code("ConnectorError", "user", "a table whose columns do not fit the stream"),
-    "UNKNOWN_FILE_SYSTEM": Code("ConnectorError", "environment", "a path in a store for which the session has no file system"),
+    "UNKNOWN_FILE_SYSTEM": Code("ConnectorError", "environment", "a path with a scheme for which the session has no file system"),
     # analysis
     "BAD_EXPRESSION": Code("PlanError", "user", "an expression that Spark refuses"),
     "BAD_SYNTAX": Code("PlanError", "user", "a string that is not a SQL expression"),
@@ -175,7 +175,7 @@ CODES: dict[str, Code] = {
     "INPUT_GONE": Code("RunError", "environment", "an input file that disappeared while it was read"),
     "INTERNAL": Code("RunError", "headrace", "a bug in headrace"),
     "KEYS_MEET": Code("CheckpointError", "input", "two keys that become equal in a new key type"),
-    "LOOKUP_FAILED": Code("RunError", "environment", "a lookup table that does not answer"),
+    "LOOKUP_FAILED": Code("RunError", "environment", "a lookup table that does not answer or cannot be read"),
     "KEY_NOT_UNIQUE": Code("RunError", "input", "two rows with the same unique key"),
     "MALFORMED_ROW": Code("RunError", "input", 'a malformed row in a source with `malformed="fail"`'),
     "NOT_A_CHECKPOINT": Code("CheckpointError", "user", "a folder that is not a checkpoint"),
@@ -225,8 +225,8 @@ REASONS: dict[str, str] = {
     "EXPECTATION": "a row that violates an expectation",
     "NEVER_ADDED": "a retraction without a matching insertion",
     "NO_AFTER": "a Debezium envelope without the inserted row",
-    "NO_BEFORE": "a Debezium envelope without the updated or deleted row",
-    "NO_CHANGE": "a Debezium envelope whose operation changes no row",
+    "NO_BEFORE": "a Debezium envelope without the old row of an update or deletion",
+    "NO_CHANGE": "a Debezium envelope with a missing or unsupported `op`",
     "NO_WEIGHT": "an unknown or missing word in a change column",
     "NULL_TIME": "a row without event time",
     "ODD_AFTER": "a Debezium envelope that deletes a row and has one in `after`",
@@ -247,15 +247,16 @@ def register(codes: Mapping[str, Code], pages: Path | None = None) -> None:
     The connector's module calls this at import. `headrace error CODE` shows the page, and errors are raised and caught like built-in ones.
 
         register({"DUCKDB_LOCKED": Code("ConnectorError", "environment", "a database that another process has open")}, folder)
-        raise ConnectorError("DUCKDB_LOCKED", "shop.duckdb is open in process 4711", hint="close it there.")
+        raise ConnectorError("DUCKDB_LOCKED", "shop.duckdb is open in process 4711", hint="close it there")
 
     Raises ValueError for a name that is not in capitals, an unknown kind or fault, a code with another meaning, and a missing page.
     """
     for code, row in codes.items():
         if not re.fullmatch(r"[A-Z][A-Z0-9_]*", code):
-            raise ValueError(f"the code {code!r} is not in capitals")
-        if row.kind not in _KINDS or row.fault not in EXIT_CODES:
-            raise ValueError(f"{code}: the kind is one of {', '.join(_KINDS)}, the fault one of {', '.join(EXIT_CODES)}")
+            raise ValueError(f"the code {code!r} must have only capitals, digits and underscores, as in DUCKDB_LOCKED")
+        for name, value, known in (("kind", row.kind, _KINDS), ("fault", row.fault, EXIT_CODES)):
+            if value not in known:
+                raise ValueError(f"the code {code}: `{name}` cannot be {value!r}; it is one of: {', '.join(known)}")
         if code in REASONS or CODES.get(code, row) != row:
             raise ValueError(f"the code {code} is taken")
         if pages is not None and not (pages / f"{code}.md").is_file():

@@ -59,10 +59,10 @@ def load(path: str | Path, *, job: str | None = None) -> Job:
     """
     place = named.existing(path)
     if place.suffix == ".py":
-        found = _of_python(place)
+        jobs = _of_python(place)
     elif place.suffix in _READ:
         try:
-            found = _READ[place.suffix](place)
+            jobs = _READ[place.suffix](place)
         except RecursionError:
             hint = "reduce the depth of its nested brackets"
             raise HeadraceError("FILE_FAILED", f"{place} is nested too deeply to be read", hint=hint) from None
@@ -72,7 +72,7 @@ def load(path: str | Path, *, job: str | None = None) -> Job:
             f"{path} is not a Python, SQL, YAML or JSON file",
             hint="use a .py, .sql, .yaml or .yml file that defines a job, or a plan in a .json file",
         )
-    return _one(found, place, job)
+    return _one(jobs, place, job)
 
 
 def _of_json(place: Path) -> list[Job]:
@@ -100,12 +100,12 @@ def _of_json(place: Path) -> list[Job]:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    names: dict[str, Any] = {}
     for name, value in pairs:
-        if name in found:
+        if name in names:
             raise ValueError(f"{name[:60]!r} occurs twice in one object")
-        found[name] = value
-    return found
+        names[name] = value
+    return names
 
 
 def _no_constant(name: str) -> Any:
@@ -113,7 +113,7 @@ def _no_constant(name: str) -> Any:
 
 
 def _no_plan(message: str) -> HeadraceError:
-    return HeadraceError("PLAN_BROKEN", message, hint="plans are written by `headrace plan FILE` and Job.plan.to_json()")
+    return HeadraceError("PLAN_BROKEN", message, hint="create the plan again: headrace plan FILE, or Job.plan.to_json()")
 
 
 def _of_sql(place: Path) -> list[Job]:
@@ -139,13 +139,13 @@ def job_name(place: Path) -> str:
 
 
 def _of_yaml(place: Path) -> list[Job]:
-    found = spec.document(place)
-    with found.in_effect():
-        built = spec.build(found)
-        with standing(found.site):
-            made = job_of(found.job, *built.sinks)
-        spec.check(found, built, made.plan, lambda plan: made._compiled().plan if plan is made.plan else optimize(plan)[0])
-    return [made]
+    document = spec.document(place)
+    with document.in_effect():
+        built = spec.build(document)
+        with standing(document.site):
+            job = job_of(document.job, *built.sinks)
+        spec.check(document, built, job.plan, lambda plan: job._compiled().plan if plan is job.plan else optimize(plan)[0])
+    return [job]
 
 
 def _of_python(place: Path) -> list[Job]:
@@ -162,11 +162,11 @@ def _of_python(place: Path) -> list[Job]:
             raise HeadraceError(
                 "FILE_FAILED", f"{place} raised {type(problem).__name__}: {problem}", site=_line_in(place, problem), cause=problem
             ) from masked_problem(problem)
-    found: list[Job] = []
+    jobs: list[Job] = []
     for value in names.values():
-        if isinstance(value, Job) and value not in found:
-            found.append(value)
-    return found
+        if isinstance(value, Job) and value not in jobs:
+            jobs.append(value)
+    return jobs
 
 
 @contextlib.contextmanager
@@ -183,33 +183,33 @@ def _first_on_path(folder: Path) -> Iterator[None]:
 def _line_in(place: Path, problem: BaseException) -> Site | None:
     import linecache
 
-    found: Site | None = None
+    site: Site | None = None
     trace = problem.__traceback__
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
         if file == str(place.absolute()):
-            found = Site(file, trace.tb_lineno, linecache.getline(file, trace.tb_lineno).strip())
+            site = Site(file, trace.tb_lineno, linecache.getline(file, trace.tb_lineno).strip())
         trace = trace.tb_next
-    return found
+    return site
 
 
-def _one(found: list[Job], place: Path, wanted: str | None) -> Job:
-    names = ", ".join(job.name for job in found)
+def _one(jobs: list[Job], place: Path, wanted: str | None) -> Job:
+    names = ", ".join(job.name for job in jobs)
     if wanted is not None:
-        for job in found:
+        for job in jobs:
             if job.name == wanted:
                 return job
-        hint = suggestion(wanted, [job.name for job in found], f"it has: {names}") if found else "create one: job = hr.job(...)"
+        hint = suggestion(wanted, [job.name for job in jobs], f"it has: {names}") if jobs else "create one: job = hr.job(...)"
         raise HeadraceError("JOB_UNKNOWN", f"{place} has no job {wanted}", hint=hint)
-    if not found:
+    if not jobs:
         cure = "create a sink and insert into it: CREATE SINK ... and INSERT INTO ... SELECT ..."
         hint = cure if place.suffix == ".sql" else 'assign one to a variable at the top level of the file: job = hr.job("name", ...)'
         raise HeadraceError("JOB_UNKNOWN", f"{place} creates no job", hint=hint)
-    if len(found) > 1:
+    if len(jobs) > 1:
         raise HeadraceError(
             "JOB_UNKNOWN", f"{place} creates several jobs: {names}", hint="choose one: --job NAME, or hr.load(path, job=NAME)"
         )
-    return found[0]
+    return jobs[0]
 
 
 # The readers of files that are not run.

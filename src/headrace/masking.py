@@ -162,10 +162,10 @@ _NAMED = {
 def _in_base64(value: str) -> list[str]:
     """Return patterns of a value in Base64 at any offset in the encoded text, with all characters that hold a bit of it."""
     octets = value.encode("utf-8", "surrogateescape")
-    found = []
+    patterns = []
     for before in range(3):
         whole = base64.b64encode(b"\0" * before + octets).decode().rstrip("=")
         begin, end = -(-before * 8 // 6), (before + len(octets)) * 8 // 6
         inner = "".join({"+": "[+-]", "/": "[/_]"}.get(sign, sign) for sign in whole[begin:end])
-        found.append(rf"[\w+/-]?{inner}[\w+/-]?={{0,2}}")
-    return found
+        patterns.append(rf"[\w+/-]?{inner}[\w+/-]?={{0,2}}")
+    return patterns

@@ -39,10 +39,10 @@ class Site:
     @classmethod
     def parse(cls, text: str) -> Site:
         """Parse `str(site)`; the line's text is read again if the file still exists."""
-        found = re.fullmatch(r"(.+?):(\d+)(?::(\d+))?", text)
-        if found is None:
+        match = re.fullmatch(r"(.+?):(\d+)(?::(\d+))?", text)
+        if match is None:
             return cls(text, 0)
-        file, line, column = found[1], int(found[2]), int(found[3] or 0)
+        file, line, column = match[1], int(match[2]), int(match[3] or 0)
         # A text may name any file, even an endless one, so only files of jobs are read, and those that Python has read already.
         if file not in linecache.cache and (Path(file).suffix not in _WRITTEN_IN or not os.path.isfile(file)):
             return cls(file, line, "", column)

@@ -35,10 +35,10 @@ POINTS: Mapping[str, str] = {
     "in a task": "A task has passed its first row to the sink's writer.",
     "before state commit": "A task has worked on its state and has not committed the changes.",
     "after state commit": "A task has committed the changes of its state; other tasks of the epoch may not have.",
-    "after staging": "A task has passed all its rows to the sink's writer. They are staged, and no reader sees them.",
+    "after staging": "A task has passed all its rows to the sink's writer. They are staged (in Kafka, committed).",
     "before sink commit": "All tasks are done and the sink is about to commit. The sinks before it have committed the epoch.",
-    "at a call in sink commit": "The sink's commit is about to make a call that changes something outside: a file, a server, a wait.",
-    "in sink commit": "The sink's commit is between two of its steps, if it has two.",
+    "at a call in sink commit": "The sink's commit is about to call something outside the process (a file system, a server), or to wait.",
+    "in sink commit": "The sink's commit is between two of its steps, if it has more than one.",
     "after sink commit": "The sink has committed the epoch, and the next sink has not begun to.",
     "before the record": "All sinks have committed; the record of counts does not have the epoch yet.",
     "after the record": "The record has the epoch; the call of the driver has not returned to Spark.",
@@ -75,10 +75,10 @@ class Armed:
 
     @classmethod
     def parse(cls, text: str) -> Armed:
-        found = re.fullmatch(r"([^@#:]+)(?:@([^:]+?))?(?:#(\d+))?:(\w+)", text)
-        if found is None or found[4] not in ACTIONS:
+        match = re.fullmatch(r"([^@#:]+)(?:@([^:]+?))?(?:#(\d+))?:(\w+)", text)
+        if match is None or match[4] not in ACTIONS:
             raise ValueError(f"{VARIABLE} is NAME[@OF][#N]:{'|'.join(ACTIONS)}, not {text!r}")
-        return cls(found[1], found[2] or "", int(found[3] or 1), found[4])
+        return cls(match[1], match[2] or "", int(match[3] or 1), match[4])
 
     def __str__(self) -> str:
         return f"{self.name}{'@' + self.of if self.of else ''}#{self.passing}:{self.action}"

@@ -22,6 +22,7 @@ FILE = "headrace.toml"
 _NUMBER = re.compile(r"\s*[+-]?\d+(\.\d+)?\s*", re.ASCII)
 ARGUMENT = "an argument"
 """The place, in errors, of a setting given as an argument."""
+ENVIRONMENT = "the environment"
 JOBS = Path(".headrace")
 """The default folder of checkpoints, each in a folder with the job's name."""
 
@@ -47,7 +48,7 @@ _MOST = 100_000
 """The most tasks per level: each has a state store for every operator."""
 
 _CURES = {
-    "checkpoint": "name a folder on a disk of this machine",
+    "checkpoint": "name a folder on a local disk or mounted volume",
     "every": 'write "10 seconds", or a number of seconds, at most 365 days; 0 starts an epoch as soon as the last one ends',
     "partitions": f"write a whole number from 1 to {_MOST:,}",
     "progress": "write true or false",
@@ -63,7 +64,7 @@ def _folder(value: Any) -> Path:
     if parts.scheme == "file":
         return Path(url2pathname(parts.path))
     if "://" in text:
-        raise ValueError("a checkpoint is a path on this machine, not a URI")
+        raise ValueError("a checkpoint must be a local path, not a URI")
     return Path(text).expanduser()
 
 
@@ -73,17 +74,17 @@ def _every(value: Any) -> int:
         if not 0 <= number * 1000 <= _LONGEST:
             raise ValueError("it is negative" if number < 0 else "it is longer than 365 days" if number > 0 else "it is not a number")
         number = timedelta(seconds=number)
-    found = milliseconds(number, "it")
-    if found > _LONGEST:
+    millis = milliseconds(number, "it")
+    if millis > _LONGEST:
         raise ValueError("it is longer than 365 days")
-    return found
+    return millis
 
 
 def _lease(value: Any) -> int:
-    found = _every(value)
-    if found < 1000:
+    millis = _every(value)
+    if millis < 1000:
         raise ValueError("it is shorter than 1 second")
-    return found
+    return millis
 
 
 def _count(value: Any) -> int:
@@ -111,18 +112,18 @@ READ: Mapping[str, Callable[[Any], Any]] = {
 }
 
 
-def settings(job: str, said: Mapping[str, Any] | None = None, **arguments: Any) -> Settings:
-    """Return the settings of a run of `job`. `said` has those of its script; arguments that are None count as not given."""
-    found: dict[str, Any] = {"checkpoint": JOBS / job, "every": 0, "partitions": None, "progress": None, "lease": 20_000}
-    for place, values in (("the script", said or {}), *_lasting(job), (ARGUMENT, arguments)):
+def settings(job: str, script: Mapping[str, Any] | None = None, **arguments: Any) -> Settings:
+    """Return the settings of a run of `job`. `script` has those of its script; arguments that are None count as not given."""
+    chosen: dict[str, Any] = {"checkpoint": JOBS / job, "every": 0, "partitions": None, "progress": None, "lease": 20_000}
+    for place, values in (("the script", script or {}), *_lasting(job), (ARGUMENT, arguments)):
         for name, value in values.items():
             if value is None:
                 continue
             if name not in READ:
                 hint = suggestion(name, READ, f"settings: {', '.join(sorted(READ))}")
                 raise HeadraceError("BAD_SETTING", f"{place} has an unknown setting {name}", hint=hint)
-            found[name] = _read(name, value, place)
-    return Settings(**found)
+            chosen[name] = _read(name, value, place)
+    return Settings(**chosen)
 
 
 def checkpoint_of(job: str) -> Path:
@@ -131,16 +132,16 @@ def checkpoint_of(job: str) -> Path:
     >>> checkpoint_of("fraud")
     PosixPath('.headrace/fraud')
     """
-    found = JOBS / job
+    folder = JOBS / job
     for place, values in _lasting(job):
         if values.get("checkpoint") is not None:
-            found = _read("checkpoint", values["checkpoint"], place)
-    return found
+            folder = _read("checkpoint", values["checkpoint"], place)
+    return folder
 
 
 def _lasting(job: str) -> list[tuple[str, dict[str, Any]]]:
     """Return the places of settings outside a call, with their values, the weakest first."""
-    return [*_file(job), ("the environment", _environment())]
+    return [*_file(job), (ENVIRONMENT, _environment())]
 
 
 def _read(name: str, value: Any, place: str) -> Any:
@@ -153,8 +154,8 @@ def _read(name: str, value: Any, place: str) -> Any:
 
 
 def _environment() -> dict[str, Any]:
-    given = ((name, os.environ.get(f"HEADRACE_{name.upper()}")) for name in READ)
-    return {name: value for name, value in given if value}
+    values = ((name, os.environ.get(f"HEADRACE_{name.upper()}")) for name in READ)
+    return {name: value for name, value in values if value}
 
 
 def _file(job: str) -> list[tuple[str, dict[str, Any]]]:
@@ -174,4 +175,5 @@ def _bad(name: str, place: str, why: str) -> HeadraceError:
     hint = f"{_CURES[name]}. All settings: headrace docs settings"
     if place == ARGUMENT:
         return HeadraceError("BAD_SETTING", f"`{name}` {why}", hint=hint, site=here())
-    return HeadraceError("BAD_SETTING", f"the setting {name} in {place} {why}", hint=hint)
+    what = f"the environment variable HEADRACE_{name.upper()}" if place == ENVIRONMENT else f"the setting {name} in {place}"
+    return HeadraceError("BAD_SETTING", f"{what} {why}", hint=hint)

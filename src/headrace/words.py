@@ -60,8 +60,9 @@ CONNECTORS = _by_word(
         ('files(..., format="csv", options={"sep": "\\u0001", "quote": "", "header": "false"})',): "text",
         ("delta(...)", "iceberg(...)", "jdbc(...)"): "table saveastable totable insertinto",
         ("foreach_batch(...)",): "foreachbatch foreach",
+        ('delta("folder")', 'files("folder", format="parquet")'): "format",
         ('files("folder", format="parquet")',): (
-            "load stream format option options schema save start mode outputmode partitionby bucketby sortby trigger queryname clusterby"
+            "load stream option options schema save start mode outputmode partitionby bucketby sortby trigger queryname clusterby"
         ),
     }
 )
@@ -124,9 +125,15 @@ _OF_COLUMNS = _by_word(
 """Hints for methods of PySpark's columns, by lower-case name."""
 
 
-def function_cure(name: str) -> str | None:
-    """Return the hint for a function of PySpark that Spark SQL does not have."""
-    return _OF_FUNCTIONS.get(name.lower())
+def function_cure(name: str, text: str = "") -> str | None:
+    """Return the hint for a function of PySpark that Spark SQL does not have; an argument that is a name, in `text`, is that of the example.
+
+    >>> function_cure("countDistinct", "countDistinct(shop)")
+    'write hr.f.count("shop").distinct(), in SQL count(DISTINCT shop)'
+    """
+    cure = _OF_FUNCTIONS.get(name.lower())
+    called = re.search(rf"\b{re.escape(name)}\(([A-Za-z_]\w*)\)", text)
+    return re.sub(r"\b(card|amount)\b", called[1], cure) if cure and called else cure
 
 
 def method_cure(name: str, has: Collection[str]) -> str:
@@ -140,16 +147,21 @@ def method_cure(name: str, has: Collection[str]) -> str:
 
 
 _WINDOWS = {
-    "window": 'assign windows before it: .window(hr.tumble("ts", "1 minute")), which adds window_start and window_end',
-    "session_window": 'assign sessions before it: .window(hr.sessions("ts", "1 minute", per="card")), '
-    "which adds window_start and window_end",
+    "window": 'assign windows first: .window(hr.tumble("ts", "1 minute")), which adds window_start and window_end',
+    "session_window": 'assign sessions first: .window(hr.sessions("ts", "1 minute", per="card")), which adds window_start and window_end',
 }
+
+
+def window_called(text: str) -> str | None:
+    """Return which of Spark's functions `window` and `session_window` an expression calls, if any."""
+    called = re.search(r"(?i)(?<![\w.`])(session_window|window)\s*\(", text)
+    return called[1].lower() if called else None
 
 
 def windows_cure(text: str) -> str | None:
     """Return the hint for an expression that calls Spark's `window` or `session_window`, else None."""
-    called = re.search(r"(?i)(?<![\w.`])(session_window|window)\s*\(", text)
-    return _WINDOWS[called[1].lower()] if called else None
+    called = window_called(text)
+    return _WINDOWS[called] if called else None
 
 
 def meant(word: str, known: Iterable[str]) -> str | None:
@@ -190,10 +202,10 @@ class Verbs:
             if name.startswith("_"):
                 raise AttributeError(f"{kind!r} object has no attribute {name!r}")
             has = [verb for verb in dir(self) if not verb.startswith("_")]
-            found = meant(name, has) if kind == "Stream" else nearest(name, has)
+            suggestion = meant(name, has) if kind == "Stream" else nearest(name, has)
             call = CALLS.get(name.lower()) if kind == "Stream" else None
             if kind == "Stream" and name in self.columns:
                 call = f'hr.col("{name}") for the column, or its name in a SQL string'
-            hint = f"write {call}" if call else f"did you mean `.{found}`?" if found else f"it has: {', '.join(has)}"
+            hint = f"write {call}" if call else f"did you mean `.{suggestion}`?" if suggestion else f"it has: {', '.join(has)}"
             what = "a stream" if kind == "Stream" else f"a {kind.lower()} stream"
             raise AttributeError(f"{what} has no `{name}`; {hint}")

@@ -39,7 +39,7 @@ def run(
 
 @problem(
     WHERE,
-    "a string with a NUL character (PostgreSQL)",
+    "a string with a NUL character, also inside a nested value (PostgreSQL)",
     "x has a string with a NUL character, which this database cannot store",
     DEAD,
 )
@@ -55,7 +55,7 @@ def test_a_text_with_a_zero(pg: Served, says: str) -> None:
 
 @problem(
     WHERE,
-    "a string with a NUL character inside a nested value (PostgreSQL)",
+    "a string with a NUL character, also inside a nested value (PostgreSQL)",
     "x has a string with a NUL character, which this database cannot store",
     DEAD,
 )

@@ -66,7 +66,7 @@ BAD = [
     ),
     pytest.param(
         "json", None, "", id="null",
-        marks=[FULL, problem(READ, 'a record without a value, unless `tombstones="skip"`', "not text: the value is null", DEAD)],
+        marks=[FULL, problem(READ, 'a record without a value, unless `tombstones="skip"`', "no row: the value is null", DEAD)],
     ),
 ]  # fmt: skip
 
@@ -120,8 +120,8 @@ def test_a_key_that_is_no_text(broker: Broker, tmp_path: Path, says: str) -> Non
     READ,
     'a record that cannot be read, with `malformed="fail"`',
     """
-    MALFORMED_ROW: orders: field id: cannot read 'x' as INT at bad-fail-0, position 1: {"id": "x"}
-      hint: repair the input, or send such rows to the dead letters: malformed="dead_letter".
+    MALFORMED_ROW: orders: field id: cannot read 'x' as INT at partition bad-fail-0, offset 1: {"id": "x"}
+      hint: send such rows to the dead letters: malformed="dead_letter"; or skip them: malformed="skip"
       more: headrace error MALFORMED_ROW
     """,
     "nothing of the epoch was written; the next start tries it again",
@@ -212,7 +212,7 @@ def test_a_record_that_the_topic_does_not_take(broker: Broker, tmp_path: Path, s
     WRITE,
     "a record that is too large, in an upsert sink",
     "a record of 2000153 bytes is larger than the producer's limit of 1048576 (max.request.size)",
-    "the older row of its key gets a tombstone; all other rows are written",
+    "its key gets a tombstone; all other rows are written",
 )
 def test_a_record_that_is_too_large_to_replace_another(broker: Broker, tmp_path: Path, says: str) -> None:
     topic = broker.create_topic("bad-upsert", 1, max_message_bytes=5_000_000)

@@ -317,7 +317,7 @@ def test_a_table_that_is_dropped(pg: Served, says: str, monkeypatch: pytest.Monk
       hint: restore it; then the next start continues after the last committed epoch
       more: headrace error TABLE_MISSING
     """,
-    "rows read before count once",
+    "rows read before are in the result once",
 )
 @FULL
 def test_a_table_that_is_dropped_while_it_is_read(pg: Served, says: str) -> None:
@@ -353,7 +353,7 @@ def following(pg: Served, spoil: Any, says: str) -> None:
       hint: check that the server runs; then the next start continues after the last committed epoch
       more: headrace error DATABASE_UNREACHABLE
     """,
-    "rows read before count once; the next start resumes after them",
+    "rows read before are in the result once; the next start resumes after them",
 )
 @FULL
 def test_a_server_that_stops_while_it_is_read(other_postgres: Any, says: str) -> None:

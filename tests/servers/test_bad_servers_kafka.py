@@ -69,7 +69,7 @@ def written(broker: Broker, topic: str) -> list[int]:
       hint: create it again and start over with fresh=True; with a pattern, on_gap="skip" continues without it
       more: headrace error TOPIC_GONE
     """,
-    "records read before count once; a topic that is created again is another topic",
+    "records read before are in the result once; a topic that is created again is another topic",
 )
 @FULL
 def test_a_topic_that_is_deleted(broker: Broker, tmp_path: Path, says: str) -> None:
@@ -104,7 +104,7 @@ def test_a_topic_that_is_deleted(broker: Broker, tmp_path: Path, says: str) -> N
       hint: create it, or check its name: `kafka-topics.sh --list` lists the topics that this user can see. If the job has read it before, start over with fresh=True
       more: headrace error TOPIC_MISSING
     """,
-    "records read before count once; a topic that is created again is another topic: read it with `fresh=True`",
+    "records read before are in the result once; a topic that is created again is another topic: read it with `fresh=True`",
 )
 def test_a_topic_that_was_deleted(broker: Broker, tmp_path: Path, says: str) -> None:
     topic = broker.create_topic("bad-missing")
@@ -124,7 +124,7 @@ def test_a_topic_that_was_deleted(broker: Broker, tmp_path: Path, says: str) -> 
       hint: start over with fresh=True, which reads the new topic from `start`
       more: headrace error OFFSETS_GONE
     """,
-    'records read before count once; with `on_gap="skip"` the job resumes in the new, shorter topic, with a dead letter for the gap',
+    'records read before are in the result once; with `on_gap="skip"` the job resumes in the new, shorter topic, with one dead letter',
 )
 @FULL
 def test_a_topic_that_is_made_anew(broker: Broker, tmp_path: Path, says: str) -> None:

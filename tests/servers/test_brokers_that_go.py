@@ -35,7 +35,7 @@ def ids(broker: Broker, topic: str) -> Counter[int]:
     READ,
     "the brokers restart within a minute",
     "",
-    "the job waits and continues: each record counts once",
+    "the job waits and continues: each record is in the result once",
 )
 @FULL
 def test_a_broker_that_is_restarted(other_broker: Broker, tmp_path: Path) -> None:

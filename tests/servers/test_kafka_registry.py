@@ -150,7 +150,7 @@ def test_what_is_no_record_of_the_registry_is_a_dead_letter(broker: Broker, regi
         ("schema 2 is JSON, not AVRO", 4),
         (letters[4][1], 5),
         ("schema 1: there are bytes after the record", 6),
-        ("not text: the value is null", 7),
+        ("no row: the value is null", 7),
     ]
     assert letters[4][1].startswith("schema 1: ")
     assert letters[0][4] == "base64:eyJpZCI6IDF9"
@@ -233,7 +233,7 @@ def test_tombstones_of_other_writers(broker: Broker, registry: Registry, tmp_pat
     assert letters(tmp_path / "state") == [
         ("users", "field id: cannot read 'x' as BIGINT", f"{topic}-0", 10, '{"id": "x"}'),
         ("users", "not JSON: Unrecognized token 'x'", f"{topic}-0", 9, "x"),
-        ("users", "not text: the value is null", f"{topic}-0", 11, "base64:"),
+        ("users", "no row: the value is null", f"{topic}-0", 11, "base64:"),
     ]
 
 

@@ -166,14 +166,14 @@ def test_what_cannot_be_read_is_a_dead_letter(broker: Broker, tmp_path: Path) ->
         ("orders", "field id: cannot read 'x' as INT", "source-dead-3", 1, '{"id": "x"}'),
         ("orders", "not JSON: Unexpected end-of-input: expected close marker for Object", "source-dead-3", 2, "{"),
         ("orders", "not JSON: Invalid UTF-8 start byte 0xfe", "source-dead-3", 3, "��"),
-        ("orders", "not text: the value is null", "source-dead-3", 4, ""),
+        ("orders", "no row: the value is null", "source-dead-3", 4, ""),
     ]
     assert summary.sources[0].malformed == 4
     strict = hr.read.kafka(topic, servers=broker.servers, schema="id int", end="latest", malformed="fail", name="strict")
     check_error(
         """
-        MALFORMED_ROW: strict: field id: cannot read 'x' as INT at source-dead-3, position 1: {"id": "x"}
-          hint: repair the input, or send such rows to the dead letters: malformed="dead_letter".
+        MALFORMED_ROW: strict: field id: cannot read 'x' as INT at partition source-dead-3, offset 1: {"id": "x"}
+          hint: send such rows to the dead letters: malformed="dead_letter"; or skip them: malformed="skip"
           more: headrace error MALFORMED_ROW
         """,
         lambda: hr.collect(strict),

@@ -14,8 +14,8 @@ def rows(plan: Plan) -> Mapping[str, Fact]:
     """Return for each source whether it ends, the order in which it is read and its kind; for query operators, the kind."""
     ends = [plan.nodes[name] for name in plan.sinks]
     changing, closing = kinds(ends), groups(ends)
-    found = {name: operator(node).row_fact(changing[node], closing.get(node)) for name, node in plan.nodes.items()}
-    return {name: rows for name, rows in found.items() if rows is not None}
+    facts = {name: operator(node).row_fact(changing[node], closing.get(node)) for name, node in plan.nodes.items()}
+    return {name: rows for name, rows in facts.items() if rows is not None}
 
 
 def bounded(plan: Plan) -> bool:

@@ -14,8 +14,8 @@ from headrace.plan import Fact, Node, Plan, fact, order
 @fact("order")
 def order_of(plan: Plan) -> Mapping[str, Fact]:
     """Return for each program the order in which it handles rows, and how long they wait for it."""
-    found = {name: operator(node).order_fact(lambda one: _watermarks(plan, one)) for name, node in plan.nodes.items()}
-    return {name: how for name, how in found.items() if how is not None}
+    facts = {name: operator(node).order_fact(lambda one: _watermarks(plan, one)) for name, node in plan.nodes.items()}
+    return {name: how for name, how in facts.items() if how is not None}
 
 
 def _watermarks(plan: Plan, node: Node) -> dict[str, Watermark]:

@@ -11,7 +11,7 @@ from headrace.errors import HeadraceError, Site
 from headrace.expr.column import AROUND
 from headrace.jvm.messages import sentence
 from headrace.jvm.session import unregistered
-from headrace.schema import Struct
+from headrace.schema import Struct, meant_type
 from headrace.spelling import suggestion
 from headrace.words import windows_cure
 
@@ -82,7 +82,7 @@ def _unknown_function(fault: Fault) -> Words:
     return (
         "UNKNOWN_FUNCTION",
         f"{fault.node}: Spark has no function `{name}`{_in(fault)}",
-        unregistered(name),
+        unregistered(name, fault.text),
     )
 
 
@@ -92,12 +92,50 @@ def _bad_syntax(fault: Fault) -> Words:
     return (
         "BAD_SYNTAX",
         f"{fault.node}: Spark cannot read `{fault.text}`{where}",
-        windows_cure(fault.text) or "write one Spark SQL expression; for a string constant use hr.lit(...)",
+        windows_cure(fault.text) or _order_cure(fault.text) or "write one Spark SQL expression; for a string constant use hr.lit(...)",
     )
+
+
+def _order_cure(text: str) -> str | None:
+    """Return the hint for an order in words that SQL does not have."""
+    order = re.fullmatch(r"(?i)(.+?)(?:\s+AS)?\s+(?:de|a)scending", text.strip())
+    return f'write the order as "{order[1]} desc" or "{order[1]} asc"' if order else None
 
 
 def _wrong_type(fault: Fault) -> Words:
     return "WRONG_TYPE", f"{fault.node}: {sentence(fault.message)}{_in(fault)}", _cast(fault)
+
+
+def _operands(fault: Fault) -> Words:
+    left, right = (fault.parameters[side].strip('"') for side in ("left", "right"))
+    written = re.sub(r"^\((.*)\)$", r"\1", fault.parameters["sqlExpr"].strip('"'))
+    where = "" if written == fault.text else _in(fault)
+    return (
+        "WRONG_TYPE",
+        f"{fault.node}: the operands of `{written}` are {left} and {right}{where}",
+        _cast(fault) or _fitting(written, left, right),
+    )
+
+
+def _fitting(written: str, left: str, right: str) -> str:
+    """Return the hint for two operands, of which one may be an array."""
+    names = re.fullmatch(r"(\w+) \S+ (\w+)", written)
+    name = names[1 if left.startswith("ARRAY") else 2] if names else "xs"
+    items = f", or use one item or the size of the array: {name}[0], size({name})" if "ARRAY" in (left[:5], right[:5]) else ""
+    return f"cast one of them{items}"
+
+
+def _no_type(fault: Fault) -> Words:
+    name = fault.parameters.get("typeName", "").strip('"').lower()
+    near = meant_type(name)
+    guess = f"did you mean `{'decimal(10,2)' if near == 'decimal' else near}`? Types" if near else "types"
+    hint = f"{guess}: int, bigint, double, decimal(p,s), string, boolean, date, timestamp"
+    return "BAD_EXPRESSION", f"{fault.node}: no type `{name}`{_in(fault)}", hint
+
+
+def _key_type(fault: Fault) -> Words:
+    values = f", such as {fault.text}['x']" if fault.parameters["type"].startswith("MAP") and fault.text else ""
+    return _says("WRONG_TYPE", f"key by one of its values{values}")(fault)
 
 
 def _no_hash(fault: Fault) -> Words:
@@ -137,33 +175,39 @@ _TIMES = {
 
 
 def _wrong_arguments(fault: Fault) -> Words:
-    given, wanted = fault.parameters.get("actualNum", "?"), fault.parameters.get("expectedNum", "?")
+    actual, wanted = fault.parameters.get("actualNum", "?"), fault.parameters.get("expectedNum", "?")
     name = _bare(fault.parameters.get("functionName", "the function"))
-    return "WRONG_TYPE", f"{fault.node}: `{name}` takes {wanted} arguments, got {given}{_in(fault)}", None
+    return "WRONG_TYPE", f"{fault.node}: `{name}` takes {wanted} arguments, got {actual}{_in(fault)}", None
 
 
 def _cell_type(fault: Fault) -> Words:
-    holds, found = fault.parameters["type"], fault.parameters["found"]
+    holds, value = fault.parameters["type"], fault.parameters["found"]
     literal = "; a string is a literal here, use hr.expr(...) for SQL" if fault.text.startswith("'") else ""
-    cure = "cast it, or give the cell this type"
-    if holds in _WHOLE and re.match("DECIMAL|DOUBLE|FLOAT", found):
-        cure = f'truncate it with .cast("{holds.lower()}"), or give the cell this type'
-    return "WRONG_TYPE", f"{fault.node}: {sentence(fault.message)}{_in(fault)}", cure + literal
+    fractions = holds in _WHOLE and re.match("DECIMAL|DOUBLE|FLOAT", value)
+    cure = f'truncate it with .cast("{holds.lower()}")' if fractions else "cast the value"
+    message = f"{fault.node}: the cell `{fault.parameters['cell']}` is {holds}, but the value is {value}{_in(fault)}"
+    return "WRONG_TYPE", message, f"{cure}, or declare the cell as {value.lower()}{literal}"
 
 
 def _per_row(hint: str) -> Callable[[Fault], Words]:
     return lambda fault: _says("NOT_PER_ROW", windows_cure(fault.text) or hint)(fault)
 
 
+def _generator(fault: Fault) -> Words:
+    called = re.fullmatch(r"(?i)explode(?:_outer)?\((\w+)\)", fault.text)
+    columns = f'"{called[1]}", as_="item"' if called else "..."
+    return _per_row(f"use the verb: .explode({columns}), which gives a row per item")(fault)
+
+
 def _says(code: str, hint: str | None = None) -> Callable[[Fault], Words]:
     return lambda fault: (code, f"{fault.node}: {sentence(fault.message)}{_in(fault)}", hint)
 
 
-def _no_aggregate(said: str | None = None) -> Callable[[Fault], Words]:
-    """Return the error for an expression that is no aggregate, in `agg` or in a cell; `said` replaces Spark's sentence."""
+def _no_aggregate(sentence_of_ours: str | None = None) -> Callable[[Fault], Words]:
+    """Return the error for an expression that is no aggregate, in `agg` or in a cell; `sentence_of_ours` replaces Spark's sentence."""
 
     def words(fault: Fault) -> Words:
-        message = f"{fault.node}: {said or sentence(fault.message)}{_in(fault)}"
+        message = f"{fault.node}: {sentence_of_ours or sentence(fault.message)}{_in(fault)}"
         return ("NOT_AN_AGGREGATE", message, _OF_GROUPS) if fault.groups else ("BAD_AGGREGATE", message, _OF_ROWS)
 
     return words
@@ -183,29 +227,43 @@ _WHOLE = ("TINYINT", "SMALLINT", "INT", "BIGINT")
 _KINDS = {"BOOLEAN": "truth value", "DATE": "date", "TIMESTAMP": "time", "TIMESTAMP_NTZ": "time"}
 
 
-def _constant_text(hint: str) -> Callable[[Fault], Words]:
+_EXAMPLES = {
+    "whole number": "5",
+    "number": "0.5",
+    "truth value": "true",
+    "date": "date(2026, 1, 1), in SQL DATE'2026-01-01'",
+    "time": "datetime(2026, 1, 1), in SQL TIMESTAMP'2026-01-01 00:00:00'",
+}
+
+
+def _constant_text(fault: Fault) -> Words:
     """Return the error for a string constant beside a value of another type.
 
     Spark may compare the two as a type wider than either, so the message names a kind of value and no type.
     """
-
-    def words(fault: Fault) -> Words:
-        text, to = (fault.parameters.get(name, "") for name in ("text", "type"))
-        kind = "whole number" if to.endswith("INT") else "number" if re.match("DECIMAL|DOUBLE|FLOAT", to) else _KINDS.get(to, to)
-        return "WRONG_TYPE", f"{fault.node}: the string {text} is not a {kind}{_in(fault)}", hint
-
-    return words
+    text, to = (fault.parameters.get(name, "") for name in ("text", "type"))
+    kind = "whole number" if to.endswith("INT") else "number" if re.match("DECIMAL|DOUBLE|FLOAT", to) else _KINDS.get(to, to)
+    example = f", such as {_EXAMPLES[kind]}" if kind in _EXAMPLES else ""
+    compared = re.fullmatch(r"(\w+) [<>=!]+ '[^']*'", fault.text)
+    other = f"the column: CAST({compared[1]} AS string)" if compared else "the other side to string"
+    hint = f"write a {kind}{example}; or cast {other}"
+    return "WRONG_TYPE", f"{fault.node}: the string {text} is not a {kind}{_in(fault)}", hint
 
 
 def _joined_keys(fault: Fault) -> Words:
-    left, _, right = fault.parameters["types"].partition(", ")
-    message = f"{fault.node}: `{fault.parameters['left']}` is {left} on the left, `{fault.parameters['right']}` is {right} on the right"
-    return "KEYS_DIFFER", message, "join columns of one type: cast one of them, such as CAST(card AS bigint), or explode an array first"
+    left, right = fault.parameters["types"].split("; ")
+    mine, theirs = fault.parameters["left"], fault.parameters["right"]
+    message = f"{fault.node}: `{mine}` is {left} on the left, `{theirs}` is {right} on the right"
+    array = next(((name, side) for name, side, of in ((theirs, "right", right), (mine, "left", left)) if of.startswith("ARRAY")), None)
+    if array is not None:
+        return "KEYS_DIFFER", message, f'explode the array on the {array[1]} first, and join its items: .explode("{array[0]}", as_="item")'
+    cast = f"CAST({theirs} AS string)" if left == "STRING" else f"CAST({mine} AS {right.lower()})"
+    return "KEYS_DIFFER", message, f"join columns of one type: cast one of them, such as {cast}"
 
 
 _PER_ROW = "an expression returns one value per row; use explode for the rows of an array, a program to accumulate over rows"
 
-_WINDOW = "compute window functions in a select or with_columns before it: .with_columns(place=hr.f.rank().over(by=...))"
+_WINDOW = "compute it in a column first: .with_columns(place=hr.f.rank().over(by=...))"
 
 _OF_ROWS = "write an hr.Aggregate as aggregate functions of its declared columns: sum(x), max_by(name, x), sum(x) / count(*)"
 
@@ -220,18 +278,18 @@ _WORDS: Mapping[str, Callable[[Fault], Words]] = {
     "INVALID_SQL_SYNTAX": _says("BAD_SYNTAX"),
     "DATATYPE_MISMATCH.HASH_MAP_TYPE": _no_hash,
     "DATATYPE_MISMATCH.HASH_VARIANT_TYPE": _no_hash,
+    "DATATYPE_MISMATCH.BINARY_OP_DIFF_TYPES": _operands,
     "DATATYPE_MISMATCH": _wrong_type,
+    "UNSUPPORTED_DATATYPE": _no_type,
     "WRONG_NUM_ARGS": _wrong_arguments,
     "INVALID_EXTRACT_BASE_FIELD_TYPE": _wrong_type,
     "INCOMPATIBLE_COLUMN_TYPE": _wrong_type,
     "NUM_COLUMNS_MISMATCH": _wrong_type,
     "NOT_BOOLEAN": _says("WRONG_TYPE", "write a comparison, as in `amount > 0`"),
     "NOT_A_TIMESTAMP": _says("WRONG_TYPE", "cast it: CAST(... AS timestamp)"),
-    "KEY_TYPE": _says("WRONG_TYPE", "key by an orderable part of it"),
+    "KEY_TYPE": _key_type,
     "CELL_TYPE": _cell_type,
-    "CONSTANT_TEXT": _constant_text(
-        'give a value of that type, such as 5, Decimal("0.5") or datetime(2026, 1, 1); or cast the other side to string',
-    ),
+    "CONSTANT_TEXT": _constant_text,
     "EMIT_TYPES_DIFFER": _says("WRONG_TYPE", "cast one of them, so that the column has one type"),
     "EMIT_NAMES_DIFFER": _says("EMIT_DIFFERS", "all rows of one output have the same columns in the same order"),
     "LET_TYPE": _says("LET_TYPE", 'give it one: hr.let(..., "timestamp")'),
@@ -242,7 +300,7 @@ _WORDS: Mapping[str, Callable[[Fault], Words]] = {
     "TIME_COLUMN_MISSING": _says("UNKNOWN_COLUMN", "time= names a column that the program emits"),
     "AGGREGATE_IN_ROW_EXPRESSION": _says("NOT_PER_ROW", _MANY_ROWS),
     "WINDOW_IN_ROW_EXPRESSION": _per_row(_WINDOW),
-    "GENERATOR_IN_ROW_EXPRESSION": _per_row(_PER_ROW),
+    "GENERATOR_IN_ROW_EXPRESSION": _generator,
     "SUBQUERY_IN_ROW_EXPRESSION": _per_row(_PER_ROW),
     "NOT_A_ROW_EXPRESSION": _per_row(_PER_ROW),
     "INTERNAL": _says("INTERNAL", "this is a bug in headrace; please report it."),

@@ -31,12 +31,12 @@ def _guarantee(plan: Plan, node: Sink) -> Fact:
     if not traits.repeatable:
         return Fact(LEAST, f"{LEAST}: {traits.why}")
     texts = check(plan).unsteady
-    unsteady = [f"{', '.join(dict.fromkeys(found))} in {before.name}" for before in order([node]) if (found := texts.get(str(before.name)))]
+    unsteady = [f"{', '.join(dict.fromkeys(calls))} in {before.name}" for before in order([node]) if (calls := texts.get(str(before.name)))]
     if unsteady:
         return Fact(LEAST, f"{LEAST}: {'; '.join(unsteady)} may give other values when an epoch is replayed")
-    asked = [f"{before.name}: {before.unrepeatable}" for before in map(operator, order([node])) if before.unrepeatable is not None]
-    if asked:
-        why = "; ".join(asked)
+    lookups = [f"{before.name}: {before.unrepeatable}" for before in map(operator, order([node])) if before.unrepeatable is not None]
+    if lookups:
+        why = "; ".join(lookups)
         return Fact(LEAST, f"{LEAST}: lookups may return other values when an epoch is replayed ({why})")
     return Fact(EXACTLY, "; ".join([f"{EXACTLY}: {traits.why}", *([read] if read else []), *_caveats(plan, node)]))
 

@@ -18,7 +18,7 @@ def lookups(plan: Plan) -> Mapping[str, Fact]:
 
 def require_steady(plan: Plan) -> None:
     """Raise for a lookup over rows that may be retracted, in a table that may have changed by then."""
-    found = kinds([plan.nodes[name] for name in plan.sinks])
+    changing = kinds([plan.nodes[name] for name in plan.sinks])
     for node in lookups_of(plan.nodes.values()):
-        if found.get(node.input) == "changes" and not node.repeatable:
+        if changing.get(node.input) == "changes" and not node.repeatable:
             raise over_changes(node)

@@ -11,8 +11,8 @@ from headrace.plan import Fact, Plan, fact
 @fact("code")
 def code(plan: Plan) -> Mapping[str, Fact]:
     """Return for each node that calls such functions their names: the session must have them whenever the job starts."""
-    found = {}
+    facts = {}
     for name, called in check(plan).outside.items():
         shown = ", ".join(f"{each}()" for each in called)
-        found[name] = Fact(list(called), f"from outside Spark: {shown}, by the name that the session has for it")
-    return found
+        facts[name] = Fact(list(called), f"from outside Spark: {shown}, by the name that the session has for it")
+    return facts

@@ -28,8 +28,8 @@ def time_of(plan: Plan) -> Mapping[str, Fact]:
 def require_repeatable(plan: Plan, schemas: Schemas) -> None:
     """Raise for expressions with another value each time where rows are retracted, or kept and compared: nothing would cancel."""
     changing = kinds([plan.nodes[name] for name in plan.sinks])
-    for found, hint in ((schemas.unsteady, _FROM_A_COLUMN), (schemas.timed, _AS_A_COLUMN)):
-        for name, texts in found.items():
+    for by_node, hint in ((schemas.unsteady, _FROM_A_COLUMN), (schemas.timed, _AS_A_COLUMN)):
+        for name, texts in by_node.items():
             node = operator(plan.nodes[name])
             if node.compares_rows or any(changing.get(before) == "changes" for before in node.inputs):
                 raise PlanError(

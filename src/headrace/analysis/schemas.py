@@ -72,7 +72,7 @@ def _ask(plan: Plan) -> Schemas:
     request = json.dumps(
         {
             "settings": {**MEANING, **plan.settings},
-            "nodes": [asked for node in plan.nodes.values() if (asked := operator(node).check_request())],
+            "nodes": [part for node in plan.nodes.values() if (part := operator(node).check_request())],
         }
     )
     answer = json.loads(jvm(spark).headrace.check.Check.check(java_session(spark), request))
@@ -89,7 +89,7 @@ def schema_fact(plan: Plan) -> Mapping[str, Fact]:
 
 def _schemas(plan: Plan, answer: Mapping[str, Any]) -> Schemas:
     read = {name: parse_schema(ddl) if ddl else Struct(()) for name, ddl in answer["schemas"].items()}
-    found = {name: read[operator(node).checked_as] for name, node in plan.nodes.items()}
+    of = {name: read[operator(node).checked_as] for name, node in plan.nodes.items()}
     outputs = {
         (node, output): schema for (node, mark, output), schema in ((name.partition("#"), schema) for name, schema in read.items()) if mark
     }
@@ -105,13 +105,13 @@ def _schemas(plan: Plan, answer: Mapping[str, Any]) -> Schemas:
         kind[warning["node"]] = (*kind.get(warning["node"], ()), warning["text"])
     outside = {node: tuple(names) for node, names in answer["outside"].items()}
     storage = {node: tuple((sql, kept) for sql, kept in parts) for node, parts in answer["storage"].items()}
-    return Schemas(found, outputs, keys, unsteady, timed, frozenset(answer["total"]), outside, tuple(dict.fromkeys(casts)), storage)
+    return Schemas(of, outputs, keys, unsteady, timed, frozenset(answer["total"]), outside, tuple(dict.fromkeys(casts)), storage)
 
 
 def _cast(plan: Plan, warning: Mapping[str, Any]) -> ImplicitCast:
     node = plan.nodes.get(warning["node"])
-    said = warning["message"] if node is None else operator(node).as_written(warning["message"])
-    return ImplicitCast(warning["node"], Site.parse(warning["site"]) if warning["site"] else None, said)
+    message = warning["message"] if node is None else operator(node).as_written(warning["message"])
+    return ImplicitCast(warning["node"], Site.parse(warning["site"]) if warning["site"] else None, message)
 
 
 def _error(plan: Plan, error: Mapping[str, Any], schemas: Mapping[str, str]) -> HeadraceError:
@@ -125,6 +125,8 @@ def _error(plan: Plan, error: Mapping[str, Any], schemas: Mapping[str, str]) -> 
         ddl = schemas.get(operator(node.texts_over).checked_as)
         schema = parse_schema(ddl) if ddl else schema
     fault = Fault.from_json(error, site, schema, node is not None and node.texts_of_groups)
+    if node is not None and node.keyed_inputs and fault.condition == "KEYS_DIFFER" and "column" in fault.parameters:
+        fault = replace(fault, message=_keys_by_input(node.keyed_inputs, fault.parameters["column"], fault.parameters["types"].split("; ")))
     if node is not None and node.key_pairs and fault.condition == "KEYS_DIFFER":
         left, right = node.key_pairs[int(fault.parameters["column"].removeprefix("key ")) - 1]
         fault = replace(fault, condition="JOINED_KEYS_DIFFER", parameters={**fault.parameters, "left": left, "right": right})
@@ -133,6 +135,14 @@ def _error(plan: Plan, error: Mapping[str, Any], schemas: Mapping[str, str]) -> 
         problem.message, problem.hint = node.as_written(problem.message), problem.hint and node.as_written(problem.hint)
         problem.args = (problem.code, problem.message)
     return problem
+
+
+def _keys_by_input(inputs: Mapping[str, Mapping[str, str]], column: str, types: list[str]) -> str:
+    """Return the words for a key whose type differs between the inputs of a program."""
+    main, *others = zip(inputs, types, strict=True)
+    place = list(inputs[main[0]]).index(column)
+    of_others = (f"`{list(inputs[name].values())[place]}` of the input `{name}` is {type}" for name, type in others)
+    return ", ".join((f"the key `{inputs[main[0]][column]}` of the main input is {main[1]}", *of_others))
 
 
 def _all(errors: list[HeadraceError]) -> HeadraceError:

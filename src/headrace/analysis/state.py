@@ -24,7 +24,7 @@ def state(plan: Plan) -> Mapping[str, Fact]:
     def parts(node: Node) -> tuple[tuple[str, str], ...]:
         return check(plan).storage.get(str(node.name), ())
 
-    found = {}
+    facts = {}
     for node in stateful_of(plan.nodes.values()):
         append = all(added.get(before) == "append" for before in node.inputs)
         kept = node.kept(Basis(append, columns, parts))
@@ -32,8 +32,8 @@ def state(plan: Plan) -> Mapping[str, Fact]:
             kept = _released(node, closed[node], kept)
         elif node.forgets_after is not None:
             kept = _forgotten(node, node.forgets_after, kept)
-        found[str(node.name)] = kept
-    return found
+        facts[str(node.name)] = kept
+    return facts
 
 
 def _released(node: Stateful, group: Group, kept: Fact) -> Fact:
@@ -51,7 +51,7 @@ def _released(node: Stateful, group: Group, kept: Fact) -> Fact:
 def _forgotten(node: Stateful, after_ms: int, kept: Fact) -> Fact:
     """Return what an operator keeps of a group until it expires."""
     of = f"a group of {', '.join(plain_name(text) or text for text in node.grouped_by)}"
-    said = "its output stays, a later row starts it over"
+    effect = "its output stays, a later row starts it over"
     late = "; retractions of forgotten rows are late" if any(node.judged) else ""
-    text = f"forgotten when {of} has had no row for {shown(after_ms)} of event time; {said}{late}; until then: {kept.text}"
+    text = f"forgotten when {of} has had no row for {shown(after_ms)} of event time; {effect}{late}; until then: {kept.text}"
     return Fact(RELEASED, text)

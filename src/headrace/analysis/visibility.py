@@ -16,8 +16,8 @@ STEPS = {
 @fact("readers see")
 def visible(plan: Plan) -> Mapping[str, Fact]:
     """Return, for each sink that does not show an epoch as a whole, in what steps it does."""
-    found = {str(node.name): node.connect().traits.visible for node in sinks_of(plan.nodes.values())}
-    return {name: Fact(step, STEPS[step]) for name, step in found.items() if step in STEPS}
+    steps = {str(node.name): node.connect().traits.visible for node in sinks_of(plan.nodes.values())}
+    return {name: Fact(step, STEPS[step]) for name, step in steps.items() if step in STEPS}
 
 
 @fact("restored checkpoint")
@@ -27,17 +27,17 @@ def restored(plan: Plan) -> Mapping[str, Fact]:
     Sinks without marks of their epochs do not detect it. Sinks that can be rewound are listed only if every sink with marks or with
     repeatable writes can be.
     """
-    found = {str(node.name): node.connect().traits for node in sinks_of(plan.nodes.values())}
+    traits_of = {str(node.name): node.connect().traits for node in sinks_of(plan.nodes.values())}
     unmarked = "not noticed, as the sink does not record its epochs: rows written since the copy are written again"
-    told = {name: Fact(False, unmarked) for name, traits in found.items() if not traits.marks}
-    if all(traits.rewinds or not (traits.marks or traits.repeatable) for traits in found.values()):
+    facts = {name: Fact(False, unmarked) for name, traits in traits_of.items() if not traits.marks}
+    if all(traits.rewinds or not (traits.marks or traits.repeatable) for traits in traits_of.values()):
         back = "refused, as the sink holds later epochs; `headrace rewind` restores it"
-        told.update((name, Fact(True, back)) for name, traits in found.items() if traits.rewinds)
-    return told
+        facts.update((name, Fact(True, back)) for name, traits in traits_of.items() if traits.rewinds)
+    return facts
 
 
 @fact("leaves")
 def leaves(plan: Plan) -> Mapping[str, Fact]:
     """Return for each sink what it leaves beside its rows, and when that is deleted."""
-    found = {str(node.name): node.connect().traits.cleans for node in sinks_of(plan.nodes.values())}
-    return {name: Fact(text, text) for name, text in found.items() if text}
+    remains = {str(node.name): node.connect().traits.cleans for node in sinks_of(plan.nodes.values())}
+    return {name: Fact(text, text) for name, text in remains.items() if text}

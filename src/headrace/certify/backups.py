@@ -75,8 +75,8 @@ def last(pattern: str) -> Callable[[Path], Path | None]:
     """Find the newest of the numbered files of a log."""
 
     def find(checkpoint: Path) -> Path | None:
-        found = [file for file in checkpoint.glob(pattern) if file.stem.isdigit()]
-        return max(found, key=lambda file: int(file.stem), default=None)
+        files = [file for file in checkpoint.glob(pattern) if file.stem.isdigit()]
+        return max(files, key=lambda file: int(file.stem), default=None)
 
     return find
 

@@ -30,8 +30,8 @@ class Written:
     instead: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        said = {"name": self.name, "connector": self.connector, "guarantee": self.guarantee, "rows": self.rows}
-        return said | ({"instead": self.instead} if self.instead else {})
+        entry = {"name": self.name, "connector": self.connector, "guarantee": self.guarantee, "rows": self.rows}
+        return entry | ({"instead": self.instead} if self.instead else {})
 
     def __str__(self) -> str:
         where = f"{self.connector}, {self.instead}" if self.instead else self.connector
@@ -55,7 +55,7 @@ class Tried:
     outcomes: Mapping[str, int] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        told = {"outcomes": dict(self.outcomes)} if self.outcomes else {}
+        outcomes = {"outcomes": dict(self.outcomes)} if self.outcomes else {}
         return {
             "point": self.point,
             "of": self.of,
@@ -64,7 +64,7 @@ class Tried:
             "lost": dict(self.lost),
             "doubled": dict(self.doubled),
             "failed": self.failed,
-            **told,
+            **outcomes,
         }
 
     @classmethod
@@ -176,7 +176,7 @@ class Certificate:
 
     def _verdict(self) -> str:
         lost, doubled = (
-            sum(sum(found.values()) for found in kind) for kind in ([t.lost for t in self.tried], [t.doubled for t in self.tried])
+            sum(sum(rows.values()) for rows in kind) for kind in ([t.lost for t in self.tried], [t.doubled for t in self.tried])
         )
         counts = f"{self.rows:,} rows in {self.epochs} epochs; {lost:,} rows lost, {doubled:,} doubled, in {self.seconds:.0f} s"
         if not self.holds:

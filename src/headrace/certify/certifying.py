@@ -76,9 +76,9 @@ def certify(
     with tempfile.TemporaryDirectory(prefix="headrace-certify-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         enough = max(epochs, epochs_needed(restored)) if restored else epochs
-        made = copy(job.plan, folder, rows=rows, epochs=enough, servers=servers or {}, readers=readers or {})
-        work = Work(made, folder, partitions, master or LOCAL, report, outages)
-        remote = Work(made, _below(folder, "executors"), partitions, master or CLUSTER, report)
+        job_copy = copy(job.plan, folder, rows=rows, epochs=enough, servers=servers or {}, readers=readers or {})
+        work = Work(job_copy, folder, partitions, master or LOCAL, report, outages)
+        remote = Work(job_copy, _below(folder, "executors"), partitions, master or CLUSTER, report)
         with closing(work), closing(remote), ThreadPoolExecutor(parallel) as pool:
             try:
                 # restored checkpoints have an undisturbed job of their own to compare with
@@ -90,13 +90,13 @@ def certify(
                         "two undisturbed runs gave different results",
                         "remove what makes its rows depend on when it runs, such as the clock or the order of arrival",
                     )
-                passed = first.trace.points(made.plan.sinks)
-                asked = [kill for kill in passed if kill.point in wanted]
+                passed = first.trace.points(job_copy.plan.sinks)
+                planned = [kill for kill in passed if kill.point in wanted]
                 # a call cannot be made to fail from outside: its caller would not know whether it took effect
                 failures = [replace(kill, fails=True) for kill in passed if kill.point in failing and kill.point != CALL]
-                runs = at_points(work, pool, failures if outages else asked + failures, first.trace, parallel)
+                runs = at_points(work, pool, failures if outages else planned + failures, first.trace, parallel)
                 if outages:
-                    runs += at_outages(work, [replace(kill, outage=name) for name in outages for kill in asked], first.trace)
+                    runs += at_outages(work, [replace(kill, outage=name) for name in outages for kill in planned], first.trace)
                 runs += at_random(work, pool, kills.at_random(random, first.seconds, seed))
                 if executors:
                     runs += at_random(remote, pool, kills.at_random(executors, remote.alone().seconds, seed, of="an executor"))
@@ -107,22 +107,24 @@ def certify(
                 raise
             tried = [
                 *summed(runs, first.contents),
-                *put_back_after(made, _below(folder, "restored"), partitions, restored, report, backups),
+                *put_back_after(job_copy, _below(folder, "restored"), partitions, restored, report, backups),
             ]
-        return _certificate(job, made, first.contents, first.trace, tried, time.monotonic() - began, seed)
+        return _certificate(job, job_copy, first.contents, first.trace, tried, time.monotonic() - began, seed)
 
 
 def _below(folder: Path, name: str) -> Path:
-    made = folder / name
-    made.mkdir()
-    return made
+    subfolder = folder / name
+    subfolder.mkdir()
+    return subfolder
 
 
-def _certificate(job: Job, made: Copy, expected: Contents, trace: Trace, tried: Iterable[Tried], seconds: float, seed: int) -> Certificate:
-    promised = facts(made.plan, "guarantee")
+def _certificate(
+    job: Job, job_copy: Copy, expected: Contents, trace: Trace, tried: Iterable[Tried], seconds: float, seed: int
+) -> Certificate:
+    promised = facts(job_copy.plan, "guarantee")
     written = [
-        Written(name, made.plan.nodes[name].verb, str(promised[name].value), expected[name].total(), made.instead.get(name, ""))
-        for name in made.plan.sinks
+        Written(name, job_copy.plan.nodes[name].verb, str(promised[name].value), expected[name].total(), job_copy.instead.get(name, ""))
+        for name in job_copy.plan.sinks
     ]
     if DEAD in expected:
         written.append(Written(DEAD, "files", EXACTLY, expected[DEAD].total()))
@@ -132,7 +134,7 @@ def _certificate(job: Job, made: Copy, expected: Contents, trace: Trace, tried: 
         version=metadata.version("headrace"),
         sinks=tuple(written),
         tried=tuple(tried),
-        left_out=made.left_out,
+        left_out=job_copy.left_out,
         rows=sum(one.rows for one in written),
         epochs=len(trace.epochs),
         seconds=seconds,

@@ -29,29 +29,29 @@ def counted(rows: Iterable[Sequence[Any]], columns: Sequence[str] = ()) -> Count
     if CHANGE not in columns:
         return Counter(repr(tuple(row)) for row in rows)
     place = columns.index(CHANGE)
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for row in rows:
-        found[repr((*row[:place], *row[place + 1 :]))] += -1 if row[place] in _GONE else 1
+        counts[repr((*row[:place], *row[place + 1 :]))] += -1 if row[place] in _GONE else 1
     # a row that was deleted and never inserted is counted under a name of its own
-    return Counter({row if n > 0 else f"without {row}": abs(n) for row, n in found.items() if n})
+    return Counter({row if n > 0 else f"without {row}": abs(n) for row, n in counts.items() if n})
 
 
 def dead_letters(checkpoint: Path) -> Counter[str]:
     """Count the dead letters in a checkpoint: those that no sink reads, and the rows that sinks have refused."""
-    found: Counter[str] = Counter()
+    letters: Counter[str] = Counter()
     for folder in sorted((checkpoint / "dead_letters").glob("*")):
         for file in committed_files(folder):
-            found.update(file.read_text(encoding="utf-8").splitlines())
+            letters.update(file.read_text(encoding="utf-8").splitlines())
     for file in sorted((checkpoint / REFUSED).glob("*/*.json")):
-        found.update(file.read_text(encoding="utf-8").splitlines())
-    return found
+        letters.update(file.read_text(encoding="utf-8").splitlines())
+    return letters
 
 
-def missing(expected: Contents, found: Contents) -> dict[str, int]:
+def missing(expected: Contents, actual: Contents) -> dict[str, int]:
     """Return the number of rows missing in each sink; with exchanged arguments, of rows too many.
 
     >>> missing({"out": Counter(["a", "a", "b"])}, {"out": Counter(["a", "b", "c"])})
     {'out': 1}
     """
-    counts = {name: (rows - found.get(name, Counter())).total() for name, rows in expected.items()}
+    counts = {name: (rows - actual.get(name, Counter())).total() for name, rows in expected.items()}
     return {name: n for name, n in counts.items() if n}

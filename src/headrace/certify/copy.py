@@ -42,12 +42,12 @@ class Copy:
         id = uuid.uuid4().hex[:6]
 
         def move(node: Sink) -> Sink:
-            made = node.connect().elsewhere(_place(node, folder, id, self.servers, node.mode))
-            if made is None:
+            moved_sink = node.connect().elsewhere(_place(node, folder, id, self.servers, node.mode))
+            if moved_sink is None:
                 raise TypeError(f"{node.connector} can be written elsewhere once, and not again")
-            made.on_refused = node.connect().on_refused
-            moved[str(node.name)] = made
-            return replace(node, connector=made.connector, options=options_of(made), live=made)
+            moved_sink.on_refused = node.connect().on_refused
+            moved[str(node.name)] = moved_sink
+            return replace(node, connector=moved_sink.connector, options=options_of(moved_sink), live=moved_sink)
 
         return self.plan.changed({sink: move(sink) for sink in sinks_of(self.plan.nodes.values())}), moved
 
@@ -67,27 +67,27 @@ def copy(
     trial = folder / "trial"
     kept, left_out, instead = [], {}, {}
     for node in sinks_of(plan.nodes[name] for name in plan.sinks):
-        made = node.connect().elsewhere(_place(node, trial, "trial", servers, node.mode))
-        if made is None:
+        trial_sink = node.connect().elsewhere(_place(node, trial, "trial", servers, node.mode))
+        if trial_sink is None:
             left_out[str(node.name)] = _why(node)
             continue
         kept.append(node)
-        if made.system != node.connect().system:
-            instead[str(node.name)] = f"{made.system} instead of {node.connect().system}"
+        if trial_sink.system != node.connect().system:
+            instead[str(node.name)] = f"{trial_sink.system} instead of {node.connect().system}"
     if not kept:
         raise refused(
-            f"none of its sinks ({', '.join(left_out)}) can write to a temporary place",
+            f"none of its sinks ({', '.join(left_out)}) can write to a temporary folder or table",
             "add a files sink, for example: stream.write.files(...)",
         )
 
     def shorten(node: Source) -> Source:
         whole = node.connect()
-        made = whole.beginning(session(), _place(node, folder, "beginning", servers), rows, epochs)
-        if made is None and not whole.traits.bounded:
+        beginning = whole.beginning(session(), _place(node, folder, "beginning", servers), rows, epochs)
+        if beginning is None and not whole.traits.bounded:
             raise refused(
                 f"{node.name} is unbounded, and {node.connector} cannot read a bounded beginning of it", "read a bounded part of it"
             )
-        return node if made is None else replace(node, connector=made.connector, options=made.options(), live=made)
+        return node if beginning is None else replace(node, connector=beginning.connector, options=beginning.options(), live=beginning)
 
     written = Plan.of(plan.job, kept, plan.settings)
     short = written.changed({source: shorten(source) for source in sources_of(written.nodes.values())})
@@ -96,8 +96,8 @@ def copy(
 
 
 def _why(node: Sink) -> str:
-    told = type(node.connect()).elsewhere is not ports.Sink.elsewhere
-    return f"{node.connector} cannot be written elsewhere{f' without --server {node.connector}=ADDRESS' if told else ''}"
+    implemented = type(node.connect()).elsewhere is not ports.Sink.elsewhere
+    return f"{node.connector} cannot be written elsewhere{f' without --server {node.connector}=ADDRESS' if implemented else ''}"
 
 
 def _place(node: Sink | Source, folder: Path, id: str, servers: Mapping[str, str], mode: str = "append") -> ports.Elsewhere:

@@ -24,7 +24,7 @@ FAILED = "made to fail"
 def known(point: str) -> str:
     """Return the name of a point, and refuse an unknown one."""
     if point not in POINTS:
-        raise refused(f"unknown point `{point}`", f"points: {', '.join(POINTS)}")
+        raise refused(f"unknown point `{point}`", "`points` takes: " + ", ".join(f'"{one}"' for one in POINTS))
     return point
 
 
@@ -122,14 +122,14 @@ class Step:
 def chains(kills: Sequence[Kill], trace: Trace, least: int) -> list[list[Step]]:
     """Distribute kills to at least `least` runs, each in an epoch of its own, so that no kill repairs the damage of an earlier one."""
     left = list(kills)
-    found: list[list[Step]] = []
+    runs: list[list[Step]] = []
     room = max(len(trace.epochs) - 1, 1)
     size = max(1, min(room, -(-len(left) // max(least, 1))))
     while left:
         # The first chain also kills in the first epoch, before anything is committed; kills of the others find something committed.
-        chain, left = _chain(left, trace, size, 1 if found else 0)
-        found.append(chain)
-    return found
+        chain, left = _chain(left, trace, size, 1 if runs else 0)
+        runs.append(chain)
+    return runs
 
 
 def _chain(kills: Sequence[Kill], trace: Trace, size: int, least: int) -> tuple[list[Step], list[Kill]]:
@@ -137,11 +137,11 @@ def _chain(kills: Sequence[Kill], trace: Trace, size: int, least: int) -> tuple[
     chain: list[Step] = []
     left: list[Kill] = []
     for kill in kills:
-        found = trace.arm(kill, begins, least) if len(chain) < size else None
-        if found is None:
+        placement = trace.arm(kill, begins, least) if len(chain) < size else None
+        if placement is None:
             left.append(kill)
             continue
-        armed, epoch = found
+        armed, epoch = placement
         chain.append(Step(kill, armed))
         begins, least = epoch + (kill.point == OVER), epoch + 1
     if not chain:
@@ -153,8 +153,8 @@ def _chain(kills: Sequence[Kill], trace: Trace, size: int, least: int) -> tuple[
 
 def alone(kill: Kill, trace: Trace) -> Step:
     """Return the step of a kill that is the only one of its run."""
-    found = trace.arm(kill, 0, 1)
-    return Step(kill, found[0] if found is not None else kill.armed(1 + kill.step))
+    placement = trace.arm(kill, 0, 1)
+    return Step(kill, placement[0] if placement is not None else kill.armed(1 + kill.step))
 
 
 def at_random(count: int, seconds: float, seed: int, *, of: str = "") -> list[Kill]:

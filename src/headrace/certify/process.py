@@ -138,14 +138,14 @@ def _wake(child: subprocess.Popen[bytes]) -> None:
 
 
 def _environment(place: Place, points: Path, armed: Armed | None) -> dict[str, str]:
-    found = {name: text for name, text in os.environ.items() if not name.startswith("HEADRACE_POINT")}
-    found["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
-    found["HEADRACE_MASTER"] = place.master
-    found.setdefault("SPARK_DRIVER_MEMORY", "1g")
-    found[FOLDER] = str(points)
+    environment = {name: text for name, text in os.environ.items() if not name.startswith("HEADRACE_POINT")}
+    environment["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
+    environment["HEADRACE_MASTER"] = place.master
+    environment.setdefault("SPARK_DRIVER_MEMORY", "1g")
+    environment[FOLDER] = str(points)
     if armed is not None:
-        found[VARIABLE] = str(armed)
-    return found
+        environment[VARIABLE] = str(armed)
+    return environment
 
 
 def _strike(child: subprocess.Popen[bytes], kill: Kill) -> bool:
@@ -162,9 +162,9 @@ def _strike(child: subprocess.Popen[bytes], kill: Kill) -> bool:
 
 def _executors(child: int) -> list[int]:
     """Return the executors of a run on `local-cluster`, which are processes of its group."""
-    found = []
+    executors = []
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError, ValueError):
             if b"CoarseGrainedExecutorBackend" in (process / "cmdline").read_bytes() and os.getpgid(int(process.name)) == child:
-                found.append(int(process.name))
-    return sorted(found)
+                executors.append(int(process.name))
+    return sorted(executors)

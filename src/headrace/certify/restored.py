@@ -52,18 +52,23 @@ def epochs_needed(after: Sequence[int]) -> int:
 
 
 def put_back_after(
-    made: Copy, folder: Path, partitions: int, after: Sequence[int], report: Callable[[str], object], backups: Iterable[str] | None = None
+    job_copy: Copy,
+    folder: Path,
+    partitions: int,
+    after: Sequence[int],
+    report: Callable[[str], object],
+    backups: Iterable[str] | None = None,
 ) -> Iterator[Tried]:
     """Put back each of the `backups` (default: all) when the sinks are `after` epochs ahead of the early copy."""
     names = [MANIFEST, *BACKUPS] if backups is None else list(backups)
     for epochs in after:
-        drill = Drill(made, folder / f"after-{epochs}", partitions, epochs)
+        drill = Drill(job_copy, folder / f"after-{epochs}", partitions, epochs)
         try:
             for number, name in enumerate(names):
                 if name == MANIFEST and drill.manifest is None:
                     continue
-                found = drill.tried(name, STARTS[number % len(STARTS)], (1, epochs + 1, 2)[number % 3])
-                tried = replace(found, point=f"{RESTORED} {epochs} epoch{'' if epochs == 1 else 's'}", of=name)
+                result = drill.tried(name, STARTS[number % len(STARTS)], (1, epochs + 1, 2)[number % 3])
+                tried = replace(result, point=f"{RESTORED} {epochs} epoch{'' if epochs == 1 else 's'}", of=name)
                 outcomes = ", ".join(f"{what} {count}" for what, count in tried.outcomes.items())
                 report(f"{tried.point}, {tried.of}: {outcomes}{' NOT AS PROMISED' if tried.failed or tried.lost or tried.doubled else ''}")
                 yield tried
@@ -74,14 +79,14 @@ def put_back_after(
 class Lane:
     """One history of a copy: a checkpoint, sinks of its own, and input that arrives file by file."""
 
-    def __init__(self, made: Copy, folder: Path, partitions: int) -> None:
+    def __init__(self, job_copy: Copy, folder: Path, partitions: int) -> None:
         folder.mkdir(parents=True)
         self.folder = folder
         self.checkpoint = folder / "checkpoint"
         self.delivered = 0
-        self._copy = made
+        self._copy = job_copy
         self._partitions = partitions
-        self._plan, self.sinks = made.at(folder / "sinks")
+        self._plan, self.sinks = job_copy.at(folder / "sinks")
         self._inputs: dict[str, list[Path]] = {}
         self._sources = sources_of(self._plan.nodes.values())
         for node in self._sources:
@@ -114,10 +119,10 @@ class Lane:
 
     def read(self) -> Contents:
         """Return the contents of the sinks, and the dead letters of the checkpoint."""
-        found = dict(self._copy.read(self.sinks))
+        contents = dict(self._copy.read(self.sinks))
         if letters := dead_letters(self.checkpoint):
-            found[DEAD] = letters
-        return found
+            contents[DEAD] = letters
+        return contents
 
     def close(self) -> None:
         for sink in self.sinks.values():
@@ -133,10 +138,10 @@ class Lane:
 class Drill:
     """A lane whose checkpoint is put back repeatedly, and an undisturbed one with the same input."""
 
-    def __init__(self, made: Copy, folder: Path, partitions: int, epochs: int) -> None:
-        self._copy, self._folder, self._partitions = made, folder, partitions
+    def __init__(self, job_copy: Copy, folder: Path, partitions: int, epochs: int) -> None:
+        self._copy, self._folder, self._partitions = job_copy, folder, partitions
         self._lanes = self._read = 0
-        self._unmarked = {str(sink.name) for sink in sinks_of(made.plan.nodes.values()) if not sink.connect().traits.marks}
+        self._unmarked = {str(sink.name) for sink in sinks_of(job_copy.plan.nodes.values()) if not sink.connect().traits.marks}
         self._alone = self._lane()
         self._alone.give(BEGUN + epochs)
         self._alone.run()
@@ -147,8 +152,8 @@ class Drill:
     def manifest(self) -> Path | None:
         """The newest manifest of a files output."""
         places = (Path(path) for sink in self._lane_now.sinks.values() if (path := getattr(sink, "path", None)) is not None)
-        found = sorted(file for place in places for file in (place / CONTROL).glob("*.json") if file.stem.isdigit())
-        return found[-1] if found else None
+        manifests = sorted(file for place in places for file in (place / CONTROL).glob("*.json") if file.stem.isdigit())
+        return manifests[-1] if manifests else None
 
     def tried(self, name: str, starts: int, cut: int) -> Tried:
         """Put back one backup, start the job `starts` times with `cut` files per epoch, and compare the sinks."""
@@ -175,12 +180,12 @@ class Drill:
             if manifest is not None:
                 aside.rename(manifest)
             put_back(self._new, lane.checkpoint)
-        expected, found = self._after if went else self._before, lane.read()
-        differing = {sink for sink in {*expected, *found} if expected.get(sink) != found.get(sink)}
+        expected, actual = self._after if went else self._before, lane.read()
+        differing = {sink for sink in {*expected, *actual} if expected.get(sink) != actual.get(sink)}
         if differing and differing <= self._unmarked:
             outcomes[UNNOTICED] = outcomes.pop(EXACT, 0)
-            found = expected
-        lost, doubled = missing(expected, found), missing(found, expected)
+            actual = expected
+        lost, doubled = missing(expected, actual), missing(actual, expected)
         if differing or failed:
             # the next backup begins with a correct history
             lane.close()

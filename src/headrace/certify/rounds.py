@@ -16,9 +16,9 @@ AT_ONCE = 4
 """Random kills of the whole process in one run. A run survives the loss of an executor, so only one executor is killed in it."""
 
 
-def at_points(work: Work, pool: ThreadPoolExecutor, asked: Sequence[Kill], trace: Trace, parallel: int) -> list[Run]:
+def at_points(work: Work, pool: ThreadPoolExecutor, planned: Sequence[Kill], trace: Trace, parallel: int) -> list[Run]:
     """Return runs in which each of these kills took place: several in one run, but each alone if that run went wrong or ended early."""
-    runs = list(pool.map(work.killed, kills.chains(asked, trace, parallel)))
+    runs = list(pool.map(work.killed, kills.chains(planned, trace, parallel)))
     doubted = [run for run in runs if work.wrong(run) and len(run.struck) > 1]
     alone = [kill for run in runs for kill in run.late] + [kill for run in doubted for kill, _ in run.struck]
     single = list(pool.map(work.killed, [[kills.alone(kill, trace)] for kill in alone]))
@@ -28,34 +28,36 @@ def at_points(work: Work, pool: ThreadPoolExecutor, asked: Sequence[Kill], trace
     return [*(run for run in runs if run not in explained), *single]
 
 
-def at_outages(work: Work, asked: Sequence[Kill], trace: Trace) -> list[Run]:
+def at_outages(work: Work, planned: Sequence[Kill], trace: Trace) -> list[Run]:
     """Return runs with one outage each, one after the other, because all runs share the servers."""
     # In this thread, because processes that an outage starts may end with their thread.
-    return [work.killed([kills.alone(kill, trace)]) for kill in asked]
+    return [work.killed([kills.alone(kill, trace)]) for kill in planned]
 
 
-def at_random(work: Work, pool: ThreadPoolExecutor, asked: list[Kill]) -> list[Run]:
+def at_random(work: Work, pool: ThreadPoolExecutor, planned: list[Kill]) -> list[Run]:
     """Return runs in which all these kills took place; a kill that comes after the end of its run is tried again, earlier."""
     runs: list[Run] = []
-    while asked:
-        done = list(pool.map(work.killed, kills.together(asked, 1 if asked[0].of else AT_ONCE)))
-        asked = [kill.earlier() for run in done for kill in run.late]
-        runs += done
+    while planned:
+        finished = list(pool.map(work.killed, kills.together(planned, 1 if planned[0].of else AT_ONCE)))
+        planned = [kill.earlier() for run in finished for kill in run.late]
+        runs += finished
     return runs
 
 
 def summed(runs: Iterable[Run], expected: Contents) -> tuple[Tried, ...]:
     """Sum up kills by place, in the order of an epoch, followed by random ones."""
-    found: dict[tuple[str, str], list[Tried]] = {}
+    tried_by_place: dict[tuple[str, str], list[Tried]] = {}
     for run in runs:
         places = {(kill.name, kill.of) for kill, _ in run.struck}
         for number, (kill, seconds) in enumerate(run.struck):
             lost, doubled = run.compared(expected) if number == 0 and len(places) == 1 else ({}, {})
             failed = run.failed if number == 0 and len(places) == 1 else ""
-            found.setdefault((kill.name, kill.of), []).append(Tried(kill.name, kill.of, 1, seconds, lost, doubled, failed))
+            tried_by_place.setdefault((kill.name, kill.of), []).append(Tried(kill.name, kill.of, 1, seconds, lost, doubled, failed))
         if len(places) != 1 and run.differs(expected):
-            said = ", ".join(str(kill) for kill, _ in run.struck)
-            what = f"one after the other: {said}" if said else "not at all"
-            found.setdefault((what, ""), []).append(Tried(what, "", 0, 0.0, *run.compared(expected), run.failed))
+            kill_list = ", ".join(str(kill) for kill, _ in run.struck)
+            what = f"one after the other: {kill_list}" if kill_list else "not at all"
+            tried_by_place.setdefault((what, ""), []).append(Tried(what, "", 0, 0.0, *run.compared(expected), run.failed))
     order = {name: number for number, name in enumerate(POINTS)}
-    return tuple(Tried.sum(found[place]) for place in sorted(found, key=lambda place: (order.get(place[0], len(order)), place)))
+    return tuple(
+        Tried.sum(tried_by_place[place]) for place in sorted(tried_by_place, key=lambda place: (order.get(place[0], len(order)), place))
+    )

@@ -60,7 +60,7 @@ class Work:
 
     def __init__(
         self,
-        made: Repeated,
+        job_copy: Repeated,
         folder: Path,
         partitions: int,
         master: str,
@@ -68,7 +68,7 @@ class Work:
         outages: Mapping[str, Callable[[], object]] | None = None,
         child: str = CHILD,
     ) -> None:
-        self._copy = made
+        self._copy = job_copy
         self._folder = folder
         self._partitions = partitions
         self._master = master
@@ -88,10 +88,10 @@ class Work:
         if ended.code != 0:
             raise refused(f"its copy does not run:\n{_last(place.log)}", "run the job itself first, and correct what fails")
         trace = Trace.read(place.points(0) / "passed")
-        found = self._read(place, sinks)
-        self._expected = found
-        self._report(f"left alone: {len(trace.epochs)} epochs, {sum(rows.total() for rows in found.values()):,} rows written")
-        return Alone(found, trace, ended.running)
+        contents = self._read(place, sinks)
+        self._expected = contents
+        self._report(f"left alone: {len(trace.epochs)} epochs, {sum(rows.total() for rows in contents.values()):,} rows written")
+        return Alone(contents, trace, ended.running)
 
     def killed(self, steps: Sequence[Step]) -> Run:
         """Run the copy to the end of its input, killing it at each step."""
@@ -108,12 +108,12 @@ class Work:
         else:
             if run(place, len(steps)).code != 0:
                 return self._failed(struck, None, place)
-        done = {kill for kill, _ in struck}
-        found = self._read(place, sinks)
+        struck_kills = {kill for kill, _ in struck}
+        contents = self._read(place, sinks)
         with self._lock:
             self._kills += len(struck)
             self._report(f"faults so far: {self._kills}")
-        return Run(tuple(struck), tuple(step.kill for step in steps if step.kill not in done), found)
+        return Run(tuple(struck), tuple(step.kill for step in steps if step.kill not in struck_kills), contents)
 
     def close(self) -> None:
         """Discard the outputs of runs that did not end."""
@@ -141,15 +141,15 @@ class Work:
 
     def _read(self, place: Place, sinks: dict[str, Sink]) -> Contents:
         with self._lock:
-            found = dict(self._copy.read(sinks))
+            contents = dict(self._copy.read(sinks))
             if letters := dead_letters(place.checkpoint):
-                found[DEAD] = letters
+                contents[DEAD] = letters
         for sink in sinks.values():
             sink.discard()
         self._open.remove(sinks)
         for folder in (place.sinks, place.checkpoint, place.left):
             shutil.rmtree(folder, ignore_errors=True)
-        return found
+        return contents
 
 
 def _last(log: Path) -> str:

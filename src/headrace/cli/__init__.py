@@ -60,8 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     try:
         with interruptible():
-            asked = parser().parse_args(arguments)
-            code: int = asked.run(asked)
+            options = parser().parse_args(arguments)
+            code: int = options.run(options)
             return code
     except HeadraceError as error:
         if interrupted():

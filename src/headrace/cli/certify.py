@@ -63,40 +63,40 @@ def add(commands: Any) -> None:
     parser.set_defaults(run=run)
 
 
-def run(asked: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     # imported here, since no other command needs it
     from headrace.certify import certify
 
-    job = load.job(asked)
+    job = load.job(options)
     # checked first, because the copies may run for an hour
-    out = named.folder(asked.out) if asked.out else None
-    points = None if asked.points is None else [name.strip() for name in asked.points.split(",") if name.strip() not in ("", "none")]
-    found = certify(
+    out = named.folder(options.out) if options.out else None
+    points = None if options.points is None else [name.strip() for name in options.points.split(",") if name.strip() not in ("", "none")]
+    certificate = certify(
         job,
         points=points,
-        fails=(POINTS if points is None else points) if asked.fails else (),
-        random=asked.kills,
-        executors=asked.executors,
-        seed=asked.seed,
-        rows=asked.rows,
-        epochs=asked.epochs,
-        servers=_servers(asked.server),
-        restored=asked.restore,
-        parallel=asked.parallel,
+        fails=(POINTS if points is None else points) if options.fails else (),
+        random=options.kills,
+        executors=options.executors,
+        seed=options.seed,
+        rows=options.rows,
+        epochs=options.epochs,
+        servers=_servers(options.server),
+        restored=options.restore,
+        parallel=options.parallel,
         report=lambda text: print(f"headrace: {text}", file=sys.stderr, flush=True),
     )
-    print(DisplayNames.of(job.plan).text(str(found)))
+    print(DisplayNames.of(job.plan).text(str(certificate)))
     if out is not None:
-        named.write(out / f"{job.name}.json", json.dumps(found.to_json(), indent=1) + "\n")
-        named.write(out / f"{job.name}.md", found.markdown())
-    return 0 if found.holds else EXIT_CODES[found.fault]
+        named.write(out / f"{job.name}.json", json.dumps(certificate.to_json(), indent=1) + "\n")
+        named.write(out / f"{job.name}.md", certificate.markdown())
+    return 0 if certificate.holds else EXIT_CODES[certificate.fault]
 
 
 def _servers(texts: list[str]) -> dict[str, str]:
-    found = {}
+    addresses = {}
     for text in texts:
         connector, equals, address = text.partition("=")
         if not (connector and equals and address):
             raise HeadraceError("BAD_SETTING", f"--server {text} has no connector and address", hint="write --server kafka=host:9092")
-        found[connector] = address
-    return found
+        addresses[connector] = address
+    return addresses

@@ -38,8 +38,8 @@ def add(commands: Any) -> None:
     parser.set_defaults(run=run)
 
 
-def run(asked: argparse.Namespace) -> int:
-    print({"bash": bash, "zsh": _zsh, "fish": _fish}[asked.shell]())
+def run(options: argparse.Namespace) -> int:
+    print({"bash": bash, "zsh": _zsh, "fish": _fish}[options.shell]())
     return 0
 
 
@@ -69,10 +69,10 @@ def _choices(action: argparse.Action) -> tuple[str, ...]:
 
 def bash() -> str:
     """Return the script for bash. Where it offers nothing, bash completes file names."""
-    found = words()
-    parents = "|".join(name for name, one in found.items() if name and one.commands)
+    commands = words()
+    parents = "|".join(name for name, one in commands.items() if name and one.commands)
     values, places = [], []
-    for name, one in found.items():
+    for name, one in commands.items():
         values += [f"    '{name}:{option}') words='{' '.join(of)}' ;;" for option, of in one.options.items() if of is not None]
         # a command with arguments offers options only after a `-`
         here = (*one.commands, *one.choices) or (() if one.files else tuple(one.options))
@@ -104,9 +104,9 @@ def _zsh() -> str:
 
 
 def _fish() -> str:
-    found = words()
+    commands = words()
     lines = []
-    for name, one in found.items():
+    for name, one in commands.items():
         parts = [f"__fish_seen_subcommand_from {part}" for part in name.split()] or ["__fish_use_subcommand"]
         below = [f"not __fish_seen_subcommand_from {' '.join(one.commands)}"] if name and one.commands else []
         when = f"complete -c headrace -n '{'; and '.join((*parts, *below))}'"

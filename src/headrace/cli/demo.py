@@ -16,9 +16,9 @@ def add(commands: Any) -> None:
     parser.set_defaults(run=run)
 
 
-def run(asked: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     # imported here, since no other command needs its plots and data
     from headrace.demo import main
 
-    code: int = main(asked.out)
+    code: int = main(options.out)
     return code

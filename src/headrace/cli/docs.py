@@ -19,17 +19,17 @@ def add(commands: Any) -> None:
     parser.set_defaults(run=run, complain=parser.error)
 
 
-def run(asked: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     known = pages.names()
-    if asked.page is None:
+    if options.page is None:
         width = max(map(len, known))
         for name, title in known.items():
             print(f"{name:{width}}  {title}")
         return 0
-    name = asked.page.removeprefix("docs/").removesuffix(".md").lower()
+    name = options.page.removeprefix("docs/").removesuffix(".md").lower()
     shortcuts = pages.shortcuts()
     name = shortcuts.get(name.rstrip("/"), name)
     if name not in known:
-        asked.complain(f"there is no page {asked.page}: {suggestion(name, [*shortcuts, *known], '`headrace docs` lists all pages')}")
+        options.complain(f"there is no page {options.page}: {suggestion(name, [*shortcuts, *known], '`headrace docs` lists all pages')}")
     pages.show(pages.text(name), name.rpartition("/")[0])
     return 0

@@ -46,10 +46,10 @@ def add(commands: Any) -> None:
     parser.set_defaults(run=run, complain=parser.error)
 
 
-def run(asked: argparse.Namespace) -> int:
-    if not isinstance(asked.checkpoint, Path) and (asked.job or asked.path or asked.folder):
-        asked.complain("--job, --path and --checkpoint need the FILE of a job")
-    return _machine(asked) if asked.checkpoint is None else _checkpoint(asked)
+def run(options: argparse.Namespace) -> int:
+    if not isinstance(options.checkpoint, Path) and (options.job or options.path or options.folder):
+        options.complain("--job, --path and --checkpoint need the FILE of a job")
+    return _machine(options) if options.checkpoint is None else _checkpoint(options)
 
 
 def _subject(text: str) -> str | Path:
@@ -57,15 +57,15 @@ def _subject(text: str) -> str | Path:
     return Path(text) if Path(text).suffix in KINDS and not Path(text).is_dir() else rows.checkpoint(text)
 
 
-def _checkpoint(asked: argparse.Namespace) -> int:
+def _checkpoint(options: argparse.Namespace) -> int:
     from headrace.engine.examination import examine, examine_job
 
-    if isinstance(asked.checkpoint, Path):
-        asked.file = asked.checkpoint
-        examination = examine_job(load.job(asked), asked.folder)
+    if isinstance(options.checkpoint, Path):
+        options.file = options.checkpoint
+        examination = examine_job(load.job(options), options.folder)
     else:
-        examination = examine(Path(rows.kept(asked.checkpoint)).absolute())
-    if asked.json:
+        examination = examine(Path(rows.kept(options.checkpoint)).absolute())
+    if options.json:
         print(json.dumps(examination.to_json(), indent=2))
     else:
         print(f"job {examination.job}, checkpoint {examination.folder}")
@@ -111,7 +111,7 @@ def _connectors_of_spark() -> list[Check]:
         spark = spark_version()
     except (HeadraceError, ImportError):
         return []  # another check reports it
-    found = {
+    versions = {
         name: version
         for name, needed in ports.packages().items()
         for group, _, version in (jar.coordinate.split(":") for jar in needed.jars)
@@ -119,19 +119,19 @@ def _connectors_of_spark() -> list[Check]:
     }
     return [
         Check(name, True, f"Spark's connector {version} on Spark {spark}: the latest that Maven Central has for it", required=False)
-        for name, version in found.items()
+        for name, version in versions.items()
     ]
 
 
-def _machine(asked: argparse.Namespace) -> int:
+def _machine(options: argparse.Namespace) -> int:
     from headrace.jvm.doctor import checks
 
-    found = [*checks(), *_connectors_of_spark()]
-    if asked.json:
-        print(json.dumps([check.to_json() for check in found], indent=2))
+    results = [*checks(), *_connectors_of_spark()]
+    if options.json:
+        print(json.dumps([check.to_json() for check in results], indent=2))
     else:
-        for check in found:
+        for check in results:
             print(f"{'ok     ' if check.ok else 'MISSING' if check.required else 'without'}  {check.name}: {check.found}")
             if check.cure and not check.ok:
                 print(f"         cure: {check.cure}")
-    return EXIT_CODES["environment"] if any(check.required and not check.ok for check in found) else 0
+    return EXIT_CODES["environment"] if any(check.required and not check.ok for check in results) else 0

@@ -27,12 +27,12 @@ def add(commands: Any) -> None:
     parser.set_defaults(run=run, complain=parser.error)
 
 
-def run(asked: argparse.Namespace) -> int:
-    code = "" if asked.code is None else asked.code.strip("`:[]").upper()
+def run(options: argparse.Namespace) -> int:
+    code = "" if options.code is None else options.code.strip("`:[]").upper()
     code = RENAMED.get(code, code)
     if code not in CODES and code not in REASONS:
         load_all()
-    if asked.code is None:
+    if options.code is None:
         titles = {**REASONS, **{name: row.title for name, row in CODES.items()}}
         width = max(map(len, titles))
         for name, title in sorted(titles.items()):
@@ -40,7 +40,7 @@ def run(asked: argparse.Namespace) -> int:
         return 0
     if code not in CODES and code not in REASONS:
         all_of_them = "`headrace error` lists all codes; those in [brackets] are Spark's"
-        asked.complain(f"unknown error code {asked.code}: {suggestion(code, [*CODES, *REASONS], all_of_them)}")
+        options.complain(f"unknown error code {options.code}: {suggestion(code, [*CODES, *REASONS], all_of_them)}")
     pages.show(page(code), "errors")
     return 0
 

@@ -19,7 +19,7 @@ def add(commands: Any) -> None:
     parser.set_defaults(run=run)
 
 
-def run(asked: argparse.Namespace) -> int:
-    explained = load.job(asked).explain(verbose=asked.verbose)
-    print(json.dumps(explained.to_json(), indent=2) if asked.json else explained)
+def run(options: argparse.Namespace) -> int:
+    explained = load.job(options).explain(verbose=options.verbose)
+    print(json.dumps(explained.to_json(), indent=2) if options.json else explained)
     return 0

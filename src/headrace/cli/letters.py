@@ -67,14 +67,18 @@ def _some(parser: argparse.ArgumentParser, *, needed: bool = False) -> None:
     parser.add_argument("--reason", metavar="TEXT", help="whose reason contains this text")
 
 
-def show(asked: argparse.Namespace) -> int:
-    print(rows.printed(letters(rows.kept(asked.checkpoint)).table(source=asked.source, reason=asked.reason, limit=asked.limit), asked))
+def show(options: argparse.Namespace) -> int:
+    print(
+        rows.printed(
+            letters(rows.kept(options.checkpoint)).table(source=options.source, reason=options.reason, limit=options.limit), options
+        )
+    )
     return 0
 
 
-def export(asked: argparse.Namespace) -> int:
-    exported = letters(rows.kept(asked.checkpoint)).export(asked.source, asked.file, reason=asked.reason)
-    print(f"{exported.rows:,} row{'' if exported.rows == 1 else 's'} of {asked.source} in {asked.file}")
+def export(options: argparse.Namespace) -> int:
+    exported = letters(rows.kept(options.checkpoint)).export(options.source, options.file, reason=options.reason)
+    print(f"{exported.rows:,} row{'' if exported.rows == 1 else 's'} of {options.source} in {options.file}")
     for count, nodes, sinks in exported.reached:
         failed = f"{count:,} row{'' if count == 1 else 's'} that failed in {', '.join(nodes)}"
         print(f"{failed} may have reached {', '.join(sinks)} on another path: a replay feeds {'it' if count == 1 else 'them'} there again")
@@ -83,8 +87,8 @@ def export(asked: argparse.Namespace) -> int:
     return 0
 
 
-def replay(asked: argparse.Namespace) -> int:
-    count = letters(rows.kept(asked.checkpoint)).replay(asked.source, asked.file, again=asked.again)
-    print(f"{count:,} row{'' if count == 1 else 's'} for {asked.source}, to be read with the next epoch, or when the job next runs;")
+def replay(options: argparse.Namespace) -> int:
+    count = letters(rows.kept(options.checkpoint)).replay(options.source, options.file, again=options.again)
+    print(f"{count:,} row{'' if count == 1 else 's'} for {options.source}, to be read with the next epoch, or when the job next runs;")
     print("if the watermark has passed their time, they are late")
     return 0

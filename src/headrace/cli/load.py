@@ -26,13 +26,14 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def job(asked: argparse.Namespace) -> Job:
+def job(options: argparse.Namespace) -> Job:
     """Return the job that the command line names."""
-    found = load(asked.file, job=asked.job)
+    loaded = load(options.file, job=options.job)
     paths: dict[str, str] = {}
-    for text in asked.path:
+    for text in options.path:
         name, equals, path = text.partition("=")
         if not (name and equals and path):
-            raise HeadraceError("BAD_SETTING", f"--path {text} has no source and path", hint="write --path charges=other/folder.")
+            hint = "write the name of a source or sink and its path: --path charges=other/folder"
+            raise HeadraceError("BAD_SETTING", f"--path expects SOURCE=PATH, got `{text}`", hint=hint)
         paths[name] = path
-    return found.with_paths(paths) if paths else found
+    return loaded.with_paths(paths) if paths else loaded

@@ -29,8 +29,8 @@ def add(commands: Any) -> None:
     parser.set_defaults(run=run)
 
 
-def run(asked: argparse.Namespace) -> int:
-    job = load.job(asked)
-    made = job.migrate(asked.to, checkpoint=asked.checkpoint, dry_run=asked.dry_run)
-    print(as_options(DisplayNames.of(job.plan).text(str(made))))
+def run(options: argparse.Namespace) -> int:
+    job = load.job(options)
+    migration = job.migrate(options.to, checkpoint=options.checkpoint, dry_run=options.dry_run)
+    print(as_options(DisplayNames.of(job.plan).text(str(migration))))
     return 0

@@ -16,9 +16,9 @@ def whole(least: int = 0, most: int = MOST) -> Callable[[str], int]:
     >>> whole(1)("0")
     Traceback (most recent call last):
     ...
-    argparse.ArgumentTypeError: 0 is not a whole number from 1 on
+    argparse.ArgumentTypeError: 0 is not a whole number of at least 1
     """
-    bounds = f"from {least:,} on" if most == MOST else f"from {least:,} to {most:,}"
+    bounds = f"of at least {least:,}" if most == MOST else f"from {least:,} to {most:,}"
 
     def read(text: str) -> int:
         number = int(text) if text.isascii() and text.removeprefix("-").isdigit() and len(text) <= 20 else least - 1

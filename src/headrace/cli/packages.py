@@ -29,10 +29,10 @@ def add(commands: Any) -> None:
     adding.set_defaults(run=fetch)
 
 
-def show(asked: argparse.Namespace) -> int:
+def show(options: argparse.Namespace) -> int:
     for name, needed in ports.packages().items():
         parts = _parts(name, needed)
-        if not asked.verbose:
+        if not options.verbose:
             print(_line(name, parts))
             continue
         for what, there, cure in parts:
@@ -51,15 +51,15 @@ def _line(name: str, parts: list[tuple[str, bool, str]]) -> str:
     return f"MISSING  {name}: {missing} of {len(parts)} part{'' if len(parts) == 1 else 's'}; cure: {'; '.join(cures)}"
 
 
-def fetch(asked: argparse.Namespace) -> int:
+def fetch(options: argparse.Namespace) -> int:
     from headrace.jvm.packages import provide
 
     known = ports.packages()
-    for name in asked.name:
+    for name in options.name:
         if name not in known:
             hint = suggestion(name, known, f"there are: {', '.join(known) or 'none'}")
             raise ConnectorError("UNKNOWN_CONNECTOR", f"no connector has packages named `{name}`", hint=hint)
-    for name in asked.name:
+    for name in options.name:
         for jar in provide(known[name]):
             print(jar)
     return 0
@@ -71,6 +71,6 @@ def _parts(name: str, needed: Packages) -> list[tuple[str, bool, str]]:
     from headrace.jvm.packages import installed
 
     extra = f'"headrace[{needed.extra}]"' if needed.extra else ""
-    found = [(f"Python module {module}", installed(module), f"pip install {extra or module}") for module in needed.modules]
+    modules = [(f"Python module {module}", installed(module), f"pip install {extra or module}") for module in needed.modules]
     jars = [(f"{jar.coordinate} in {fetch.place(jar)}", fetch.there(jar), f"headrace packages add {name}") for jar in needed.jars]
-    return found + jars
+    return modules + jars

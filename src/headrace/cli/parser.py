@@ -15,12 +15,12 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]  # one signature in place of argparse's overloads
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
-        found, unknown = super().parse_known_args(args, namespace)
+        options, unknown = super().parse_known_args(args, namespace)
         option = next((text.partition("=")[0] for text in unknown if text.startswith("-")), None)
         if option is not None:
             known = [name for action in self._actions for name in action.option_strings]
             self.error(_unknown("option", option, known, "it takes"))
-        return found, unknown
+        return options, unknown
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is None or value in action.choices:

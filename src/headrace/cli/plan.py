@@ -17,6 +17,6 @@ def add(commands: Any) -> None:
     parser.set_defaults(run=run)
 
 
-def run(asked: argparse.Namespace) -> int:
-    print(json.dumps(load.job(asked).plan.to_json(), indent=2))
+def run(options: argparse.Namespace) -> int:
+    print(json.dumps(load.job(options).plan.to_json(), indent=2))
     return 0

@@ -28,17 +28,17 @@ def add(commands: Any) -> None:
     parser.set_defaults(run=run)
 
 
-def run(asked: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     from headrace.jvm import java, preparing
 
     os.environ[preparing.SWITCH] = "never"
-    if asked.in_background:
+    if options.in_background:
         return _in_background(java.find())
     with preparing.alone(wait=True):
-        return _prepare(again=asked.again)
+        return _prepare(again=options.again)
 
 
-def _in_background(found: Java) -> int:
+def _in_background(used_java: Java) -> int:
     """Prepare unattended. A failure is recorded for `headrace doctor`, and there is no second attempt."""
     from headrace.jvm import preparing
 
@@ -49,7 +49,7 @@ def _in_background(found: Java) -> int:
         try:
             return _prepare(again=False)
         except Exception as problem:
-            preparing.failure(found).write_text(f"{masked(str(problem))}\n", encoding="utf-8")
+            preparing.failure(used_java).write_text(f"{masked(str(problem))}\n", encoding="utf-8")
             raise
 
 
@@ -57,21 +57,21 @@ def _prepare(*, again: bool) -> int:
     from headrace.jvm import archive, cache, compile, java, launch, preparing, session
 
     compile.kernel_jar()
-    found = java.find()
-    if archive.place(found).is_file() and not again:
+    used_java = java.find()
+    if archive.place(used_java).is_file() and not again:
         print("headrace: already prepared")
         return 0
     print("headrace: starting Spark once to see which classes it needs (about a minute)", flush=True)
     began = time.monotonic()
     with tempfile.TemporaryDirectory(dir=cache.folder("classes"), prefix="making-") as folder:
-        made = Path(folder) / "classes.jsa"
-        options = " ".join([launch.SHORT_LIVED, *map(launch.quoted, archive.writing(found, made))])
+        written = Path(folder) / "classes.jsa"
+        options = " ".join([launch.SHORT_LIVED, *map(launch.quoted, archive.writing(used_java, written))])
         spark = session.session(master="local[2]", conf={"spark.driver.extraJavaOptions": options, "spark.driver.memory": "1g"})
         class_path = session.jvm(spark).java.lang.System.getProperty("java.class.path")
         rehearse(Path(folder))
         session.end()
-        print(f"headrace: made {archive.keep(found, made, class_path)} in {time.monotonic() - began:.0f} s")
-    preparing.failure(found).unlink(missing_ok=True)
+        print(f"headrace: made {archive.keep(used_java, written, class_path)} in {time.monotonic() - began:.0f} s")
+    preparing.failure(used_java).unlink(missing_ok=True)
     return 0
 
 

@@ -21,6 +21,6 @@ def add(commands: Any) -> None:
     parser.set_defaults(run=run)
 
 
-def run(asked: argparse.Namespace) -> int:
-    print(rows.printed(state(rows.kept(asked.checkpoint), epoch=asked.epoch).query(asked.sql, limit=asked.limit), asked))
+def run(options: argparse.Namespace) -> int:
+    print(rows.printed(state(rows.kept(options.checkpoint), epoch=options.epoch).query(options.sql, limit=options.limit), options))
     return 0

@@ -27,6 +27,6 @@ def add(commands: Any) -> None:
     parser.set_defaults(run=run)
 
 
-def run(asked: argparse.Namespace) -> int:
-    print(load.job(asked).rewind(checkpoint=asked.checkpoint, dry_run=not asked.yes))
+def run(options: argparse.Namespace) -> int:
+    print(load.job(options).rewind(checkpoint=options.checkpoint, dry_run=not options.yes))
     return 0

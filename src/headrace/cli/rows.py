@@ -67,5 +67,5 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=("text", "json"), default="text", help="the output format (default: text)")
 
 
-def printed(table: Table, asked: argparse.Namespace) -> str:
-    return json.dumps(table.to_json(), indent=2) if asked.format == "json" else table.shown(asked.limit)
+def printed(table: Table, options: argparse.Namespace) -> str:
+    return json.dumps(table.to_json(), indent=2) if options.format == "json" else table.shown(options.limit)

@@ -35,15 +35,15 @@ def add(commands: Any) -> None:
     parser.set_defaults(run=run)
 
 
-def run(asked: argparse.Namespace) -> int:
-    summary = load.job(asked).run(
-        checkpoint=asked.checkpoint,
-        every=asked.every,
-        partitions=asked.partitions,
-        fresh=asked.fresh,
-        flush=asked.flush,
-        standby=asked.standby,
-        progress=False if asked.quiet else None,
+def run(options: argparse.Namespace) -> int:
+    summary = load.job(options).run(
+        checkpoint=options.checkpoint,
+        every=options.every,
+        partitions=options.partitions,
+        fresh=options.fresh,
+        flush=options.flush,
+        standby=options.standby,
+        progress=False if options.quiet else None,
     )
     print(summary)
     return EXIT_CODE if summary.stopped else 0

@@ -18,6 +18,6 @@ def add(commands: Any) -> None:
     parser.set_defaults(run=run)
 
 
-def run(asked: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     print(json.dumps(spec.schema(), indent=2))
     return 0

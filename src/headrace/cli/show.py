@@ -23,26 +23,26 @@ def add(commands: Any) -> None:
     parser.set_defaults(run=run)
 
 
-def run(asked: argparse.Namespace) -> int:
-    found = state(rows.kept(asked.checkpoint), epoch=asked.epoch)
-    if asked.table is not None:
-        print(rows.printed(found.table(asked.table, limit=asked.limit), asked))
+def run(options: argparse.Namespace) -> int:
+    opened = state(rows.kept(options.checkpoint), epoch=options.epoch)
+    if options.table is not None:
+        print(rows.printed(opened.table(options.table, limit=options.limit), options))
     else:
-        print(json.dumps(_described(found), indent=2) if asked.format == "json" else _summary(found))
+        print(json.dumps(_described(opened), indent=2) if options.format == "json" else _summary(opened))
     return 0
 
 
-def _described(found: State) -> dict[str, Any]:
-    tables = [{"name": name, "columns": columns, "rows": found.count(name)} for name, columns in found.tables.items()]
-    return {"job": found.job, "epochs": list(found.epochs), "epoch": found.epoch, "queries": found.queries, "tables": tables}
+def _described(opened: State) -> dict[str, Any]:
+    tables = [{"name": name, "columns": columns, "rows": opened.count(name)} for name, columns in opened.tables.items()]
+    return {"job": opened.job, "epochs": list(opened.epochs), "epoch": opened.epoch, "queries": opened.queries, "tables": tables}
 
 
-def _summary(found: State) -> str:
+def _summary(opened: State) -> str:
     """Return the epochs, then each table with its number of rows and its columns."""
-    lines = [f"{found.job}, epoch {found.epoch} (of {spelled(found.epochs)})"]
-    if len(found.queries) > 1:
-        lines += [f"  query {name}: epoch {epoch}" for name, epoch in found.queries.items()]
-    for name, columns in found.tables.items():
-        n = found.count(name)
+    lines = [f"{opened.job}, epoch {opened.epoch} (of {spelled(opened.epochs)})"]
+    if len(opened.queries) > 1:
+        lines += [f"  query {name}: epoch {epoch}" for name, epoch in opened.queries.items()]
+    for name, columns in opened.tables.items():
+        n = opened.count(name)
         lines += ["", f"{name}: {n:,} row{'' if n == 1 else 's'}", f"  {columns}"]
     return "\n".join(lines)

@@ -40,19 +40,19 @@ def add(commands: Any) -> None:
     parser.set_defaults(run=run)
 
 
-def run(asked: argparse.Namespace) -> int:
-    output = Output(asked.output)
-    file = None if asked.file is None else named.existing(asked.file)
+def run(options: argparse.Namespace) -> int:
+    output = Output(options.output)
+    file = None if options.file is None else named.existing(options.file)
     client = Client(output, job="sql" if file is None else job_name(file))
-    if asked.execute:
-        return _answer(client, file, asked.execute)
+    if options.execute:
+        return _answer(client, file, options.execute)
     if file is not None:
-        return _whole(client, script(file), asked)
+        return _whole(client, script(file), options)
     if sys.stdin.isatty():
         from headrace.client.prompt import prompt
 
         return prompt(output)
-    return _whole(client, statements(sys.stdin.read(), "<stdin>"), asked)
+    return _whole(client, statements(sys.stdin.read(), "<stdin>"), options)
 
 
 def _answer(client: Client, place: Path | None, texts: list[str]) -> int:
@@ -64,16 +64,16 @@ def _answer(client: Client, place: Path | None, texts: list[str]) -> int:
     return 0 if ended else EXIT_CODE
 
 
-def _whole(client: Client, found: tuple[Statement, ...], asked: argparse.Namespace) -> int:
+def _whole(client: Client, script: tuple[Statement, ...], options: argparse.Namespace) -> int:
     """Run a script, then its job. RUN statements are skipped, because they would run the job twice."""
-    ended = client.run(one for one in found if not isinstance(one, Run))
+    ended = client.run(one for one in script if not isinstance(one, Run))
     if not ended or not client.catalogue.sinks():
         return 0 if ended else EXIT_CODE
     summary = client.run_job(
-        checkpoint=asked.checkpoint,
-        every=asked.every,
-        fresh=asked.fresh,
-        flush=asked.flush,
-        progress=False if asked.quiet else None,
+        checkpoint=options.checkpoint,
+        every=options.every,
+        fresh=options.fresh,
+        flush=options.flush,
+        progress=False if options.quiet else None,
     )
     return EXIT_CODE if summary.stopped else 0

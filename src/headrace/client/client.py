@@ -117,10 +117,10 @@ class Client:
         stream = self.catalogue.query(query)
         with standing(query.site), meant(self.catalogue.meaning):
             if not endless(stream):
-                found = collect(stream)
-                in_order = ordered(found, last_order(query.text))
+                rows = collect(stream)
+                in_order = ordered(rows, last_order(query.text))
                 self._ordered = in_order is not None
-                self.output.table(found if in_order is None else in_order)
+                self.output.table(rows if in_order is None else in_order)
                 return True
             summary = self.output.live(stream)
             # An endless query must be stopped: for a person at a terminal that is its normal end.
@@ -131,23 +131,45 @@ class Client:
         match what:
             case "SOURCES":
                 rows = [
-                    (made.name, self.catalogue.streams[made.name]._node.describe()) for made in created if isinstance(made, CreateSource)
+                    (created_object.name, self.catalogue.streams[created_object.name]._node.describe())
+                    for created_object in created
+                    if isinstance(created_object, CreateSource)
                 ]
                 self.output.listed(("source", "reads"), rows)
             case "LOOKUPS":
-                rows = [(made.name, str(made.options.get("connector"))) for made in created if isinstance(made, CreateLookup)]
+                rows = [
+                    (created_object.name, str(created_object.options.get("connector")))
+                    for created_object in created
+                    if isinstance(created_object, CreateLookup)
+                ]
                 self.output.listed(("lookup", "connector"), rows)
             case "VIEWS":
-                rows = [(made.name, _line(made.query)) for made in created if isinstance(made, CreateView)]
+                rows = [
+                    (created_object.name, _line(created_object.query))
+                    for created_object in created
+                    if isinstance(created_object, CreateView)
+                ]
                 self.output.listed(("view", "query"), rows)
             case "TABLES":
-                rows = [(made.name, kind_of_name(made)) for made in created if isinstance(made, CreateSource | CreateView)]
+                rows = [
+                    (created_object.name, kind_of_name(created_object))
+                    for created_object in created
+                    if isinstance(created_object, CreateSource | CreateView)
+                ]
                 self.output.listed(("table", "kind"), rows)
             case "FUNCTIONS":
-                rows = [(made.name, _line(made.definition)) for made in created if isinstance(made, CreateFunction)]
+                rows = [
+                    (created_object.name, _line(created_object.definition))
+                    for created_object in created
+                    if isinstance(created_object, CreateFunction)
+                ]
                 self.output.listed(("function", "definition"), rows)
             case "SINKS":
-                rows = [(made.name, str(made.options.get("connector"))) for made in created if isinstance(made, CreateSink)]
+                rows = [
+                    (created_object.name, str(created_object.options.get("connector")))
+                    for created_object in created
+                    if isinstance(created_object, CreateSink)
+                ]
                 self.output.listed(("sink", "connector"), rows)
             case "CONNECTORS":
                 has = {kind: names_with(kind) for kind in ("Source", "Sink", "Lookup")}
@@ -160,23 +182,25 @@ class Client:
         with meant(self.catalogue.meaning):
             own = {**{key: self.catalogue.settings.get(key, "") for key in SETTINGS}, EXPIRES: self.catalogue.expires}
             values: Mapping[str, str] = {**own, **meaning()}
-        asked = [key for key in (*own, *MEANING) if name is None or key.lower() == name.lower()]
-        self.output.listed(("setting", "value"), [(key, values[key]) for key in asked])
+        shown = [key for key in (*own, *MEANING) if name is None or key.lower() == name.lower()]
+        self.output.listed(("setting", "value"), [(key, values[key]) for key in shown])
 
     def _describe(self, statement: Describe) -> None:
-        made = self.catalogue.find(statement.name, statement.part)
-        match made:
+        created_object = self.catalogue.find(statement.name, statement.part)
+        match created_object:
             case CreateFunction():
-                self.output.listed(("function", "definition"), [(made.name, _line(made.definition))])
+                self.output.listed(("function", "definition"), [(created_object.name, _line(created_object.definition))])
             case CreateLookup():
-                self.output.listed(("column", "type"), [(field.name, field.type.text) for field in self.catalogue.columns_of(made)])
+                self.output.listed(
+                    ("column", "type"), [(field.name, field.type.text) for field in self.catalogue.columns_of(created_object)]
+                )
             case CreateSink():
-                fed = self.catalogue.inserts.get(made.name)
+                fed = self.catalogue.inserts.get(created_object.name)
                 rows = [("written", "nothing" if fed is None else _line(fed.part))]
-                self.output.listed(("option", "value"), [*((key, str(value)) for key, value in made.options.items()), *rows])
+                self.output.listed(("option", "value"), [*((key, str(value)) for key, value in created_object.options.items()), *rows])
             case _:
                 with meant(self.catalogue.meaning):
-                    schema = self.catalogue.streams[made.name].schema
+                    schema = self.catalogue.streams[created_object.name].schema
                 self.output.listed(("column", "type"), [(field.name, field.type.text) for field in schema.fields])
 
     def _explain(self, query: Part | None, extended: bool) -> None:

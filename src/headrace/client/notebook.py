@@ -82,8 +82,8 @@ def drawn(board: Board, schema: Struct, n: int, status: str) -> str:
         colour = f' style="background:{_COLOURS[line.mark]}"' if line.epoch == board.epoch else ""
         cells = "".join(f"<td>{'' if value is None else escape(str(value))}</td>" for value in line.row)
         body += f"<tr{colour}>{cells}</tr>" * min(line.times, n)
-    told = f"{board.rows:,} row{'' if board.rows == 1 else 's'}, " + ("no epoch yet" if board.epoch < 0 else f"epoch {board.epoch}")
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{told}, {escape(status)}</p>"
+    caption = f"{board.rows:,} row{'' if board.rows == 1 else 's'}, " + ("no epoch yet" if board.epoch < 0 else f"epoch {board.epoch}")
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{caption}, {escape(status)}</p>"
 
 
 def _cell(shell: Any, client: Client, line: str, cell: str) -> None:
@@ -98,12 +98,12 @@ def _cell(shell: Any, client: Client, line: str, cell: str) -> None:
         client.run(statements(cell, "cell"))
     except HeadraceError as error:
         # Show only the error's text, because the stack trace has only lines of this package.
-        told = str(error).splitlines()
-        error._render_traceback_ = lambda: told  # type: ignore[attr-defined]  # IPython calls it
+        lines = str(error).splitlines()
+        error._render_traceback_ = lambda: lines  # type: ignore[attr-defined]  # IPython calls it
         raise
     finally:
-        made = {name: known[name] for name in client.catalogue.created if name in known and name.isidentifier()}
-        shell.push({name: stream for name, stream in made.items() if isinstance(shell.user_ns.get(name, stream), Stream)})
+        fresh = {name: known[name] for name in client.catalogue.created if name in known and name.isidentifier()}
+        shell.push({name: stream for name, stream in fresh.items() if isinstance(shell.user_ns.get(name, stream), Stream)})
 
 
 def _options(line: str) -> int | None:
@@ -111,10 +111,10 @@ def _options(line: str) -> int | None:
     parser = argparse.ArgumentParser(prog="%%headrace", exit_on_error=False, add_help=False)
     parser.add_argument("--epochs", type=int)
     try:
-        found, more = parser.parse_known_args(shlex.split(line))
+        parsed, more = parser.parse_known_args(shlex.split(line))
     except argparse.ArgumentError as problem:
         raise UsageError(f"%%headrace: {problem}") from None
     if more:
         raise UsageError(f"%%headrace takes --epochs N, not {more[0]}")
-    epochs: int | None = found.epochs
+    epochs: int | None = parsed.epochs
     return epochs

@@ -70,11 +70,11 @@ class Output:
         schema = shown.schema
         heads = [True]
 
-        def told(changes: list[tuple[tuple[object, ...], int]]) -> None:
+        def print_changes(changes: list[tuple[tuple[object, ...], int]]) -> None:
             rows = [row for row, weight in changes for _ in range(weight)]
             self.lines(Table(rows, schema), head=heads.pop() if heads else False)
 
-        return follow(shown, lambda board, run, signals: None, told)
+        return follow(shown, lambda board, run, signals: None, print_changes)
 
     def listed(self, columns: Sequence[str], rows: Sequence[tuple[str, ...]]) -> None:
         """Print a list, such as names with descriptions."""

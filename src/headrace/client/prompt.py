@@ -72,10 +72,10 @@ def prompt(output: Output) -> int:
 def answer(client: Client, text: str) -> None:
     """Run the typed text. An error or Ctrl-C ends it but not the prompt."""
     try:
-        found = statements(text)
-        if found:
+        entered = statements(text)
+        if entered:
             _awake()
-            client.run(found)
+            client.run(entered)
     except HeadraceError as error:
         client.output.error(error)
     except KeyboardInterrupt as stop:
@@ -125,7 +125,7 @@ class NameCompleter(Completer):
 
 def _bindings() -> KeyBindings:
     """Return the bindings: Enter accepts a text that ends with a semicolon or is a command of the prompt, else it begins a new line."""
-    found = KeyBindings()
+    bindings = KeyBindings()
 
     @Condition
     def at_the_end() -> bool:
@@ -133,11 +133,11 @@ def _bindings() -> KeyBindings:
 
         return _whole(get_app().current_buffer)
 
-    @found.add("enter", filter=at_the_end)
+    @bindings.add("enter", filter=at_the_end)
     def _(event: KeyPressEvent) -> None:
         event.current_buffer.validate_and_handle()
 
-    return found
+    return bindings
 
 
 def _whole(buffer: Buffer) -> bool:

@@ -54,9 +54,9 @@ def drawn(board: Board, schema: Struct, height: int, status: str) -> Group:
     hidden = max(len(lines) - height, 0)
     more = f", {hidden:,} above" if hidden else ""
     epoch = "no epoch yet" if board.epoch < 0 else f"epoch {board.epoch}"
-    told = f"{board.rows:,} row{'' if board.rows == 1 else 's'}{more} · {epoch} · {status}"
+    caption = f"{board.rows:,} row{'' if board.rows == 1 else 's'}{more} · {epoch} · {status}"
     ends = " · Ctrl-C or q to end" if status == "running" else ""
-    return Group(table, Text(told + ends, style="dim"))
+    return Group(table, Text(caption + ends, style="dim"))
 
 
 @contextlib.contextmanager

@@ -38,14 +38,14 @@ def of_rows(session: SparkSession, rows: Sequence[Any], schema: Struct, folder: 
     """Write rows of Python values as Parquet."""
     folder.mkdir(parents=True)
     for number, part in enumerate(parts(rows, epochs)):
-        made = folder / f".{number}"
+        staging_folder = folder / f".{number}"
         frame = session.createDataFrame(list(part), schema.ddl)
-        frame.coalesce(1).write.option("parquet.outputTimestampType", "TIMESTAMP_MICROS").parquet(paths.literal(made))
-        written = next(made.glob("part-*.parquet"))
+        frame.coalesce(1).write.option("parquet.outputTimestampType", "TIMESTAMP_MICROS").parquet(paths.literal(staging_folder))
+        written = next(staging_folder.glob("part-*.parquet"))
         written.rename(folder / f"{number:05}.parquet")
-        for file in made.iterdir():
+        for file in staging_folder.iterdir():
             file.unlink()
-        made.rmdir()
+        staging_folder.rmdir()
 
 
 def parts(rows: Sequence[Any], epochs: int) -> Iterator[Sequence[Any]]:

@@ -75,11 +75,11 @@ class Sink(ports.Sink):
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> Sink:
-        made = cls.__new__(cls)
-        made.function = None
-        made.place = options["function"]
-        made._context = None
-        return made
+        sink = cls.__new__(cls)
+        sink.function = None
+        sink.place = options["function"]
+        sink._context = None
+        return sink
 
     def written_as(self, mode: str, schema: Struct) -> dict[str, Any]:
         # The function decides that.
@@ -124,8 +124,8 @@ class Sink(ports.Sink):
             except Exception as cause:
                 raise RunError(
                     "FUNCTION_FAILED",
-                    f"{self.place.partition(':')[2]} failed in epoch {epoch} of {context.name}: {type(cause).__name__}: {cause}",
-                    hint="the epoch is not committed; the next start calls the function again with the same rows",
+                    f"{self.place.partition(':')[2]} failed in epoch {epoch} of the sink `{context.name}`: {type(cause).__name__}: {cause}",
+                    hint="correct the function and start again: the epoch is not committed, and the function is called again with the same rows",
                     cause=cause,
                 ) from masked_problem(cause)
         _remove(folder / "_headrace" / "staging")
@@ -149,9 +149,9 @@ def _imported(place: str) -> Function:
     """A function, by the module and name that a plan stored."""
     module, _, name = place.partition(":")
     try:
-        found: Any = importlib.import_module(module)
+        resolved: Any = importlib.import_module(module)
         for part in name.split("."):
-            found = getattr(found, part)
+            resolved = getattr(resolved, part)
     except (ImportError, AttributeError) as cause:
         raise ConnectorError(
             "FUNCTION_GONE",
@@ -159,7 +159,7 @@ def _imported(place: str) -> Function:
             hint="run the Python file that defines it, or move it to a module that can be imported",
             cause=cause,
         ) from masked_problem(cause)
-    return found  # type: ignore[no-any-return]  # its type is known only at run time
+    return resolved  # type: ignore[no-any-return]  # its type is known only at run time
 
 
 def _remove(folder: Path) -> None:

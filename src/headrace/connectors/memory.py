@@ -62,7 +62,7 @@ class Source(ports.Source):
             raise wrong(f"read.memory: the rows cannot be {rows!r}", 'they are a list of tuples or dicts: [("a", 1), ("b", 2)]')
         # In UTC for now: invalid rows raise here, at the user's line; the job's time zone is known only when it runs.
         self._rows: list[Any] | None = list(rows)
-        checked = rows_to_internal(self._rows, self.schema, UTC, "the rows")
+        checked = rows_to_internal(self._rows, self.schema, UTC)
         self._digest = hashlib.sha256(repr((self.schema.ddl, checked)).encode()).hexdigest()
         self._count = len(checked)
 
@@ -75,12 +75,12 @@ class Source(ports.Source):
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any], schema: Struct) -> Source:
-        made = cls.__new__(cls)
-        made.schema = schema
-        made._rows = None
-        made._digest = options["digest"]
-        made._count = options["rows"]
-        return made
+        source = cls.__new__(cls)
+        source.schema = schema
+        source._rows = None
+        source._digest = options["digest"]
+        source._count = options["rows"]
+        return source
 
     def describe(self) -> str:
         return f"memory ({self._count} row{'' if self._count == 1 else 's'})"
@@ -111,8 +111,8 @@ class Source(ports.Source):
     def beginning(self, session: SparkSession, place: ports.Elsewhere, rows: int, epochs: int) -> files.Source:
         self.check()
         own = zone(str(session.conf.get("spark.sql.session.timeZone")))
-        given = rows_to_internal((self._rows or [])[:rows], self.schema, own, "the rows")
-        beginnings.of_rows(session, rows_from_internal(given, self.schema, UTC), self.schema, place.folder, epochs)
+        internal_rows = rows_to_internal((self._rows or [])[:rows], self.schema, own)
+        beginnings.of_rows(session, rows_from_internal(internal_rows, self.schema, UTC), self.schema, place.folder, epochs)
         return files.Source(str(place.folder), format="parquet", schema=self.schema, files_per_epoch=1)
 
 
@@ -214,7 +214,7 @@ class Lookup(ports.Lookup):
         if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
             raise wrong(f"lookup.memory: the rows cannot be {rows!r}", 'they are a list of tuples or dicts: [("a", 1), ("b", 2)]')
         self._rows: list[Any] | None = list(rows)
-        checked = rows_to_internal(self._rows, self.schema, UTC, "the rows")
+        checked = rows_to_internal(self._rows, self.schema, UTC)
         self._digest = hashlib.sha256(repr(sorted(map(repr, checked))).encode()).hexdigest()
         self._count = len(checked)
 
@@ -227,12 +227,12 @@ class Lookup(ports.Lookup):
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any], schema: Struct) -> Lookup:
-        made = cls.__new__(cls)
-        made.schema = schema
-        made._rows = None
-        made._digest = ""
-        made._count = options["rows"]
-        return made
+        lookup = cls.__new__(cls)
+        lookup.schema = schema
+        lookup._rows = None
+        lookup._digest = ""
+        lookup._count = options["rows"]
+        return lookup
 
     def describe(self) -> str:
         return f"memory ({self._count} row{'' if self._count == 1 else 's'})"

@@ -84,8 +84,8 @@ def opened(session: SparkSession, address: str) -> None:
 
 def _lacks(session: SparkSession) -> bool:
     """Whether the session has no S3A but ours; a user's own S3A keeps its version."""
-    found = jvm(session).java.lang.Thread.currentThread().getContextClassLoader().getResource(_CLASS)
-    if found is not None:
+    resource = jvm(session).java.lang.Thread.currentThread().getContextClassLoader().getResource(_CLASS)
+    if resource is not None:
         # The driver's class loader outlives a session, but executors of the next one have no jars yet.
-        return fetch.place(_S3A).as_uri().removeprefix("file://") in str(found.toString())
+        return fetch.place(_S3A).as_uri().removeprefix("file://") in str(resource.toString())
     return hadoop_version() == _HADOOP

@@ -34,11 +34,11 @@ def main(out: str | Path = "headrace-demo") -> int:
     summary = job.run(checkpoint=str(folder / "checkpoint"), fresh=True, flush=True, partitions=2, progress=True)
 
     with console.status("reading the results"):
-        found = findings.find(spark, folder / "results")
-        page.write(folder / "delays.html", found, summary, str(job.explain(verbose=True)), tables)
+        results = findings.find(spark, folder / "results")
+        page.write(folder / "delays.html", results, summary, str(job.explain(verbose=True)), tables)
 
-    picture.show(console, found)
-    for sentence in picture.sentences(found):
+    picture.show(console, results)
+    for sentence in picture.sentences(results):
         console.print(f" • {sentence}")
     epochs = "1 epoch" if summary.epochs == 1 else f"{summary.epochs} epochs"
     took = f"{epochs} and {summary.seconds:.0f} s; {time.monotonic() - started:.0f} s in all"

@@ -29,7 +29,7 @@ Row = dict[str, str]
 Event = dict[str, Any]
 
 
-def lay_out(folder: Path, told: Callable[[str], object] = lambda text: None) -> None:
+def lay_out(folder: Path, report: Callable[[str], object] = lambda text: None) -> None:
     """Write `folder`/flights and `folder`/weather, one JSON lines file per day of UTC. A folder of the current layout is kept.
 
     A flight is in the file of the day on which it left, not of the day on which it should have left. So no file has an event older than
@@ -41,7 +41,7 @@ def lay_out(folder: Path, told: Callable[[str], object] = lambda text: None) -> 
     shutil.rmtree(folder, ignore_errors=True)
     tables = tables_folder()
     for name, time, events in (("flights", "at", flights(tables)), ("weather", "hour", weather(tables))):
-        told(f"laying out {name}")
+        report(f"laying out {name}")
         write_days(folder / name, time, events)
     ready.write_text(json.dumps({"layout": LAYOUT}))
 

@@ -17,15 +17,15 @@ from headrace.demo.svg import Series, bars, calendar, columns, lines, percent
 from headrace.spark.run.summary import Summary
 
 
-def write(page: Path, found: Findings, summary: Summary, plan: str, tables: Path) -> None:
+def write(page: Path, results: Findings, summary: Summary, plan: str, tables: Path) -> None:
     """Write the page with the findings of a run."""
     names, kinds = events.carriers(tables), events.aircraft(tables)
     text = Template(Path(__file__).with_name("page.html").read_text(encoding="utf-8")).substitute(
-        **headlines(found, names),
-        **plots(found, names),
+        **headlines(results, names),
+        **plots(results, names),
         **account(summary),
-        largest=largest(found, kinds),
-        vanished=vanished(found, names),
+        largest=largest(results, kinds),
+        vanished=vanished(results, names),
         programs=escape(inspect.getsource(programs).split("\n", 2)[2].strip()),
         pipeline=escape(inspect.getsource(pipeline.delays).strip()),
         plan=escape(plan),
@@ -33,9 +33,9 @@ def write(page: Path, found: Findings, summary: Summary, plan: str, tables: Path
     page.write_text(text, encoding="utf-8")
 
 
-def headlines(found: Findings, names: dict[str, str]) -> dict[str, str]:
+def headlines(results: Findings, names: dict[str, str]) -> dict[str, str]:
     """Return the numbers in the text, and the tiles on top."""
-    year, handed, away = found.year, found.handed, found.away
+    year, handed, away = results.year, results.handed, results.away
     tiles = (
         (
             percent(handed["late_after_late"]),
@@ -46,12 +46,12 @@ def headlines(found: Findings, names: dict[str, str]) -> dict[str, str]:
             f"of delay handed from one flight to the next: {percent(handed['inherited'] / year['late_minutes'])} of all late minutes",
         ),
         (f"{handed['chains']:,}", f"chains of late flights, the longest of {handed['longest']}"),
-        (f"{len(found.regulars):,}", "regular aircraft that left New York and did not come back in 2013"),
+        (f"{len(results.regulars):,}", "regular aircraft that left New York and did not come back in 2013"),
     )
-    worst = listed([day_of(row[0]) for row in sorted(found.by_day, key=lambda row: -row[1])[:3]])
-    storm, _, cancelled, planned = max(found.by_day, key=lambda row: row[2])
+    worst = listed([day_of(row[0]) for row in sorted(results.by_day, key=lambda row: -row[1])[:3]])
+    storm, _, cancelled, planned = max(results.by_day, key=lambda row: row[2])
     return {
-        "tiles": "".join(f'<div class="tile"><b>{figure}</b><span>{said}</span></div>' for figure, said in tiles),
+        "tiles": "".join(f'<div class="tile"><b>{figure}</b><span>{caption}</span></div>' for figure, caption in tiles),
         "flights": f"{year['flights']:,}",
         "aircraft": f"{year['aircraft']:,}",
         "cancelled": f"{year['cancelled']:,}",
@@ -64,23 +64,23 @@ def headlines(found: Findings, names: dict[str, str]) -> dict[str, str]:
         "chains": f"{handed['chains']:,}",
         "longest": str(handed["longest"]),
         "alarms": f"{away['alarms']:,}",
-        "regulars": f"{len(found.regulars):,}",
-        "together": together(found, names),
+        "regulars": f"{len(results.regulars):,}",
+        "together": together(results, names),
         "worst_days": f"The worst days were {worst}. On {day_of(storm)} there was little to hand on: "
         f"{cancelled:,} of {planned:,} flights were cancelled.",
     }
 
 
-def plots(found: Findings, names: dict[str, str]) -> dict[str, str]:
-    hours = [row for row in found.by_hour if row[0] >= 5] + [row for row in found.by_hour if row[0] < 5]
+def plots(results: Findings, names: dict[str, str]) -> dict[str, str]:
+    hours = [row for row in results.by_hour if row[0] >= 5] + [row for row in results.by_hour if row[0] < 5]
     # some flights of the last evening left in the next year, which the calendar does not show
-    days = {row[0]: row for row in found.by_day if row[0].year == 2013}
+    days = {row[0]: row for row in results.by_day if row[0].year == 2013}
     return {
         "by_gap": lines(
-            [f"{row[0]} to {row[0] + 1} h" for row in found.by_gap],
+            [f"{row[0]} to {row[0] + 1} h" for row in results.by_gap],
             [
-                Series("after a late arrival", "--inherited", [row[2] for row in found.by_gap]),
-                Series("after a punctual one", "--recovered", [row[3] for row in found.by_gap]),
+                Series("after a late arrival", "--inherited", [row[2] for row in results.by_gap]),
+                Series("after a punctual one", "--recovered", [row[3] for row in results.by_gap]),
             ],
             "leave late",
         ),
@@ -101,22 +101,22 @@ def plots(found: Findings, names: dict[str, str]) -> dict[str, str]:
         "by_length": bars(
             [
                 (f"{flights} flights", float(chains), f"{chains:,} chains, {minutes:,} minutes")
-                for flights, chains, minutes in found.by_length
+                for flights, chains, minutes in results.by_length
             ],
             "--inherited",
         ),
         "by_carrier": bars(
             [
                 (airline(carrier, names), share, f"{percent(share)} of {after:,} late arrivals")
-                for carrier, after, share, _ in found.by_carrier
+                for carrier, after, share, _ in results.by_carrier
             ],
             "--inherited",
         ),
         "by_visibility": columns(
-            [str(row[0]) for row in found.by_visibility],
+            [str(row[0]) for row in results.by_visibility],
             [
-                Series("leave late", "--inherited", [row[2] * 100 for row in found.by_visibility]),
-                Series("are cancelled", "--neutral", [row[3] * 100 for row in found.by_visibility]),
+                Series("leave late", "--inherited", [row[2] * 100 for row in results.by_visibility]),
+                Series("are cancelled", "--neutral", [row[3] * 100 for row in results.by_visibility]),
             ],
             "% of flights",
             suffix=" %",
@@ -136,22 +136,22 @@ def account(summary: Summary) -> dict[str, str]:
     }
 
 
-def largest(found: Findings, kinds: dict[str, str]) -> str:
+def largest(results: Findings, kinds: dict[str, str]) -> str:
     rows = [
         (tail, kinds.get(tail, ""), f"{moment(began)} to {moment(ended)}", flights, inherited, recovered)
-        for tail, began, ended, flights, inherited, recovered in found.largest
+        for tail, began, ended, flights, inherited, recovered in results.largest
     ]
     return table(("aircraft", "kind", "first and last departure, local time", "flights", "minutes inherited", "recovered"), rows)
 
 
-def vanished(found: Findings, names: dict[str, str]) -> str:
-    rows = [(tail, airline(carrier, names), day_of(seen), dest, flights) for tail, carrier, seen, dest, flights in found.regulars[:12]]
+def vanished(results: Findings, names: dict[str, str]) -> str:
+    rows = [(tail, airline(carrier, names), day_of(seen), dest, flights) for tail, carrier, seen, dest, flights in results.regulars[:12]]
     return table(("aircraft", "airline", "last departure", "to", "flights before"), rows)
 
 
-def together(found: Findings, names: dict[str, str]) -> str:
+def together(results: Findings, names: dict[str, str]) -> str:
     """Return a sentence about the day on which most regulars of an airline were last seen, empty if they are fewer than three."""
-    days = Counter((seen.date(), carrier) for _, carrier, seen, _, _ in found.regulars)
+    days = Counter((seen.date(), carrier) for _, carrier, seen, _, _ in results.regulars)
     (day, carrier), count = days.most_common(1)[0] if days else ((None, ""), 0)
     return f"{count} of them, all of {airline(carrier, names)}, were last seen on one day, {day_of(day)}." if day and count > 2 else ""
 

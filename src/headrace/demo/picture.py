@@ -16,22 +16,22 @@ INHERITED, RECOVERED = "#e0703a", "#3f9a94"
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
-def show(console: Console, found: Findings) -> None:
+def show(console: Console, results: Findings) -> None:
     """Print the picture of the day and the largest chains."""
     console.print()
-    console.print(day(found, max(10, min(34, (console.width - 30) // 2))))
+    console.print(day(results, max(10, min(34, (console.width - 30) // 2))))
     console.print()
-    console.print(chains(found))
+    console.print(chains(results))
     console.print()
 
 
-def day(found: Findings, width: int) -> RenderableType:
+def day(results: Findings, width: int) -> RenderableType:
     """Draw the inherited and recovered minutes of late arrivals, by the local hour of the aircraft's next departure."""
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text
 
-    hours = [row for row in found.by_hour if row[0] >= 5] + [row for row in found.by_hour if row[0] < 5]
+    hours = [row for row in results.by_hour if row[0] >= 5] + [row for row in results.by_hour if row[0] < 5]
     top = max(max(inherited, recovered) for _, inherited, recovered in hours)
     grid = Table.grid(padding=(0, 1))
     for justify in ("right", "right", "right", "left", "left"):
@@ -69,7 +69,7 @@ def bar_left(length: float) -> str:
     return "▐" * half + "█" * whole
 
 
-def chains(found: Findings) -> RenderableType:
+def chains(results: Findings) -> RenderableType:
     """Return a table of the chains that handed on the most minutes."""
     from rich.table import Table
 
@@ -78,20 +78,20 @@ def chains(found: Findings) -> RenderableType:
         table.add_column(name)
     for name in ("flights", "minutes inherited", "recovered"):
         table.add_column(name, justify="right")
-    for tail, began, ended, *numbers in found.largest[:6]:
+    for tail, began, ended, *numbers in results.largest[:6]:
         table.add_row(tail, f"{began:%b %d, %H:%M}", f"{ended:%b %d, %H:%M}", *(f"{n:,}" for n in numbers))
     return table
 
 
-def sentences(found: Findings) -> list[str]:
+def sentences(results: Findings) -> list[str]:
     """Return the findings in sentences."""
-    year, handed, away = found.year, found.handed, found.away
+    year, handed, away = results.year, results.handed, results.away
     return [
         f"After a late arrival of its aircraft {handed['late_after_late']:.0%} of the flights left late; "
         f"after a punctual one {handed['late_after_punctual']:.0%}.",
         f"{handed['inherited'] / 60:,.0f} hours of delay were handed from flight to flight in {handed['chains']:,} chains, "
         f"the longest of {handed['longest']} flights; {handed['recovered'] / 60:,.0f} hours were recovered on the way.",
-        f"{away['alarms']:,} times an aircraft stayed away for 30 days; {len(found.regulars):,} of the regulars "
+        f"{away['alarms']:,} times an aircraft stayed away for 30 days; {len(results.regulars):,} of the regulars "
         f"(at least {REGULAR} flights) never came back in 2013.",
         f"{year['with_weather'] / year['flights']:.1%} of the flights found the weather of their hour. "
         f"{year['cancelled']:,} were cancelled, among them all {year['without_tail']:,} without a tail number; those hand nothing on.",

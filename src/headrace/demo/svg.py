@@ -72,15 +72,15 @@ def bars(rows: Sequence[tuple[str, float, str]], color: str, *, left: int = 190)
     """Plot a bar per row: its label, its value and the text at its end."""
     top, tall = max(value for _, value, _ in rows), 27
     parts = []
-    for index, (label, value, said) in enumerate(rows):
+    for index, (label, value, caption) in enumerate(rows):
         y, wide = 4 + index * tall, value / top * (WIDTH - left - 230)
         parts.append(f'<text x="{left - 10}" y="{y + 14}" class="row">{escape(label)}</text>')
         parts.append(f'<rect x="{left}" y="{y}" width="{wide:.1f}" height="19" rx="2" fill="var({color})"/>')
-        parts.append(f'<text x="{left + wide + 8:.1f}" y="{y + 14}" class="said">{escape(said)}</text>')
+        parts.append(f'<text x="{left + wide + 8:.1f}" y="{y + 14}" class="said">{escape(caption)}</text>')
     return figure(parts, tall * len(rows) + 4, ())
 
 
-def calendar(days: dict[date, float], told: Callable[[date], str]) -> str:
+def calendar(days: dict[date, float], title: Callable[[date], str]) -> str:
     """Plot a year of squares, one per day, in columns of weeks; a deeper colour is a larger value."""
     first = min(days)
     monday = first - timedelta(days=first.weekday())
@@ -95,7 +95,7 @@ def calendar(days: dict[date, float], told: Callable[[date], str]) -> str:
         depth = math.sqrt(value / top)
         parts.append(
             f'<rect x="{x:.1f}" y="{y:.1f}" width="{size - 2:.1f}" height="{size - 2:.1f}" rx="2" class="day" '
-            f'style="--depth:{depth * 100:.0f}%"><title>{escape(told(day))}</title></rect>'
+            f'style="--depth:{depth * 100:.0f}%"><title>{escape(title(day))}</title></rect>'
         )
     return figure(parts, round(24 + size * 7), ())
 

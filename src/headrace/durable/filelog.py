@@ -26,8 +26,8 @@ def logs_read(offsets: Path) -> dict[str, int]:
         lines = offsets.read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:
         return {}
-    found = (_READ.fullmatch(line) for line in lines)
-    return {match[1]: int(match[2]) for match in found if match}
+    matches = (_READ.fullmatch(line) for line in lines)
+    return {match[1]: int(match[2]) for match in matches if match}
 
 
 def last_of(log: Path) -> int:
@@ -38,8 +38,8 @@ def last_of(log: Path) -> int:
     >>> (log / "0-99.gz").touch(), (log / "100").touch(), last_of(log), last_of(log / "none")
     (None, None, 100, -1)
     """
-    found = (_FILE.fullmatch(file.name) for file in log.glob("*"))
-    return max((int(match[2] or match[1]) for match in found if match), default=-1)
+    matches = (_FILE.fullmatch(file.name) for file in log.glob("*"))
+    return max((int(match[2] or match[1]) for match in matches if match), default=-1)
 
 
 def paths_read(log: Path) -> Iterator[str]:
@@ -66,13 +66,13 @@ def lengths_read(log: Path) -> dict[str, int | None]:
     >>> lengths_read(log)
     {'file:///in/a.json': None, 'file:///in/b.json': None, 'file:///in/c.json': 7}
     """
-    found: dict[str, int | None] = {}
+    lengths: dict[str, int | None] = {}
     changed = []
     for entry in _entries(log):
-        found[entry["path"]] = entry.get("length")
+        lengths[entry["path"]] = entry.get("length")
         if "was" in entry:
             changed.append(entry["path"])
-    return {**dict(sorted(found.items())), **dict.fromkeys(changed)}
+    return {**dict(sorted(lengths.items())), **dict.fromkeys(changed)}
 
 
 def read_by_last_epoch(query: Path, source: str) -> dict[str, int | None]:

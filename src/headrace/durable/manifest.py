@@ -83,9 +83,9 @@ class Manifest:
         where the epoch numbers continue. Otherwise raises FOLDER_OWNED.
         """
         self._sink = owner.sink
-        found = self.owner()
-        may_write(self.folder, found, owner)
-        if found != owner:
+        present = self.owner()
+        may_write(self.folder, present, owner)
+        if present != owner:
             self.control.mkdir(parents=True, exist_ok=True)
             replace(self.control / "owner.json", text_of({"format": FORMAT, **asdict(owner)}, indent=1))
 
@@ -119,7 +119,7 @@ class Manifest:
         files = sorted(staged, key=lambda file: file.path)
         if not files:
             return
-        made = [self.entry(epoch, number, file) for number, file in enumerate(files)]
+        entries = [self.entry(epoch, number, file) for number, file in enumerate(files)]
         entry: dict[str, Any] = {
             "format": FORMAT,
             "epoch": epoch,
@@ -127,16 +127,16 @@ class Manifest:
             "identity": identity,
             "term": self.term,
             "at": moment(time.time()),
-            "files": made,
+            "files": entries,
         }
         if not create(path, text_of(entry, indent=1)):
-            found = read(path)
-            if found is not None and found.get("term", 1) > self.term:
+            stored = read(path)
+            if stored is not None and stored.get("term", 1) > self.term:
                 raise replaced(self.folder, epoch)
-            if found is not None:
-                Mark(epoch, found.get("identity", "")).holds(epoch, identity, str(self.folder))
-            if found is not None and self._lost(found) is None:
-                entry = found
+            if stored is not None:
+                Mark(epoch, stored.get("identity", "")).holds(epoch, identity, str(self.folder))
+            if stored is not None and self._lost(stored) is None:
+                entry = stored
             else:
                 replace(path, text_of(entry, indent=1))
         self._gone, self._last = None, epoch
@@ -228,8 +228,8 @@ class Manifest:
             self._last = -1 if newest is None else newest["epoch"]
         if self._last < epoch:
             return self._last
-        found = read(self.path(epoch))
-        return -1 if found is None else int(found.get("after", -1))
+        stored = read(self.path(epoch))
+        return -1 if stored is None else int(stored.get("after", -1))
 
     def path(self, epoch: int) -> Path:
         return self.control / Span(epoch, epoch, 0).name
@@ -321,19 +321,19 @@ def read(path: Path) -> dict[str, Any] | None:
     return None if value is None else of_this_format(value, path)
 
 
-def may_write(folder: object, found: Owner | None, owner: Owner) -> None:
+def may_write(folder: object, present: Owner | None, owner: Owner) -> None:
     """Raises FOLDER_OWNED for a folder that another job, checkpoint or query has written."""
-    if found is None or (found.checkpoint, found.query) == (owner.checkpoint, owner.query):
+    if present is None or (present.checkpoint, present.query) == (owner.checkpoint, owner.query):
         return
-    holds = f"{folder} holds the output of sink {readable(found.sink, owner.sink)} of job {found.job}"
-    if found.job != owner.job:
+    holds = f"{folder} holds the output of sink {readable(present.sink, owner.sink)} of job {present.job}"
+    if present.job != owner.job:
         raise CheckpointError(
             "FOLDER_OWNED",
             f"{holds}, but this is job {owner.job}",
-            hint=f"write to another folder; if the job {found.job} no longer exists, delete the folder by hand: fresh=True does not, "
+            hint=f"write to another folder; if the job {present.job} no longer exists, delete the folder by hand: fresh=True does not, "
             "as another job wrote it.",
         )
-    other = "checkpoint" if found.checkpoint != owner.checkpoint else "query of this job"
+    other = "checkpoint" if present.checkpoint != owner.checkpoint else "query of this job"
     raise CheckpointError(
         "FOLDER_OWNED",
         f"{holds}, written from another {other}",
@@ -342,11 +342,11 @@ def may_write(folder: object, found: Owner | None, owner: Owner) -> None:
     )
 
 
-def clears(found: Owner, owner: Owner) -> bool:
+def clears(present: Owner, owner: Owner) -> bool:
     """Returns whether a fresh start of `owner` removes a folder's output: the same job wrote it before, from another checkpoint. Output
     with this checkpoint's own id was written after the fresh start.
     """
-    return found.job == owner.job and found.checkpoint != owner.checkpoint
+    return present.job == owner.job and present.checkpoint != owner.checkpoint
 
 
 def replaced(folder: object, epoch: int | None = None) -> CheckpointError:

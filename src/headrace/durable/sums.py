@@ -10,7 +10,7 @@ from typing import Any
 
 from headrace.errors import HeadraceError
 
-CURE = "restore the whole checkpoint from a copy made while no job was running on it, or start over with fresh=True."
+CURE = "restore the whole checkpoint from a copy made while no job was running on it, or start over with fresh=True"
 _SUM = "crc32"
 
 

@@ -68,14 +68,14 @@ def collected(stream: Stream) -> Table:
         )
     with interruptible():
         plan = Plan.of("collect", [sink(stream._node, kept, None, None)], meaning())
-        made = compile(plan)
+        compiled = compile(plan)
     with tempfile.TemporaryDirectory(prefix="headrace-") as folder, Signals() as signals:
         checkpoint = Path(folder, "checkpoint")
-        run = start(made, checkpoint)
+        run = start(compiled, checkpoint)
         summary = run.watch(lambda: None, signals)
         if summary is None or summary.stopped:
             raise interruption()
         letters = lost(summary, checkpoint)
         if letters:
             warnings.warn(loss_text(letters, "hr.collect(...).dead_letters has them"), RuntimeWarning, stacklevel=3)
-        return Table(kept.rows(), made.schemas.of[str(plan.sinks[0])], dead_letters=letters)
+        return Table(kept.rows(), compiled.schemas.of[str(plan.sinks[0])], dead_letters=letters)

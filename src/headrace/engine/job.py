@@ -68,10 +68,10 @@ class Job:
         {'large': 1}
     """
 
-    def __init__(self, plan: Plan, said: Mapping[str, str] | None = None, compiled: SparkJob | None = None) -> None:
+    def __init__(self, plan: Plan, settings: Mapping[str, str] | None = None, compiled: SparkJob | None = None) -> None:
         self.plan = plan
         # The settings in its script; arguments, the environment and headrace.toml take precedence.
-        self._settings = dict(said or {})
+        self._settings = dict(settings or {})
         # None until a loaded plan is first used.
         self._spark = compiled
 
@@ -91,9 +91,9 @@ class Job:
         """
         from headrace.spark.compile.placement import placement
 
-        made = self._compiled()
-        notes = [f"rewritten by the rules: {', '.join(made.rewritten)}"] if made.rewritten else []
-        return explain(made.plan, more={"placement": placement(made)}, notes=notes, original=self.plan, verbose=verbose)
+        compiled = self._compiled()
+        notes = [f"rewritten by the rules: {', '.join(compiled.rewritten)}"] if compiled.rewritten else []
+        return explain(compiled.plan, more={"placement": placement(compiled)}, notes=notes, original=self.plan, verbose=verbose)
 
     def require(self, guarantee: str) -> Job:
         """Checks the guarantee of every sink and returns the job.
@@ -106,14 +106,14 @@ class Job:
         """
         if guarantee != EXACTLY:
             raise HeadraceError("GUARANTEE", f"a guarantee cannot be {guarantee!r}", hint=f'write "{EXACTLY}"', site=here())
-        weaker = {name: found for name, found in facts(self.plan, "guarantee").items() if found.value != EXACTLY}
+        weaker = {name: fact for name, fact in facts(self.plan, "guarantee").items() if fact.value != EXACTLY}
         if weaker:
             shown = DisplayNames.of(self.plan)
-            name, found = next(iter(weaker.items()))
+            name, fact = next(iter(weaker.items()))
             more = f" ({len(weaker) - 1} more of its sinks are not, either)" if len(weaker) > 1 else ""
             raise HeadraceError(
                 "GUARANTEE",
-                f"{shown(name)} is not written {EXACTLY}, but {shown.text(found.text)}{more}",
+                f"{shown(name)} is not written {EXACTLY}, but {shown.text(fact.text)}{more}",
                 hint="use an exactly-once sink, such as stream.write.files(...); job.explain() shows the reasons for each sink.",
                 site=self.plan.nodes[name].site,
             )
@@ -140,7 +140,8 @@ class Job:
             every: The least time between the starts of two epochs: `"10 seconds"`, a timedelta or a number of seconds, at most 365 days.
                 Default: the setting `every`, else 0, which starts an epoch as soon as the last has ended.
             fresh: Deletes the checkpoint and what this job's sinks wrote to files, to Redis and to tables that the job created, then starts
-                over. Kafka records, HTTP requests, tables that existed before and what `foreach_batch` wrote stay.
+                over. Kafka records, HTTP requests and what `foreach_batch` wrote stay. Refused with `TABLE_OWNED` if a table with rows of
+                this job existed before it or has other writers.
             flush: What happens to held rows, windows and timers at the end of bounded input. None and True: they are processed, which is
                 final for a job that uses event time or windows; None prints a notice of that. False: they are kept for a later run
                 ([bounded jobs](../../guides/running.md#bounded-jobs)).
@@ -162,16 +163,16 @@ class Job:
             RunError: `RUN_FAILED`, `SINK_FAILED`, `DISK_FULL` and others if the run fails.
         """
         _refuse_others(fresh=fresh, flush=flush is None or flush, standby=standby)
-        asked, display = self._start_settings(checkpoint, every, partitions, progress)
+        chosen, display = self._start_settings(checkpoint, every, partitions, progress)
         with interruptible():
             # Before Spark has started and the job is compiled there is nothing to finish: a signal ends it at once.
             session()
-            made = self._compiled()
+            compiled = self._compiled()
             with Signals() as signals, display:
-                run = self._start(made, asked, fresh, flush, self._waits(lambda: signals.stop_requests > 0) if standby else None)
+                run = self._start(compiled, chosen, fresh, flush, self._waits(lambda: signals.stop_requests > 0) if standby else None)
                 summary = run.watch(lambda: display.show(lambda: run.progress, run.status), signals)
         assert summary is not None  # without a timeout `watch` ends with the run
-        if asked.progress is None and progress is None and _is_script() and not sys.stderr.isatty():
+        if chosen.progress is None and progress is None and _is_script() and not sys.stderr.isatty():
             print(summary, file=sys.stderr, flush=True)
         return summary
 
@@ -201,8 +202,8 @@ class Job:
             HeadraceError: As for `run`, if the job cannot start; `Run.wait` raises the errors of the run.
         """
         _refuse_others(fresh=fresh, flush=flush is None or flush, standby=standby)
-        asked, display = self._start_settings(checkpoint, every, partitions, progress)
-        run = self._start(self._compiled(), asked, fresh, flush, self._waits(lambda: False) if standby else None)
+        chosen, display = self._start_settings(checkpoint, every, partitions, progress)
+        run = self._start(self._compiled(), chosen, fresh, flush, self._waits(lambda: False) if standby else None)
         run.display = display
         return run
 
@@ -212,8 +213,8 @@ class Job:
         refuse_while_loading(f"the job {self.name}")
         _refuse_others(progress=progress is None or callable(progress) or progress)
         shown = progress if isinstance(progress, bool) else None
-        asked = settings(self.name, self._settings, checkpoint=checkpoint, every=every, partitions=partitions, progress=shown)
-        return asked, Display(self.name, progress if callable(progress) else asked.progress)
+        chosen = settings(self.name, self._settings, checkpoint=checkpoint, every=every, partitions=partitions, progress=shown)
+        return chosen, Display(self.name, progress if callable(progress) else chosen.progress)
 
     def _compiled(self) -> SparkJob:
         """Compile the job: once, or each time if it depends on functions that the session has beside Spark's own."""
@@ -221,16 +222,16 @@ class Job:
             self._spark = compile(self.plan)
         return self._spark
 
-    def _start(self, made: SparkJob, asked: Settings, fresh: bool, flush: bool | None, waits: Callable[[str], None] | None) -> Run:
+    def _start(self, compiled: SparkJob, chosen: Settings, fresh: bool, flush: bool | None, waits: Callable[[str], None] | None) -> Run:
         run = start(
-            made,
-            asked.checkpoint,
-            every=asked.every,
-            partitions=asked.partitions,
+            compiled,
+            chosen.checkpoint,
+            every=chosen.every,
+            partitions=chosen.partitions,
             fresh=fresh,
             flush=flush is not False,
             waits=waits,
-            silence=asked.lease / 1000,
+            silence=chosen.lease / 1000,
         )
         for line in (*run.notices, *([_SEALS] if flush is None and run.first_end else [])):
             print(f"{self.name}: {line}", file=sys.stderr, flush=True)
@@ -238,13 +239,13 @@ class Job:
 
     def _waits(self, stopped: Callable[[], bool]) -> Callable[[str], None]:
         """Return the callback of a waiting standby: it prints each reason to wait once, and raises an interruption when `stopped`."""
-        told: set[str] = set()
+        shown: set[str] = set()
 
         def waits(text: str) -> None:
             if stopped():
                 raise interruption()
-            if text not in told:
-                told.add(text)
+            if text not in shown:
+                shown.add(text)
                 print(f"{self.name}: {text}", file=sys.stderr, flush=True)
 
         return waits
@@ -286,9 +287,9 @@ class Job:
                 `CHECKPOINT_IN_USE`, `CHECKPOINT_MIGRATED`.
         """
         refuse_while_loading(f"the job {self.name}")
-        made = self._compiled()
-        with displayed(made.plan):
-            return rewind(made, self.checkpoint(checkpoint), dry_run=dry_run)
+        compiled = self._compiled()
+        with displayed(compiled.plan):
+            return rewind(compiled, self.checkpoint(checkpoint), dry_run=dry_run)
 
     def checkpoint(self, folder: str | os.PathLike[str] | None = None) -> Path:
         """Returns the folder in which a run with this argument keeps the state of the job.
@@ -320,9 +321,9 @@ class Job:
                 hint = suggestion(name, known, f"sources and sinks with a path: {has}")
                 raise HeadraceError("UNKNOWN_PATH", f"the job {self.name} has no source or sink `{name}` with a path", hint=hint)
             known[name]["options"] = {**known[name]["options"], "path": path}
-        made = Plan.from_json(data)
+        moved = Plan.from_json(data)
         # Objects of this process (rows of memory sources, functions) are not in the JSON, and are kept.
-        return Job(_alive(made, self.plan, set(paths)), self._settings)
+        return Job(_alive(moved, self.plan, set(paths)), self._settings)
 
 
 def _refuse_others(**flags: object) -> None:
@@ -340,14 +341,14 @@ def _is_script() -> bool:
 
 def of_script(name: str, catalogue: Catalogue) -> Job:
     """Return the job of a script. `name` is that of its file, for a script that names no job."""
-    said = dict(catalogue.settings)
+    script = dict(catalogue.settings)
     with meant(catalogue.meaning):
-        called, sinks = said.pop("job", name), catalogue.sinks()
+        called, sinks = script.pop("job", name), catalogue.sinks()
         if not sinks:
             hint = "create a sink and insert into it: CREATE SINK out WITH (connector = 'console'); INSERT INTO out SELECT ..."
             raise HeadraceError("NO_SINKS", f"the job {called} writes nothing", hint=hint, site=here())
-        made = job(called, *sinks)
-    return Job(made.plan, said, made._spark)
+        built = job(called, *sinks)
+    return Job(built.plan, script, built._spark)
 
 
 def job(name: str, *sinks: Sink) -> Job:
@@ -392,8 +393,8 @@ def job(name: str, *sinks: Sink) -> Job:
     return Job(plan, compiled=compiled)
 
 
-def _alive(made: Plan, old: Plan, moved: set[str]) -> Plan:
+def _alive(new: Plan, old: Plan, moved: set[str]) -> Plan:
     """Return the plan with the connectors' own objects from the plan it was made from, where no path was changed."""
-    objects = {node: getattr(old.nodes[str(node.name)], "live", None) for node in made.nodes.values() if node.name not in moved}
+    objects = {node: getattr(old.nodes[str(node.name)], "live", None) for node in new.nodes.values() if node.name not in moved}
     kept = {node: live for node, live in objects.items() if live is not None}
-    return made.changed({node: replace(node, live=live) for node, live in kept.items()})  # type: ignore[call-arg]  # these have the field
+    return new.changed({node: replace(node, live=live) for node, live in kept.items()})  # type: ignore[call-arg]  # these have the field

@@ -84,11 +84,11 @@ class Letters:
         wanted = None if source is None else self._shown.stored(source)
         if wanted is not None:
             self._known(wanted)
-        found = [one for one in self._all() if wanted in (None, one.source) and (reason is None or reason.lower() in one.reason.lower())]
+        chosen = [one for one in self._all() if wanted in (None, one.source) and (reason is None or reason.lower() in one.reason.lower())]
         shown = self._shown
         rows = [
             (one.epoch, one.time, one.source and shown(one.source), shown(one.node), one.reason, one.file, one.position, one.raw)
-            for one in found
+            for one in chosen
         ]
         return Table(rows[:limit], Table.letters, more=limit is not None and len(rows) > limit)
 
@@ -134,15 +134,15 @@ class Letters:
         for one in letters:
             if one.source is not None and (origin := _origin(one)):
                 of.setdefault(origin, []).append(one)
-        found: Counter[tuple[tuple[str, ...], tuple[str, ...]]] = Counter()
+        counts: Counter[tuple[tuple[str, ...], tuple[str, ...]]] = Counter()
         for one in exported:
             origin = _origin(one)
             alike = of[origin] if origin else [one]
             sinks = ways.avoiding(ways.failed(alike))
             if sinks:
                 nodes = dict.fromkeys(letter.node for letter in alike)
-                found[tuple(map(self._shown, nodes)), tuple(map(self._shown, sinks))] += 1
-        return tuple(Reached(count, nodes, sinks) for (nodes, sinks), count in found.items())
+                counts[tuple(map(self._shown, nodes)), tuple(map(self._shown, sinks))] += 1
+        return tuple(Reached(count, nodes, sinks) for (nodes, sinks), count in counts.items())
 
     def replay(self, source: str, path: str | os.PathLike[str], *, again: bool = False) -> int:
         """Feeds a file of repaired rows to a source, each once. The job takes them with its next epoch, or when it next runs.
@@ -194,19 +194,19 @@ class Letters:
         """Refuse a source that the job does not have."""
         self._refuse_unknown(source, [str(node.name) for node in self._sources()], "it has")
 
-    def _refuse_unknown(self, source: str, has: Iterable[str], said: str) -> None:
+    def _refuse_unknown(self, source: str, has: Iterable[str], what: str) -> None:
         shown = [self._shown(name) for name in has]
         if source not in {str(node.name) for node in self._sources()}:
-            hint = suggestion(source, shown, f"{said}: {', '.join(shown) or 'none'}")
+            hint = suggestion(source, shown, f"{what}: {', '.join(shown) or 'none'}")
             raise HeadraceError("UNKNOWN_SOURCE", f"the job {self.job} has no source {source}", hint=hint)
 
     def _source(self, name: str) -> tuple[Source, Lines]:
         can = {str(node.name): (node, lines) for node in self._sources() if (lines := node.connect().repairs) is not None}
         if name in can:
             return can[name]
-        said = "sources that accept repaired rows"
-        self._refuse_unknown(name, can, said)
-        raise _bad(f"the source {name} does not accept repaired rows", f"{said}: {', '.join(can) or 'none'}")
+        accepting = "sources that accept repaired rows"
+        self._refuse_unknown(name, can, accepting)
+        raise _bad(f"the source {name} does not accept repaired rows", f"{accepting}: {', '.join(can) or 'none'}")
 
 
 def letters(checkpoint: str | os.PathLike[str]) -> Letters:
@@ -258,29 +258,29 @@ def _line(letter: Letter, source: str, columns: list[str], records: Records | No
 def _values(raw: str, columns: list[str]) -> list[Any]:
     """Return the values of a row in JSON, with numbers as text. Raises Unwritable."""
     try:
-        found = json.loads(raw, parse_float=str, parse_int=str)
+        values = json.loads(raw, parse_float=str, parse_int=str)
     except ValueError:
-        found = None
-    if not isinstance(found, dict) or list(found) != columns:
+        values = None
+    if not isinstance(values, dict) or list(values) != columns:
         raise Unwritable("it failed after a step that changed the columns, so it is not a row of the source")
-    return list(found.values())
+    return list(values.values())
 
 
 def _checked(text: bytes, path: str | os.PathLike[str], node: Source, lines: Lines) -> int:
     """Count the rows of a repaired file; refuses what visibly cannot be rows of the source."""
     try:
-        found = [(number, line) for number, line in enumerate(text.decode("utf-8").split("\n"), 1) if line.strip()]
+        numbered = [(number, line) for number, line in enumerate(text.decode("utf-8").split("\n"), 1) if line.strip()]
     except UnicodeDecodeError as cause:
         raise _bad(f"{path} is not UTF-8: {cause.reason} at byte {cause.start}", "save it as UTF-8") from None
     columns = list(node.columns)
     known = {name.lower() for name in columns}
     if lines.kind == "csv":
         records = Records(lines.options, parse_schema(node.schema))
-        if records.header and found:
-            number, line = found.pop(0)
+        if records.header and numbered:
+            number, line = numbered.pop(0)
             _known(records.split(line.removesuffix("\r")), known, columns, f"{path}, line {number}")
     else:
-        for number, line in found:
+        for number, line in numbered:
             try:
                 row = json.loads(line)
             except ValueError as cause:
@@ -288,9 +288,9 @@ def _checked(text: bytes, path: str | os.PathLike[str], node: Source, lines: Lin
             if not isinstance(row, dict):
                 raise _bad(f"{path}, line {number} is not a JSON object", 'write one object per line: {"card": "a", "amount": 1}')
             _known(row, known, columns, f"{path}, line {number}")
-    if not found:
+    if not numbered:
         raise _bad(f"{path} has no rows", "write one row per line")
-    return len(found)
+    return len(numbered)
 
 
 def _known(names: Iterable[str], known: set[str], columns: list[str], place: str) -> None:

@@ -52,9 +52,9 @@ class Board(ports.Sink):
 
     connector: ClassVar[str] = "live"
 
-    def __init__(self, key: tuple[int, ...] | None, told: Callable[[list[tuple[Row, int]]], None] | None = None) -> None:
+    def __init__(self, key: tuple[int, ...] | None, on_changes: Callable[[list[tuple[Row, int]]], None] | None = None) -> None:
         self._key = key
-        self._on_changes = told
+        self._on_changes = on_changes
         self._lock = threading.Lock()
         self._lines: dict[Any, Line] = {}
         self._context: ports.SinkContext | None = None
@@ -124,23 +124,23 @@ def endless(stream: Stream) -> bool:
 
 
 def follow(
-    stream: Stream, look: Callable[[Board, Run, Signals], None], told: Callable[[list[tuple[Row, int]]], None] | None = None
+    stream: Stream, look: Callable[[Board, Run, Signals], None], on_changes: Callable[[list[tuple[Row, int]]], None] | None = None
 ) -> Summary:
     """Run a stream on a temporary checkpoint, until it ends or is stopped.
 
-    `look` is called ten times a second, in the thread of the caller; adding one to `asked` of its signals stops the run as Ctrl-C does.
-    `told` is called with the changes of each epoch that has any.
+    `look` is called ten times a second, in the thread of the caller; adding one to `stop_requests` of its signals stops the run as Ctrl-C does.
+    `on_changes` is called with the changes of each epoch that has any.
     """
     refuse_while_loading("a stream")
     key = next(iter(sorted(known_keys(stream._node), key=len)), None)
     with interruptible():
         columns = [name.lower() for name in stream.columns]
-        board = Board(None if key is None else tuple(sorted(columns.index(name) for name in key)), told)
+        board = Board(None if key is None else tuple(sorted(columns.index(name) for name in key)), on_changes)
         plan = Plan.of("live", [sink(stream._node, board, None, None)], meaning())
-        made = compile(plan)
+        compiled = compile(plan)
     with tempfile.TemporaryDirectory(prefix="headrace-") as folder, Signals() as signals:
         checkpoint = Path(folder, "checkpoint")
-        run = start(made, checkpoint)
+        run = start(compiled, checkpoint)
         summary = run.watch(lambda: look(board, run, signals), signals)
         assert summary is not None  # without a timeout `watch` ends with the run
         look(board, run, signals)

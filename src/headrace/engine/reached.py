@@ -39,27 +39,27 @@ class Ways:
         self._source = plan.nodes[source]
         # Nodes downstream of a dead-letter output get only failed rows.
         self._letters = [one for one in outputs_of(plan.nodes.values()) if one.output == DEAD_LETTER]
-        made_of = (Role.SOURCE, Role.LOOKUP, Role.STATEFUL, Role.OUTPUT)
+        passing = (Role.SOURCE, Role.LOOKUP, Role.STATEFUL, Role.OUTPUT)
         self._consumers = [
             node
             for node in plan.nodes.values()
-            if node.role is Role.STATEFUL and any(self._source in nearest(before, made_of) for before in node.inputs)
+            if node.role is Role.STATEFUL and any(self._source in nearest(before, passing) for before in node.inputs)
         ]
 
     def avoiding(self, nodes: Iterable[Node]) -> tuple[str, ...]:
         """Return the sinks that have a path around these nodes."""
-        found = reached(self._nodes.values(), self._source, {*nodes, *self._letters})
-        return tuple(str(node.name) for node in found if node.role is Role.SINK)
+        ahead = reached(self._nodes.values(), self._source, {*nodes, *self._letters})
+        return tuple(str(node.name) for node in ahead if node.role is Role.SINK)
 
     def failed(self, letters: Iterable[Letter]) -> set[Node]:
         """Return the nodes that a row did not get past, judged by all its letters."""
-        found: set[Node] = set()
+        failing: set[Node] = set()
         refused: list[Letter] = []
         for one in letters:
             if one.node == self._source.name and one.reason.startswith(AT_A_KEY):
                 refused.append(one)
             else:
-                found.add(self._nodes[one.node])
+                failing.add(self._nodes[one.node])
         able = [node for node in self._consumers if operator(node).refuses_null_keys or any(one.reason[0] == "[" for one in refused)]
         # A letter does not name the operator that refused the row. Only as many letters as candidates mean that each of them did.
-        return found | set(able) if refused and len(refused) >= len(able) else found
+        return failing | set(able) if refused and len(refused) >= len(able) else failing

@@ -119,10 +119,10 @@ class State:
 
     @cached_property
     def _inspected(self) -> Inspected:
-        found = Inspected(self.folder, self._stored, self._kept, self.queries)
-        if not found.schemas:
+        inspected = Inspected(self.folder, self._stored, self._kept, self.queries)
+        if not inspected.schemas:
             raise _none(self.job)
-        return found
+        return inspected
 
     def _known(self, name: str) -> str:
         for known in self._inspected.schemas:
@@ -175,23 +175,18 @@ def state(checkpoint: str | os.PathLike[str], *, epoch: int | None = None) -> St
 
 def stored_job(folder: Path) -> Stored:
     """Read `job.json`, without a lock."""
-    found = None if is_clearing(folder) else stored_in(folder)
-    if found is not None:
-        return found
+    stored = None if is_clearing(folder) else stored_in(folder)
+    if stored is not None:
+        return stored
     raise no_checkpoint(folder)
 
 
 def no_checkpoint(folder: Path, other: Path | None = None) -> HeadraceError:
     """Return the error for a folder that is no checkpoint; `other` is a second folder that was tried."""
-    why = (
-        "it is being emptied"
-        if is_clearing(folder)
-        else "it has no job.json"
-        if folder.is_dir()
-        else "it is a file"
-        if folder.is_file()
-        else "there is no such folder"
-    )
+    if is_clearing(folder):
+        hint = "wait until the job has started; if that start was interrupted, start it again"
+        return HeadraceError("NOT_A_CHECKPOINT", f"{folder} is being cleared by a start with fresh=True", hint=hint)
+    why = "it has no job.json" if folder.is_dir() else "it is a file" if folder.is_file() else "there is no such folder"
     nor = "" if other is None else f"; nor is {other}"
     return HeadraceError("NOT_A_CHECKPOINT", f"{folder} is not a checkpoint: {why}{nor}", hint=_where(folder))
 

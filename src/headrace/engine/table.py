@@ -71,7 +71,7 @@ class Table:
         Raises:
             ConfigError: `PACKAGE_MISSING` without pyarrow.
         """
-        arrow = _installed("pyarrow")
+        arrow = _installed("pyarrow", "to_arrow")
         from pyspark.sql.pandas.types import to_arrow_schema
         from pyspark.sql.types import StructType
 
@@ -89,7 +89,7 @@ class Table:
         Raises:
             ConfigError: `PACKAGE_MISSING` without pyarrow and pandas.
         """
-        _installed("pandas")
+        _installed("pandas", "to_pandas")
         return self.to_arrow().to_pandas()
 
     def to_json(self) -> list[dict[str, Any]]:
@@ -153,11 +153,11 @@ def _inner(value: Any) -> str:
     return repr(value) if isinstance(value, str) else _text(value)
 
 
-def _installed(module: str) -> Any:
+def _installed(module: str, method: str) -> Any:
     from importlib import import_module
 
     try:
         return import_module(module)
     except ImportError:
-        hint = "pip install 'headrace[arrow]' installs pyarrow and pandas; .rows() needs neither."
-        raise HeadraceError("PACKAGE_MISSING", f"this needs the package {module}, which is not installed", hint=hint) from None
+        hint = "install pyarrow and pandas: pip install 'headrace[arrow]'; or use .rows(), which needs neither"
+        raise HeadraceError("PACKAGE_MISSING", f".{method}() needs the package {module}, which is not installed", hint=hint) from None

@@ -89,9 +89,9 @@ def struct(**columns: Column | str) -> Column:
         >>> hr.struct(card="card", cents=hr.col("amount") * 100)
         <Column named_struct('card', card, 'cents', amount * 100)>
     """
-    given = {name: argument(value, f"hr.struct({name}={value!r})") for name, value in columns.items()}
-    items = ", ".join(f"{text_literal(name)}, {column._expression.text}" for name, column in given.items())
-    return composed(f"named_struct({items})", ATOM, *given.values())
+    values = {name: argument(value, f"hr.struct({name}={value!r})") for name, value in columns.items()}
+    items = ", ".join(f"{text_literal(name)}, {column._expression.text}" for name, column in values.items())
+    return composed(f"named_struct({items})", ATOM, *values.values())
 
 
 def case(*branches: tuple[Column | str, Any], otherwise: Any = None) -> Column:
@@ -102,7 +102,8 @@ def case(*branches: tuple[Column | str, Any], otherwise: Any = None) -> Column:
         otherwise: The value if no condition is true. Default: null.
 
     Raises:
-        PlanError: `BAD_LITERAL` if a value is no column and has no SQL literal; `BAD_INPUT` without branches, or for one that is not a pair.
+        PlanError: `BAD_LITERAL` if a value is no column and has no SQL literal; `BAD_INPUT` without branches, or for one that is not a
+            pair.
 
     Examples:
         >>> import headrace as hr
@@ -123,6 +124,6 @@ def case(*branches: tuple[Column | str, Any], otherwise: Any = None) -> Column:
 
 def columns_of(columns: Iterable[Column | str], named: dict[str, Column | str]) -> tuple[Expression, ...]:
     """Returns the columns given to a verb as expressions; those given by keyword get that name as their alias."""
-    found = [expr(column) if isinstance(column, str) else sql(column) for column in columns]
-    found += [sql(column).alias(name) for name, column in named.items()]
-    return tuple(column._expression for column in found)
+    all_columns = [expr(column) if isinstance(column, str) else sql(column) for column in columns]
+    all_columns += [sql(column).alias(name) for name, column in named.items()]
+    return tuple(column._expression for column in all_columns)

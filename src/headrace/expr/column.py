@@ -22,9 +22,7 @@ from headrace.words import method_cure
 _CONSTANT = re.compile(r"\s*(?:[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|true|false)\s*", re.IGNORECASE)
 # The precedence of operators; an operand of a lower one gets parentheses.
 ANY, OR, AND, NOT, COMPARE, SUM, PRODUCT, SIGN, ATOM = range(9)
-
 AROUND = "in Python & and | bind tighter than comparisons: put comparisons in parentheses, (x == 1) & (y > 5)"
-
 # True while a handler of a state program is traced: `str` of a column would then be called once, for all rows.
 in_handler: ContextVar[bool] = ContextVar("headrace_in_handler", default=False)
 
@@ -179,11 +177,11 @@ class Column:
         return Column(replace(self._expression, alias=alias_text(name)), self._binds, self._call)
 
     def asc(self) -> Column:
-        """The ascending order, nulls first, for `by` of `top`, `dedupe` and `over`. For nulls last, write SQL: `"amount asc nulls last"`."""
+        """The ascending order, nulls first, for `by` of `top`, `dedupe` and `over`. For nulls last write SQL: `"n asc nulls last"`."""
         return composed(f"{self._expression.text} ASC", ANY, self)
 
     def desc(self) -> Column:
-        """The descending order, nulls last, for `by` of `top`, `dedupe` and `over`. For nulls first, write SQL: `"amount desc nulls first"`."""
+        """The descending order, nulls last, for `by` of `top`, `dedupe` and `over`. For nulls first write SQL: `"n desc nulls first"`."""
         return composed(f"{self._expression.text} DESC", ANY, self)
 
     def is_null(self) -> Column:
@@ -234,8 +232,8 @@ class Column:
         Raises:
             PlanError: `NOT_AN_AGGREGATE` if it is not called on a function call, such as `hr.f.count("card")`.
         """
-        given = sql(condition)
-        return self._again("where", where=given._expression.text, others=(given,))
+        condition_column = sql(condition)
+        return self._again("where", where=condition_column._expression.text, others=(condition_column,))
 
     def distinct(self) -> Column:
         """Makes an aggregate use each distinct value once, as SQL's `DISTINCT`.
@@ -385,9 +383,9 @@ def inside(column: Column, binds: int) -> str:
 def binary(left: Any, sign: str, right: Any, binds: int) -> Column:
     first, second = operand(left), operand(right)
     if sign in ("AND", "OR"):
-        for given in (left, right):
-            if not isinstance(given, Column | bool | None):
-                raise PlanError("WRONG_TYPE", f"{given!r} is not a boolean, as both sides of {sign} must be", hint=AROUND, site=here())
+        for side in (left, right):
+            if not isinstance(side, Column | bool | None):
+                raise PlanError("WRONG_TYPE", f"{side!r} is not a boolean, as both sides of {sign} must be", hint=AROUND, site=here())
     # AND and OR are associative. The right operand of others keeps its parentheses: a - (b + c).
     right_binds = binds if sign in ("AND", "OR") else binds + 1
     return composed(f"{inside(first, binds)} {sign} {inside(second, right_binds)}", binds, first, second)

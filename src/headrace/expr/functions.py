@@ -47,12 +47,12 @@ class Functions:
         spark = name[:-1] if name.endswith("_") else name
 
         def function(*arguments: Column | str | Any) -> Column:
-            given = [argument(one, f"hr.f.{name}({one!r})") for one in arguments]
-            texts = tuple(column._expression.text for column in given)
+            columns = [argument(one, f"hr.f.{name}({one!r})") for one in arguments]
+            texts = tuple(column._expression.text for column in columns)
             if spark.lower() == "count" and not texts:
                 texts = ("*",)
             call = Call(spark, texts)
-            return Column(composed(call.text, ATOM, *given)._expression, ATOM, call)
+            return Column(composed(call.text, ATOM, *columns)._expression, ATOM, call)
 
         function.__name__ = function.__qualname__ = name
         function.__doc__ = f"Calls Spark SQL's `{spark}`. A text argument is a SQL expression; a string is `hr.lit(...)`."

@@ -47,9 +47,9 @@ def cure() -> str:
     """Returns the hint for the expression that is asking a column for a truth value."""
     text, around = _place()
     for node in around:
-        found = _cure_of(node, text)
-        if found is not None:
-            return found
+        hint = _cure_of(node, text)
+        if hint is not None:
+            return hint
     return _DECIDES
 
 

@@ -28,8 +28,8 @@ def reading(java: Java) -> list[str]:
     return [f"-XX:SharedArchiveFile={archive}"] if archive.is_file() else []
 
 
-def writing(java: Java, made: Path) -> list[str]:
-    """Return options with which a JVM, at its exit, writes an archive of the classes it has loaded to `made`.
+def writing(java: Java, written: Path) -> list[str]:
+    """Return options with which a JVM, at its exit, writes an archive of the classes it has loaded to `written`.
 
     It builds on an archive of Java's own classes, which is kept beside `place` because not every Java has one.
     """
@@ -37,24 +37,24 @@ def writing(java: Java, made: Path) -> list[str]:
         raise _failed(java, f"it skips folders whose names are not ASCII, such as {spark_jars()}")
     own = place(java).with_suffix(".java.jsa")
     if not own.is_file():
-        _run(java, "-Xshare:dump", f"-XX:SharedArchiveFile={made}")
-        made.replace(own)
-    return [f"-XX:SharedArchiveFile={own}", f"-XX:ArchiveClassesAtExit={made}"]
+        _run(java, "-Xshare:dump", f"-XX:SharedArchiveFile={written}")
+        written.replace(own)
+    return [f"-XX:SharedArchiveFile={own}", f"-XX:ArchiveClassesAtExit={written}"]
 
 
-def keep(java: Java, made: Path, class_path: str) -> Path:
+def keep(java: Java, written: Path, class_path: str) -> Path:
     """Put the archive that a JVM with this class path has written into its place, if Java accepts it."""
-    if not made.is_file():
+    if not written.is_file():
         raise _failed(java, "no archive of Spark's classes was written")
-    _run(java, f"-XX:SharedArchiveFile={made}", "-Xshare:on", "-cp", class_path, "-version")
-    return made.replace(place(java))
+    _run(java, f"-XX:SharedArchiveFile={written}", "-Xshare:on", "-cp", class_path, "-version")
+    return written.replace(place(java))
 
 
 def _run(java: Java, *options: str) -> None:
     done = subprocess.run([str(java.executable), *options], capture_output=True, text=True, errors="replace", check=False)
     if done.returncode != 0:
-        said = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-        raise _failed(java, said[-1] if said else "it gave no reason")
+        output = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+        raise _failed(java, output[-1] if output else "it gave no reason")
 
 
 def _failed(java: Java, reason: str) -> HeadraceError:

@@ -102,8 +102,8 @@ def spark_jars() -> Path:
 def spark_version() -> str:
     """Return the version of the Spark that will run, read from the name of its core jar."""
     for jar in spark_jars().glob("spark-core_2.13-*.jar"):
-        if found := re.fullmatch(r"spark-core_2\.13-(.+)\.jar", jar.name):
-            return found[1]
+        if match := re.fullmatch(r"spark-core_2\.13-(.+)\.jar", jar.name):
+            return match[1]
     raise HeadraceError(
         "SPARK_VERSION",
         f"there is no Spark with Scala 2.13 in {spark_jars().parent}",

@@ -64,15 +64,15 @@ def _pyspark() -> Check:
 
 def _java() -> Check:
     try:
-        found = java.find()
+        used = java.find()
     except HeadraceError as problem:
         return Check("Java", False, problem.message, problem.hint)
-    return Check("Java", True, f"{found.version} at {found.executable} (by {found.origin})")
+    return Check("Java", True, f"{used.version} at {used.executable} (by {used.origin})")
 
 
 def _bash() -> Check:
-    found = shutil.which("bash")
-    return Check("bash", found is not None, found or "not on the PATH", "Spark's own scripts need it: apt-get install -y bash")
+    executable = shutil.which("bash")
+    return Check("bash", executable is not None, executable or "not on the PATH", "Spark's own scripts need it: apt-get install -y bash")
 
 
 def _kernel() -> Check:
@@ -90,20 +90,20 @@ def _kernel() -> Check:
 
 def _archive() -> Check:
     try:
-        found_java = java.find()
-        place = archive.place(found_java)
+        used = java.find()
+        place = archive.place(used)
     except (HeadraceError, ImportError):
         return Check("starts", False, "not known", "fix Java and pyspark first.", required=False)
-    found = f"from the archive {place}" if place.is_file() else "not prepared: each takes about twice as long"
+    state = f"from the archive {place}" if place.is_file() else "not prepared: each takes about twice as long"
     with suppress(OSError):
-        reason = preparing.failure(found_java).read_text(encoding="utf-8").splitlines()
-        found += f" (tried next to a job: {reason[0]})" if reason and not place.is_file() else ""
-    return Check("starts", place.is_file(), found, "headrace prepare", required=False)
+        reason = preparing.failure(used).read_text(encoding="utf-8").splitlines()
+        state += f" (tried next to a job: {reason[0]})" if reason and not place.is_file() else ""
+    return Check("starts", place.is_file(), state, "headrace prepare", required=False)
 
 
 def _memory() -> Check:
-    found = launch.machine_memory() // _MEGABYTE
-    return Check("memory", found >= 3500, f"{found:,} MB", "4 GB are needed; spark.driver.memory sets Spark's share.")
+    megabytes = launch.machine_memory() // _MEGABYTE
+    return Check("memory", megabytes >= 3500, f"{megabytes:,} MB", "4 GB are needed; spark.driver.memory sets Spark's share.")
 
 
 def _disk() -> Check:

@@ -101,11 +101,11 @@ def _one(jar: Jar) -> int:
                     file.write(block)
         except (OSError, ValueError) as cause:
             raise _unreachable(jar, address, cause) from None
-        found = _digest(fresh)
-        if found != jar.sha256:
+        digest = _digest(fresh)
+        if digest != jar.sha256:
             raise HeadraceError(
                 "PACKAGE_DIFFERS",
-                f"{_shown(address)} is not the expected jar: its SHA-256 is {found}, and that of {jar.coordinate} is {jar.sha256}",
+                f"{_shown(address)} is not the expected jar: its SHA-256 is {digest}, and that of {jar.coordinate} is {jar.sha256}",
                 hint="the repository, or a proxy in front of it, serves another file; set HEADRACE_MAVEN to another repository.",
             )
         os.replace(fresh, target)

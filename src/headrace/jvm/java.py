@@ -113,14 +113,14 @@ def _checked(executable: Path, origin: str, home: Path | None, real: Path | None
 def _version(executable: Path) -> str | None:
     """Return the version from the file `release` beside it, which costs nothing, else from running it."""
     release = executable.resolve().parent.parent / "release"
-    if release.is_file() and (found := re.search(r'^JAVA_VERSION="([^"]+)"', release.read_text(encoding="utf-8", errors="replace"), re.M)):
-        return found[1]
+    if release.is_file() and (match := re.search(r'^JAVA_VERSION="([^"]+)"', release.read_text(encoding="utf-8", errors="replace"), re.M)):
+        return match[1]
     try:
-        asked = subprocess.run([str(executable), "-version"], capture_output=True, text=True, errors="replace", timeout=60, check=True)
+        process = subprocess.run([str(executable), "-version"], capture_output=True, text=True, errors="replace", timeout=60, check=True)
     except (OSError, subprocess.SubprocessError):
         return None
-    found = re.search(r'version "([^"]+)"', asked.stderr + asked.stdout)
-    return found[1] if found else None
+    match = re.search(r'version "([^"]+)"', process.stderr + process.stdout)
+    return match[1] if match else None
 
 
 def _major(version: str) -> int:

@@ -39,8 +39,8 @@ _QUICK_START = (
 SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
 
 
-def configuration(given: Mapping[str, str], log: Path, defaults: Mapping[str, str], options: Sequence[str] = ()) -> dict[str, str]:
-    """Return Spark's configuration. By precedence: `given`, HEADRACE_MASTER, the user's `defaults`, ours.
+def configuration(settings: Mapping[str, str], log: Path, defaults: Mapping[str, str], options: Sequence[str] = ()) -> dict[str, str]:
+    """Return Spark's configuration. By precedence: `settings`, HEADRACE_MASTER, the user's `defaults`, ours.
 
     `options` are additional options for the driver's JVM.
     """
@@ -51,8 +51,8 @@ def configuration(given: Mapping[str, str], log: Path, defaults: Mapping[str, st
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
     }
-    asked = {"spark.master": os.environ["HEADRACE_MASTER"]} if os.environ.get("HEADRACE_MASTER") else {}
-    conf = {**ours, **defaults, **asked, **given}
+    environment = {"spark.master": os.environ["HEADRACE_MASTER"]} if os.environ.get("HEADRACE_MASTER") else {}
+    conf = {**ours, **defaults, **environment, **settings}
     if "spark.driver.memory" not in conf and "SPARK_DRIVER_MEMORY" not in os.environ:
         conf["spark.driver.memory"] = f"{driver_megabytes(machine_memory())}m"
     if is_local(conf["spark.master"]):
@@ -131,13 +131,13 @@ def spark_home() -> Path:
 def defaults() -> dict[str, str]:
     """Return the user's spark-defaults.conf, read here because options on the command line would take precedence over it."""
     place = Path(os.environ.get("SPARK_CONF_DIR") or spark_home() / "conf") / "spark-defaults.conf"
-    found: dict[str, str] = {}
+    settings: dict[str, str] = {}
     with contextlib.suppress(OSError):
         for line in place.read_text(encoding="utf-8", errors="replace").splitlines():
             # as Java reads properties: the first blank, `=` or `:` ends the name
             if setting := re.match(r"\s*(spark\.[^\s=:]+)\s*[=:\s]\s*(\S.*)", line):
-                found[setting[1]] = setting[2].strip()
-    return found
+                settings[setting[1]] = setting[2].strip()
+    return settings
 
 
 def log_file() -> Path:
@@ -168,24 +168,24 @@ def _age(path: Path) -> float:
 
 def machine_memory() -> int:
     """Return the bytes that this process may use: of the machine, or of the container if that has less."""
-    found = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    size = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         with contextlib.suppress(OSError, ValueError):
-            found = min(found, int(Path(limit).read_text(encoding="ascii")))
-    return found
+            size = min(size, int(Path(limit).read_text(encoding="ascii")))
+    return size
 
 
 def free_memory() -> int:
     """Return the bytes that are free for another process, in the machine or in the container; 0 if that is unknown."""
-    found = 0
+    size = 0
     with contextlib.suppress(OSError):
-        told = re.search(r"^MemAvailable:\s+(\d+)", Path("/proc/meminfo").read_text(encoding="ascii"), re.M)
-        found = int(told[1]) << 10 if told else 0
+        available = re.search(r"^MemAvailable:\s+(\d+)", Path("/proc/meminfo").read_text(encoding="ascii"), re.M)
+        size = int(available[1]) << 10 if available else 0
     for limit, used in (("memory.max", "memory.current"), ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes")):
         with contextlib.suppress(OSError, ValueError):
             group = Path("/sys/fs/cgroup")
-            found = min(found, int((group / limit).read_text(encoding="ascii")) - int((group / used).read_text(encoding="ascii")))
-    return found
+            size = min(size, int((group / limit).read_text(encoding="ascii")) - int((group / used).read_text(encoding="ascii")))
+    return size
 
 
 def driver_megabytes(memory: int) -> int:

@@ -32,7 +32,7 @@ def lift_sql(
     """
     spark = session()
     text, clauses = system_times(query)
-    asked = {
+    request = {
         "settings": dict(settings),
         "query": text,
         "tables": dict(tables),
@@ -42,8 +42,8 @@ def lift_sql(
         "missing": missing,
         "outside": list(outside),
     }
-    found: Json = json.loads(jvm(spark).headrace.lift.Lift.sql(java_session(spark), json.dumps(asked)))
-    return found
+    tree: Json = json.loads(jvm(spark).headrace.lift.Lift.sql(java_session(spark), json.dumps(request)))
+    return tree
 
 
 def _units(text: str, place: int) -> int:
@@ -54,8 +54,8 @@ def _units(text: str, place: int) -> int:
 def lift_frame(frame: DataFrame) -> Json:
     """Return the tree of a DataFrame over views."""
     spark = session()
-    found: Json = json.loads(jvm(spark).headrace.lift.Lift.frame(java_frame(frame)))
-    return found
+    tree: Json = json.loads(jvm(spark).headrace.lift.Lift.frame(java_frame(frame)))
+    return tree
 
 
 def view(name: str, schema: str) -> DataFrame:

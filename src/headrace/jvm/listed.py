@@ -51,8 +51,8 @@ class _Lister:
         self._log = log
 
     def latest(self, start: str | None) -> str | None:
-        found = _result(lambda: self._log.latest(None if start is None else json.loads(start)))
-        return None if found is None else json.dumps(found, sort_keys=True)
+        offset = _result(lambda: self._log.latest(None if start is None else json.loads(start)))
+        return None if offset is None else json.dumps(offset, sort_keys=True)
 
     def files(self, start: str | None, end: str) -> str:
         return json.dumps(_result(lambda: self._log.files(None if start is None else json.loads(start), json.loads(end))))
@@ -79,6 +79,6 @@ def position(checkpoint: Path, source: str) -> Position | None:
     name = "".join(sign if sign == "_" or (sign.isascii() and sign.isalnum()) else f"_{ord(sign):x}_" for sign in source)
     for line in logs[-1].read_text(encoding="utf-8").splitlines()[2:] if logs else ():
         if line.startswith(f"{name}:"):
-            found: Position = json.loads(line[len(name) + 1 :])
-            return found
+            read: Position = json.loads(line[len(name) + 1 :])
+            return read
     return None

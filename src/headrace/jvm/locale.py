@@ -36,10 +36,10 @@ def _exists(name: str) -> bool:
         library = ctypes.CDLL(None)
         library.newlocale.restype = ctypes.c_void_p
         library.newlocale.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)
-        made = library.newlocale(_LC_CTYPE_MASK, name.encode(), None)
-        if made:
+        handle = library.newlocale(_LC_CTYPE_MASK, name.encode(), None)
+        if handle:
             library.freelocale.argtypes = (ctypes.c_void_p,)
-            library.freelocale(made)
+            library.freelocale(handle)
     except (OSError, AttributeError):
         return False
-    return bool(made)
+    return bool(handle)

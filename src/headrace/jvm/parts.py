@@ -40,7 +40,7 @@ class Part:
 
     def to_json(self) -> Json:
         """Return the part as JSON, with the parts in it."""
-        made: Json = {}
+        document: Json = {}
         for one in self.ordered():
             value = getattr(self, one.name)
             if one.metadata.get("inline"):
@@ -48,9 +48,9 @@ class Part:
             else:
                 is_there = value is not None or one.default is not None or one.metadata.get("always")
                 more = {key_of(one): _json(value)} if is_there else {}
-            assert made.keys().isdisjoint(more), f"{type(self).__name__} has two fields {made.keys() & more.keys()}"
-            made |= more
-        return made
+            assert document.keys().isdisjoint(more), f"{type(self).__name__} has two fields {document.keys() & more.keys()}"
+            document |= more
+        return document
 
 
 class OneOf(Part):

@@ -31,14 +31,15 @@ _attached: set[str] = set()
 _log: Path | None = None
 
 _UNREGISTERED = (
-    "see the list of built-in functions of Spark SQL; register your own on the session before you build the job: "
-    "spark.udf.registerJavaUDAF(name, class)"
+    "if it is your own function, register it on the session before you build the job: "
+    "spark.udf.registerJavaFunction(name, class), for an aggregate spark.udf.registerJavaUDAF(name, class)"
 )
 
 
-def unregistered(name: str) -> str:
-    """Return the cure for a function that the session does not have."""
-    return function_cure(name) or suggestion(name, [one.name for one in session().catalog.listFunctions()], _UNREGISTERED, least=0.75)
+def unregistered(name: str, text: str = "") -> str:
+    """Return the cure for a function that the session does not have; `text` calls it."""
+    names = [one.name for one in session().catalog.listFunctions()]
+    return function_cure(name, text) or suggestion(name, names, _UNREGISTERED, least=0.75)
 
 
 def session(
@@ -78,27 +79,27 @@ def session(
         if master is not None:
             wanted["spark.master"] = master
         _hide(wanted.items())
-        found = spark if spark is not None else _active()
-        if found is None:
-            found = _start(wanted)
-            _attach(found)
+        chosen = spark if spark is not None else _active()
+        if chosen is None:
+            chosen = _start(wanted)
+            _attach(chosen)
             if "PYSPARK_GATEWAY_PORT" not in os.environ:
-                jvm(found).headrace.Signals.leaveToPython()
-            return found
-        _refuse_connect(found)
+                jvm(chosen).headrace.Signals.leaveToPython()
+            return chosen
+        _refuse_connect(chosen)
         if wanted:
-            _same_settings(found, wanted, passed_in=spark is not None)
-        _attach(found)
-        return found
+            _same_settings(chosen, wanted, passed_in=spark is not None)
+        _attach(chosen)
+        return chosen
 
 
 def end() -> None:
     """Stop Spark and the JVM that this process started, and wait until it has ended."""
     from pyspark import SparkContext
 
-    found, known = _active(), SparkContext._gateway
-    if found is not None:
-        found.stop()
+    active, known = _active(), SparkContext._gateway
+    if active is not None:
+        active.stop()
     if known is not None:
         process: Any = known.proc
         known.shutdown()

@@ -29,8 +29,8 @@ class Store:
 
     def read(self, name: str) -> str | None:
         """Return the text of a file; None if it does not exist."""
-        found: str | None = self._call(lambda: self._java.read(name))
-        return found
+        text: str | None = self._call(lambda: self._java.read(name))
+        return text
 
     def create(self, name: str, text: str) -> bool:
         """Make a file unless it exists; returns whether it was made."""
@@ -90,8 +90,8 @@ def lacking(problem: str) -> str | None:
     ('gs', 's3a')
     >>> lacking("AccessDeniedException: s3a://bucket")
     """
-    found = _LACKING.search(problem)
-    return None if found is None else found[1] or _PACKAGES.get(found[2], found[2])
+    match = _LACKING.search(problem)
+    return None if match is None else match[1] or _PACKAGES.get(match[2], match[2])
 
 
 def cure(scheme: str) -> str:
@@ -114,8 +114,8 @@ def store_message(message: str) -> str:
     'Not so'
     """
     first = message.splitlines()[0]
-    told = re.split(r" \((?:Service: |SDK Attempt)", first)[0]
-    return first if told == first else told.rpartition("Exception: ")[2]
+    text = re.split(r" \((?:Service: |SDK Attempt)", first)[0]
+    return first if text == first else text.rpartition("Exception: ")[2]
 
 
 _JARS = {"s3a": "hadoop-aws", "abfs": "hadoop-azure", "abfss": "hadoop-azure", "gs": "hadoop-gcp"}

@@ -128,25 +128,25 @@ def _read(texts: list[str]) -> dict[str, Reading]:
     spark = session()
     answer = json.loads(jvm(spark).headrace.text.Texts.read(java_session(spark), json.dumps(texts)))
     # A text that no JVM can hold, with half a character in it, has no meaning.
-    read = {text: Reading((text,)) for text in texts} | {text: _reading(said) for text, said in answer.items()}
+    read = {text: Reading((text,)) for text in texts} | {text: _reading(facts) for text, facts in answer.items()}
     _readings.update(read)
     while len(_readings) > _KEPT:
         _readings.pop(next(iter(_readings)), None)
     return read
 
 
-def _reading(said: Mapping[str, Any]) -> Reading:
+def _reading(facts: Mapping[str, Any]) -> Reading:
     return Reading(
-        tuple(said["conjuncts"]),
-        _value(said["value"]) if "value" in said else None,
-        tuple(Difference(*one) for one in said.get("differences", ())),
-        tuple(said["bound"]) if "bound" in said else None,
-        said.get("ranking"),
+        tuple(facts["conjuncts"]),
+        _value(facts["value"]) if "value" in facts else None,
+        tuple(Difference(*one) for one in facts.get("differences", ())),
+        tuple(facts["bound"]) if "bound" in facts else None,
+        facts.get("ranking"),
     )
 
 
-def _value(said: list[Any]) -> Value:
-    match said:
+def _value(parts: list[Any]) -> Value:
+    match parts:
         case ["now"]:
             return Now()
         case ["column", *names]:
@@ -159,4 +159,4 @@ def _value(said: list[Any]) -> Value:
             return Before(_value(of))
         case ["either", *of]:
             return Either(tuple(map(_value, of)))
-    raise ValueError(f"a value of no known kind: {said}")
+    raise ValueError(f"a value of no known kind: {parts}")

@@ -144,18 +144,18 @@ def aggregate(
 
 
 def group_by(input: Node, columns: Sequence[Any], expires: Duration, alias: str | None) -> Groups:
-    found = verb_arguments(input, columns, {}, alias)
-    items = tuple((name_of(expression), expression.text) for expression in found)
+    keys = verb_arguments(input, columns, {}, alias)
+    items = tuple((name_of(expression), expression.text) for expression in keys)
     once((name for name, _ in items), "group_by")
-    return Groups(input, items, alias, expiry(expires, "expires of group_by"))
+    return Groups(input, items, alias, expiry(expires, "group_by: `expires`"))
 
 
 def agg(groups: Groups, columns: Sequence[Any], named: Mapping[str, Any]) -> Aggregate:
-    found = verb_arguments(groups.node, columns, dict(named), groups.alias)
-    for expression in found:
+    expressions = verb_arguments(groups.node, columns, dict(named), groups.alias)
+    for expression in expressions:
         if path_of(expression.text) is not None:
             raise _no_aggregate(groups, expression)
-    aggregates = tuple((name_of(expression, keywords=True), expression.text) for expression in found)
+    aggregates = tuple((name_of(expression, keywords=True), expression.text) for expression in expressions)
     if not aggregates and not groups.items:
         raise PlanError("NO_COLUMNS", "agg needs at least one aggregate", hint='.agg(total="sum(amount)")', site=here())
     once([*groups.names, *(name for name, _ in aggregates)], "agg")
@@ -174,7 +174,7 @@ def _no_aggregate(groups: Groups, expression: Expression) -> PlanError:
 
 
 def distinct(input: Node, expires: Duration = None) -> Aggregate:
-    return aggregate(input, [(name, quote(name)) for name in input.columns], (), expiry(expires, "expires of distinct"))
+    return aggregate(input, [(name, quote(name)) for name in input.columns], (), expiry(expires, "distinct: `expires`"))
 
 
 @reads("aggregate")
@@ -194,12 +194,12 @@ class DistinctVerb(Handle):
         A row appears with its first copy and is retracted with its last one. Over append-only input the result is append-only.
 
         Args:
-            expires: A duration such as `"7 days"` in event time: a row that has not come for that long is forgotten, and its next copy
+            expires: A duration such as `"7 days"` in event time: a row that has not been seen for that long is forgotten, and its next copy
                 passes again. Default: never.
 
         Raises:
-            PlanError: `BAD_EXPIRY` if `expires` is zero, or, when the job is built, if the rows end with a window anyway, and
-                `NO_WATERMARK` if no source has event time.
+            PlanError: `BAD_EXPIRY` if `expires` is zero, or, when the job is built, if a window among the columns already releases the
+                state, and `NO_WATERMARK` if no source has event time.
             SchemaError: `BAD_DURATION` if `expires` is not a duration.
 
         Examples:

@@ -28,8 +28,8 @@ class Asking:
         >>> Asking(batch=5).over(Asking(batch=7, cache_ms=1000))
         Asking(cache_ms=1000, cache_keys=None, batch=5, in_flight=None, retry_ms=None)
         """
-        said = {field.name: getattr(self, field.name) for field in fields(self)}
-        return Asking(**{name: getattr(other, name) if value is None else value for name, value in said.items()})
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return Asking(**{name: getattr(other, name) if value is None else value for name, value in values.items()})
 
 
 UNSAID = Asking()
@@ -46,24 +46,25 @@ def asking(
     """The options of a user."""
     for option, value in (("cache_keys", cache_keys), ("batch", batch), ("in_flight", in_flight)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-            raise PlanError("BAD_LOOKUP", f"{option} of lookup cannot be {value!r}", hint="use a whole number of at least 1", site=here())
+            raise PlanError("BAD_LOOKUP", f"lookup: `{option}` cannot be {value!r}", hint="use a whole number of at least 1", site=here())
     return Asking(
-        None if cache is None else milliseconds(cache, "cache of lookup"),
+        None if cache is None else milliseconds(cache, "lookup: `cache`"),
         cache_keys,
         batch,
         in_flight,
-        None if retry is None else milliseconds(retry, "retry of lookup"),
+        None if retry is None else milliseconds(retry, "lookup: `retry`"),
     )
 
 
-def checked(name: str, table: Lookup, said: Asking) -> Asking:
+def checked(name: str, table: Lookup, wanted: Asking) -> Asking:
     """The options, if the table supports them."""
-    if said.cache_ms is not None and table.traits.whole:
-        hint = 'set how often to reload it: hr.lookup.files(..., refresh="5 minutes")'
+    if wanted.cache_ms is not None and table.traits.whole:
+        reloads = f'set how often it is reloaded: hr.lookup.{table.connector}(..., refresh="5 minutes")'
+        hint = reloads if "refresh_ms" in getattr(type(table), "declared", {}) else "leave out cache"
         raise PlanError("BAD_LOOKUP", f"`cache` does not apply to {name}, which is loaded as a whole", hint=hint, site=here())
     most = table.keys_at_once
-    if most is not None and said.batch is not None and said.batch > most:
+    if most is not None and wanted.batch is not None and wanted.batch > most:
         keys = "one key" if most == 1 else f"{most} keys"
         hint = "leave out batch=; in_flight= sets the number of concurrent requests"
-        raise PlanError("BAD_LOOKUP", f"{name} takes at most {keys} in a request, got {said.batch}", hint=hint, site=here())
-    return said
+        raise PlanError("BAD_LOOKUP", f"{name} takes at most {keys} in a request, got {wanted.batch}", hint=hint, site=here())
+    return wanted

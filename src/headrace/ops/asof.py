@@ -23,7 +23,7 @@ from headrace.ops.feeding import fed
 from headrace.ops.handle import Handle, other_stream, verb
 from headrace.ops.inlet import Checked, Inlet, inlet
 from headrace.ops.on import names_of, sides_of
-from headrace.ops.operator import Ungrouped, operator
+from headrace.ops.operator import Ungrouped, operator, time_cure
 from headrace.ops.parts import EndingText, RelationText
 from headrace.ops.relational import LEFT, TwoSided
 from headrace.ops.tree import Tree, reads
@@ -197,7 +197,7 @@ def join_asof(
     """Return the join that a user asks for; `times` are the event-time columns of both sides."""
     for option, value, known in (("how", how, HOWS), ("direction", direction, DIRECTIONS), ("emit", emit, EMITS)):
         if value not in known:
-            message = f"{option} of join_asof cannot be {value!r}"
+            message = f"join_asof: `{option}` cannot be {value!r}"
             raise PlanError("BAD_JOIN", message, hint=f"it is one of: {', '.join(known)}", site=here())
     texts = _times(left, right, time, aliases)
     names = names_of(left, right, on, "join_asof")
@@ -206,8 +206,8 @@ def join_asof(
     for name in right.columns:
         if name not in shared and name.lower() in taken:
             hint = f'rename it on one side: {label(right)}.rename({{"{name}": "..."}})'
-            found = duplicate(name, taken[name.lower()], "join_asof")
-            raise PlanError("DUPLICATE_COLUMN", found.message, hint=hint, site=here())
+            problem = duplicate(name, taken[name.lower()], "join_asof")
+            raise PlanError("DUPLICATE_COLUMN", problem.message, hint=hint, site=here())
     if names is None:
         keys = _keys(left, right, str(of_text(checked(on))._expression.text), aliases)
     else:
@@ -215,15 +215,15 @@ def join_asof(
     timed = all(mark is not None and (plain_name(text) or "").lower() == mark.lower() for text, mark in zip(texts, times, strict=True))
     if emit == "close" and not timed:
         side, mark, text = next((s, m, t) for s, m, t in zip((left, right), times, texts, strict=True) if m is None or m != plain_name(t))
-        has = "it has none" if mark is None else f"that is `{mark}`"
+        has = f"{label(side)} has no event time" if mark is None else f"that of {label(side)} is `{mark}`, not `{text}`"
+        cure = time_cure(side) if mark is None else f"join by `{mark}`"
         raise PlanError(
             "NO_WATERMARK",
-            f'emit="close" needs event time, and `{text}` is not the event time of {label(side)}: {has}',
-            hint='add a watermark to both sources, .watermark("ts", "5 minutes"), and join by that column; '
-            'the output of a query operator has no event time; or send each change: emit="changes"',
+            f'emit="close" needs event time, and {has}',
+            hint=f'{cure}; or emit each change: emit="changes"',
             site=here(),
         )
-    reach = None if within is None else milliseconds(within, "within of join_asof") * 1000
+    reach = None if within is None else milliseconds(within, "join_asof: `within`") * 1000
     return AsOf(left, right, how, keys, texts, direction, reach, shared, emit, "event" if timed else "none", site=here())
 
 
@@ -243,7 +243,7 @@ def _times(left: Node, right: Node, time: Any, aliases: tuple[str | None, str | 
     """Return the expressions of both times."""
     if not isinstance(time, tuple | list) or len(time) != 2:
         hint = 'give one for each side: time=("ts", "valid_from")'
-        raise PlanError("BAD_JOIN", f"time of join_asof cannot be {time!r}", hint=hint, site=here())
+        raise PlanError("BAD_JOIN", f"join_asof: `time` cannot be {time!r}", hint=hint, site=here())
     mine, theirs = (single(side, text, alias) for side, text, alias in zip((left, right), time, aliases, strict=True))
     return mine.text, theirs.text
 
@@ -253,10 +253,11 @@ def _keys(left: Node, right: Node, text: str, aliases: tuple[str | None, str | N
     keys, safe, rest = sides_of(left, right, text, aliases)
     wrong = rest[0] if rest else f"{keys[safe[0]][0]} <=> {keys[safe[0]][1]}" if safe else None
     if wrong is not None:
+        example = " = ".join(keys[0]) if keys else "a.id = b.id"
         raise PlanError(
             "BAD_JOIN",
-            f"join_asof matches equal keys, but `{wrong}` is not an equality of both sides",
-            hint='write on="pair", or equalities: on="o.pair = r.code"; filter the versions before the join, or its result after it',
+            f"join_asof matches equal keys, but `{wrong}` does not compare the two sides by =",
+            hint=f'filter {label(right)} before the join, or its result after it; `on` has only equalities: on="{example}"',
             site=here(),
         )
     return tuple(keys)
@@ -289,24 +290,24 @@ class AsOfVerb(Handle):
     ) -> Self:
         """Joins each row with the version that is valid at its time.
 
-        After every epoch the result is the batch answer over all rows so far. If both times are the event time of their streams, the
-        watermark releases state; rows and versions older than the watermark are in the outputs `late` and `late_versions`. Of several
-        versions with one time, the last by all columns counts. A null in the time or the key matches nothing.
+        After every epoch the result is what a batch query over all rows so far would return. If both times are the event time of their
+        streams, the watermark releases state; rows and versions at or before the watermark are in the outputs `late` and `late_versions`.
+        Of several versions with the same time, the last one in the order of all columns is used. A null in the time or the key matches
+        nothing.
 
         Args:
-            versions: The stream of versions. Besides the columns of `on`, the sides need different names.
+            versions: The stream of versions. Columns outside `on` need different names on both sides.
             on: Columns that both streams have, or a condition of equalities: `"o.pair = r.code"`.
             time: The times of a row and of a version: two names, SQL texts or columns of type timestamp.
             how: `"left"` gives nulls to a row without a version; `"inner"` drops it.
             direction: `"backward"` takes the last version at or before the row, `"forward"` the first at or after it, `"nearest"` the
                 closer one, backward on a tie.
             within: The maximum time difference, a duration such as `"1 hour"`. Default: no limit.
-            emit: `"changes"` sends a result at once and revises it; `"close"` sends each row once, when no other version can become valid
-                for it.
+            emit: `"changes"` sends a result at once and revises it; `"close"` sends each row once, when its version is final.
 
         Raises:
             PlanError: `BAD_JOIN` if an option has an unknown value or `on` has more than equalities; `UNKNOWN_COLUMN` if a column does not
-                exist; `DUPLICATE_COLUMN` if both sides have another column of one name; `BAD_INPUT` if `versions` is no stream;
+                exist; `DUPLICATE_COLUMN` if a column outside `on` has the same name on both sides; `BAD_INPUT` if `versions` is no stream;
                 `NO_WATERMARK` if `emit="close"` and a time is not event time.
             SchemaError: `BAD_DURATION` if `within` is not a duration.
 

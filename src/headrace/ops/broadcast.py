@@ -10,12 +10,12 @@ from headrace.ops.stream import Stream
 
 
 def broadcast(stream: Any) -> Broadcasted:
-    """Makes a stream an input of a program for all keys, kept in a `hr.Broadcast`.
+    """Passes a stream to a program as an input for all keys. Its handler stores what is needed in a `hr.Broadcast`.
 
-    Its rows go to every partition. Their handler has no `self.key` and no cells of a key, and emits nothing.
+    The rows go to every partition. Their handler cannot use `self.key` or keyed cells, and cannot emit.
 
     Args:
-        stream: A stream of rows that are only added, without `key_by`.
+        stream: An append-only stream, not keyed.
 
     Raises:
         PlanError: `BAD_INPUT` if `stream` is not a stream. `process` raises `CHANGES_NOT_YET` for a stream with retractions.

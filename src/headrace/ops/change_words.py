@@ -30,15 +30,15 @@ def weight(column: str, *, keyed: bool) -> str:
 
 def reason(text: str, columns: tuple[str, ...]) -> str | None:
     """Return why a row has no weight by a text of `weight`, in SQL; None for any other text."""
-    found = ((column, keyed) for column in columns for keyed in (False, True) if text == weight(column, keyed=keyed))
-    column, keyed = next(found, (None, False))
+    weighed = ((column, keyed) for column in columns for keyed in (False, True) if text == weight(column, keyed=keyed))
+    column, keyed = next(weighed, (None, False))
     if column is None:
         return None
     adds = ADDS + REPLACES if keyed else ADDS
-    said = f"coalesce(concat('''', left(CAST({quote(column)} AS string), 80), ''''), 'null')"
+    word = f"coalesce(concat('''', left(CAST({quote(column)} AS string), 80), ''''), 'null')"
     allowed = f"; expected {', '.join(adds)} for an insertion, {', '.join(TAKES)} for a deletion"
     cure = "''" if keyed else f"if({_word(column)} IN ({_listed(REPLACES)}), {text_literal(_CURE)}, '')"
-    return f"concat({text_literal(f'NO_WEIGHT: `{column}` is ')}, {said}, {text_literal(allowed)}, {cure})"
+    return f"concat({text_literal(f'NO_WEIGHT: `{column}` is ')}, {word}, {text_literal(allowed)}, {cure})"
 
 
 def after_items(envelope: Struct) -> tuple[tuple[str, str], ...]:

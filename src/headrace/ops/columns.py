@@ -13,7 +13,7 @@ from headrace.ops.no_table import NoTable
 from headrace.plan import Node
 from headrace.spelling import nearest, suggestion
 from headrace.syntax import around_as, loose_alias, plain_name, quote, references, unqualified
-from headrace.words import windows_cure
+from headrace.words import window_called, windows_cure
 
 _LONGEST = 48
 
@@ -84,17 +84,17 @@ def verb_arguments(
 
     `aliases`: a text may name its column with AS. Otherwise the text stays whole, and Spark refuses the AS.
     """
-    found: list[Expression] = []
+    expressions: list[Expression] = []
     for column in columns:
         if isinstance(column, str) and column.strip() == "*":
-            found.extend(Expression(quote(name), (name,), None, name) for name in node.columns)
+            expressions.extend(Expression(quote(name), (name,), None, name) for name in node.columns)
         elif isinstance(column, str) and column.isidentifier() and column.lower() in (name.lower() for name in node.columns):
             # The name of a column wins over a keyword of SQL, such as `user`.
-            found.append(Expression(quote(column), (column,), here()))
+            expressions.append(Expression(quote(column), (column,), here()))
         else:
-            found.extend(columns_of([checked(column)], {}) if aliases else [of_text(checked(column))._expression])
-    found.extend(columns_of([], {name: checked(column, name) for name, column in named.items()}))
-    plain = tuple(bare(expression, alias) for expression in found)
+            expressions.extend(columns_of([checked(column)], {}) if aliases else [of_text(checked(column))._expression])
+    expressions.extend(columns_of([], {name: checked(column, name) for name, column in named.items()}))
+    plain = tuple(bare(expression, alias) for expression in expressions)
     known(node, plain)
     return plain
 
@@ -103,8 +103,8 @@ def single(node: Node, column: Any, alias: str | None) -> Expression:
     """Return one expression over a node's columns, where neither `*` nor a name has a meaning."""
     if isinstance(column, str) and column.strip() == "*":
         raise PlanError("BAD_COLUMN", "`*` is all columns, but one is expected", hint="name the column", site=here())
-    [found] = verb_arguments(node, [column], {}, alias, aliases=False)
-    return found
+    [expression] = verb_arguments(node, [column], {}, alias, aliases=False)
+    return expression
 
 
 def listed(value: Any, argument: str) -> list[Any]:
@@ -121,9 +121,9 @@ def listed(value: Any, argument: str) -> list[Any]:
 
 def conditions(node: Node, values: Sequence[Any], alias: str | None) -> tuple[str, ...]:
     """Return the texts of conditions over a node's columns."""
-    found = tuple(bare(of_text(checked(value))._expression, alias) for value in values)
-    known(node, found)
-    return tuple(expression.text for expression in found)
+    expressions = tuple(bare(of_text(checked(value))._expression, alias) for value in values)
+    known(node, expressions)
+    return tuple(expression.text for expression in expressions)
 
 
 def bare(expression: Expression, alias: str | None) -> Expression:
@@ -185,11 +185,13 @@ def _loose(text: str) -> PlanError | None:
 def _unnamed(text: str, keywords: bool) -> PlanError:
     named = around_as(text)
     bare, name = named or (text, "name")
-    said = "cannot be split into an expression and its name" if named else "has no name"
+    problem = "has an expression before AS that headrace cannot parse" if named else "has no name"
     aliased = f'hr.expr("{bare}").alias("{name}")' if named and not keywords else f'hr.expr(...).alias("{name}")'
     written = f'{name}="{bare}" as a keyword, or ' if keywords else "" if named else f'"{bare} AS {name}", or '
-    hint = windows_cure(text) or f"name it: {written}{aliased}"
-    return PlanError("UNNAMED_COLUMN", f"`{text}` {said}", hint=hint, site=here())
+    cure = "correct it; or, if Spark can parse it, name it separately" if named else "name it"
+    window = window_called(text)
+    message = f"Spark's {window}(...) is not available: `{text}`" if window else f"`{text}` {problem}"
+    return PlanError("UNNAMED_COLUMN", message, hint=windows_cure(text) or f"{cure}: {written}{aliased}", site=here())
 
 
 def once(names: Iterable[str], verb: str) -> None:
@@ -203,10 +205,9 @@ def once(names: Iterable[str], verb: str) -> None:
 
 def duplicate(name: str, before: str, verb: str) -> PlanError:
     """Return the error for two columns of one name."""
-    spelled = "" if before == name else f" (the other is spelled `{before}`; Spark compares names without case)"
-    return PlanError(
-        "DUPLICATE_COLUMN", f"{verb} would have two columns `{name}`{spelled}", hint="give one of them another name", site=here()
-    )
+    both = f"`{name}`" if before == name else f"`{before}` and `{name}`, and Spark compares column names without case"
+    message = f"the result of {verb} would have two columns {both}"
+    return PlanError("DUPLICATE_COLUMN", message, hint="give one of them another name", site=here())
 
 
 def column_name(node: Node, name: Any) -> str:

@@ -74,15 +74,15 @@ def forgets_keys_after(node: Stateful) -> int | None:
 
 
 def keys(on: Any) -> list[Any]:
-    found = listed(on, "on")
-    if not found:
+    columns = listed(on, "on")
+    if not columns:
         raise PlanError("BAD_KEY", "dedupe needs at least one column", hint='.dedupe(on="id"); for whole rows: .distinct()', site=here())
-    return found
+    return columns
 
 
 def _known(keep: str) -> None:
     if keep not in ("first", "last"):
-        raise PlanError("BAD_INPUT", f"dedupe: keep cannot be {keep!r}", hint='use "first" or "last"', site=here())
+        raise PlanError("BAD_INPUT", f"dedupe: `keep` cannot be {keep!r}", hint='use "first" or "last"', site=here())
 
 
 class DedupeVerb(Handle):
@@ -100,16 +100,18 @@ class DedupeVerb(Handle):
     ) -> Self:
         """Keeps one row for each key: the first or the last in an order.
 
-        * Without `within`, the result of each key is kept and is replaced when a row that comes earlier in the order arrives. Ties are
-          settled by all columns, nulls first. * With `within`, the first row of a key passes when the watermark reaches it and is final.
-          Later rows of the key in that time are dropped. The input must be append-only, and a row with a null key becomes a dead letter.
+        * Without `within`, the result of each key is kept, and is replaced when a row arrives that comes earlier in the order (`"first"`)
+          or later (`"last"`). Ties are settled by all columns, nulls first.
+        * With `within`, the first row of a key passes when the watermark reaches it, and is final. Repeats within that time after it are
+          dropped. The input must be append-only, and a row with a null key becomes a dead letter.
 
         Args:
             on: The columns of the key.
             keep: `"first"` or `"last"`.
-            by: The order: columns or SQL texts such as `"version desc"`. Default: event time; without event time, all columns.
-            within: A duration such as `"1 hour"` in event time: how long a key is kept after its row. Needs event time, `keep="first"` and
-                no `by`.
+            by: The order: columns or SQL texts such as `"version desc"`. Default: event time; without it, all columns for `keep="first"`,
+                and an error for `keep="last"`.
+            within: A duration such as `"1 hour"` in event time: how long after the first row of a key its repeats are dropped. Needs event
+                time, `keep="first"` and no `by`.
             expires: A duration in event time: a key without rows for that long is forgotten, and its next row passes again. Not with
                 `within`. Default: never.
 

@@ -66,22 +66,22 @@ def conditions_of(nodes: Iterable[Node]) -> dict[str, dict[str, str]]:
 
 
 def expect(
-    input: Node, given: Sequence[Any], on_violation: str, name: str | None, named: Mapping[str, Any], alias: str | None = None
+    input: Node, predicates: Sequence[Any], on_violation: str, name: str | None, named: Mapping[str, Any], alias: str | None = None
 ) -> Expect:
     """Return the node of the verb. A condition is named by its keyword, by `name`, by its alias, or by its own text."""
     policy = choice("expect", "on_violation", on_violation, POLICIES)
-    found: list[tuple[str | None, Column]] = [(None, of_text(checked(value))) for value in given]
-    found += [(key, of_text(checked(value, key))) for key, value in named.items()]
-    if not found:
+    named_predicates: list[tuple[str | None, Column]] = [(None, of_text(checked(value))) for value in predicates]
+    named_predicates += [(key, of_text(checked(value, key))) for key, value in named.items()]
+    if not named_predicates:
         raise _wrong(
             "expect needs at least one condition", 'stream.expect("amount >= 0"), or with a name: stream.expect(positive="amount >= 0")'
         )
     if name is not None:
-        if len(found) != 1 or named:
+        if len(named_predicates) != 1 or named:
             raise _wrong("expect has one name for several conditions", 'name each: stream.expect(positive="amount >= 0", ...)')
-        found = [(_name(name), found[0][1])]
+        named_predicates = [(_name(name), named_predicates[0][1])]
     expectations: dict[str, str] = {}
-    for key, column in found:
+    for key, column in named_predicates:
         expression = bare(column._expression, alias)
         known(input, [expression])
         called = key or expression.alias or " ".join(expression.text.split())
@@ -119,9 +119,9 @@ class ExpectVerb(Handle):
     def expect(self, *conditions: Column | str, on_violation: str = "dead_letter", name: str | None = None, **named: Column | str) -> Self:
         """Checks conditions on each row and counts the rows that pass and that violate them.
 
-        A condition that is null or fails is violated. All conditions of one `expect` are evaluated for each row; a later `expect` checks
-        only the rows that pass on. A retraction is checked like the row it retracts and lowers the counts. `Summary` and `Run.metrics` show
-        the counts.
+        A condition that is null, or whose evaluation fails, counts as violated. All conditions of one `expect` are evaluated for each row;
+        a later `expect` checks only the rows that pass on. A retraction is checked like the row it retracts and lowers the counts.
+        `Summary` and `Run.metrics` show the counts.
 
         Args:
             *conditions: Conditions, named by their alias or their text.

@@ -43,11 +43,11 @@ class Feeding:
     key: Any = None
     trusted: bool = False
 
-    def schema(self, asked: Any) -> Any:
+    def schema(self, schema: Any) -> Any:
         """Return the schema that the connector reads, given the user's schema of the rows."""
-        if self.format != "debezium" or asked is None:
-            return asked
-        row = f"struct<{', '.join(f'{quote(field.name)}: {field.type}' for field in schema_of(asked).fields)}>"
+        if self.format != "debezium" or schema is None:
+            return schema
+        row = f"struct<{', '.join(f'{quote(field.name)}: {field.type}' for field in schema_of(schema).fields)}>"
         envelope = f"before: {row}, after: {row}, op: string"
         return f"before {row}, after {row}, op string, payload struct<{envelope}>"
 
@@ -72,28 +72,28 @@ class Feeding:
         """Return the rows of the source as changes."""
         traits = source.connect().traits
         if self.format == "debezium":
-            found = _debezium(source)
+            rows = _debezium(source)
         elif self.column is not None:
-            found = _weighed_by(source, self.column, keyed=self.format == "upsert")
+            rows = _weighed_by(source, self.column, keyed=self.format == "upsert")
         else:
-            found = source
+            rows = source
         if self.format == "upsert":
             if traits.ordered == "time":
                 message = f"{self.verb}: the order of file times does not determine the last row of a key"
                 raise wrong(message, 'read the files in the order of their names: by="name"')
-            return Upserts(found, key_of(found, self.key, self.verb), last=True, site=here())
-        judged = traits.checked or found is not source
-        return ledger(found) if judged and not self.trusted else found
+            return Upserts(rows, key_of(rows, self.key, self.verb), last=True, site=here())
+        judged = traits.checked or rows is not source
+        return ledger(rows) if judged and not self.trusted else rows
 
 
 def taken(connector: str, takes: bool, options: dict[str, Any]) -> Feeding:
     """Take the options for changes out of a source's options and return what they mean."""
-    given = {name: options.pop(name) for name in OPTIONS if name in options} if takes else {}
-    return _feeding(f"read.{connector}", given)
+    feeding = {name: options.pop(name) for name in OPTIONS if name in options} if takes else {}
+    return _feeding(f"read.{connector}", feeding)
 
 
-def _feeding(verb: str, given: Mapping[str, Any]) -> Feeding:
-    column, format, key = (given.get(name) for name in ("change_column", "change_format", "key"))
+def _feeding(verb: str, options: Mapping[str, Any]) -> Feeding:
+    column, format, key = (options.get(name) for name in ("change_column", "change_format", "key"))
     if format is not None:
         choice(verb, "change_format", format, ("debezium", "upsert"))
     if format == "debezium" and column is not None:
@@ -102,7 +102,7 @@ def _feeding(verb: str, given: Mapping[str, Any]) -> Feeding:
         raise wrong(f'{verb}: change_format="upsert" needs a key', 'name the columns of the key: key="id"')
     if format != "upsert" and key is not None:
         raise wrong(f'{verb}: a key needs change_format="upsert"', 'add change_format="upsert", or leave key out')
-    trusted = given.get("trusted")
+    trusted = options.get("trusted")
     if trusted is not None and not flag(verb, "trusted", trusted):
         trusted = False
     # Debezium's `before` comes from the database's log.
@@ -134,8 +134,8 @@ def _debezium(source: Source) -> Node:
     }
     cases = " ".join(f"WHEN {condition} THEN raise_error({reason})" for condition, reason in refused.items())
     both = f"CASE {cases} ELSE filter({states}, s -> s.row IS NOT NULL) END"
-    made = Generated(source, f"explode({both})", ("change",), False, site=here())
-    return Project(weigh(made, "change.w"), DEBEZIUM, after_items(parse_schema(source.schema)), site=here())
+    changes = Generated(source, f"explode({both})", ("change",), False, site=here())
+    return Project(weigh(changes, "change.w"), DEBEZIUM, after_items(parse_schema(source.schema)), site=here())
 
 
 def fed(node: Node) -> Source | None:
@@ -165,15 +165,16 @@ class WatermarkVerb(Handle):
     def watermark(self, column: str, delay: str | timedelta, *, idle: str | timedelta | None = None) -> Self:
         """Declares the event time of a source and how late its rows may come.
 
-        The watermark is the newest event time so far, minus the delay; with several sources, the minimum over those of a [streaming
-        query](../../concepts/epochs.md#streaming-queries) counts. It moves at the end of an epoch. When the watermark passes them, windows
-        close, and programs with `order="time"` handle the rows that they hold. A row that comes after that is late.
+        The watermark is the newest event time so far, minus the delay; with several sources, the watermark of a [streaming
+        query](../../concepts/epochs.md#streaming-queries) is the minimum over its sources. It moves at the end of an epoch. A window closes
+        when the watermark reaches its end; a program with `order="time"` handles a row when the watermark reaches its time. Rows that
+        arrive after that are [late](../../concepts/time.md#late-rows).
 
         Args:
             column: The name of a column of type timestamp.
             delay: How much older than the newest row a row may be and still be in time: a duration such as `"5 minutes"`.
-            idle: How long, by the machine's clock, a source without new rows holds back the other sources: a duration. Default: without
-                limit.
+            idle: A duration: after this time without new rows, by the machine's clock, this source no longer holds back the watermark.
+                Default: it always does.
 
         Raises:
             PlanError: `WATERMARK_PLACE` if the stream is not a source or has a watermark already; `WATERMARK_TYPE` if the column is not a

@@ -54,8 +54,8 @@ def filters_of(nodes: Iterable[Node]) -> tuple[Filter, ...]:
     return tuple(node for node in nodes if isinstance(node, Filter))
 
 
-def filter(input: Node, given: Sequence[Any], alias: str | None = None) -> Filter:
-    return Filter(input, conditions(input, given, alias), site=here())
+def filter(input: Node, predicates: Sequence[Any], alias: str | None = None) -> Filter:
+    return Filter(input, conditions(input, predicates, alias), site=here())
 
 
 @reads("filter")

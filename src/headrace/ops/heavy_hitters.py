@@ -146,7 +146,7 @@ class HeavyHittersVerb(Handle):
 
     @verb("heavy_hitters")
     def heavy_hitters(self, k: int, by: Column | str | Iterable[Column | str], error: float) -> Self:
-        """Estimates the `k` most frequent values of columns in bounded state.
+        """Estimates the `k` most frequent values of one or more columns, in bounded state.
 
         The true frequency of a value lies between `count - overestimate` and `count`. `overestimate` is at most `error` times the number of
         rows so far. All counts are exact while there are no more values than counters. The algorithm is Space-Saving (Metwally, Agrawal and

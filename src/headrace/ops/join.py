@@ -30,10 +30,13 @@ from headrace.ops.relational import LEFT, RIGHT, TwoSided
 from headrace.ops.tree import Tree, reads
 from headrace.ops.window import shown_micros
 from headrace.plan import Fact, Node, node
+from headrace.spelling import suggestion
 from headrace.syntax import plain_name, quote
 
 HOWS = ("inner", "left", "right", "full", "semi", "anti")
 EMITS = (CHANGES, CLOSE)
+_ELSEWHERE = {"outer": "full", "fullouter": "full", "leftouter": "left", "rightouter": "right", "leftsemi": "semi", "leftanti": "anti"}
+"""Other libraries' names of joins, without `_`."""
 
 WAITING: Mapping[str, tuple[int, ...]] = {"left": (0,), "anti": (0,), "existence": (0,), "full": (0, 1)}
 """The sides, left 0 and right 1, of whose rows a kind of join says that they meet none."""
@@ -141,9 +144,11 @@ class Join(TwoSided):
         stream, table = (self.left, self.right) if right is not None else (self.right, self.left)
         met = [f"({mine}) {'<=>' if i in self.null_safe else '='} ({theirs})" for i, (mine, theirs) in enumerate(self.keys)]
         met += [self.condition] if self.condition is not None else []
-        made: Node = Generated(stream, f"inline({right or left})", table.columns, False, site=self.site)
-        made = Filter(made, tuple(met), site=self.site) if met else made
-        return made if table is self.right else Project(made, "select", tuple((one, quote(one)) for one in self.columns), site=self.site)
+        joined: Node = Generated(stream, f"inline({right or left})", table.columns, False, site=self.site)
+        joined = Filter(joined, tuple(met), site=self.site) if met else joined
+        return (
+            joined if table is self.right else Project(joined, "select", tuple((one, quote(one)) for one in self.columns), site=self.site)
+        )
 
     @property
     def forgets_after(self) -> int | None:
@@ -190,7 +195,7 @@ class Join(TwoSided):
             return PlanError(
                 "NEVER_CLOSES",
                 f"{waits}, but its condition does not limit when one can",
-                hint='bound the times of both sides, `ts BETWEEN opened AND opened + INTERVAL 1 HOUR`, or send each change: emit="changes"',
+                hint='bound the times of both sides, `ts BETWEEN opened AND opened + INTERVAL 1 HOUR`, or emit each change: emit="changes"',
                 site=self.site,
             )
         pair = max(bounding, key=lambda pair: any(known[pair]))
@@ -198,7 +203,7 @@ class Join(TwoSided):
         return PlanError(
             "NO_WATERMARK",
             f"{waits}, but `{time}` of {label(of)} is not event time, so one always can",
-            hint=f'give the source a watermark, .watermark("{time}", "5 minutes"), or send each change: emit="changes"',
+            hint=f'give the source a watermark, .watermark("{time}", "5 minutes"), or emit each change: emit="changes"',
             site=self.site,
         )
 
@@ -283,9 +288,11 @@ def join(left: Node, right: Node, on: Any, how: str, expires: Duration, emit: st
     """Return the join that a user asks for, with the columns of both sides; a key given by name appears once."""
     for option, value, known in (("how", how, HOWS), ("emit", emit, EMITS)):
         if value not in known:
-            raise PlanError("BAD_JOIN", f"{option} cannot be {value!r}", hint=f"it is one of: {', '.join(known)}", site=here())
+            meant = _ELSEWHERE.get(str(value).lower().replace("_", ""), str(value))
+            hint = suggestion(meant, known, f"it is one of: {', '.join(known)}", shown="'{}'")
+            raise PlanError("BAD_JOIN", f"join: `{option}` cannot be {value!r}", hint=hint, site=here())
     names = names_of(left, right, on, "join")
-    after = expiry(expires, "expires of join")
+    after = expiry(expires, "join: `expires`")
     if names is None:
         return _on_condition(left, right, str(of_text(checked(on))._expression.text), how, after, emit, aliases)
     return _on_names(left, right, names, how, after, emit)
@@ -305,15 +312,15 @@ def _on_names(left: Node, right: Node, names: tuple[str, ...], how: str, after: 
         items = tuple((renamed[name], quote(theirs[name])) for name in names)
     moved = Project(right, "join", items, site=here())
     keys_of = tuple((quote(name), quote(renamed[name])) for name in names)
-    made = Join(left, moved, how, keys_of, expires_ms=after, emit=emit, site=here())
+    joined = Join(left, moved, how, keys_of, expires_ms=after, emit=emit, site=here())
     if how in ("semi", "anti"):
-        return made
+        return joined
     kept = [
         (name, f"coalesce({quote(name)}, {quote(renamed[name])})" if how == "full" and name in names else quote(name))
         for name in left.columns
     ]
     kept += [(name, quote(name)) for name in right.columns if name.lower() not in keys]
-    return Project(made, "join", tuple(kept), site=here())
+    return Project(joined, "join", tuple(kept), site=here())
 
 
 def _on_names_right(left: Node, right: Node, names: tuple[str, ...], after: int | None, emit: str) -> Node:
@@ -347,9 +354,9 @@ def joined(left: Node, right: Node, how: str, condition: str | None, expires_ms:
 
 def _clash(left: Node, right: Node, name: str) -> PlanError:
     mine = next(one for one in left.columns if one.lower() == name.lower())
-    found = duplicate(name, mine, "join")
+    problem = duplicate(name, mine, "join")
     hint = f'rename it on one side: {label(right)}.rename({{"{name}": "..."}})'
-    return PlanError("DUPLICATE_COLUMN", found.message, hint=hint, site=here())
+    return PlanError("DUPLICATE_COLUMN", problem.message, hint=hint, site=here())
 
 
 @reads("join")

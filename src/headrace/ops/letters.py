@@ -40,9 +40,10 @@ class OutputVerb(Handle):
         """Returns another output of a source or an operator, such as its late rows or dead letters.
 
         * `"dead_letter"`: rows that could not be read or computed, with the columns `node`, `reason`, `file`, `position` and `raw`.
-        * `"late"`: rows that came after their window, session or span had closed, and retractions of rows that `expires` has forgotten. The
-          right side of a join has `"late_right"`, the versions of `join_asof` `"late_versions"`, a further input of a program
-          `"late_<input>"`.
+        * `"late"`: rows that came after their window or session had closed; in a program with `order="time"`, in `join_asof` and in an
+          interval join, rows at or before the watermark; retractions of rows that `expires` has forgotten ([late
+          rows](../../concepts/time.md#late-rows)). The right side of a join has `"late_right"`, the versions of `join_asof`
+          `"late_versions"`, a further input of a program `"late_<input>"`.
         * `"missed"`: the rows of a lookup without a match.
         * Side outputs of a program, by their name or their `hr.Output` object.
 
@@ -50,7 +51,8 @@ class OutputVerb(Handle):
             output_: The name, or the `hr.Output` object.
 
         Raises:
-            PlanError: `UNKNOWN_OUTPUT` if the source or operator has no such output. The verb follows it directly.
+            PlanError: `UNKNOWN_OUTPUT` if it has no such output. Call `output` directly on the source or operator: a stateless step such as
+                `filter` has no outputs.
 
         Examples:
             >>> import headrace as hr

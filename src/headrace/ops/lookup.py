@@ -163,8 +163,8 @@ class Lookup(RowWise, Consumer, Connected):
 
     def inlets(self, at: Checked, steady: bool = True) -> tuple[Inlet, ...]:
         # A downstream operator can know where a row was read only from the row itself.
-        asked = (one.order for node in stateful_of(at.plan.nodes.values()) for one in node.inlets(at, steady))
-        order = "position" if "position" in asked else None
+        orders = (one.order for node in stateful_of(at.plan.nodes.values()) for one in node.inlets(at, steady))
+        order = "position" if "position" in orders else None
         keys = tuple(numbered([text for text, _ in self.keys]))
         return (Inlet(self.input, "input", 0, at.schema(self.input).ddl, "looked_up", keys, at.key_schema(self), order=order),)
 
@@ -174,15 +174,15 @@ def lookups_of(nodes: Iterable[Node]) -> tuple[Lookup, ...]:
     return tuple(node for node in nodes if isinstance(node, Lookup))
 
 
-def lookup(input: Node, table: Any, on: Any, how: Any, said: tuple[Any, ...], kind: str, alias: str | None) -> Lookup:
-    """Return the lookup that a user asks for; `said` are the arguments of `asking`, `kind` is that of the stream."""
-    found = table_of(table)
+def lookup(input: Node, table: Any, on: Any, how: Any, settings: tuple[Any, ...], kind: str, alias: str | None) -> Lookup:
+    """Return the lookup that a user asks for; `settings` are the arguments of `asking`, `kind` is that of the stream."""
+    table_read = table_of(table)
     if how not in HOWS:
-        raise PlanError("BAD_LOOKUP", f"how of lookup cannot be {how!r}", hint=f"it is one of: {', '.join(HOWS)}", site=here())
-    keys, shared = _keys(input, found, on, alias)
-    _columns_once(input, found, shared)
-    more = tuple((name, name) for name in found.columns if name not in shared)
-    return of_table(input, found, how, keys, more, asking(*said), kind)
+        raise PlanError("BAD_LOOKUP", f"lookup: `how` cannot be {how!r}", hint=f"it is one of: {', '.join(HOWS)}", site=here())
+    keys, shared = _keys(input, table_read, on, alias)
+    _columns_once(input, table_read, shared)
+    more = tuple((name, name) for name in table_read.columns if name not in shared)
+    return of_table(input, table_read, how, keys, more, asking(*settings), kind)
 
 
 def of_table(
@@ -190,13 +190,13 @@ def of_table(
     table: Table,
     how: str,
     keys: tuple[tuple[str, str], ...],
-    given: tuple[tuple[str, str], ...],
-    said: Asking,
+    added: tuple[tuple[str, str], ...],
+    settings: Asking,
     kind: str,
 ) -> Lookup:
     """Return the lookup of a stream of this kind in a table."""
     _check_key_columns(table, [theirs for _, theirs in keys])
-    made = Lookup(
+    node = Lookup(
         input,
         table.connected.connector,
         table.connected.options(),
@@ -204,20 +204,20 @@ def of_table(
         table.name,
         how,
         keys,
-        given,
+        added,
         constant=table.constant,
         live=table.connected,
         site=here(),
-        **_request_settings(table, said),
+        **_request_settings(table, settings),
     )
-    if kind != "append" and not made.repeatable:
-        raise over_changes(made)
-    return made
+    if kind != "append" and not node.repeatable:
+        raise over_changes(node)
+    return node
 
 
-def _request_settings(table: Table, said: Asking) -> dict[str, Any]:
+def _request_settings(table: Table, settings: Asking) -> dict[str, Any]:
     """Return the fields of a lookup for how its table is asked."""
-    whole = checked(table.name, table.connected, said.over(table.asking)).over(_DEFAULT)
+    whole = checked(table.name, table.connected, settings.over(table.asking)).over(_DEFAULT)
     most = table.connected.keys_at_once
     return asdict(whole) if most is None else {**asdict(whole), "batch": min(most, whole.batch or most)}
 
@@ -227,7 +227,7 @@ def over_changes(lookup: Lookup) -> PlanError:
     return PlanError(
         "LOOKUP_CHANGES",
         f"{label(lookup.input)} has retractions, and {lookup.table} may have changed between a row and its retraction",
-        hint="look up upstream, where rows are only added; or join a stream of the table's changes; "
+        hint="move the lookup upstream, where the stream is insert-only; or join a stream of the table's changes; "
         f"if the table never changes, declare it: hr.lookup.{lookup.connector}(..., constant=True)",
         site=lookup.site,
     )
@@ -236,12 +236,12 @@ def over_changes(lookup: Lookup) -> PlanError:
 def _keys(input: Node, table: Table, on: Any, alias: str | None) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
     """Return the keys of `on`, and the columns of the table that the stream has under the same name."""
     refuse_pyspark(on)
-    given_names = [on] if isinstance(on, str) else list(on) if isinstance(on, Iterable) else []
-    are_texts = all(isinstance(name, str) for name in (on.values() if isinstance(on, Mapping) else given_names))
-    if not given_names or not are_texts:
+    listed = [on] if isinstance(on, str) else list(on) if isinstance(on, Iterable) else []
+    are_texts = all(isinstance(name, str) for name in (on.values() if isinstance(on, Mapping) else listed))
+    if not listed or not are_texts:
         hint = 'write on="customer" if both have it, on={"customer": "id"} if the table calls it id'
-        raise PlanError("BAD_LOOKUP", f"on of lookup cannot be {on!r}", hint=hint, site=here())
-    names = on if isinstance(on, Mapping) else {name: name for name in given_names}
+        raise PlanError("BAD_LOOKUP", f"lookup: `on` cannot be {on!r}", hint=hint, site=here())
+    names = on if isinstance(on, Mapping) else {name: name for name in listed}
     pairs = [(mine, _of_table(table, theirs)) for mine, theirs in names.items()]
     if not isinstance(on, Mapping):
         plain = [(column_name(input, mine), theirs) for mine, theirs in pairs]
@@ -264,21 +264,21 @@ def _check_key_columns(table: Table, names: list[str]) -> None:
 def _of_table(table: Table, name: str) -> str:
     """Return a column of the table as the table spells it."""
     names = table.connected.schema.names
-    found = next((one for one in names if one.lower() == name.lower()), None)
-    if found is None:
+    column = next((one for one in names if one.lower() == name.lower()), None)
+    if column is None:
         hint = suggestion(name, names, f"it has: {', '.join(names)}.")
         raise PlanError("UNKNOWN_COLUMN", f"no column `{name}` in {table.name}", hint=hint, site=here())
-    return found
+    return column
 
 
 def _columns_once(input: Node, table: Table, shared: tuple[str, ...]) -> None:
     taken = {name.lower(): name for name in input.columns}
     for name in table.connected.schema.names:
         if name not in shared and name.lower() in taken:
-            found = duplicate(name, taken[name.lower()], "lookup")
+            problem = duplicate(name, taken[name.lower()], "lookup")
             mine = taken[name.lower()]
             hint = f'rename the stream column: {label(input)}.rename({{"{mine}": "..."}}); if it is the key, write on="{mine}"'
-            raise PlanError("DUPLICATE_COLUMN", found.message, hint=hint, site=here())
+            raise PlanError("DUPLICATE_COLUMN", problem.message, hint=hint, site=here())
 
 
 @reads("lookup")
@@ -290,8 +290,8 @@ def _lookup(tree: Tree) -> Node:
         names, right = {name: here[old] for name, old in names.items()} or here, right["input"]
     table = tree.outside[right["name"].lower()]
     keys = tuple((mine, names.get(theirs, theirs)) for mine, theirs in tree["keys"])
-    given = tuple((name, names.get(theirs, theirs)) for name, theirs in tree["given"])
-    return of_table(left, table, tree["how"], keys, given, UNSAID, kind_of(left))
+    added = tuple((name, names.get(theirs, theirs)) for name, theirs in tree["given"])
+    return of_table(left, table, tree["how"], keys, added, UNSAID, kind_of(left))
 
 
 class LookupVerb(Handle):
@@ -310,15 +310,16 @@ class LookupVerb(Handle):
         in_flight: int | None = None,
         retry: str | timedelta | None = None,
     ) -> Self:
-        """Adds to each row the columns of an external table, as they are when the row arrives.
+        """Adds to each row the columns of an external table, with the values at the time the row is processed.
 
         Later changes of the table do not change the result. A key with several rows in the table gives one output row for each; a null in
-        the key matches nothing. The output `missed` has the rows without a match. `cache` to `retry` apply only to tables that are
-        requested by key, such as those of JDBC, Redis and HTTP.
+        the key matches nothing. The output `missed` has the rows without a match. The parameters from `cache` to `retry` apply only to
+        tables that are read by key, such as those of JDBC, Redis and HTTP; other tables raise `BAD_LOOKUP`.
 
         Args:
-            table: A table of `hr.lookup`.
-            on: Columns that both have, `"customer"`, or values of the row with the table's columns, `{"upper(customer)": "id"}`.
+            table: An external table, made by [`hr.lookup`](lookups.md#lookup).
+            on: Columns that both have, such as `"customer"`, or a mapping from expressions over the row to columns of the table:
+                `{"upper(customer)": "id"}`.
             how: `"left"` gives nulls to a row without a match; `"inner"` drops it.
             cache: How long a response stays in an executor's cache, a duration. Default: the table's setting, else no cache.
             cache_keys: The maximum number of keys in the cache. Default: the table's setting, else 100,000.
@@ -328,8 +329,8 @@ class LookupVerb(Handle):
 
         Raises:
             PlanError: `BAD_INPUT` if `table` is no table of `hr.lookup`; `BAD_LOOKUP` if `how`, `on` or an option does not fit the table;
-                `UNKNOWN_COLUMN` if a column does not exist; `DUPLICATE_COLUMN` if the table has another column of one name;
-                `LOOKUP_CHANGES` if rows of the stream are retracted and the table may change.
+                `UNKNOWN_COLUMN` if a column does not exist; `DUPLICATE_COLUMN` if a column of the table outside `on` has the name of a
+                column of the stream; `LOOKUP_CHANGES` if rows of the stream are retracted and the table may change.
             SchemaError: `BAD_DURATION` if `cache` or `retry` is not a duration.
 
         Examples:
@@ -339,5 +340,5 @@ class LookupVerb(Handle):
             >>> orders.lookup(customers, on="customer")        # ('a', 7), ('x', 1)  ->  ('a', 7, 'SE'), ('x', 1, None)
             <Stream orders.lookup_customers: customer, amount, country>
         """
-        said = (cache, cache_keys, batch, in_flight, retry)
-        return self._then(lookup(self._node, table, on, how, said, kind_of(self._node), self._alias), self._alias)
+        settings = (cache, cache_keys, batch, in_flight, retry)
+        return self._then(lookup(self._node, table, on, how, settings, kind_of(self._node), self._alias), self._alias)

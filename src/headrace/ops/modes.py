@@ -43,7 +43,7 @@ def refused(input: Node, connected: ports.Sink, kind: str, mode: str | None) -> 
     keyed = bool(connected.key)
     hint = ", or ".join(_cures(input, connected, kind, mode, keyed)) or f"it accepts: {', '.join(connected.traits.accepts)}"
     if kind == "changes" and mode == "append" and (not keyed or mode in connected.traits.keyed):
-        message = f"{label(input)} has retractions, and mode='append' can only append"
+        message = f"{label(input)} has retractions, and mode='append' accepts only insertions"
     elif keyed:
         return wrong(f"write.{connected.connector}: key and mode={mode!r} cannot be combined", hint)
     elif mode == "upsert" and _takes_key(connected):
@@ -60,19 +60,19 @@ def refused(input: Node, connected: ports.Sink, kind: str, mode: str | None) -> 
 
 def _cures(input: Node, connected: ports.Sink, kind: str, mode: str | None, keyed: bool) -> list[str]:
     """Return what to write instead: only what the sink has and accepts for such a stream."""
-    found = []
+    cures = []
     if mode is not None and written(connected, kind, None, keyed):
-        found.append("leave mode out")
+        cures.append("leave mode out")
     if keyed:
-        return [*found, "leave key out"] if written(connected, kind, mode, False) else found
+        return [*cures, "leave key out"] if written(connected, kind, mode, False) else cures
     if _takes_key(connected):
         kept = mode if written(connected, kind, mode, True) else None
         if written(connected, kind, kept, True) == "upsert":
-            found.append(f"replace rows by a key{', without mode' if kept != mode else ''}: {_key(input)}")
+            cures.append(f"replace rows by a key{', without mode' if kept != mode else ''}: {_key(input)}")
     if kind == "changes" and mode != "changes" and written(connected, kind, "changes", False):
         shown = ", each with the word insert or delete in the column _change" if as_rows(connected, "changes") else ""
-        found.append(f'write its changes{shown}: mode="changes"')
-    return found
+        cures.append(f'write its changes{shown}: mode="changes"')
+    return cures
 
 
 def _takes_key(connected: ports.Sink) -> bool:

@@ -27,11 +27,11 @@ class NoTable(Verbs):
 
         def __len__(self) -> NoReturn:
             kept = f'count them with {self._called}.group_by().agg(n="count(*)")'
-            cure = f"{kept}; at the end of the input it is len(hr.collect({self._called}))"
+            cure = f"{kept}; for a bounded input, len(hr.collect({self._called}))"
             raise _no_table("has no length", cure)
 
         def __contains__(self, item: object) -> NoReturn:
-            raise _no_table("cannot be searched with `in`", f"its column names are {self._called}.columns")
+            raise _no_table("cannot be searched with `in`", f"write {_shown(item)} in {self._called}.columns".replace("'", '"'))
 
     def __bool__(self) -> bool:
         # Python would ask for the length; `stream or default` has to work.
@@ -56,5 +56,5 @@ def _item_cure(wanted: Any, called: str) -> str:
     if isinstance(wanted, list | tuple) and wanted and all(isinstance(name, str) for name in wanted):
         return f"write {called}.select({', '.join(repr(name) for name in wanted)})".replace("'", '"')
     if isinstance(wanted, int | slice):
-        return f"collect the rows, with a run to the end of the input: hr.collect({called}).rows()[...]"
+        return f"hr.collect({called}).rows()[...] runs to the end of the input and returns the rows"
     return f'select columns with {called}.select("a", "b"), rows with {called}.filter("a > 3")'

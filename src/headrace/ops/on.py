@@ -69,9 +69,9 @@ def set_apart(left: Node, right: Node, text: str, aliases: Aliases, verb: str) -
     both = shared(left, right)
     if not both:
         return right, plain
-    said = {alias.lower() for alias in aliases if alias is not None}
+    known = {alias.lower() for alias in aliases if alias is not None}
     for path in references(text) or ():
-        if not (len(path) > 1 and path[0].lower() in said) and path[0].lower() in {name.lower() for name in both}:
+        if not (len(path) > 1 and path[0].lower() in known) and path[0].lower() in {name.lower() for name in both}:
             cure = f'{label(left)}.alias("a").{verb}({label(right)}.alias("b"), on="a.{path[0]} = b.{path[0]}", ...)'
             message = f"`{path[0]}` is ambiguous: it is a column of {label(left)} and of {label(right)}"
             raise PlanError("BAD_JOIN", message, hint=f"give the streams aliases: {cure}", site=here())

@@ -161,6 +161,11 @@ class Operator(Rewritable):
         return ()
 
     @property
+    def keyed_inputs(self) -> Mapping[str, Mapping[str, str]]:
+        """The inputs of a program that have keys, by name, each with the main input's names of its keys and their expressions."""
+        return {}
+
+    @property
     def refuses_null_keys(self) -> bool:
         """Whether a row with a null key does not reach it, and is a dead letter of the node upstream."""
         return False
@@ -182,7 +187,7 @@ class Operator(Rewritable):
     @property
     def time_cure(self) -> str:
         """The hint how its rows get event time, if they have none."""
-        return "late rows and dead letters have no event time"
+        return "late rows, dead letters and results of query operators have no event time"
 
     # How changes are read.
 
@@ -215,6 +220,14 @@ def operator(node: Node) -> Operator:
     """Return a node as an operator, which every node is."""
     assert isinstance(node, Operator)
     return node
+
+
+def time_cure(node: Node) -> str:
+    """Return the hint how a stream gets event time."""
+    before = node
+    while before.role in (Role.STATELESS, Role.LOOKUP) and before.inputs:
+        before = before.inputs[0]
+    return operator(before).time_cure
 
 
 def spelled(text: str, node: Node) -> str:

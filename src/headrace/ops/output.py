@@ -97,8 +97,8 @@ def output(input: Node, wanted: Any, late: tuple[str, ...]) -> OutputOf:
         raise PlanError(
             "UNKNOWN_OUTPUT",
             f"{label(input)} has no outputs",
-            hint=f'{label(fed(before) or before)}.output("dead_letter") has the rows that {label(input)} cannot compute, '
-            "in a job with both; so does hr.collect(...).dead_letters",
+            hint=f'rows on which {label(input)} fails go to {label(fed(before) or before)}.output("dead_letter"), '
+            "if the same job writes it to a sink; hr.collect(...).dead_letters has them, too",
             site=here(),
         )
     name = wanted if isinstance(wanted, str) else getattr(wanted, "_name", None)

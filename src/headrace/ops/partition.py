@@ -101,12 +101,12 @@ def windowed(input: Node, items: Sequence[tuple[str, str]]) -> tuple[Node, tuple
     texts = []
     for name, text in items:
         written, place = "", 0
-        for found in windows(text):
-            functions = of.setdefault((found.per, found.order), {})
-            call = text[found.start : found.end]
+        for window in windows(text):
+            functions = of.setdefault((window.per, window.order), {})
+            call = text[window.start : window.end]
             column = functions.setdefault(call, _free(taken))
-            written += text[place : found.start] + column
-            place = found.end
+            written += text[place : window.start] + column
+            place = window.end
         texts.append((name, written + text[place:]))
     for (per, order), functions in of.items():
         input = Partition(input, per, order, tuple((column, call) for call, column in functions.items()), site=here())

@@ -12,9 +12,9 @@ from headrace.ops.columns import label, name_of, once, verb_arguments
 from headrace.ops.facts.kind import APPEND, kind_of
 from headrace.ops.facts.outputs import MAIN
 from headrace.ops.facts.time import event_time
-from headrace.ops.operator import operator
+from headrace.ops.operator import time_cure
 from headrace.ops.program import MAIN_INPUT, Program
-from headrace.plan import Node, Role
+from headrace.plan import Node
 from headrace.program import Traced, trace
 
 
@@ -51,8 +51,8 @@ def key_by(node: Node, columns: tuple[Any, ...], alias: str | None = None) -> Ke
             hint="for one state over all rows, write .process(...) without key_by",
             site=here(),
         )
-    found: tuple[Expression, ...] = verb_arguments(node, columns, {}, alias)
-    items = tuple((name_of(expression), expression.text) for expression in found)
+    keys: tuple[Expression, ...] = verb_arguments(node, columns, {}, alias)
+    items = tuple((name_of(expression), expression.text) for expression in keys)
     once((name for name, _ in items), "key_by")
     return Keys(node, items)
 
@@ -77,8 +77,8 @@ def process(
     if traced.clock == "event" and len(timeless) == len(named):
         raise PlanError(
             "NO_WATERMARK",
-            f"{title(program)} has {_timed(traced)} event time, and none of its inputs has event time",
-            hint=_cure(timeless[0]) + '; or use processing time: clock="processing"',
+            f"{title(program)} has {_timed(traced, 'event')}, but none of its inputs has a watermark",
+            hint=f"{time_cure(timeless[0])}; or use processing time: {_timing(traced, 'processing')}",
             site=here(),
         )
     clock = "event" if chosen == "time" else traced.clock
@@ -146,34 +146,35 @@ def _input(name: str, keyed: Any, main: Keys) -> Keys:
 
 def _order(order: str | None, traced: Traced, timeless: list[Node], title: str) -> str:
     if order not in (None, "time", "arrival"):
-        raise PlanError("BAD_ORDER", f"order cannot be {order!r}", hint='use "time" or "arrival"', site=here())
+        raise PlanError("BAD_ORDER", f"process: `order` cannot be {order!r}", hint='use "time" or "arrival"', site=here())
     if order is None:
         return "time" if not timeless and traced.clock != "processing" else "arrival"
     if order == "time" and traced.clock == "processing":
         raise PlanError(
             "ORDER_CLOCK",
-            f'{title} has {_timed(traced)} processing time, and order="time" handles rows in event time',
-            hint='use order="arrival", or clock="event"',
+            f'{title} has {_timed(traced, "processing")}, and order="time" handles rows in event time',
+            hint=f'use .process(..., order="arrival"), or {_timing(traced, "event")}',
             site=here(),
         )
     if order == "time" and timeless:
         raise PlanError(
             "NO_WATERMARK",
             f'order="time" needs event time on every input, and {label(timeless[0])} has none',
-            hint=_cure(timeless[0]) + '; or handle rows as they arrive: order="arrival"',
+            hint=f'{time_cure(timeless[0])}; or handle rows as they arrive: order="arrival"',
             site=here(),
         )
     return order
 
 
-def _timed(traced: Traced) -> str:
+def _timed(traced: Traced, clock: str) -> str:
     """Return the words for a program's parts that depend on a clock."""
-    return "timers in" if any(cell.kind == "timer" for cell in traced.cells) else "cells that expire in"
+    return f"{clock}-time timers" if _has_timers(traced) else f"cells that expire in {clock} time"
 
 
-def _cure(node: Node) -> str:
-    """Return the hint how a stream gets event time."""
-    before = node
-    while before.role in (Role.STATELESS, Role.LOOKUP) and before.inputs:
-        before = before.inputs[0]
-    return operator(before).time_cure
+def _timing(traced: Traced, clock: str) -> str:
+    """Return the code that gives these parts a clock."""
+    return f'hr.Timer(clock="{clock}")' if _has_timers(traced) else f'clock="{clock}" in the cells'
+
+
+def _has_timers(traced: Traced) -> bool:
+    return any(cell.kind == "timer" for cell in traced.cells)

@@ -17,7 +17,7 @@ from headrace.ops.facts.state import BOUNDED, ENTRIES, KEYS, RELEASED, Basis
 from headrace.ops.facts.time import event_time
 from headrace.ops.inlet import Checked, Inlet, Json
 from headrace.ops.operator import Ungrouped, operator
-from headrace.ops.parts import InputRequest, OutputRequest, ProgramRequest, EndingText, Frame, OutputText, ProgramText
+from headrace.ops.parts import EndingText, Frame, InputRequest, OutputRequest, OutputText, ProgramRequest, ProgramText
 from headrace.ops.relational import Stateful
 from headrace.ops.source import Watermark
 from headrace.plan import Fact, Node, Role, nearest, node
@@ -153,16 +153,16 @@ class Program(Stateful, Ungrouped):
         everywhere = f"; {shared} for all keys, once in each partition" if shared else ""
         more = (f" and {held}" if held else "") + everywhere
         going = ", ".join(cell.name for cell in cells if cell not in stay)
-        given = f"; released when {ends}: {going}" if going else ""
+        released = f"; released when {ends}: {going}" if going else ""
         kept = ", ".join(cell.name for cell in stay if cell.name not in endless)
         by_key = f"with the number of keys: {kept} is kept for {of} and never cleared" if kept and keys else ""
         if endless:
             put = f"the entries of {', '.join(endless)}, which are never removed"
-            return Fact(ENTRIES, f"grows with {put}{f', and {by_key}' if by_key else ''}{given}{everywhere}")
+            return Fact(ENTRIES, f"grows with {put}{f', and {by_key}' if by_key else ''}{released}{everywhere}")
         if by_key:
-            return Fact(KEYS, f"grows {by_key}{given}{everywhere}")
+            return Fact(KEYS, f"grows {by_key}{released}{everywhere}")
         if stay:
-            return Fact(BOUNDED, f"bounded: {kept}, once{more}{given}")
+            return Fact(BOUNDED, f"bounded: {kept}, once{more}{released}")
         if cells:
             return Fact(RELEASED, f"released when {ends}: {f'{names} for {of}{more}' if names else shared}")
         if len(cells) < len(self.traced.cells):
@@ -189,6 +189,11 @@ class Program(Stateful, Ungrouped):
 
     def as_written(self, text: str) -> str:
         return Spoken.of(self.traced)(text)
+
+    @property
+    def keyed_inputs(self) -> Mapping[str, Mapping[str, str]]:
+        keyed = zip(self.names, self.keys, strict=True)
+        return {name: dict(keys) for name, keys in keyed if name not in self.broadcast}
 
     @property
     def time_cure(self) -> str:

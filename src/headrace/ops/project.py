@@ -187,7 +187,7 @@ class ProjectVerbs(Handle):
     def with_columns(self, *columns: Column | str, **named: Column | str) -> Self:
         """Adds columns, or replaces columns of the same name.
 
-        All expressions see the columns as they were before.
+        All expressions refer to the input columns, not to columns that the same call adds.
 
         Args:
             *columns: SQL texts with a name such as `"amount * 100 AS cents"`, or columns. Window functions are allowed.
@@ -229,7 +229,7 @@ class ProjectVerbs(Handle):
         """Renames columns. A renamed column of event time stays event time.
 
         Args:
-            names: The new name of each column by its old one.
+            names: A mapping from old to new names.
 
         Raises:
             PlanError: `UNKNOWN_COLUMN` if a column does not exist; `DUPLICATE_COLUMN` if a new name is taken; `BAD_COLUMN` if `names` is

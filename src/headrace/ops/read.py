@@ -46,7 +46,7 @@ class Read:
             feeding = taken(connector, cls.feeds, options)
             arguments, options = by_name("schema", cls, arguments, options)
 
-            def made(rows: Any) -> Source:
+            def source_of(rows: Any) -> Source:
                 if rows is not None:
                     options["schema"] = feeding.schema(rows)
                 connected = build(cls, f"read.{connector}", arguments, options, names(cls, "Source"))
@@ -55,7 +55,7 @@ class Read:
                 return connected
 
             rows = options.get("schema")
-            connected = made(rows)
+            connected = source_of(rows)
             if connected.schema is not None:
                 return Stream(feeding.stream(source(connected, connected.schema.ddl, name)))
             from headrace.jvm.session import session
@@ -63,15 +63,15 @@ class Read:
             site = here()
             try:
                 with leaving():
-                    found = connected.infer(session())
+                    inferred = connected.infer(session())
             except HeadraceError as error:
                 error.site = error.site or site
                 raise
             if feeding.format == "debezium":
                 # From here on as if the user had given these columns; other fields of envelopes are not read.
-                connected = made(feeding.rows(found))
-                found = connected.schema or found
-            return Stream(feeding.stream(source(connected, found.ddl, name, inferred=True)))
+                connected = source_of(feeding.rows(inferred))
+                inferred = connected.schema or inferred
+            return Stream(feeding.stream(source(connected, inferred.ddl, name, inferred=True)))
 
         described(read, connector, cls, "Source", Stream)
         return read

@@ -21,13 +21,13 @@ from headrace.ops.facts.state import Basis
 from headrace.ops.inlet import Checked, Inlet, Json, inlet, numbered
 from headrace.ops.operator import Consumer, Unary, Ungrouped, all_append, operator, spelled
 from headrace.ops.parts import (
-    RelationRequest,
     ClosesText,
     EndingText,
     Frame,
     OutputText,
     ProgramText,
     RelationalText,
+    RelationRequest,
     RelationText,
     TimingText,
 )

@@ -18,10 +18,10 @@ def sample(input: Node, fraction: Any, seed: Any) -> Filter:
     """Return the rows whose hash is in the lowest `fraction` of all hashes."""
     if isinstance(fraction, bool) or not isinstance(fraction, int | float) or not 0 <= fraction <= 1:
         hint = "a number from 0 to 1: .sample(0.1) keeps about one row in ten"
-        raise PlanError("BAD_INPUT", f"sample: fraction cannot be {fraction!r}", hint=hint, site=here())
+        raise PlanError("BAD_INPUT", f"sample: `fraction` cannot be {fraction!r}", hint=hint, site=here())
     if isinstance(seed, bool) or not isinstance(seed, int) or not -(2**63) < seed < 2**63:
         hint = "a whole number of 64 bits: .sample(0.1, seed=7)"
-        raise PlanError("BAD_INPUT", f"sample: seed cannot be {seed!r}", hint=hint, site=here())
+        raise PlanError("BAD_INPUT", f"sample: `seed` cannot be {seed!r}", hint=hint, site=here())
     hashed = ", ".join([f"{seed}L", *(quote(name) for name in input.columns)])
     text = f"shiftrightunsigned(xxhash64({hashed}), {64 - _BITS}) < {int(fraction * 2**_BITS)}L"
     return Filter(input, (text,), "sample", site=here())

@@ -226,20 +226,21 @@ _REQUIRED: Any = _Required()
 
 
 def sessions(time: Any, gap: str | timedelta, *, per: Column | str | Iterable[Column | str] = _REQUIRED) -> SessionWindow:
-    """Makes windows of sessions: rows that are close together in time. A session ends when no row has come for the gap.
+    """Makes session windows: each holds the rows of a key that are close together in time.
 
-    Each row spans the gap from its time on; spans that overlap or touch are one session, as in Spark's `session_window`.
+    Each row covers the time from its own to `gap` later. Rows whose times overlap or touch are in one session, as in Spark's
+    `session_window`.
 
     Args:
         time: The time of a row: a name, SQL text or column of type timestamp.
-        gap: The gap, a duration such as `"10 minutes"`, at least 1 millisecond.
+        gap: How long after its last row a session ends: a duration such as `"10 minutes"`, at least 1 millisecond.
         per: The key: each combination of values has its own sessions. `per=()` makes sessions of the whole stream.
 
     Returns:
         Windows for `Stream.window`.
 
     Raises:
-        PlanError: `BAD_KEY` without `per`; `BAD_COLUMN` if `per` has something else than columns.
+        PlanError: `BAD_KEY` without `per`; `BAD_COLUMN` if `per` contains anything other than columns.
         SchemaError: `BAD_DURATION` if `gap` is not a duration, or zero.
 
     Examples:
@@ -262,7 +263,7 @@ KINDS["sessions"] = (sessions, ("gap", "per"), ())
 
 def not_early() -> PlanError:
     """Return the error for sessions that should be sent early."""
-    hint = 'send each change, emit="changes", or once, emit="close"'
+    hint = 'emit each change, emit="changes", or once, emit="close"'
     return PlanError("BAD_INPUT", "window: sessions cannot be sent early", hint=hint, site=here())
 
 

@@ -68,10 +68,10 @@ class SetVerbs(Handle):
 
         Args:
             other: A stream with the same columns.
-            all: Keeps the smaller of the two counts of a row (`INTERSECT ALL`). Default: once.
+            all: Keeps the smaller of the two counts of a row (`INTERSECT ALL`). Default: keeps a common row once.
 
         Raises:
-            PlanError: `UNION_COLUMNS` if the columns differ; `BAD_INPUT` if `other` is no stream.
+            PlanError: `UNION_COLUMNS` if the column names differ; `BAD_INPUT` if `other` is no stream.
             ConnectorError: `BAD_OPTION` if `all` is not a boolean.
 
         Examples:
@@ -93,7 +93,7 @@ class SetVerbs(Handle):
                 stream does not have is kept once.
 
         Raises:
-            PlanError: `UNION_COLUMNS` if the columns differ; `BAD_INPUT` if `other` is no stream.
+            PlanError: `UNION_COLUMNS` if the column names differ; `BAD_INPUT` if `other` is no stream.
             ConnectorError: `BAD_OPTION` if `all` is not a boolean.
 
         Examples:

@@ -66,12 +66,12 @@ def parameters(cls: type[Any], kind: str) -> tuple[Parameter, ...]:
 def described(verb: Callable[..., Any], connector: str, cls: type[Any], kind: str, returns: type[Any]) -> None:
     """Give a verb the name, documentation and signature that `help` and notebooks show."""
     known = {"Sequence": Sequence, "timedelta": timedelta, **vars(sys.modules[cls.__module__])}
-    found = [one.replace(annotation=_evaluated(one.annotation, known)) for one in parameters(cls, kind)]
+    evaluated = [one.replace(annotation=_evaluated(one.annotation, known)) for one in parameters(cls, kind)]
     verb.__name__ = verb.__qualname__ = connector
     verb.__module__ = cls.__module__
     verb.__doc__ = cls.__doc__
-    verb.__signature__ = inspect.Signature(found, return_annotation=returns)  # type: ignore[attr-defined]  # what `inspect` looks for
-    verb.__annotations__ = {**{one.name: one.annotation for one in found}, "return": returns}
+    verb.__signature__ = inspect.Signature(evaluated, return_annotation=returns)  # type: ignore[attr-defined]  # what `inspect` looks for
+    verb.__annotations__ = {**{one.name: one.annotation for one in evaluated}, "return": returns}
 
 
 def _evaluated(annotation: Any, names: dict[str, Any]) -> Any:

@@ -103,10 +103,10 @@ def sinks_of(nodes: Iterable[Node]) -> tuple[Sink, ...]:
 def restored_sink(connector: str, options: Mapping[str, Any]) -> ports.Sink:
     """Return the connector's object for options that a plan stored."""
     verb = f"write.{connector}"
-    made = restored(ports.sink_class(connector), verb, {name: value for name, value in options.items() if name != _REFUSED})
+    connected = restored(ports.sink_class(connector), verb, {name: value for name, value in options.items() if name != _REFUSED})
     if _REFUSED in options:
-        refuse(made, options[_REFUSED])
-    return made
+        refuse(connected, options[_REFUSED])
+    return connected
 
 
 def refuse(connected: ports.Sink, what: str) -> None:
@@ -119,8 +119,8 @@ def refuse(connected: ports.Sink, what: str) -> None:
 
 def options_of(connected: ports.Sink) -> dict[str, Any]:
     """Return what a plan stores of a connector's object."""
-    said = {_REFUSED: connected.on_refused} if connected.on_refused == "fail" else {}
-    return {**connected.options(), **said}
+    refusals = {_REFUSED: connected.on_refused} if connected.on_refused == "fail" else {}
+    return {**connected.options(), **refusals}
 
 
 def sink(input: Node, connected: ports.Sink, mode: str | None, name: str | None) -> Sink:

@@ -99,7 +99,7 @@ class Source(Connected, Memoryless):
     def time_cure(self) -> str:
         if self.watermark is not None:
             return f"keep `{self.watermark.column}`, its watermark column, through all verbs"
-        return f'give it a watermark where it is read: {label(self)}.watermark("ts", "5 minutes")'
+        return f'set a watermark: {label(self)}.watermark("ts", "5 minutes")'
 
     def output_kind(self, output: str, kinds: Mapping[Node, str]) -> str:
         return APPEND
@@ -131,8 +131,8 @@ def sources_of(nodes: Iterable[Node]) -> tuple[Source, ...]:
 
 def source(connected: ports.Source, schema: str, name: str | None, *, inferred: bool = False) -> Source:
     """Return the node of a connector's source."""
-    made = name if name is not None else clean(connected.default_name)
-    return Source(connected.connector, connected.options(), schema, inferred, None, connected, name=valid_name(made), site=here())
+    chosen = name if name is not None else clean(connected.default_name)
+    return Source(connected.connector, connected.options(), schema, inferred, None, connected, name=valid_name(chosen), site=here())
 
 
 def watermark(node: Node, column: str, delay: str | timedelta, idle: str | timedelta | None = None) -> Source:

@@ -126,10 +126,10 @@ class Stream(
         """Returns the plan of the stream: its operators and the known facts about each. Starts the session.
 
         Args:
-            verbose: Also shows the steps, the kind of rows and the kept state of each operator.
+            verbose: Shows every operator with its columns, the rows that it emits and the state that it keeps, instead of a summary.
 
         Returns:
-            A text that prints itself; `to_json()` has the same as data, with `nodes`, `sinks` and `notes`.
+            An object that prints as text; `to_json()` returns the same as data, with `nodes`, `sinks` and `notes`.
 
         Raises:
             PlanError: `BAD_SYNTAX`, `UNKNOWN_FUNCTION` or `WRONG_TYPE` if Spark rejects a SQL text of the stream.
@@ -157,8 +157,8 @@ class Stream(
         Args:
             *columns: The keys of the groups: names, SQL texts with a name such as `"upper(card) AS card"`, or columns. Without keys all
                 rows are one group. A null is a key like any other.
-            expires: A duration such as `"7 days"` in event time: a group without new rows for that long is forgotten. Earlier output
-                stands; a later row begins the group anew. Default: never.
+            expires: A duration such as `"7 days"` in event time: a group without new rows for that long is forgotten. Its result stays in
+                the output; a later row starts a new, empty group. Default: never.
 
         Returns:
             Groups, on which `agg` is called.
@@ -166,7 +166,8 @@ class Stream(
         Raises:
             PlanError: `UNKNOWN_COLUMN` if a column does not exist; `BAD_COLUMN` if an argument is no column; `UNNAMED_COLUMN` if a key has
                 no name; `DUPLICATE_COLUMN` if two keys have one name; `BAD_EXPIRY` if `expires` is zero. When the job is built,
-                `BAD_EXPIRY` if there are no keys or the groups end with a window anyway, and `NO_WATERMARK` if no source has event time.
+                `BAD_EXPIRY` if there are no keys or a window among them already releases the state, and `NO_WATERMARK` if no source has
+                event time.
             SchemaError: `BAD_DURATION` if `expires` is not a duration.
 
         Examples:
@@ -203,13 +204,14 @@ class Stream(
 
     @verb("named")
     def named(self, name: str) -> Stream:
-        """Names the last operator of the stream. State, metrics and errors then have that name.
+        """Names the last operator of the stream. State, metrics and errors use the name.
 
         Args:
             name: A letter or digit, then letters, digits, spaces, `_`, `-` and `.`; at most 200 bytes. Unique in the job.
 
         Raises:
-            PlanError: `BAD_NAME` if the name is invalid. When the job is built, `NAME_CLASH` if another node of the job has it.
+            PlanError: `BAD_NAME` if the name is invalid. When the job is built, `NAME_CLASH` if another operator, source or sink of the job
+                has the same name.
 
         Examples:
             >>> import headrace as hr
@@ -223,7 +225,7 @@ class Stream(
     def alias(self, name: str) -> Stream:
         """Gives the columns a qualifier, for SQL texts and conditions of joins.
 
-        `filter`, `with_columns`, `drop`, `rename`, `expect`, `explode` and `sample` keep the qualifier; most other verbs end it.
+        `filter`, `with_columns`, `drop`, `rename`, `expect`, `explode` and `sample` keep the qualifier; most other verbs drop it.
 
         Args:
             name: The qualifier.
@@ -261,23 +263,25 @@ class Stream(
         return Keyed(key_by(self._node, columns, self._alias))
 
     def process(self, program_: Any, *, order: str | None = None, time: str | None = None, **inputs: Any) -> Stream:
-        """Runs a state program with one state for the whole stream. One task handles all rows; `key_by` gives each key its own state.
+        """Runs a state program with one state for the whole stream. One task handles all rows. Use `key_by` first to give each key its own
+        state.
 
         Args:
-            program_: A subclass of `hr.Program`, or an instance of it.
-            order: `"time"` handles rows in the order of event time, each once the watermark has passed it; `"arrival"` handles them as they
-                come. Default: `"time"` if the stream has event time and the program does not use processing time.
+            program_: A subclass of `hr.Program`, or an instance of one.
+            order: `"time"` handles rows in event-time order, as soon as the watermark reaches them; `"arrival"` handles them as they
+                arrive. Default: `"time"` if the stream has event time and no timer or expiring cell uses processing time.
             time: The emitted column that is event time downstream. Default: the output has none.
-            **inputs: Not available: a program with several inputs needs `key_by`.
+            **inputs: None: a program with several inputs needs `key_by` (`BAD_INPUT`, `BAD_KEY`).
 
         Returns:
             The rows that the program emits.
 
         Raises:
-            PlanError: `CHANGES_NOT_YET` if rows of the stream are retracted; `BAD_ORDER` or `ORDER_CLOCK` for an unsuitable `order`;
-                `NO_WATERMARK` if event time is needed and missing; `UNKNOWN_COLUMN` if the program does not emit `time`; `BAD_INPUT` or
-                `BAD_KEY` for a further input.
-            ProgramError: `NOT_A_PROGRAM` for another object; other codes for errors in the program, with their line.
+            PlanError: `CHANGES_NOT_YET` if rows of the stream are retracted; `BAD_ORDER` if `order` is unknown; `ORDER_CLOCK` if
+                `order="time"` and timers or expiring cells use processing time; `NO_WATERMARK` if event time is needed and missing;
+                `UNKNOWN_COLUMN` if the program does not emit `time`.
+            ProgramError: `NOT_A_PROGRAM` for another object. [Refused Python](../../guides/programs.md#refused-python) lists the codes for
+                errors in handlers.
 
         Examples:
             >>> import headrace as hr
@@ -295,7 +299,7 @@ class Stream(
 
 
 class Grouped(NoTable):
-    """Groups of a stream, as `group_by` returns them. `agg` computes their rows.
+    """A grouped stream, returned by `group_by`. `agg` computes one row for each group.
 
     Examples:
         >>> import headrace as hr
@@ -316,8 +320,8 @@ class Grouped(NoTable):
     def agg(self, *columns: Column | str, **named: Column | str) -> Stream:
         """Returns one row for each group, its aggregates kept up to date as rows are added and retracted.
 
-        A group's row changes when its aggregates do, and is retracted with the last row of the group. Without keys there is always one row.
-        Without aggregates the result is the distinct keys.
+        A group's row changes when its aggregates do, and is retracted when the last row of the group is retracted. Without keys there is
+        always one row. Without aggregates the result is the distinct keys.
 
         Args:
             *columns: Aggregates with a name: `"sum(amount) AS spent"` or `hr.f.sum("amount").alias("spent")`.
@@ -342,7 +346,7 @@ class Grouped(NoTable):
 
 
 class Keyed(NoTable):
-    """A stream with keys, as `key_by` returns it. `process` runs a state program over it.
+    """A keyed stream, returned by `key_by`. `process` runs a state program over it.
 
     Examples:
         >>> import headrace as hr
@@ -364,17 +368,20 @@ class Keyed(NoTable):
         """Runs a state program with a state for each key, and returns the rows that it emits.
 
         Args:
-            program_: A subclass of `hr.Program`, or an instance of it.
-            order: `"time"` handles the rows of a key in the order of event time, each once the watermark has passed it; `"arrival"` handles
-                them as they come. Default: `"time"` if all inputs have event time and the program does not use processing time.
+            program_: A subclass of `hr.Program`, or an instance of one.
+            order: `"time"` handles the rows of a key in event-time order, as soon as the watermark reaches them; `"arrival"` handles them
+                as they arrive. Default: `"time"` if all inputs have event time and no timer or expiring cell uses processing time.
             time: The emitted column that is event time downstream. Default: the output has none.
-            **inputs: Further inputs by name: streams with as many keys, which are matched by position, or `hr.broadcast(stream)`.
+            **inputs: Further inputs by name: keyed streams with the same number and types of keys, matched by position, or
+                `hr.broadcast(stream)`.
 
         Raises:
-            PlanError: `CHANGES_NOT_YET` if rows of an input are retracted; `BAD_ORDER` or `ORDER_CLOCK` for an unsuitable `order`;
-                `NO_WATERMARK` if event time is needed and missing; `UNKNOWN_COLUMN` if the program does not emit `time`; `BAD_INPUT` if an
-                input has no keys; `BAD_KEY` if the numbers of keys differ.
-            ProgramError: `NOT_A_PROGRAM` for another object; other codes for errors in the program, with their line.
+            PlanError: `CHANGES_NOT_YET` if rows of an input are retracted; `BAD_ORDER` if `order` is unknown; `ORDER_CLOCK` if
+                `order="time"` and timers or expiring cells use processing time; `NO_WATERMARK` if event time is needed and missing;
+                `UNKNOWN_COLUMN` if the program does not emit `time`; `BAD_INPUT` if an input has no keys; `BAD_KEY` if the numbers of keys
+                differ.
+            ProgramError: `NOT_A_PROGRAM` for another object. [Refused Python](../../guides/programs.md#refused-python) lists the codes for
+                errors in handlers.
 
         Examples:
             >>> import headrace as hr

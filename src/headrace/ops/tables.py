@@ -67,7 +67,7 @@ class Tables:
             raise AttributeError(connector)
         cls = lookup_class(connector)
 
-        def made(
+        def table(
             *arguments: Any,
             name: str | None = None,
             constant: bool = False,
@@ -80,19 +80,19 @@ class Tables:
         ) -> Table:
             connected = build(cls, f"lookup.{connector}", arguments, options, names(cls, "Lookup"))
             called = name if name is not None else clean(connected.default_name)
-            said = asking(cache, cache_keys, batch, in_flight, retry)
-            return Table(connected, valid_name(called), flag(f"lookup.{connector}", "constant", constant), said)
+            settings = asking(cache, cache_keys, batch, in_flight, retry)
+            return Table(connected, valid_name(called), flag(f"lookup.{connector}", "constant", constant), settings)
 
-        described(made, connector, cls, "Lookup", Table)
-        return made
+        described(table, connector, cls, "Lookup", Table)
+        return table
 
 
 lookup = Tables()
 
 
-def table_of(given: Any) -> Table:
+def table_of(table: Any) -> Table:
     """The argument of a verb, if it is a table."""
-    if isinstance(given, Table):
-        return given
+    if isinstance(table, Table):
+        return table
     hint = 'orders.lookup(hr.lookup.redis("redis://localhost", ...), on="customer"); to combine two streams use join or join_asof'
-    raise PlanError("BAD_INPUT", f"lookup expects a table of hr.lookup, got {given!r}", hint=hint, site=here())
+    raise PlanError("BAD_INPUT", f"lookup expects a table of hr.lookup, got {table!r}", hint=hint, site=here())

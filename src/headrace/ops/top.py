@@ -122,12 +122,12 @@ def top(input: Node, count: Any, by: Any, per: Any, ties: Any, expires: Duration
         )
     if ties not in TIES:
         hint = 'use row_number, rank or dense_rank: .top(3, by="amount desc", ties="rank")'
-        raise PlanError("BAD_ORDER", f"top: ties cannot be {ties!r}", hint=hint, site=here())
+        raise PlanError("BAD_ORDER", f"top: `ties` cannot be {ties!r}", hint=hint, site=here())
     texts = [ordering(one) if isinstance(one, str) else ordering(one._expression.text) for one in listed(by, "by")]
     parts = verb_arguments(input, listed(per, "per"), {}, alias, aliases=False)
     order: Sequence[Ordering] = [(single(input, text, alias).text, direction, nulls) for text, direction, nulls in texts]
     partitions = tuple(part.text for part in parts)
-    return Top(input, partitions, tuple(order), count, ties=ties, expires_ms=expiry(expires, "expires of top"), site=here())
+    return Top(input, partitions, tuple(order), count, ties=ties, expires_ms=expiry(expires, "top: `expires`"), site=here())
 
 
 @reads("limit")
@@ -168,7 +168,7 @@ class TopVerb(Handle):
         Raises:
             PlanError: `BAD_ORDER` if `n` is not a whole number of at least 1 or `ties` is unknown; `UNKNOWN_COLUMN` if a column does not
                 exist; `BAD_COLUMN` if an argument is no column; `BAD_EXPIRY` if `expires` is zero. When the job is built, `BAD_EXPIRY` if
-                there is no `per` or the groups end with a window anyway, and `NO_WATERMARK` if no source has event time.
+                there is no `per` or a window in it already releases the state, and `NO_WATERMARK` if no source has event time.
             SchemaError: `BAD_DURATION` if `expires` is not a duration.
 
         Examples:

@@ -33,6 +33,6 @@ def _never(windows: Operator, node: Node) -> PlanError:
     return PlanError(
         "NEVER_CLOSES",
         f"{label(windows)} sends the results of a window when it closes, but {what}",
-        hint=f'group, join or rank by `{windows.awaited}`, or send each change: emit="changes"',
+        hint=f'group, join or rank by `{windows.awaited}`, or emit each change: emit="changes"',
         site=windows.site if node.role is Role.SINK else node.site,
     )

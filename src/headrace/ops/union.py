@@ -56,8 +56,8 @@ class Union(Memoryless):
         return ()
 
     def time_after(self, times: Mapping[Node, str | None]) -> str | None:
-        found = {None if time is None else time.lower() for time in (times[branch] for branch in self.branches)}
-        return times[self.branches[0]] if len(found) == 1 else None
+        names = {None if time is None else time.lower() for time in (times[branch] for branch in self.branches)}
+        return times[self.branches[0]] if len(names) == 1 else None
 
     def closing_after(self, columns: Mapping[Node, Columns]) -> Columns:
         first, *others = (columns[branch] for branch in self.branches)
@@ -106,8 +106,8 @@ class UnionVerb(Handle):
     def union(self, *streams: Self) -> Self:
         """Returns the rows of this stream and of others. Equal rows are kept, as in SQL's `UNION ALL`.
 
-        Columns are matched by name and are in the order of this stream. Types are widened to one that holds all. Event time stays if it is
-        the same column everywhere.
+        Columns are matched by name and are in the order of this stream. Types are widened to a common type. The result keeps event time if
+        it is the same column in every stream.
 
         Args:
             *streams: One or more streams with the same column names.

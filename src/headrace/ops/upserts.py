@@ -160,9 +160,9 @@ def key_of(input: Node, key: Any, verb: str) -> tuple[str, ...]:
     names = (key,) if isinstance(key, str) else key
     if not isinstance(names, list | tuple) or not names:
         raise PlanError("BAD_COLUMN", f"{verb}: the key cannot be {key!r}", hint='name its columns: "id", or ["shop", "day"]', site=here())
-    found = tuple(column_name(input, name) for name in names)
-    once(found, verb)
-    return found
+    columns = tuple(column_name(input, name) for name in names)
+    once(columns, verb)
+    return columns
 
 
 def shown(input: Node, kind: str) -> Changes | Upserts:
@@ -179,10 +179,10 @@ class UpsertsVerbs(Handle):
 
     @verb("changes")
     def changes(self) -> Self:
-        """Returns each change as an added row, with the word `insert` or `delete` in the column `_change`.
+        """Turns the changelog into an append-only stream: each change becomes a row, with `insert` or `delete` in the column `_change`.
 
-        Only the net changes of each epoch appear. After `upserts`, a row that replaces another is an update: two rows, with `update_before`
-        and `update_after`.
+        Only the net changes of each epoch appear. After `upserts`, a replaced row gives two rows: the old one with `update_before`, the new
+        one with `update_after`.
 
         Returns:
             An append-only stream.
@@ -204,8 +204,8 @@ class UpsertsVerbs(Handle):
 
         Over an append-only stream each row replaces the earlier row of its key, in the order in which rows are read; a row with a null in
         its key becomes a dead letter. Over a stream with retractions the key must be unique at the end of each epoch, else the run stops
-        with `KEY_NOT_UNIQUE`; a null is then a key like any other. No state is needed if the key is known to be unique, as that of an
-        aggregate is.
+        with `KEY_NOT_UNIQUE`; a null is then a key like any other. No state is needed if the key is known to be unique, such as the keys of
+        an aggregate.
 
         Args:
             key: The column or columns of the key.

@@ -137,7 +137,7 @@ def no_time(node: Node, what: str, time: str) -> PlanError:
     return PlanError(
         "NO_WATERMARK",
         f"{label(node)} sends {what} when it closes, but `{time}` is not event time, so none ever does",
-        hint=f'give the source a watermark, .watermark("{time}", "5 minutes"), or send each change: emit="changes"',
+        hint=f'give the source a watermark, .watermark("{time}", "5 minutes"), or emit each change: emit="changes"',
         site=node.site,
     )
 
@@ -145,13 +145,14 @@ def no_time(node: Node, what: str, time: str) -> PlanError:
 def tumble(time: Any, size: str | timedelta, *, offset: str | timedelta = "0 seconds") -> Window:
     """Makes consecutive windows of one length, aligned to 1970-01-01 00:00 UTC.
 
-    For the calendar days of a time zone, group by `"date(ts) AS day"` instead, in a session with that zone. Only `expires` releases the
-    state of such groups.
+    For the calendar days of a time zone, group by `"date(ts) AS day"` instead, with the zone in `spark.sql.session.timeZone`. Only
+    `expires` releases the state of such groups.
 
     Args:
         time: The time of a row: a name, SQL text or column of type timestamp.
         size: The length, a duration such as `"10 seconds"`, at least 1 millisecond.
-        offset: Shifts all windows: `"2 hours"` makes windows of a day begin at 02:00 UTC.
+        offset: Shifts all windows: `"2 hours"` makes windows of a day begin at 02:00 UTC. Not negative: for days of UTC+8 write `"16
+            hours"`.
 
     Returns:
         Windows for `Stream.window`.
@@ -169,7 +170,9 @@ def tumble(time: Any, size: str | timedelta, *, offset: str | timedelta = "0 sec
 
 
 def hop(time: Any, size: str | timedelta, step: str | timedelta, *, offset: str | timedelta = "0 seconds") -> Window:
-    """Makes windows of one length that begin at every step, so that a row is in several. Also known as sliding windows.
+    """Makes windows of one length, one starting every `step`. Also called sliding windows.
+
+    If `step` is shorter than `size`, the windows overlap and a row is in several. SQL takes the step before the size, as in Flink.
 
     Args:
         time: The time of a row: a name, SQL text or column of type timestamp.
@@ -199,6 +202,8 @@ def hop(time: Any, size: str | timedelta, step: str | timedelta, *, offset: str 
 
 def cumulate(time: Any, size: str | timedelta, step: str | timedelta, *, offset: str | timedelta = "0 seconds") -> Window:
     """Makes windows that begin together and end one step apart, up to a size: the first hour of a day, its first two hours, and so on.
+
+    SQL takes the step before the size, as in Flink.
 
     Args:
         time: The time of a row: a name, SQL text or column of type timestamp.
@@ -238,7 +243,7 @@ def between(early: str | timedelta, emit: str) -> int:
 def when_sent(emit: str, lateness: str | timedelta) -> int:
     """Return the lateness in milliseconds; raises for an unknown `emit`."""
     if emit not in (CHANGES, CLOSE):
-        raise PlanError("BAD_INPUT", f"window: emit cannot be {emit!r}", hint='it is "changes" or "close"', site=here())
+        raise PlanError("BAD_INPUT", f"window: `emit` cannot be {emit!r}", hint='it is "changes" or "close"', site=here())
     return milliseconds(lateness, "the lateness")
 
 
@@ -282,8 +287,8 @@ class WindowVerb(Handle):
         """Puts each row into its windows, to group, join or rank by them.
 
         A row in several windows becomes one row for each, with the columns `window_start`, `window_end` (exclusive) and `window_time` (the
-        last millisecond). A row with a null time becomes a dead letter (`NULL_TIME`). An operator downstream with a window column among its
-        keys releases the state of a window when the watermark closes it; rows that come later are in its output `late`.
+        last millisecond). A row with a null time becomes a dead letter (`NULL_TIME`). An operator downstream that groups, joins or ranks by
+        a window column releases the state of a window when the watermark closes it; rows that come later are in its output `late`.
 
         Sessions return the rows with the bounds of their session. With `emit="changes"` a change of the bounds retracts and re-emits the
         rows; with `emit="close"` they are emitted once, when the session closes.
@@ -291,17 +296,18 @@ class WindowVerb(Handle):
         Args:
             window_: Windows of `hr.tumble`, `hr.hop`, `hr.cumulate` or `hr.sessions`.
             emit: `"changes"` sends the results of a window as they change; `"close"` sends them once, when the window closes.
-            early: With `emit="close"`, changed results are also sent when the watermark passes a multiple of this duration, such as each
-                full minute with `"1 minute"`, when it passes the end of the window, and then in each epoch until `lateness` is over. Not
-                for sessions.
-            lateness: How long a window stays open after the watermark passes its end: a duration. As Flink's allowed lateness: it revises
-                results that were sent, while the watermark's `delay` holds all results back.
+            early: With `emit="close"`: also sends results before the window closes. `"1 minute"` sends changed results each time the
+                watermark passes a full minute, and again at the window's end. After that, until `lateness` is over, each epoch that changes
+                a result sends it. Not for sessions.
+            lateness: How long a window stays open after the watermark passes its end: a duration. With `emit="changes"` or `early`, results
+                that were sent are revised, as with Flink's allowed lateness. With `emit="close"` alone, the one result is sent that much
+                later.
 
         Raises:
             PlanError: `BAD_INPUT` if `window` is no window, `emit` is unknown or `early` does not fit; `UNKNOWN_COLUMN` if the time is no
                 column; `DUPLICATE_COLUMN` if the stream has window columns already. When the job is built, with `emit="close"`,
-                `NO_WATERMARK` if the time is not event time and `NEVER_CLOSES` if no operator downstream has a window column among its
-                keys.
+                `NO_WATERMARK` if the time is not event time and `NEVER_CLOSES` if no operator downstream has a window column among its keys
+                (sessions need none).
             SchemaError: `BAD_DURATION` if `early` or `lateness` is not a duration, or `early` is zero.
 
         Examples:

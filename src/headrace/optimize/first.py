@@ -32,9 +32,9 @@ def first_rows(plan: Plan) -> Plan:
     for node in filters:
         for part in (part for text in node.where for part in read[text].conjuncts):
             bound = read[part].upper_bound
-            found = None if bound is None else _numbered(node, bound[0], readers)
-            if bound is not None and found is not None:
-                numbered, ranking, function = found
+            match = None if bound is None else _numbered(node, bound[0], readers)
+            if bound is not None and match is not None:
+                numbered, ranking, function = match
                 changes[numbered] = _first(ranking, max(bound[1], 1), function, node.site)
     return plan.rewritten(changes) if changes else plan
 

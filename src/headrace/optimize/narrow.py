@@ -24,17 +24,17 @@ def narrow_inputs(plan: Plan) -> Plan:
     one that forgets groups or sessions and must know whether a retracted row was there.
     """
     outputs = outputs_of(plan.nodes.values())
-    told, late = {node.input for node in outputs}, {node.input for node in outputs if node.late is not None}
+    observed, late = {node.input for node in outputs}, {node.input for node in outputs if node.late is not None}
     wanted: dict[Node, Wanted] = {}
     changes: dict[Node, Callable[[Node], Node]] = {}
     for node in map(operator, reversed(list(plan.nodes.values()))):
-        asked = {} if node in late or node.knows_rows else node.columns_read(wanted.get(node))
+        needed = {} if node in late or node.knows_rows else node.columns_read(wanted.get(node))
         for before in node.inputs:
-            place = next((name for name in asked if getattr(node, name) is before), None)
-            columns = None if place is None else asked[place]
+            place = next((name for name in needed if getattr(node, name) is before), None)
+            columns = None if place is None else needed[place]
             wanted[before] = both(wanted[before], columns) if before in wanted else columns
-        less = {place: kept for place, columns in asked.items() if (kept := _kept(getattr(node, place), columns))}
-        if less and node.holds_columns and node not in told:
+        less = {place: kept for place, columns in needed.items() if (kept := _kept(getattr(node, place), columns))}
+        if less and node.holds_columns and node not in observed:
             changes[node] = _narrowed(less)
     return plan.rewritten(changes) if changes else plan
 

@@ -19,11 +19,11 @@ _DEEPEST = 200
 
 def encode(node: Node, names: Mapping[Node, str]) -> dict[str, Any]:
     """Return a node as JSON, its inputs by name."""
-    found: dict[str, Any] = {"name": names[node], "op": node.op}
+    document: dict[str, Any] = {"name": names[node], "op": node.op}
     for item in _stored(type(node)):
         if item.name != "name" and not (item.metadata.get("later") and getattr(node, item.name) == item.default):
-            found[item.name] = _plain(getattr(node, item.name), names)
-    return found
+            document[item.name] = _plain(getattr(node, item.name), names)
+    return document
 
 
 def decode(data: Mapping[str, Any], nodes: Mapping[str, Node]) -> Node:
@@ -48,7 +48,7 @@ def decode(data: Mapping[str, Any], nodes: Mapping[str, Node]) -> Node:
     values: dict[str, Any] = {}
     for key, item in known.items():
         if key in data:
-            with _reading(f"`{key}` of node `{name}` is {short(data[key])}, not a {_named(hints[key])}"):
+            with _reading(f"`{key}` of node `{name}` is {_expected(data[key], hints[key])}"):
                 values[key] = _value(data[key], hints[key], nodes)
             _check_range(name, item, values[key])
         elif item.default is MISSING and item.default_factory is MISSING:
@@ -85,7 +85,7 @@ def _check_range(name: str, item: Field[Any], value: Any) -> None:
 
 def broken(what: str) -> PlanError:
     """Return the error for JSON that is no plan."""
-    hint = "plans are written by `headrace plan FILE` and Job.plan.to_json()"
+    hint = "create the plan again: headrace plan FILE, or Job.plan.to_json()"
     return PlanError("PLAN_BROKEN", f"the plan is invalid: {what}", hint=hint)
 
 
@@ -203,5 +203,25 @@ def word(data: Any) -> str:
     return short(data).strip("'\"")
 
 
+def _expected(data: Any, kind: Any) -> str:
+    """Return the words for a field's value and what it should be."""
+    if isinstance(kind, type) and issubclass(kind, Node):
+        return f"`{word(data)}`, but the plan has no earlier node of this name"
+    return f"{short(data)}, not {_named(kind)}"
+
+
+_NAMES = {str: "a string", int: "a whole number", float: "a number", bool: "true or false"}
+
+
 def _named(kind: Any) -> str:
-    return kind.__name__ if isinstance(kind, type) else str(kind).replace("typing.", "")
+    """Return the words for a type in JSON."""
+    origin, items = get_origin(kind), get_args(kind)
+    if origin in (Union, types.UnionType):
+        return _named(next(option for option in items if option is not type(None)))
+    if origin is tuple:
+        of = items[0] if items[1:] == (Ellipsis,) else None
+        nodes = isinstance(of, type) and issubclass(of, Node)
+        return "a list of earlier nodes" if nodes else "a list of strings" if of is str else "a list"
+    if isinstance(origin or kind, type) and issubclass(origin or kind, Mapping):
+        return "an object"
+    return _NAMES.get(kind, f"a {kind.__name__}" if isinstance(kind, type) else str(kind))

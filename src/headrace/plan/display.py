@@ -53,7 +53,7 @@ class DisplayNames:
 
     def text(self, text: str) -> str:
         """Return a text with display names in place of stored ones."""
-        return text if self._pattern is None else self._pattern.sub(lambda found: self(found[0]), text)
+        return text if self._pattern is None else self._pattern.sub(lambda display: self(display[0]), text)
 
     def error(self, error: HeadraceError) -> HeadraceError:
         """Put display names into an error's texts and return it."""
@@ -75,20 +75,20 @@ def displayed(plan: Plan) -> Iterator[None]:
         raise
 
 
-def _names(given: Iterable[Node]) -> dict[str, str]:
-    nodes = list(given)
+def _names(listed: Iterable[Node]) -> dict[str, str]:
+    nodes = list(listed)
     ruled = {node for node in nodes if by_rule(node, nodes)}
-    found = {str(node.name): str(node.name) for node in nodes if node not in ruled}
-    taken = {name.lower(): name for name in (*found.values(), *(str(node.name) for node in nodes))}
+    display = {str(node.name): str(node.name) for node in nodes if node not in ruled}
+    taken = {name.lower(): name for name in (*display.values(), *(str(node.name) for node in nodes))}
     for node in order(nodes):
         if node in ruled:
             name = str(node.name)
-            found[name] = _free(list(_wanted(node, found, ruled)), name, taken)
-            taken[found[name].lower()] = name
-    return {str(node.name): found[str(node.name)] for node in nodes}
+            display[name] = _free(list(_wanted(node, display, ruled)), name, taken)
+            taken[display[name].lower()] = name
+    return {str(node.name): display[str(node.name)] for node in nodes}
 
 
-def _wanted(node: Node, found: Mapping[str, str], ruled: Collection[Node]) -> Iterable[str]:
+def _wanted(node: Node, display: Mapping[str, str], ruled: Collection[Node]) -> Iterable[str]:
     """Yield the possible names of a node, the best first."""
     if 0 < len(node.called) <= _LONGEST:
         yield node.called
@@ -97,12 +97,12 @@ def _wanted(node: Node, found: Mapping[str, str], ruled: Collection[Node]) -> It
         return
     if node.role is Role.SINK:
         # Nodes that a sink puts in front of itself are left out of its name as well.
-        yield f"{found[str(_sent(node.inputs[0], ruled).name)]}.{node.verb}"
+        yield f"{display[str(_sent(node.inputs[0], ruled).name)]}.{node.verb}"
     if not node.by_content:
         before = node.inputs[0] if node.passing else _place(node.inputs[0], ruled)
-        yield f"{found[str(before.name)]}.{node.verb}"
+        yield f"{display[str(before.name)]}.{node.verb}"
         return
-    reads = list(dict.fromkeys(found[str(_place(before, ruled).name)] for before in node.called_after))
+    reads = list(dict.fromkeys(display[str(_place(before, ruled).name)] for before in node.called_after))
     for names in (reads, _sources(node)):
         if len(", ".join(names)) <= _LONGEST:
             yield f"{node.verb}({', '.join(names)})"

@@ -53,7 +53,7 @@ class Explanation:
                     "inputs": [before.name for before in node.inputs],
                     "columns": list(node.columns),
                     "site": None if node.site is None else str(node.site),
-                    "facts": {title: found[name].to_json() for title, found in self.facts.items() if name in found},
+                    "facts": {title: by_node[name].to_json() for title, by_node in self.facts.items() if name in by_node},
                 }
                 for name, node in self.plan.nodes.items()
             ],
@@ -81,8 +81,8 @@ def explain(
 
     `original` is the plan as it was written, if `plan` is the result of a rewrite.
     """
-    found = {name: facts(plan, name) for name in (names() if only is None else only)}
-    return Explanation(plan, {**found, **(more or {})}, tuple(notes), original or plan, verbose)
+    all_facts = {name: facts(plan, name) for name in (names() if only is None else only)}
+    return Explanation(plan, {**all_facts, **(more or {})}, tuple(notes), original or plan, verbose)
 
 
 def summary(explanation: Explanation) -> str:
@@ -103,7 +103,7 @@ def details(explanation: Explanation) -> str:
         lines.append(head + _at(node))
         if node.columns and name not in explanation.facts.get("schema", {}):
             lines.append(f"    columns: {', '.join(node.columns)}")
-        lines.extend(f"    {label}: {shown.text(found[name].text)}" for label, found in explanation.facts.items() if name in found)
+        lines.extend(f"    {label}: {shown.text(by_node[name].text)}" for label, by_node in explanation.facts.items() if name in by_node)
     lines.extend(["", *map(shown.text, explanation.notes)] if explanation.notes else [])
     return "\n".join(lines)
 
@@ -122,8 +122,8 @@ def _head(explanation: Explanation) -> list[str]:
         alike: dict[str, list[str]] = {}
         for name, fact in _of(explanation, title):
             alike.setdefault(shown.text(fact.text), []).append(shown(name))
-        said = [f"{_few(names, ', ')}: {text}" for text, names in alike.items()]
-        lines += _line(label, said[0] + (f" ({len(said) - 1} more)" if said[1:] else "")) if said else []
+        groups = [f"{_few(names, ', ')}: {text}" for text, names in alike.items()]
+        lines += _line(label, groups[0] + (f" ({len(groups) - 1} more)" if groups[1:] else "")) if groups else []
     return lines
 
 
@@ -142,12 +142,12 @@ def _headed(explanation: Explanation, node: Node, title: str) -> str:
     return node.describe() + (f", {_first(fact.text).partition(':')[0]}" if fact is not None else "")
 
 
-def _some(label: str, said: Iterable[str]) -> list[str]:
+def _some(label: str, texts: Iterable[str]) -> list[str]:
     """Return the first of several, a line each, and how many more there are."""
-    given = list(said)
-    lines = [line for text in given[:_SHOWN] for line in _line(label, text)]
-    if len(given) > _SHOWN:
-        lines[-1] += f"; {len(given) - _SHOWN} more"
+    entries = list(texts)
+    lines = [line for text in entries[:_SHOWN] for line in _line(label, text)]
+    if len(entries) > _SHOWN:
+        lines[-1] += f"; {len(entries) - _SHOWN} more"
     return lines
 
 
@@ -155,9 +155,9 @@ def _line(label: str, text: str) -> list[str]:
     return [_clipped(f"  {label:<6}  {text}")]
 
 
-def _few(said: Sequence[str], between: str = "; ") -> str:
+def _few(texts: Sequence[str], between: str = "; ") -> str:
     """Return the first of several in one line, and how many more there are."""
-    return between.join([*said[:_SHOWN], *([f"{len(said) - _SHOWN} more"] if len(said) > _SHOWN else [])])
+    return between.join([*texts[:_SHOWN], *([f"{len(texts) - _SHOWN} more"] if len(texts) > _SHOWN else [])])
 
 
 def _first(text: str) -> str:

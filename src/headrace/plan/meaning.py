@@ -45,14 +45,14 @@ def meaning() -> dict[str, str]:
     return {key: spark.conf.get(key, default) or default for key, default in MEANING.items()} | script_settings()
 
 
-def settings_of(given: Any) -> dict[str, str]:
+def settings_of(values: Any) -> dict[str, str]:
     """Return the settings of a stored plan. No other setting of Spark is accepted: some load any class."""
-    if not isinstance(given, Mapping):
+    if not isinstance(values, Mapping):
         raise HeadraceError("BAD_SETTING", "the settings of a plan are not an object", hint=_KEPT)
-    unknown = next((key for key in given if key not in MEANING), None)
+    unknown = next((key for key in values if key not in MEANING), None)
     if unknown is not None:
         raise HeadraceError("BAD_SETTING", f"a plan cannot have the setting {str(unknown)[:60]!r}", hint=_KEPT)
-    return {key: judged(key, value) for key, value in given.items()}
+    return {key: judged(key, value) for key, value in values.items()}
 
 
 def judged(key: str, value: str) -> str:
@@ -63,7 +63,7 @@ def judged(key: str, value: str) -> str:
         zone(value)
         return value
     can = ("TIMESTAMP_LTZ", "TIMESTAMP_NTZ") if key.endswith("timestampType") else ("true", "false")
-    found = next((one for one in can if one.lower() == value.lower()), None)
-    if found is None:
+    spelling = next((one for one in can if one.lower() == value.lower()), None)
+    if spelling is None:
         raise HeadraceError("BAD_SETTING", f"{key} cannot be {value!r}", hint=f"it is {' or '.join(can)}", site=here())
-    return found
+    return spelling

@@ -56,7 +56,7 @@ def named(ends: Iterable[Node]) -> dict[Node, Node]:
     for node in order(nodes):
         final[node] = with_inputs(replace(node, name=names[node]), final)
         _ = final[node].columns  # computed here, sources first, so that no chain is too long for Python's stack
-    return {given: final[kept] for given, kept in merged.items()}
+    return {old: final[kept] for old, kept in merged.items()}
 
 
 def by_rule(node: Node, nodes: Collection[Node]) -> bool:
@@ -64,8 +64,8 @@ def by_rule(node: Node, nodes: Collection[Node]) -> bool:
     name = str(node.name)
     if node.by_content or not node.inputs:
         return re.fullmatch(rf"{re.escape(node.verb)}-[0-9a-f]{{8}}", name) is not None
-    made = re.fullmatch(rf"(.+)\.{re.escape(node.verb)}(?:-[0-9a-f]{{6}})?", name)
-    return made is not None and (bool(HASH.search(made[1])) or made[1] in {str(one.name) for one in nodes})
+    match = re.fullmatch(rf"(.+)\.{re.escape(node.verb)}(?:-[0-9a-f]{{6}})?", name)
+    return match is not None and (bool(HASH.search(match[1])) or match[1] in {str(one.name) for one in nodes})
 
 
 def with_inputs(node: N, stand_ins: dict[Node, Node]) -> N:
@@ -160,11 +160,11 @@ def _names(nodes: tuple[Node, ...]) -> dict[Node, str]:
 
 def _contents(nodes: tuple[Node, ...]) -> dict[Node, str]:
     """Return a hash of each node's definition with all its inputs; a name from the user takes the place of the hash."""
-    found: dict[Node, str] = {}
+    contents: dict[Node, str] = {}
     for node in nodes:
-        data = without_sites(encode(node, {**found, node: ""}))
-        found[node] = node.name or hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
-    return found
+        data = without_sites(encode(node, {**contents, node: ""}))
+        contents[node] = node.name or hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
+    return contents
 
 
 def _anchor(node: Node, names: dict[Node, str]) -> str:

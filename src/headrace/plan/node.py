@@ -42,14 +42,14 @@ class Node:
     @property
     def inputs(self) -> tuple[Node, ...]:
         """The nodes it reads, in the order of its fields."""
-        found: list[Node] = []
+        nodes: list[Node] = []
         for item in fields(self):
             value = getattr(self, item.name)
             if isinstance(value, Node):
-                found.append(value)
+                nodes.append(value)
             elif isinstance(value, tuple):
-                found.extend(part for part in value if isinstance(part, Node))
-        return tuple(found)
+                nodes.extend(part for part in value if isinstance(part, Node))
+        return tuple(nodes)
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -117,9 +117,9 @@ def node(op: str) -> Callable[[type[N]], type[N]]:
         if isabstract(cls):
             unsaid = ", ".join(sorted(getattr(cls, "__abstractmethods__", ())))
             raise TypeError(f"{cls.__module__}.{cls.__name__} does not define: {unsaid}")
-        made: Any = dataclass(frozen=True, eq=False, repr=False)(cls)
-        made.op = op
-        REGISTRY[op] = made
-        return made  # type: ignore[no-any-return]  # `Any` allows new attributes; it is still the same class
+        node_class: Any = dataclass(frozen=True, eq=False, repr=False)(cls)
+        node_class.op = op
+        REGISTRY[op] = node_class
+        return node_class  # type: ignore[no-any-return]  # `Any` allows new attributes; it is still the same class
 
     return register

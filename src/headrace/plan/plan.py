@@ -89,7 +89,7 @@ class Plan:
                 for a plan of a newer version.
         """
         if not isinstance(data, Mapping) or not {"format", "nodes", "sinks"} <= set(data):
-            raise broken("it has no format, nodes and sinks")
+            raise broken("it lacks the fields `format`, `nodes` and `sinks`")
         if data["format"] != FORMAT:
             raise PlanError(
                 "PLAN_VERSION",

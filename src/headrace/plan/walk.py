@@ -9,40 +9,40 @@ from headrace.plan.node import Node, Role
 
 def order(ends: Iterable[Node]) -> tuple[Node, ...]:
     """Return all nodes that the given ones need, each after its inputs, in the order in which a reader meets them."""
-    found: dict[Node, None] = {}
+    ordered: dict[Node, None] = {}
     stack: list[tuple[Node, bool]] = [(node, False) for node in reversed(tuple(ends))]
     while stack:
         node, ready = stack.pop()
-        if node in found:
+        if node in ordered:
             continue
         if ready:
-            found[node] = None
+            ordered[node] = None
         else:
             stack.append((node, True))
             stack.extend((before, False) for before in reversed(node.inputs))
-    return tuple(found)
+    return tuple(ordered)
 
 
 def depths(nodes: Iterable[Node]) -> dict[Node, int]:
     """Return the distance of each node from the sources; `nodes` come in order, inputs first."""
-    found: dict[Node, int] = {}
+    depth: dict[Node, int] = {}
     for node in nodes:
-        found[node] = max((found[before] + 1 for before in node.inputs), default=0)
-    return found
+        depth[node] = max((depth[before] + 1 for before in node.inputs), default=0)
+    return depth
 
 
 def reached(nodes: Iterable[Node], start: Node, without: Collection[Node]) -> tuple[Node, ...]:
     """Return the nodes that rows of `start` reach without passing those of `without`; `nodes` come in order, inputs first."""
-    found = {start: None} if start not in without else {}
+    nodes_reached = {start: None} if start not in without else {}
     for node in nodes:
-        if node not in without and any(before in found for before in node.inputs):
-            found[node] = None
-    return tuple(found)
+        if node not in without and any(before in nodes_reached for before in node.inputs):
+            nodes_reached[node] = None
+    return tuple(nodes_reached)
 
 
 def nearest(node: Node, roles: Collection[Role]) -> tuple[Node, ...]:
     """Return the nearest nodes with these roles, from a node upstream, itself included."""
-    found: dict[Node, None] = {}
+    matches: dict[Node, None] = {}
     seen: set[Node] = set()
     stack = [node]
     while stack:
@@ -51,7 +51,7 @@ def nearest(node: Node, roles: Collection[Role]) -> tuple[Node, ...]:
             continue
         seen.add(one)
         if one.role in roles:
-            found[one] = None
+            matches[one] = None
         else:
             stack.extend(reversed(one.inputs))
-    return tuple(found)
+    return tuple(matches)

@@ -26,20 +26,20 @@ def put_aside(context: SinkContext, epoch: int, letters: Iterable[tuple[str, str
     """
     folder = context.checkpoint / FOLDER / context.name
     file = folder / f"{epoch:020}-{part:05}.json"
-    told = [{"node": context.name, "reason": masked(reason), "file": None, "position": None, "raw": raw} for reason, raw in letters]
-    if not told:
+    entries = [{"node": context.name, "reason": masked(reason), "file": None, "position": None, "raw": raw} for reason, raw in letters]
+    if not entries:
         file.unlink(missing_ok=True)
         return
     if context.on_refused == "fail":
-        raise HeadraceError("ROW_REFUSED", f"{context.name}: {told[0]['reason']}", hint=CURE)
+        raise HeadraceError("ROW_REFUSED", f"{context.name}: {entries[0]['reason']}", hint=CURE)
     folder.mkdir(parents=True, exist_ok=True)
-    replace(file, "".join(json.dumps(letter) + "\n" for letter in told))
+    replace(file, "".join(json.dumps(letter) + "\n" for letter in entries))
 
 
 def put_aside_by_tasks(context: SinkContext, epoch: int, staged: Staged) -> None:
     """Store the rows of an epoch that its tasks rejected (`headrace.sink.Aside`)."""
-    found = [letter for part in staged.parts for letter in json.loads(part.get("aside", "[]"))]
-    put_aside(context, epoch, sorted((letter["reason"], letter["raw"]) for letter in found))
+    letters = [letter for part in staged.parts for letter in json.loads(part.get("aside", "[]"))]
+    put_aside(context, epoch, sorted((letter["reason"], letter["raw"]) for letter in letters))
 
 
 def refused_of(context: SinkContext, epoch: int) -> int:
@@ -53,10 +53,10 @@ def refused_of(context: SinkContext, epoch: int) -> int:
 def counted(checkpoint: Path) -> Mapping[str, int]:
     """The number of stored rows, by folder."""
     files = sorted((checkpoint / FOLDER).glob("*/*.json"))
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for file in files:
-        found[str(file.parent)] = found.get(str(file.parent), 0) + _lines(file)
-    return found
+        counts[str(file.parent)] = counts.get(str(file.parent), 0) + _lines(file)
+    return counts
 
 
 def _lines(file: Path) -> int:

@@ -93,100 +93,100 @@ def option(
     takes: Any,
     empty: Callable[[], Any] | None = None,
     dump: Callable[[Any], Any] | None = None,
-    **said: Unpack[OptionSettings],
+    **settings: Unpack[OptionSettings],
 ) -> Any:
     """An option with a check of its own; `takes` is the type of the argument, `dump` turns the attribute's value into JSON."""
-    return _option(line, takes, check, said, empty=empty, dump=dump)
+    return _option(line, takes, check, settings, empty=empty, dump=dump)
 
 
-def text(line: str, *, example: str, **said: Unpack[OptionSettings]) -> Any:
+def text(line: str, *, example: str, **settings: Unpack[OptionSettings]) -> Any:
     """A text that is not empty."""
-    return _option(line, str, lambda verb, name, value: checks.text(verb, name, value, example), said)
+    return _option(line, str, lambda verb, name, value: checks.text(verb, name, value, example), settings)
 
 
-def plain(line: str, *, takes: Any = str, **said: Unpack[OptionSettings]) -> Any:
+def plain(line: str, *, takes: Any = str, **settings: Unpack[OptionSettings]) -> Any:
     """A text, or what it `takes`, that is checked elsewhere, together with the options it depends on."""
-    return _option(line, takes, lambda verb, name, value: value, said)
+    return _option(line, takes, lambda verb, name, value: value, settings)
 
 
-def number(line: str, *, least: int = 1, **said: Unpack[OptionSettings]) -> Any:
+def number(line: str, *, least: int = 1, **settings: Unpack[OptionSettings]) -> Any:
     """A whole number of at least `least`."""
-    return _option(line, int, lambda verb, name, value: checks.number(verb, name, value, least), said, least=least)
+    return _option(line, int, lambda verb, name, value: checks.number(verb, name, value, least), settings, least=least)
 
 
-def choice(line: str, among: Sequence[str], **said: Unpack[OptionSettings]) -> Any:
+def choice(line: str, among: Sequence[str], **settings: Unpack[OptionSettings]) -> Any:
     """One of several words."""
     words = tuple(among)
-    return _option(line, str, lambda verb, name, value: checks.choice(verb, name, value, words), said, among=words)
+    return _option(line, str, lambda verb, name, value: checks.choice(verb, name, value, words), settings, among=words)
 
 
-def flag(line: str, **said: Unpack[OptionSettings]) -> Any:
+def flag(line: str, **settings: Unpack[OptionSettings]) -> Any:
     """True or False."""
-    return _option(line, bool, checks.flag, said)
+    return _option(line, bool, checks.flag, settings)
 
 
-def columns(line: str, **said: Unpack[OptionSettings]) -> Any:
+def columns(line: str, **settings: Unpack[OptionSettings]) -> Any:
     """The name of a column, or several; the attribute is a tuple. A required one cannot be empty."""
-    check = checks.columns_named if "default" in said else _some_columns
-    return _option(line, str | Sequence[str], check, said, empty=tuple)
+    check = checks.columns_named if "default" in settings else _some_columns
+    return _option(line, str | Sequence[str], check, settings, empty=tuple)
 
 
-def path(line: str, *, example: str, **said: Unpack[OptionSettings]) -> Any:
+def path(line: str, *, example: str, **settings: Unpack[OptionSettings]) -> Any:
     """A path, as a text."""
-    return _option(line, str | os.PathLike[str], lambda verb, name, value: checks.path_of(verb, value, example), said)
+    return _option(line, str | os.PathLike[str], lambda verb, name, value: checks.path_of(verb, value, example), settings)
 
 
-def texts(line: str, *, takes: Any = Mapping[str, Any], **said: Unpack[OptionSettings]) -> Any:
+def texts(line: str, *, takes: Any = Mapping[str, Any], **settings: Unpack[OptionSettings]) -> Any:
     """A dict of options for Spark or a library, as texts."""
-    return _option(line, takes, lambda verb, name, value: checks.texts(verb, name, value or {}), said, empty=dict)
+    return _option(line, takes, lambda verb, name, value: checks.texts(verb, name, value or {}), settings, empty=dict)
 
 
-def duration(line: str, *, called: str = "", least: int = 0, why: str = "", **said: Unpack[OptionSettings]) -> Any:
+def duration(line: str, *, called: str = "", least: int = 0, why: str = "", **settings: Unpack[OptionSettings]) -> Any:
     """A duration of at least `least` milliseconds, with the hint `why` for a shorter one. The attribute is in milliseconds, and so is the
     value in a plan under a `key` of its own. `called` names it in errors.
     """
 
     def check(verb: str, name: str, value: Any) -> int:
-        found = milliseconds(value, called or f"{verb}: {name}")
-        if found < least:
+        duration_ms = milliseconds(value, called or f"{verb}: {name}")
+        if duration_ms < least:
             raise checks.wrong(f"{verb}: {name} cannot be {value!r}", why)
-        return found
+        return duration_ms
 
-    if "key" in said:
+    if "key" in settings:
         dump, load = (lambda value: value), (lambda value: None if value is None else timedelta(milliseconds=value))
     else:
         dump, load = (lambda value: None if value is None else f"{value} ms"), None
-    return _option(line, str | timedelta, check, said, dump=dump, load=load)
+    return _option(line, str | timedelta, check, settings, dump=dump, load=load)
 
 
-def span(line: str, *, called: str, **said: Unpack[OptionSettings]) -> Any:
+def span(line: str, *, called: str, **settings: Unpack[OptionSettings]) -> Any:
     """A duration that is kept as the text given."""
 
     def check(verb: str, name: str, value: Any) -> Any:
         milliseconds(value, called)
         return value
 
-    return _option(line, str, check, said)
+    return _option(line, str, check, settings)
 
 
-def secret(line: str, *, takes: str = LINE, **said: Unpack[OptionSettings]) -> Any:
+def secret(line: str, *, takes: str = LINE, **settings: Unpack[OptionSettings]) -> Any:
     """A secret by its name, never its value."""
-    return _option(line, Secret, lambda verb, name, value: secret_of(verb, name, value, takes), said)
+    return _option(line, Secret, lambda verb, name, value: secret_of(verb, name, value, takes), settings)
 
 
-def certificates(line: str, **said: Unpack[OptionSettings]) -> Any:
+def certificates(line: str, **settings: Unpack[OptionSettings]) -> Any:
     """A file of certificates in PEM format, which has to exist when the job is made."""
 
     def check(verb: str, name: str, file: Any) -> Any:
         checks.certificates(verb, name, file)
         return file
 
-    return _option(line, str, check, said, local=True)
+    return _option(line, str, check, settings, local=True)
 
 
-def schema(line: str, **said: Unpack[OptionSettings]) -> Any:
+def schema(line: str, **settings: Unpack[OptionSettings]) -> Any:
     """The columns of a source or lookup, which a plan stores beside the options."""
-    return _option(line, Any, lambda verb, name, value: schema_of(value), {**said, "stored": "never"})
+    return _option(line, Any, lambda verb, name, value: schema_of(value), {**settings, "stored": "never"})
 
 
 def without_marks(line: str) -> str:
@@ -198,10 +198,10 @@ def without_marks(line: str) -> str:
     return re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", line).replace("`", "")
 
 
-def _option(line: str, takes: Any, check: Check, said: OptionSettings, **more: Any) -> Option:
-    optional = said.get("default", NEEDED) is None and takes is not Any
-    given: dict[str, Any] = {**said, **more}
-    return Option(line, takes | None if optional else takes, check, name=given.pop("alias", ""), **given)
+def _option(line: str, takes: Any, check: Check, settings: OptionSettings, **more: Any) -> Option:
+    optional = settings.get("default", NEEDED) is None and takes is not Any
+    fields: dict[str, Any] = {**settings, **more}
+    return Option(line, takes | None if optional else takes, check, name=fields.pop("alias", ""), **fields)
 
 
 @dataclass_transform(
@@ -245,29 +245,29 @@ class Options:
     @classmethod
     def from_options(cls, options: Mapping[str, Any], *more: Any) -> Self:
         """An instance from the options that a plan stored, with the schema of a source or lookup."""
-        given = dict(options)
-        local = {attribute: given.pop(one.key) for attribute, one in cls.declared.items() if one.local and one.key in given}
+        arguments = dict(options)
+        local = {attribute: arguments.pop(one.key) for attribute, one in cls.declared.items() if one.local and one.key in arguments}
         for one in cls.declared.values():
-            if one.key in given:
-                value = given.pop(one.key)
-                given[one.name] = value if one.load is None else one.load(value)
+            if one.key in arguments:
+                value = arguments.pop(one.key)
+                arguments[one.name] = value if one.load is None else one.load(value)
         if more and "schema" in cls.declared:
-            given["schema"] = more[0]
-        made: Any = cls(**given)
+            arguments["schema"] = more[0]
+        instance: Any = cls(**arguments)
         if more:
-            made.schema = more[0]
+            instance.schema = more[0]
         for attribute, value in local.items():
-            setattr(made, attribute, value)
-        return made  # type: ignore[no-any-return]  # as Any it has the schema of a source or lookup
+            setattr(instance, attribute, value)
+        return instance  # type: ignore[no-any-return]  # as Any it has the schema of a source or lookup
 
     @property
     def verb(self) -> str:
         """Its name in errors: `write.http`."""
         return f"{self.does}.{self.connector}"
 
-    def _fill(self, given: Mapping[str, Any]) -> None:
+    def _fill(self, arguments: Mapping[str, Any]) -> None:
         for attribute, one in self.declared.items():
-            setattr(self, attribute, one.kept(self.verb, given[one.name]))
+            setattr(self, attribute, one.kept(self.verb, arguments[one.name]))
         self.__post_init__()
 
 
@@ -281,10 +281,10 @@ def _constructor(declared: Mapping[str, Option], owner: str) -> Callable[..., No
     values = ", ".join(f"{one.name!r}: {one.name}" for one in every)
     # Compiled under this file's name, so that errors show the line of the caller.
     exec(compile(f"def __init__({parameters}):\n    self._fill({{{values}}})", __file__, "exec"), defaults)
-    made: Any = defaults["__init__"]
-    made.__qualname__ = f"{owner}.__init__"
-    made.__annotations__ = {**{one.name: one.takes for one in every}, "return": None}
-    return made  # type: ignore[no-any-return]  # a function
+    constructor: Any = defaults["__init__"]
+    constructor.__qualname__ = f"{owner}.__init__"
+    constructor.__annotations__ = {**{one.name: one.takes for one in every}, "return": None}
+    return constructor  # type: ignore[no-any-return]  # a function
 
 
 def _parameter(one: Option) -> str:
@@ -292,10 +292,10 @@ def _parameter(one: Option) -> str:
 
 
 def _some_columns(verb: str, name: str, value: Any) -> tuple[str, ...]:
-    found = checks.columns_named(verb, name, value)
-    if not found:
+    names = checks.columns_named(verb, name, value)
+    if not names:
         raise checks.wrong(f"{verb}: {name} cannot be {value!r}", f'name columns: {name}="id", or {name}=["shop", "day"]')
-    return found
+    return names
 
 
 def _plain(value: Any) -> Any:

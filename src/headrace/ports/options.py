@@ -33,13 +33,13 @@ def build(cls: type[T], verb: str, arguments: tuple[Any, ...], options: Mapping[
         if name not in signature.parameters:
             raise wrong(f"{verb} has no option `{name}`", takes(name, [*signature.parameters, *more]))
     try:
-        given = signature.bind(*arguments, **options)
+        bound_arguments = signature.bind(*arguments, **options)
     except TypeError as cause:
         needed = [name for name, parameter in signature.parameters.items() if parameter.default is parameter.empty]
         raise wrong(f"{verb}: {cause}", f"it needs: {', '.join(needed) or 'nothing'}") from None
-    made = cls(*arguments, **options)
-    no_password(verb, given.arguments)
-    return made
+    instance = cls(*arguments, **options)
+    no_password(verb, bound_arguments.arguments)
+    return instance
 
 
 def takes(name: str, known: Sequence[str]) -> str:
@@ -50,16 +50,16 @@ def takes(name: str, known: Sequence[str]) -> str:
 def restored(cls: type[T], verb: str, options: Mapping[str, Any], *more: Any) -> T:
     """An instance of a connector's class from the options in a plan, with `more` for its `from_options`, checked like a user's options."""
     try:
-        made: Any = cls.from_options(options, *more)  # type: ignore[attr-defined]  # every connector's class has it
-        known = {*inspect.signature(cls).parameters, *made.options()}
-        made.describe()
+        instance: Any = cls.from_options(options, *more)  # type: ignore[attr-defined]  # every connector's class has it
+        known = {*inspect.signature(cls).parameters, *instance.options()}
+        instance.describe()
     except (AttributeError, IndexError, KeyError, TypeError, ValueError, OverflowError, OSError) as cause:
         raise wrong(f"{verb}: its options in the plan cannot be read: {type(cause).__name__}: {cause}", _WRITTEN) from None
     unknown = next((name for name in options if name not in known), None)
     if unknown is not None:
         raise wrong(f"{verb} has no option `{unknown}`", takes(unknown, sorted(known)))
     no_password(verb, options)
-    return made  # type: ignore[no-any-return]  # as Any it has the methods of every connector's object
+    return instance  # type: ignore[no-any-return]  # as Any it has the methods of every connector's object
 
 
 def by_name(name: str, cls: type[Any], arguments: tuple[Any, ...], options: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -85,7 +85,7 @@ def choice(verb: str, option: str, value: Any, options: tuple[str, ...]) -> str:
 def number(verb: str, option: str, value: Any, least: int = 1) -> int:
     """A whole number of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise wrong(f"{verb}: {option} cannot be {value!r}", f"it is a whole number from {least} on")
+        raise wrong(f"{verb}: {option} cannot be {value!r}", f"use a whole number of at least {least}")
     return value
 
 
@@ -116,10 +116,10 @@ def columns_named(verb: str, option: str, value: Any) -> tuple[str, ...]:
     >>> columns_named("write.jdbc", "key", "id"), columns_named("write.jdbc", "key", ["shop", "day"])
     (('id',), ('shop', 'day'))
     """
-    found = () if value is None else (value,) if isinstance(value, str) else value
-    if not isinstance(found, Sequence) or not all(isinstance(name, str) and name for name in found):
+    names = () if value is None else (value,) if isinstance(value, str) else value
+    if not isinstance(names, Sequence) or not all(isinstance(name, str) and name for name in names):
         raise wrong(f"{verb}: {option} cannot be {value!r}", f'name columns: {option}="id", or {option}=["shop", "day"]')
-    return tuple(found)
+    return tuple(names)
 
 
 def certificates(verb: str, option: str, file: Any) -> str:
@@ -128,22 +128,22 @@ def certificates(verb: str, option: str, file: Any) -> str:
     if not isinstance(file, str) or not file:
         raise wrong(f"{verb}: {option} cannot be {file!r}", example)
     try:
-        found = _CERTIFICATE.findall(Path(file).expanduser().read_text(encoding="ascii", errors="replace"))
+        blocks = _CERTIFICATE.findall(Path(file).expanduser().read_text(encoding="ascii", errors="replace"))
     except OSError as cause:
         raise wrong(f"{verb}: the file {file} of `{option}` cannot be read: {cause.strerror}", example) from None
-    if not found:
+    if not blocks:
         raise wrong(f"{verb}: the file {file} of `{option}` has no certificate", example)
-    return "".join(f"{one}\n" for one in found)
+    return "".join(f"{one}\n" for one in blocks)
 
 
 def address(text: Any) -> SplitResult:
     """The parts of an address; empty for text that is not an address or has an invalid port."""
     try:
-        found = urlsplit(text)
-        _ = found.port
+        parts = urlsplit(text)
+        _ = parts.port
     except (AttributeError, TypeError, ValueError):
         return urlsplit("")
-    return found if isinstance(found, SplitResult) else urlsplit("")
+    return parts if isinstance(parts, SplitResult) else urlsplit("")
 
 
 def no_password(verb: str, options: Mapping[str, Any]) -> None:
@@ -157,7 +157,7 @@ def no_password(verb: str, options: Mapping[str, Any]) -> None:
 
 def key_of(verb: str, key: str | Sequence[str], schema: Struct) -> tuple[str, ...]:
     """The columns of a key, as the schema spells them."""
-    found = []
+    columns = []
     for name in columns_named(verb, "key", key):
         column = next((one for one in schema.names if one.lower() == name.lower()), None)
         if column is None:
@@ -165,8 +165,8 @@ def key_of(verb: str, key: str | Sequence[str], schema: Struct) -> tuple[str, ..
                 f"{verb}: the key {name!r} is not a column of the schema",
                 suggestion(name, schema.names, f"it has: {', '.join(schema.names)}"),
             )
-        found.append(column)
-    return tuple(found)
+        columns.append(column)
+    return tuple(columns)
 
 
 def path_of(verb: str, path: Any, example: str = "charges/") -> str:

@@ -109,6 +109,11 @@ def passed_over(path: str, options: Mapping[str, str]) -> list[Path]:
     return [] if place is None else _listed(place, options)[1]
 
 
+def ignored(folder: Path) -> list[str]:
+    """The names of files in a folder that Spark ignores because of how they begin."""
+    return sorted(file.name for file in folder.iterdir() if file.name.startswith((".", "_")) and _hidden(file.name) and file.is_file())
+
+
 def reads(path: str, options: Mapping[str, str], file: PurePosixPath) -> bool:
     """Whether Spark would read a file from a path or pattern with these reader options. Links are resolved in `file`.
 
@@ -159,15 +164,15 @@ def _listed(place: Path, options: Mapping[str, str]) -> tuple[list[Path], list[P
     each = [] if pattern is None else _alternatives(pattern)
     # Hadoop's patterns also match folders whose names begin with a dot
     fitting = [path for one in each for path in sorted(glob.iglob(one, root_dir=name, include_hidden=True))]
-    found: dict[Path, tuple[str, ...]] = {}  # with the folders between the root and the file
+    folders_by_file: dict[Path, tuple[str, ...]] = {}  # with the folders between the root and the file
     for root in [name] if pattern is None else [name / one for one in fitting]:
         for file in [root] if root.is_file() else sorted(root.rglob("*")):
             parts = file.relative_to(root).parts
             if file.is_file() and not any(_hidden(part) for part in (*parts, file.name)):
-                found[file] = parts[:-1]
-    deep = _recursive(options) or any("=" in folder for folders in found.values() for folder in folders)
-    fits = [file for file in found if _filtered(file.name, options)]
-    return [file for file in fits if deep or not found[file]], [file for file in fits if found[file] and not deep]
+                folders_by_file[file] = parts[:-1]
+    deep = _recursive(options) or any("=" in folder for folders in folders_by_file.values() for folder in folders)
+    fits = [file for file in folders_by_file if _filtered(file.name, options)]
+    return [file for file in fits if deep or not folders_by_file[file]], [file for file in fits if folders_by_file[file] and not deep]
 
 
 def _hidden(name: str) -> bool:

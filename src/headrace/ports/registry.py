@@ -33,26 +33,30 @@ def connectors() -> dict[str, EntryPoint]:
 
 def source_class(name: str) -> type[Source]:
     """The class that reads from a connector."""
-    found = getattr(_module(name, "Source"), "Source", None)
-    if found is None:
-        raise ConnectorError("UNKNOWN_CONNECTOR", f"{name} can only be written", hint=_those_of("Source"), site=here())
-    return found  # type: ignore[no-any-return]  # an entry point has no type
+    connector_class = getattr(_module(name, "Source"), "Source", None)
+    if connector_class is None:
+        raise ConnectorError(
+            "UNKNOWN_CONNECTOR", f"the connector `{name}` has no source, so it cannot be read", hint=_those_of("Source"), site=here()
+        )
+    return connector_class  # type: ignore[no-any-return]  # an entry point has no type
 
 
 def sink_class(name: str) -> type[Sink]:
     """The class that writes to a connector."""
-    found = getattr(_module(name, "Sink"), "Sink", None)
-    if found is None:
-        raise ConnectorError("UNKNOWN_CONNECTOR", f"{name} can only be read", hint=_those_of("Sink"), site=here())
-    return found  # type: ignore[no-any-return]  # an entry point has no type
+    connector_class = getattr(_module(name, "Sink"), "Sink", None)
+    if connector_class is None:
+        raise ConnectorError(
+            "UNKNOWN_CONNECTOR", f"the connector `{name}` has no sink, so it cannot be written", hint=_those_of("Sink"), site=here()
+        )
+    return connector_class  # type: ignore[no-any-return]  # an entry point has no type
 
 
 def lookup_class(name: str) -> type[Lookup]:
     """The class that looks up rows in a connector's tables."""
-    found = getattr(_module(name, "Lookup"), "Lookup", None)
-    if found is None:
-        raise ConnectorError("UNKNOWN_CONNECTOR", f"rows cannot be looked up in {name}", hint=_those_of("Lookup"), site=here())
-    return found  # type: ignore[no-any-return]  # an entry point has no type
+    connector_class = getattr(_module(name, "Lookup"), "Lookup", None)
+    if connector_class is None:
+        raise ConnectorError("UNKNOWN_CONNECTOR", f"the connector `{name}` has no lookup table", hint=_those_of("Lookup"), site=here())
+    return connector_class  # type: ignore[no-any-return]  # an entry point has no type
 
 
 def unnamed(kind: str) -> ConnectorError:
@@ -71,12 +75,18 @@ def _unknown(name: str, kind: str) -> ConnectorError:
         calls = [f'{one}(..., format="{name}")' for one in known if name in _formats(one, kind)]
         calls += [call for call in CONNECTORS.get(name.lower(), ()) if call.partition("(")[0] in known]
         near = nearest(name, known)
-        meant = f"write {listing(calls, 'or')}. " if calls else f"did you mean `{near}`? " if near else ""
+        meant = (
+            f"write {listing([f'{_PLACES[kind]}.{call}' for call in calls], 'or')}. "
+            if calls
+            else f"did you mean `{near}`? "
+            if near
+            else ""
+        )
         hint = meant + _those_of(kind)
     return ConnectorError("UNKNOWN_CONNECTOR", f"there is no connector `{name}`", hint=hint, site=here())
 
 
-_PLACES = {"Source": "hr.read", "Sink": ".write", "Lookup": "hr.lookup"}
+_PLACES = {"Source": "hr.read", "Sink": "stream.write", "Lookup": "hr.lookup"}
 """The public names that the classes of connectors are called by."""
 
 
@@ -109,11 +119,11 @@ def _loaded(name: str) -> ModuleType:
             site=here(),
             cause=cause,
         ) from masked_problem(cause)
-    made_for = getattr(module, "PORTS", UNSAID)
-    if made_for > VERSION:
+    required_version = getattr(module, "PORTS", UNSAID)
+    if required_version > VERSION:
         raise ConnectorError(
             "CONNECTOR_BROKEN",
-            f"the connector `{name}` of {entry.value} requires version {made_for} of headrace.ports, but this headrace "
+            f"the connector `{name}` of {entry.value} requires version {required_version} of headrace.ports, but this headrace "
             f"has version {VERSION}",
             hint="install a newer headrace, or an older version of the connector",
             site=here(),
@@ -130,25 +140,25 @@ def load_all() -> None:
 
 def names_with(kind: str) -> tuple[str, ...]:
     """The connectors that have a `Source`, a `Sink` or a `Lookup`, without those that fail to load."""
-    found = []
+    names = []
     for name in connectors():
         try:
             if hasattr(_loaded(name), kind):
-                found.append(name)
+                names.append(name)
         except ConnectorError:
             continue
-    return tuple(found)
+    return tuple(names)
 
 
 def packages() -> dict[str, Packages]:
     """The packages that connectors may need besides Spark, by the names that `headrace packages add` takes, without connectors that fail to
     load.
     """
-    found: dict[str, Packages] = {}
+    packages_by_name: dict[str, Packages] = {}
     for name in connectors():
         try:
             needed: tuple[Packages, ...] = getattr(_loaded(name), "PACKAGES", ())
         except ConnectorError:
             continue
-        found |= {one.name or name: one for one in needed}
-    return found
+        packages_by_name |= {one.name or name: one for one in needed}
+    return packages_by_name

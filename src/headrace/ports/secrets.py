@@ -58,8 +58,8 @@ class Secret:
         try:
             return Path(self.file).expanduser().read_text(encoding="utf-8").rstrip("\r\n")
         except (OSError, UnicodeDecodeError) as cause:
-            said = cause.strerror if isinstance(cause, OSError) else "it is not UTF-8 text"
-            raise _missing(f"the file {self.file} cannot be read: {said}", "the file must contain only the secret, on one line") from None
+            reason = cause.strerror if isinstance(cause, OSError) else "it is not UTF-8 text"
+            raise _missing(f"the file {self.file} cannot be read: {reason}", "the file must contain only the secret, on one line") from None
 
     def _hidden(self, value: str) -> str:
         hide(value)
@@ -97,38 +97,38 @@ def secret(env: str | None = None, *, file: str | os.PathLike[str] | None = None
     return Secret(env=env) if env else Secret(file=os.fspath(file or ""))
 
 
-def secret_of(verb: str, option: str, given: Any, takes: str = LINE) -> Secret | None:
+def secret_of(verb: str, option: str, argument: Any, takes: str = LINE) -> Secret | None:
     """The secret that a user gave as an option, or that a plan stored; None for None. Its current value, if any, has to be valid."""
-    if given is None:
+    if argument is None:
         return None
-    if isinstance(given, Secret) or _is_stored(given):
-        found = replace(given if isinstance(given, Secret) else Secret(**given), takes=takes)
-        found.check()
-        return found
+    if isinstance(argument, Secret) or _is_stored(argument):
+        secret = replace(argument if isinstance(argument, Secret) else Secret(**argument), takes=takes)
+        secret.check()
+        return secret
     named = f'{option}=hr.secret("DB_PASSWORD"), in YAML {option}: {{env: DB_PASSWORD}}'
     hint = f"plans are stored and shown, so pass a secret by its name: {named}"
     raise wrong(f"{verb}: {option} must be a secret, given by its name", hint)
 
 
-def with_secrets(given: Any) -> Any:
+def with_secrets(argument: Any) -> Any:
     """A dict in which secrets may also be spelled as in SQL scripts, where a dot separates nested names.
 
     >>> with_secrets({"user": "me", "password.env": "DB_PASSWORD"})
     {'user': 'me', 'password': {'env': 'DB_PASSWORD'}}
     """
-    if not isinstance(given, Mapping):
-        return given
-    found = dict(given)
-    for name in given:
+    if not isinstance(argument, Mapping):
+        return argument
+    nested = dict(argument)
+    for name in argument:
         before, _, kind = str(name).rpartition(".")
         if before and kind in ("env", "file"):
-            found[before] = {kind: found.pop(name)}
-    return found
+            nested[before] = {kind: nested.pop(name)}
+    return nested
 
 
-def _is_stored(given: Any) -> bool:
-    one_of_two = isinstance(given, Mapping) and len(given) == 1 and set(given) <= {"env", "file"}
-    return one_of_two and all(isinstance(one, str) and one for one in given.values())
+def _is_stored(argument: Any) -> bool:
+    one_of_two = isinstance(argument, Mapping) and len(argument) == 1 and set(argument) <= {"env", "file"}
+    return one_of_two and all(isinstance(one, str) and one for one in argument.values())
 
 
 def _missing(message: str, hint: str) -> ConnectorError:

@@ -16,11 +16,11 @@ WEIGHT = "_weight"
 
 def changes_of(staged: Staged, context: SinkContext) -> list[tuple[Row, int]]:
     """The net changes that an epoch staged, as rows of Python values with their weights."""
-    given = staged.rows()
+    internal_rows = staged.rows()
     if context.mode == "append":
-        return [(row, 1) for row in rows_from_internal(given, context.schema, zone(context.time_zone))]
-    rows = rows_from_internal([row[:-1] for row in given], context.schema, zone(context.time_zone))
-    return net(zip(rows, (row[-1] for row in given), strict=True))
+        return [(row, 1) for row in rows_from_internal(internal_rows, context.schema, zone(context.time_zone))]
+    rows = rows_from_internal([row[:-1] for row in internal_rows], context.schema, zone(context.time_zone))
+    return net(zip(rows, (row[-1] for row in internal_rows), strict=True))
 
 
 def net(changes: Iterable[tuple[Row, int]]) -> list[tuple[Row, int]]:
@@ -41,15 +41,15 @@ def by_key(changes: Iterable[tuple[Row, int]], places: Sequence[int]) -> list[Ro
     >>> by_key([(("a", 1), 1), (("b", 5), 1), (("a", 2), 1), (("b", 5), -1)], [0])
     [('a', 2)]
     """
-    found: dict[Any, Row] = {}
+    latest_rows: dict[Any, Row] = {}
     for row, weight in changes:
         key = _hashable(tuple(row[place] for place in places))
         if weight > 0:
-            found.pop(key, None)
-            found[key] = row
-        elif key in found and _hashable(found[key]) == _hashable(row):
-            del found[key]
-    return list(found.values())
+            latest_rows.pop(key, None)
+            latest_rows[key] = row
+        elif key in latest_rows and _hashable(latest_rows[key]) == _hashable(row):
+            del latest_rows[key]
+    return list(latest_rows.values())
 
 
 def _hashable(value: Any) -> Any:

@@ -24,7 +24,8 @@ class Aggregate(Cell):
         sql: The expression of a SELECT without GROUP BY over `columns`: `"sum(x)"`, `"max_by(name, x) FILTER (WHERE x > 0)"`, or several
             aggregates in one, `"sum(x) / count(*)"`. DISTINCT is refused.
         columns: The columns of an added row, as DDL such as `"name string, x int"` or as a `pyspark` StructType.
-        expires: A duration such as `"30 days"`. The aggregate expires as a whole that long after the last `add`. Default: never.
+        expires: A duration such as `"30 days"`. The aggregate expires as a whole that long after the last `add`
+            ([expiry](../cells.md#expiry)). Default: never.
         clock: The clock of `expires`. `"event"`: the time of the row or timer being handled. `"processing"`: the time at which the epoch
             began.
         was: The cell's name in an older version of the job, whose state it takes over.
@@ -72,8 +73,8 @@ class Aggregate(Cell):
         """Adds a row to the aggregate.
 
         Args:
-            row: A row of the handler, or a mapping from names to values. Further columns of a row are ignored.
-            **columns: Values by name; they win over those of `row`. A Python value is a literal.
+            row: A row of the handler, or a mapping from names to values. Columns of a row that are not declared are ignored.
+            **columns: Values by name; they replace those of `row`. A Python value is a literal.
 
         Raises:
             ProgramError: `AGGREGATE_COLUMNS` if a declared column is missing or a name is unknown.
@@ -100,7 +101,7 @@ class Aggregate(Cell):
         return recording.read(name)
 
     def exists(self) -> Column:
-        """Returns whether a row was added."""
+        """Returns whether a row has been added since the last `clear` or expiry."""
         recording, name = self._recording()
         return recording.read(name, "exists")
 

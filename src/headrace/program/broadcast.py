@@ -8,22 +8,22 @@ from headrace.program.map import Map
 class Broadcast(Map):
     """A map that all keys of the program share, such as rules, limits or exchange rates: one input writes it, every key reads it.
 
-    The rows of an input passed as `hr.broadcast(stream)` go to every partition, which handles them in the same order: by time, or with
-    `order="arrival"` by their columns within an epoch if a sink is exactly once. Only their handler changes the map; the other handlers
-    read it. It has the methods of `hr.Map`.
+    The rows of an input passed as `hr.broadcast(stream)` go to every partition, which handles them by time, or with `order="arrival"`,
+    within an epoch, by their columns. Without an exactly-once sink, `order="arrival"` leaves their order within an epoch unspecified. Only
+    the handler of that input can change the map; other handlers read it. It has all methods of [`hr.Map`](#Map).
 
     With `order="time"` a row reads the map as of the row's own time, whatever epochs the two arrive in. A late row reads the current map.
-    With `order="arrival"` the rules of an epoch are handled before its other rows.
+    With `order="arrival"` the broadcast rows of an epoch are handled before its other rows.
 
-    With `expires` each entry expires separately: a row of a later time does not see it. Late rows, and all rows with `order="arrival"`, do
-    not see the entries that the watermark has passed.
+    With `expires`, each entry expires separately. A row sees the entries that are valid at its own time; late rows, and all rows with
+    `order="arrival"`, see those valid at the watermark.
 
     Each partition stores the whole map.
 
     Args:
         key: The type of a key, as DDL such as `"string"` or as a type of `pyspark.sql.types`.
         value: The type of a value.
-        expires: A duration such as `"30 days"`, counted for each entry from its last `set`. Default: never.
+        expires: A duration such as `"30 days"`, counted for each entry from its last `set` ([expiry](../cells.md#expiry)). Default: never.
         clock: The clock of `expires`. `"event"`: the time of the row or timer being handled. `"processing"`: the time at which the epoch
             began.
         was: The cell's name in an older version of the job, whose state it takes over.

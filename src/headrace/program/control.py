@@ -19,8 +19,8 @@ def when(condition: Column | str | bool) -> Branch:
     """Opens a branch: the block under `with` runs for rows that meet the condition.
 
     Args:
-        condition: A column of the handler, a Python bool, or a Spark SQL text such as `"e.amount > 500"`, in which `e` is the row, whatever
-            the handler's parameter is called, and `key` the key; cells have no name in it. Null counts as false.
+        condition: A column of the handler, a Python bool, or a Spark SQL text such as `"e.amount > 500"`. Null counts as false. In the text
+            `e` is the row, whatever the handler's parameter is called, and `key` the key; cells cannot be used.
 
     Raises:
         ProgramError: `OUTSIDE_HANDLER` outside a handler; `WHEN_WITHOUT_WITH` without `with`; `CELL_OPERATOR` or `ROW_OPERATOR` for a cell

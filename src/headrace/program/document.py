@@ -17,7 +17,7 @@ class Fields:
         self.fields: dict[str, Any] = value
 
     def wrong(self, message: str) -> PlanError:
-        hint = "plans are written by `headrace plan FILE` and Job.plan.to_json()"
+        hint = "create the plan again: headrace plan FILE, or Job.plan.to_json()"
         return PlanError("PLAN_BROKEN", f"{self.what} of a state program cannot be read: {message}", hint=hint)
 
     def only(self, *names: str) -> None:

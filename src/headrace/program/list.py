@@ -16,12 +16,13 @@ from headrace.schema.ddl import type_text
 class List(Entries):
     """Any number of values of a Spark type for each key, in the order of `append`.
 
-    A list is stored in pages. `append`, `size` and `exists` read few of them, a loop (`with hr.each(self.amounts) as it`) reads one after
-    the other, and `get` reads the whole list.
+    A list is stored in pages. `append`, `size` and `exists` read few of them, a loop (`with hr.each(self.amounts) as it`) reads them one
+    after the other, and `get` reads the whole list.
 
     Args:
         type: The type of a value, as DDL such as `"decimal(10,2)"` or as a type of `pyspark.sql.types`.
-        expires: A duration such as `"30 days"`. Each value expires by itself, counted from its `append`, `set` or `it.set`. Default: never.
+        expires: A duration such as `"30 days"`. Each value expires by itself, counted from its `append`, `set` or `it.set`
+            ([expiry](../cells.md#expiry)). Default: never.
         clock: The clock of `expires`. `"event"`: the time of the row or timer being handled. `"processing"`: the time at which the epoch
             began.
         was: The cell's name in an older version of the job, whose state it takes over.

@@ -17,8 +17,8 @@ from headrace.syntax import quote
 def let(value: Any, type: Any = None) -> Local:
     """Creates a local variable of a handler call, with a value for each row.
 
-    A Python name bound under `hr.when` is bound for every row, whether or not the condition holds; a local is set only for rows that take
-    the branch. A value that does not fit the local's type sends the row to the dead letters.
+    Use it for a value that depends on a branch: a Python name bound under `hr.when` would have that value for every row (`NAME_FROM_WHEN`).
+    A value that does not fit the local's type sends the row to the dead letters.
 
     Args:
         value: The first value: a column of the handler or a Python value, which is a literal.

@@ -18,15 +18,17 @@ from headrace.schema.ddl import type_text
 class Map(Entries):
     """Values of a Spark type by keys of another type, for each key of the program.
 
-    Entries are in Spark's order of their keys. If Spark does not order the key's type (map, variant), the order is unspecified but stable.
-    Keys are equal where GROUP BY treats them as equal. A key is never null: a row that sets a null key goes to the dead letters.
+    Entries are ordered by key, as Spark orders the type. Keys of a type that Spark does not order (map, variant) have an unspecified but
+    stable order, which `first`, `last` and `range` follow too. Keys are equal where GROUP BY treats them as equal. A key is never null: a
+    row that sets a null key goes to the dead letters.
 
     A map is stored in pages: access to one key reads one path of a tree, not the other entries.
 
     Args:
         key: The type of a key, as DDL such as `"string"` or as a type of `pyspark.sql.types`.
         value: The type of a value.
-        expires: A duration such as `"30 days"`. Each entry expires by itself, counted from its last `set` or `it.set`. Default: never.
+        expires: A duration such as `"30 days"`. Each entry expires by itself, counted from its last `set` or `it.set`
+            ([expiry](../cells.md#expiry)). Default: never.
         clock: The clock of `expires`. `"event"`: the time of the row or timer being handled. `"processing"`: the time at which the epoch
             began.
         was: The cell's name in an older version of the job, whose state it takes over.
@@ -53,7 +55,7 @@ class Map(Entries):
         >>> sorted(hr.collect(charges.key_by("card").process(Shops, order="arrival")).rows())
         [('x', False, 9, 1), ('x', True, 2, 1)]
 
-        The bids of an order book, and the range of them that an ask meets:
+        An order book, in which an ask takes the bids at its price or above:
 
         >>> class Book(hr.Program):
         ...     bids = hr.Map("int", "bigint")
@@ -62,14 +64,14 @@ class Map(Entries):
         ...         with hr.when(e.side == "bid"):
         ...             self.bids.set(e.price, e.id)
         ...         with hr.elsewhen(self.bids.exists()):
-        ...             hr.emit(lowest=self.bids.first().key, highest=self.bids.last().key)
+        ...             lowest, highest = self.bids.first().key, self.bids.last().key
         ...             with hr.each(self.bids.range(e.price, None)) as it:
-        ...                 hr.emit(lowest=it.key, highest=it.key)
+        ...                 hr.emit(ask=e.id, bid=it.value, price=it.key, lowest=lowest, highest=highest)
         ...                 it.remove()
-        >>> rows = [("x", "bid", 1, 70), ("x", "bid", 2, 75), ("x", "sell", 3, 72)]
-        >>> orders = hr.read.memory(rows, "paper string, side string, id bigint, price int", name="orders")
-        >>> sorted(hr.collect(orders.key_by("paper").process(Book, order="arrival")).rows())
-        [(70, 75), (75, 75)]
+        >>> rows = [("x", 1, "bid", 70), ("x", 2, "bid", 75), ("x", 3, "ask", 72)]
+        >>> orders = hr.read.memory(rows, "symbol string, id bigint, side string, price int", name="orders")
+        >>> hr.collect(orders.key_by("symbol").process(Book, order="arrival")).rows()
+        [(3, 2, 75, 70, 75)]
     """
 
     kind = "map"
@@ -95,7 +97,7 @@ class Map(Entries):
         """Returns the value of a key, null if there is none.
 
         Args:
-            key: A column of the handler, or a Python value, which is a literal. A null column has no value.
+            key: A column of the handler, or a Python value, which is a literal. For a null key the result is null.
 
         Raises:
             ProgramError: `NULL_KEY` for None.
@@ -107,7 +109,7 @@ class Map(Entries):
         """Returns whether a key has a value.
 
         Args:
-            key: A column of the handler, or a Python value, which is a literal. A null column has no value.
+            key: A column of the handler, or a Python value, which is a literal. For a null key the result is false.
         """
         recording, name = self._recording()
         return recording.read(name, "has", key=_checked_key(key))
@@ -117,7 +119,7 @@ class Map(Entries):
 
         Args:
             key: A column of the handler, or a Python value, which is a literal. A row whose key is null goes to the dead letters.
-            value: The same. Null and None remove the key. Types as for `Value.set`.
+            value: A column of the handler, or a Python value, which is a literal. Null and None remove the key. Types as for `Value.set`.
 
         Raises:
             ProgramError: `NULL_KEY` for None as key; `LOOP_CHANGES` in a loop over the map.
@@ -141,12 +143,12 @@ class Map(Entries):
         recording.record(Clear(name, recording.text(_checked_key(key)), site=here()))
 
     def first(self) -> Column:
-        """Returns the entry of the least key as a struct with the fields `key` and `value`; null if the map is empty."""
+        """Returns the entry with the smallest key as a struct with the fields `key` and `value`; null if the map is empty."""
         recording, name = self._recording()
         return recording.read(name, "first")
 
     def last(self) -> Column:
-        """Returns the entry of the greatest key as a struct with the fields `key` and `value`; null if the map is empty."""
+        """Returns the entry with the largest key as a struct with the fields `key` and `value`; null if the map is empty."""
         recording, name = self._recording()
         return recording.read(name, "last")
 
@@ -154,7 +156,7 @@ class Map(Entries):
         """Returns the entries from one key up to another, for `hr.each`.
 
         Args:
-            low: The least key, included: a column of the handler or a Python value. None: no limit.
+            low: The smallest key, included: a column of the handler or a Python value. None: no limit.
             high: The upper end, excluded. None: no limit.
         """
         return Range(self, low, high)

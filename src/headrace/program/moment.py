@@ -7,7 +7,8 @@ from headrace.program.recording import NOW, WATERMARK, recording
 
 
 def now() -> Column:
-    """Returns the processing time as timestamp: the start of the epoch, the same for all its rows and when the epoch is repeated.
+    """Returns the processing time as timestamp: the start of the epoch. It is the same for all rows of the epoch, and when the epoch is
+    repeated.
 
     Results that use it depend on when rows arrive. Event time is in the rows: `e.ts`.
 
@@ -29,7 +30,7 @@ def now() -> Column:
 def watermark() -> Column:
     """Returns the watermark of the epoch as timestamp, null while there is none.
 
-    Results that use it depend on how the input was cut into epochs.
+    Results that use it depend on how the input is split into epochs.
 
     Raises:
         ProgramError: `OUTSIDE_HANDLER` outside a handler.

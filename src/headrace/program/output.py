@@ -14,7 +14,7 @@ MAIN = "main"
 
 
 class Output:
-    """A side output of a program, an attribute of its class. `stream.output("large")` is the stream of its rows.
+    """A side output of a program, declared like a cell. `stream.output("large")` is the stream of its rows.
 
     Examples:
         >>> import headrace as hr
@@ -46,7 +46,7 @@ class Output:
 
         Args:
             row: A row of the handler, with all its columns, or a mapping from names to values.
-            **columns: Further columns by name. A Python value is a literal; wrap SQL in `hr.expr`.
+            **columns: Further columns by name. A Python value is a literal, even a string: wrap SQL in `hr.expr`.
 
         Raises:
             ProgramError: As for `hr.emit`.
@@ -72,7 +72,8 @@ def emit(row: Row | Mapping[str, Any] | None = None, /, **columns: Any) -> None:
 
     Args:
         row: A row of the handler, with all its columns, or a mapping from names to values.
-        **columns: Further columns by name. A Python value is a literal, also a text; wrap SQL in `hr.expr`.
+        **columns: Further columns by name. A Python value is a literal, even a string: wrap SQL in `hr.expr` (in `select` and `hr.f` a
+            string is SQL).
 
     Raises:
         ProgramError: `EMIT_COLUMNS` without columns, or if a name is given twice; `EMIT_DIFFERS` if another `emit` of this output has other

@@ -22,13 +22,14 @@ class Program:
     | `on_event(self, e)` | rows of the main input |
     | `on_<input>(self, r)` | rows of a further input |
     | `on_<timer>(self, at)` | a timer that fires; `(self, at, key)` if the timer has keys |
-    | `on_late(self, e)` | late rows of the main input; those of a further input only go to the output `late_<input>` |
+    | `on_late(self, e)` | optional: late rows of the main input, which also go to the output `late` |
 
-    Every input and every timer needs its handler. `stream.key_by(...).process(P)` runs each handler once, with placeholders, and records
-    its calls as a plan. The JVM executes the plan for every row, so Python's `if`, `for` and `=` cannot depend on values of a row: use
-    [`hr.when`](#when), [`hr.each`](#each) and [`hr.let`](#let).
+    Every input and every timer needs its handler, and at least one handler emits. Late rows of a further input have no handler; they go to
+    the output `late_<input>`. `stream.key_by(...).process(P)` runs each handler once, with placeholders, and records its calls as a plan.
+    The JVM executes the plan for every row, so Python's `if`, `for` and `=` cannot depend on values of a row: use [`hr.when`](#when),
+    [`hr.each`](#each) and [`hr.let`](#let).
 
-    Besides the errors that their entries list, methods of cells, timers and outputs raise:
+    All methods of cells, timers and outputs may also raise:
 
     * `ProgramError`: `OUTSIDE_HANDLER` outside a handler; `FOREIGN_CELL` in a handler of another program; `BROADCAST_USE` if keyed state is
       used in the handler of a broadcast input, or a `Broadcast` is changed elsewhere; `STALE_VALUE` or `OUT_OF_SCOPE` if an argument is a

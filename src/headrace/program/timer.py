@@ -14,7 +14,7 @@ from headrace.schema.ddl import type_text
 
 
 class Timer(Cell):
-    """A pending time for each key. When it comes, `on_<name>(self, at)` runs and the timer is no longer pending.
+    """A timer for each key. At its time `on_<name>(self, at)` runs, and the timer is no longer pending.
 
     With `key` the timer has one pending time for each of its own keys: `set(at, key)` sets one, and `on_<name>(self, at, key)` runs for it.
 
@@ -22,11 +22,11 @@ class Timer(Cell):
     keys. A time in the past fires at once.
 
     Args:
-        clock: `"event"`: fires when the watermark passes the time, so the result does not depend on when rows arrive. `"processing"`: fires
-            by the wall clock.
+        clock: `"event"`: fires when the watermark passes the time; with `order="time"` the result then does not depend on when rows arrive.
+            `"processing"`: fires by the wall clock.
         key: The type of the timer's own keys, as DDL or as a type of `pyspark.sql.types`. Default: no keys.
-        was: The timer's name in an older version of the job, whose state it takes over. Without `key` also an expression over the cells of
-            that version: the pending time for keys that have state. It is set when such a key is next processed.
+        was: The timer's name in an older version of the job, whose state it takes over. A timer without `key` also accepts an expression
+            over the cells of that version, which gives the pending time of each key with state when the key is next processed.
 
     Raises:
         SchemaError: `BAD_TYPE` for an invalid type of `key`.

@@ -18,13 +18,14 @@ class Value(Cell):
 
     The cell is null, or `default`, while no value is set. A default is not stored: `exists` is true only for a set value.
 
-    If `was` is an expression over the cells of an older version of the job, it gives the first value for the keys that have state of that
-    version. Leave it in the code: each key is converted when it is next processed.
+    If `was` is an expression over the cells of an older version of the job, it computes the first value of each key that has state from
+    that version, when the key is next processed. So leave it in the code ([computed cells](../../guides/checkpoints.md#computed-cells)).
 
     Args:
         type: The type of the value, as DDL such as `"decimal(10,2)"` or as a type of `pyspark.sql.types`.
         default: The value while none is set: a Python value or a constant column. Default: null.
-        expires: A duration such as `"30 days"`. The value expires this long after the last `set`. Default: never.
+        expires: A duration such as `"30 days"`. The value expires this long after the last `set` ([expiry](../cells.md#expiry)). Default:
+            never.
         clock: The clock of `expires`. `"event"`: the time of the row or timer being handled. `"processing"`: the time at which the epoch
             began.
         was: The cell's name in an older version of the job, whose state it takes over, or an expression over the cells of that version.
@@ -101,8 +102,8 @@ class Value(Cell):
     def set(self, value: Any) -> None:
         """Replaces the value.
 
-        The value is stored as Spark's INSERT stores it in a column of the cell's type. A number that is too large for the type sends the
-        row to the dead letters. Values with a fraction need a cast for a whole-number type.
+        The value is converted as Spark's INSERT does ([stored types](../cells.md#stored-types)), with one exception: a number with a
+        fraction needs a cast for a whole-number type. A number that is too large for the type sends the row to the dead letters.
 
         Args:
             value: A column of the handler, or a Python value, which is a literal. Null and None clear the cell.

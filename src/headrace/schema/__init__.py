@@ -1,6 +1,6 @@
 """Types, schemas, durations and values, without a JVM."""
 
-from headrace.schema.ddl import as_read, parse_schema, parse_type, schema_of
+from headrace.schema.ddl import as_read, meant_type, parse_schema, parse_type, schema_of
 from headrace.schema.duration import days, hours, milliseconds, minutes, seconds, shown
 from headrace.schema.named import digits, plain_type
 from headrace.schema.plain import plain
@@ -17,6 +17,7 @@ __all__ = [
     "days",
     "digits",
     "hours",
+    "meant_type",
     "milliseconds",
     "minutes",
     "parse_schema",

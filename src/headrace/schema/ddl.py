@@ -49,6 +49,15 @@ _MEANT = {
 _TOKEN = re.compile(r"\s*(?:(`(?:[^`]|``)+`)|('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")|(\w+)|([<>(),:]))")
 
 
+def meant_type(name: str) -> str | None:
+    """Returns the type that a name in lower case is meant to be, which Spark does not have.
+
+    >>> meant_type("number"), meant_type("timestmp"), meant_type("x")
+    ('decimal', 'timestamp', None)
+    """
+    return _MEANT.get(name) or nearest(name, _KNOWN)
+
+
 class _Wrong(Exception):
     """A mistake in a text, raised before the error that quotes the text."""
 
@@ -251,7 +260,7 @@ class _Reader:
         if name in _SIZED:
             return Atomic(self.sized(name))
         if name not in _PLAIN:
-            near = _MEANT.get(name) or nearest(name, _KNOWN)
+            near = meant_type(name)
             self.stop(f"no type `{word}`" + (f", did you mean `{near}`?" if near else ""))
         if name == "string" and self.take("collate"):
             return Atomic(f"string collate {self.next()}")
@@ -262,6 +271,8 @@ class _Reader:
         if self.take("("):
             while not self.take(")"):
                 token = self.next()
+                if not token:
+                    self.stop("`)` is missing at the end")
                 if not token.isdigit():
                     self.stop(f"{name} takes numbers in parentheses")
                 sizes.append(token)

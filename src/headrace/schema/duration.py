@@ -35,7 +35,7 @@ def milliseconds(value: str | dt.timedelta, what: str) -> int:
     while at < len(text):
         part = _PART.match(text, at)
         if part is None:
-            raise _wrong(value, what, "a duration needs numbers with units")
+            raise _wrong(value, what, "it has no unit" if re.fullmatch(r"[\d.\s]+", text) else "it is not a duration")
         unit = part[2].lower()
         unit = _SHORT.get(unit, unit.removesuffix("s"))
         if unit in ("month", "year", "quarter"):
@@ -68,10 +68,10 @@ def shown(millis: int) -> str:
 
 
 def seconds(count: float) -> dt.timedelta:
-    """Returns a duration of `count` seconds, for SQL expressions and wherever a duration is taken.
+    """Returns a duration of `count` seconds, for expressions and for every parameter that is a duration.
 
     Args:
-        count: The number, which may be a fraction. Durations of options are whole milliseconds.
+        count: The number, which may be a fraction. A parameter takes whole milliseconds, else it raises `BAD_DURATION`.
 
     Examples:
         >>> import headrace as hr

@@ -50,8 +50,8 @@ def zone(name: str) -> dt.tzinfo:
     raise error
 
 
-def rows_to_internal(rows: Iterable[Any], schema: Struct, time_zone: dt.tzinfo, what: str) -> list[tuple[Any, ...]]:
-    """Returns a user's rows, tuples or dicts, as tuples of internal values; `what` names them in an error.
+def rows_to_internal(rows: Iterable[Any], schema: Struct, time_zone: dt.tzinfo, what: str = "") -> list[tuple[Any, ...]]:
+    """Returns a user's rows, tuples or dicts, as tuples of internal values; `what` names their source in an error.
 
     >>> from headrace.schema import parse_schema
     >>> rows_to_internal([("a", "1970-01-01 00:00:01")], parse_schema("k string, ts timestamp"), dt.UTC, "t")
@@ -65,7 +65,7 @@ def rows_to_internal(rows: Iterable[Any], schema: Struct, time_zone: dt.tzinfo, 
                 raise Misfit("a row cannot be None")
             found.append(convert(row))
         except Misfit as misfit:
-            place = f"row {number} of {what}" + (f", `{misfit.path}`" if misfit.path else "")
+            place = f"rows[{number}]{f' of {what}' if what else ''}" + (f", `{misfit.path}`" if misfit.path else "")
             error = SchemaError("BAD_VALUE", f"{place}: {misfit.why}", hint=f"correct the value or the schema: {schema.ddl}", site=here())
             raise error from None
     return found

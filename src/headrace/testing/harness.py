@@ -282,7 +282,8 @@ class Harness:
         rows, weights = [], []
         for change in changes:
             if not (isinstance(change, tuple | list) and len(change) == 2 and change[0] in ("+", "-")):
-                raise HeadraceError("HARNESS_USE", f"expected a change, got {change!r}", hint='write ("+", row) for each row', site=here())
+                hint = 'write ("+", row) for an insertion, ("-", row) for a retraction'
+                raise HeadraceError("HARNESS_USE", f"expected a change, got {change!r}", hint=hint, site=here())
             if change[0] == "-" and not self._sources[name].changes:
                 hint = f'make it a source with retractions: h.source("{name}", ..., changes=True)'
                 raise HeadraceError("HARNESS_USE", f"the source `{name}` is insert-only", hint=hint, site=here())

@@ -26,7 +26,7 @@ def test_rows_without_partners_of_which_it_is_never_told() -> None:
         """
         NEVER_CLOSES: near sends an unmatched left row when no match can come any more, but its condition does not limit when one can
           at test_unclosed.py:*: return charges.join(timed, on=on, how=how, emit="close").named("near")
-          hint: bound the times of both sides, `ts BETWEEN opened AND opened + INTERVAL 1 HOUR`, or send each change: emit="changes"
+          hint: bound the times of both sides, `ts BETWEEN opened AND opened + INTERVAL 1 HOUR`, or emit each change: emit="changes"
           more: headrace error NEVER_CLOSES
         """,
         lambda: checked(together("card = number AND ts <= at", "left")),
@@ -35,7 +35,7 @@ def test_rows_without_partners_of_which_it_is_never_told() -> None:
         """
         NEVER_CLOSES: near sends an unmatched right row when no match can come any more, but its condition does not limit when one can
           at test_unclosed.py:*: return charges.join(timed, on=on, how=how, emit="close").named("near")
-          hint: bound the times of both sides, `ts BETWEEN opened AND opened + INTERVAL 1 HOUR`, or send each change: emit="changes"
+          hint: bound the times of both sides, `ts BETWEEN opened AND opened + INTERVAL 1 HOUR`, or emit each change: emit="changes"
           more: headrace error NEVER_CLOSES
         """,
         lambda: checked(together("card = number AND ts >= at", "full")),
@@ -51,7 +51,7 @@ def test_rows_without_partners_where_time_is_missing() -> None:
         """
         NO_WATERMARK: near sends an unmatched left row when no match can come any more, but `at` of refunds is not event time, so one always can
           at test_unclosed.py:*: return charges.join(refunds, on="card = number AND ts BETWEEN at AND at + INTERVAL 1 HOUR", how="anti", emit="close").named("near")
-          hint: give the source a watermark, .watermark("at", "5 minutes"), or send each change: emit="changes"
+          hint: give the source a watermark, .watermark("at", "5 minutes"), or emit each change: emit="changes"
           more: headrace error NO_WATERMARK
         """,
         lambda: checked(apart()),

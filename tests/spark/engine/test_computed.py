@@ -190,18 +190,18 @@ def test_an_expression_that_does_not_fit_touches_nothing(tmp_path: Path) -> None
     )
     check_error(
         """
-        BAD_WAS: sums.total: total is BIGINT, but the value is STRING, in `text`
+        BAD_WAS: sums.total: the cell `total` is BIGINT, but the value is STRING, in `text`
           at test_computed.py:*: total = hr.Value("bigint", was=hr.col("text"))
-          hint: cast it, or give the cell this type
+          hint: cast the value, or declare the cell as string
           more: headrace error BAD_WAS
         """,
         lambda: job(tmp_path, Wrong).run(checkpoint=tmp_path / "state"),
     )
     check_error(
         """
-        BAD_WAS: sums.total: total is TIMESTAMP, but the value is INT, in `small`
+        BAD_WAS: sums.total: the cell `total` is TIMESTAMP, but the value is INT, in `small`
           at test_computed.py:*: total = hr.Timer(was=hr.col("small"))
-          hint: cast it, or give the cell this type
+          hint: cast the value, or declare the cell as int
           more: headrace error BAD_WAS
         """,
         lambda: job(tmp_path, WrongKind).run(checkpoint=tmp_path / "state"),
@@ -217,7 +217,7 @@ def test_an_expression_that_does_not_fit_touches_nothing(tmp_path: Path) -> None
     )
     check_error(
         """
-        BAD_WAS: sums.total: an aggregate function in a row expression, in `sum(small)`
+        BAD_WAS: sums.total: an aggregate function cannot be used here, in `sum(small)`
           at test_computed.py:*: total = hr.Value("bigint", was=hr.f.sum("small"))
           hint: aggregate with .group_by("card").agg(total="sum(amount)"), or for each row with hr.f.sum("amount").over(per="card"); in a program use an hr.Aggregate
           more: headrace error BAD_WAS
@@ -228,7 +228,7 @@ def test_an_expression_that_does_not_fit_touches_nothing(tmp_path: Path) -> None
         """
         BAD_WAS: sums.total: Spark has no function `missing_function`, in `small + missing_function(large)`
           at test_computed.py:*: total = hr.Value("bigint", was=hr.expr("small + missing_function(large)"))
-          hint: see the list of built-in functions of Spark SQL; register your own on the session before you build the job: spark.udf.registerJavaUDAF(name, class)
+          hint: if it is your own function, register it on the session before you build the job: spark.udf.registerJavaFunction(name, class), for an aggregate spark.udf.registerJavaUDAF(name, class)
           more: headrace error BAD_WAS
         """,
         lambda: job(tmp_path, Queried).run(checkpoint=tmp_path / "state"),

@@ -63,16 +63,16 @@ def test_keys_that_meet(tmp_path: Path) -> None:
     before = files(tmp_path)
     check_error(
         """
-        KEYS_MEET: days: two keys of seen become the same key as TIMESTAMP
-          hint: keep the old key type; the state of two keys cannot be merged.
+        KEYS_MEET: days: two keys of `seen` become equal when they are converted to TIMESTAMP
+          hint: keep the old key type; the state of two keys cannot be merged
           more: headrace error KEYS_MEET
         """,
         lambda: job(tmp_path, day="timestamp").migrate(tmp_path / "new", checkpoint=old),
     )
     check_error(
         """
-        KEYS_MEET: days: the keys {"k":"2011-12-30"} and {"k":"2011-12-31"} become the same key as k TIMESTAMP
-          hint: keep the old key type; the state of two keys cannot be merged.
+        KEYS_MEET: days: the keys {"k":"2011-12-30"} and {"k":"2011-12-31"} become equal when `k` is converted to TIMESTAMP
+          hint: keep the old key type; the state of two keys cannot be merged
           more: headrace error KEYS_MEET
         """,
         lambda: job(tmp_path, key="timestamp").migrate(tmp_path / "new", checkpoint=old),

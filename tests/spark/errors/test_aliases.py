@@ -99,7 +99,7 @@ def test_the_whole_texts(spark: SparkSession) -> None:
         """
         BAD_SYNTAX: top(charges): Spark cannot read `amount descending` at 'descending'
           at test_aliases.py:*: lambda: hr.job("made", charges.top(1, by="amount descending").write.memory()),
-          hint: write one Spark SQL expression; for a string constant use hr.lit(...)
+          hint: write the order as "amount desc" or "amount asc"
           more: headrace error BAD_SYNTAX
         """,
         lambda: hr.job("made", charges.top(1, by="amount descending").write.memory()),

@@ -93,7 +93,7 @@ def test_functions(spark: SparkSession) -> None:
         """
         UNKNOWN_FUNCTION: aggregate(charges): Spark has no function `countDistinct`, in `countDistinct(amount)`
           at test_pyspark_names.py:*: lambda: hr.collect(charges.group_by("card").agg(n=hr.f.countDistinct("amount"))),
-          hint: write hr.f.count("card").distinct(), in SQL count(DISTINCT card)
+          hint: write hr.f.count("amount").distinct(), in SQL count(DISTINCT amount)
           more: headrace error UNKNOWN_FUNCTION
         """,
         lambda: hr.collect(charges.group_by("card").agg(n=hr.f.countDistinct("amount"))),
@@ -110,10 +110,10 @@ def test_functions(spark: SparkSession) -> None:
 
 
 def test_windows(spark: SparkSession) -> None:
-    made = 'assign windows before it: .window(hr.tumble("ts", "1 minute")), which adds window_start and window_end'
+    made = 'assign windows first: .window(hr.tumble("ts", "1 minute")), which adds window_start and window_end'
     check_error(
         f"""
-        UNNAMED_COLUMN: `window(ts, 1 minute)` has no name
+        UNNAMED_COLUMN: Spark's window(...) is not available: `window(ts, 1 minute)`
           at test_pyspark_names.py:*: lambda: charges.group_by("card", hr.f.window("ts", "1 minute")),
           hint: {made}
           more: headrace error UNNAMED_COLUMN
@@ -130,4 +130,4 @@ def test_windows(spark: SparkSession) -> None:
         assert caught.value.hint == made
     with pytest.raises(hr.PlanError) as caught:
         hr.collect(charges.select(w="session_window(ts, '1 minute')"))
-    assert caught.value.hint is not None and caught.value.hint.startswith("assign sessions before it")
+    assert caught.value.hint is not None and caught.value.hint.startswith("assign sessions first")

@@ -52,12 +52,12 @@ def when(condition: hr.Column) -> None:
         hr.reject("seen")
 
 
-VALUE = "give a value of that type, such as 5, "
+VALUE = "write a "
 LENGTH = "write a duration as hr.seconds(60), hr.minutes(5), hr.hours(1) or hr.days(1), in SQL INTERVAL '60' SECOND"
 TIME = "write a timestamp as datetime(2026, 1, 1), in SQL TIMESTAMP'2026-01-01 00:00:00', or timestamp_seconds(...)"
 DATE = "write a date as date(2026, 1, 1), in SQL DATE'2026-01-01', or date_from_unix_date(...) of days since 1970"
 AROUND = "in Python & and | bind tighter than comparisons: put comparisons in parentheses, (x == 1) & (y > 5)"
-CUTS = 'truncate it with .cast("int"), or give the cell this type'
+CUTS = 'truncate it with .cast("int"), or declare the cell as '
 JOINED = "concatenate strings with hr.f.concat(...), in SQL concat(a, b)"
 
 REFUSED: dict[str, tuple[Callable[[Cells, hr.Row], object], str]] = {
@@ -84,7 +84,7 @@ REFUSED: dict[str, tuple[Callable[[Cells, hr.Row], object], str]] = {
     "rounded": (lambda self, e: self.n.set(hr.f.round(e.price)), CUTS),
     "decimal": (lambda self, e: self.n.set(hr.expr("e.amount * 1.5BD")), CUTS),
     "constant fraction": (lambda self, e: self.n.set(hr.expr("5 / 2")), CUTS),
-    "in an array": (lambda self, e: self.numbers.set(hr.f.array(e.price)), "cast it, or give the cell this type"),
+    "in an array": (lambda self, e: self.numbers.set(hr.f.array(e.price)), "cast the value, or declare the cell as array<double>"),
     "as a key": (lambda self, e: self.by_number.set(e.price, e.card), 'truncate it with .cast("bigint")'),
 }
 """The handler, and how the hint begins."""
@@ -145,7 +145,7 @@ def test_text_beside_a_number() -> None:
         """
         WRONG_TYPE: charges.filter: the string 'one' is not a whole number, in `amount < 'one'`
           at test_wrong_types.py:*: cut = charges.filter("amount < 'one'")
-          hint: give a value of that type, such as 5, Decimal("0.5") or datetime(2026, 1, 1); or cast the other side to string
+          hint: write a whole number, such as 5; or cast the column: CAST(amount AS string)
           more: headrace error WRONG_TYPE
         """,
         beside_a_number,
@@ -174,7 +174,7 @@ class Pair(hr.Program):
 def test_numbers_and_texts_in_one_column() -> None:
     check_error(
         """
-        WRONG_TYPE: charges.Mixed: v is STRING here and INT in an earlier emit, in `e.card`
+        WRONG_TYPE: charges.Mixed: the emitted column `v` is STRING here and INT in an earlier emit, in `e.card`
           at test_wrong_types.py:*: hr.emit(v=e.card)
           hint: cast one of them, so that the column has one type
           more: headrace error WRONG_TYPE
@@ -187,7 +187,7 @@ def test_numbers_and_texts_in_one_key() -> None:
     refunds = hr.read.memory([], "card int", name="refunds")
     check_error(
         """
-        KEYS_DIFFER: charges.Pair: key column card is STRING and INT
+        KEYS_DIFFER: charges.Pair: the key `card` of the main input is STRING, `card` of the input `refund` is INT
           at test_wrong_types.py:*: paired = charges.key_by("card").process(Pair, refund=refunds.key_by("card"))
           hint: cast one of them in key_by, so that all inputs are keyed by one type
           more: headrace error KEYS_DIFFER

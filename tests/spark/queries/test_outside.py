@@ -219,7 +219,7 @@ def test_a_session_without_the_function(users: SparkSession, tmp_path: Path) -> 
             """
             UNKNOWN_FUNCTION: Spark has no function `geometric_mean` at line 2, column 3: `geometric_mean(n) AS g FROM charges GROUP BY card`
               at test_outside.py:*: return hr.sql("SELECT card,\\n  geometric_mean(n) AS g FROM charges GROUP BY card", charges=charges())
-              hint: see the list of built-in functions of Spark SQL; register your own on the session before you build the job: spark.udf.registerJavaUDAF(name, class)
+              hint: if it is your own function, register it on the session before you build the job: spark.udf.registerJavaFunction(name, class), for an aggregate spark.udf.registerJavaUDAF(name, class)
               more: headrace error UNKNOWN_FUNCTION
             """,
             by_sql,
@@ -232,6 +232,6 @@ def test_a_session_without_the_function(users: SparkSession, tmp_path: Path) -> 
 MISSING = """
     UNKNOWN_FUNCTION: means: Spark has no function `geometric_mean`, in `geometric_mean(n)`
       at test_outside.py:*: return charges().group_by("card").agg(g="geometric_mean(n)").named("means")
-      hint: see the list of built-in functions of Spark SQL; register your own on the session before you build the job: spark.udf.registerJavaUDAF(name, class)
+      hint: if it is your own function, register it on the session before you build the job: spark.udf.registerJavaFunction(name, class), for an aggregate spark.udf.registerJavaUDAF(name, class)
       more: headrace error UNKNOWN_FUNCTION
 """

@@ -149,8 +149,9 @@ def test_an_error_in_a_type_is_at_its_step() -> None:
     text = GOOD.replace("sinks:\n", f"{chain}sinks:\n").replace("from: spend, connector", "from: few, connector")
     check_error(
         """
-        WRONG_TYPE: few: Cannot resolve "(spent + array(1))" due to data type mismatch: the left and right operands of the binary operator have incompatible types ("BIGINT" and "ARRAY<INT>"), in `spent + array(1)`
+        WRONG_TYPE: few: the operands of `spent + array(1)` are BIGINT and ARRAY<INT>
           at job.yaml:9:60: few: {from: spend, steps: [{filter: spent > 3}, {select: [{n: spent + array(1)}]}]}
+          hint: cast one of them, or use one item or the size of the array: xs[0], size(xs)
           more: headrace error WRONG_TYPE
         """,
         lambda: load(text),

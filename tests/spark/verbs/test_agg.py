@@ -87,7 +87,7 @@ def test_no_aggregate() -> None:
 def test_a_name_of_a_key() -> None:
     check_error(
         """
-        DUPLICATE_COLUMN: agg would have two columns `shop`
+        DUPLICATE_COLUMN: the result of agg would have two columns `shop`
           at test_agg.py:*: lambda: streams().sales.group_by("shop").agg(shop="count(1)"),
           hint: give one of them another name
           more: headrace error DUPLICATE_COLUMN

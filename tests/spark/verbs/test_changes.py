@@ -46,7 +46,7 @@ def test_spellings(spark: SparkSession, tmp_path: Path) -> None:
 def test_a_column_of_that_name() -> None:
     check_error(
         """
-        DUPLICATE_COLUMN: changes would have two columns `_change`
+        DUPLICATE_COLUMN: the result of changes would have two columns `_change`
           at test_changes.py:*: lambda: streams().sales.changes().changes(),
           hint: give one of them another name
           more: headrace error DUPLICATE_COLUMN

@@ -73,7 +73,7 @@ def test_on_nothing() -> None:
 def test_an_end_that_is_none() -> None:
     check_error(
         """
-        BAD_INPUT: dedupe: keep cannot be 'all'
+        BAD_INPUT: dedupe: `keep` cannot be 'all'
           at test_dedupe.py:*: lambda: streams().sales.dedupe(on="id", keep="all"),
           hint: use "first" or "last"
           more: headrace error BAD_INPUT

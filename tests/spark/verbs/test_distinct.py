@@ -37,7 +37,7 @@ def test_spellings(spark: SparkSession, tmp_path: Path) -> None:
 def test_a_time_that_is_none() -> None:
     check_error(
         """
-        BAD_DURATION: expires of distinct cannot be 'soon': a duration needs numbers with units
+        BAD_DURATION: distinct: `expires` cannot be 'soon': it is not a duration
           at test_distinct.py:*: lambda: streams().sales.distinct(expires="soon"),
           hint: write "5 minutes", "1 hour 30 minutes" or datetime.timedelta(minutes=5); units are milliseconds, seconds, minutes, hours, days and weeks
           more: headrace error BAD_DURATION

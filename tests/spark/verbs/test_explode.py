@@ -53,7 +53,7 @@ def test_three_names() -> None:
 def test_a_name_that_is_there() -> None:
     check_error(
         """
-        DUPLICATE_COLUMN: explode would have two columns `ID` (the other is spelled `id`; Spark compares names without case)
+        DUPLICATE_COLUMN: the result of explode would have two columns `id` and `ID`, and Spark compares column names without case
           at test_explode.py:*: lambda: streams().baskets.explode("goods", as_="ID"),
           hint: give one of them another name
           more: headrace error DUPLICATE_COLUMN

@@ -51,7 +51,7 @@ def test_spellings(spark: SparkSession, tmp_path: Path) -> None:
 def test_a_column_twice() -> None:
     check_error(
         """
-        DUPLICATE_COLUMN: group_by would have two columns `shop`
+        DUPLICATE_COLUMN: the result of group_by would have two columns `shop`
           at test_group_by.py:*: lambda: streams().sales.group_by("shop", "shop"),
           hint: give one of them another name
           more: headrace error DUPLICATE_COLUMN

@@ -196,7 +196,7 @@ def test_a_column_called_count() -> None:
     counts = hr.read.memory([], "count int", name="counts")
     check_error(
         """
-        DUPLICATE_COLUMN: heavy_hitters would have two columns `count`
+        DUPLICATE_COLUMN: the result of heavy_hitters would have two columns `count`
           at test_heavy_hitters.py:*: lambda: counts.heavy_hitters(3, by="count", error=0.01),
           hint: give one of them another name
           more: headrace error DUPLICATE_COLUMN
@@ -211,7 +211,7 @@ def test_a_column_without_an_order(spark: SparkSession) -> None:
         """
         WRONG_TYPE: heavy_hitters(rows): a key cannot be of type VARIANT
           at test_heavy_hitters.py:*: lambda: rows.heavy_hitters(3, by="v", error=0.01).schema,
-          hint: key by an orderable part of it
+          hint: key by one of its values
           more: headrace error WRONG_TYPE
         """,
         lambda: rows.heavy_hitters(3, by="v", error=0.01).schema,

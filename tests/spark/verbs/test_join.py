@@ -98,7 +98,7 @@ def test_keys_that_nothing_tells_apart(spark: SparkSession) -> None:
         """
         WRONG_TYPE: join(v, w): a key cannot be of type VARIANT
           at test_join.py:*: lambda: left.join(right, on="v = w").schema,
-          hint: key by an orderable part of it
+          hint: key by one of its values
           more: headrace error WRONG_TYPE
         """,
         lambda: left.join(right, on="v = w").schema,

@@ -36,7 +36,7 @@ def test_answers(spark: SparkSession) -> None:
 def test_no_key() -> None:
     check_error(
         """
-        BAD_LOOKUP: on of lookup cannot be []
+        BAD_LOOKUP: lookup: `on` cannot be []
           at test_lookup.py:*: lambda: streams().shops.lookup(CITIES, on=[]),
           hint: write on="customer" if both have it, on={"customer": "id"} if the table calls it id
           more: headrace error BAD_LOOKUP

@@ -75,7 +75,7 @@ def test_spellings(spark: SparkSession, tmp_path: Path) -> None:
 def test_fractions_that_are_none(fraction: Any) -> None:
     check_error(
         f"""
-        BAD_INPUT: sample: fraction cannot be {fraction!r}
+        BAD_INPUT: sample: `fraction` cannot be {fraction!r}
           at test_sample.py:*: lambda: streams().sales.sample(fraction),
           hint: a number from 0 to 1: .sample(0.1) keeps about one row in ten
           more: headrace error BAD_INPUT
@@ -87,7 +87,7 @@ def test_fractions_that_are_none(fraction: Any) -> None:
 def test_a_seed_that_is_none() -> None:
     check_error(
         """
-        BAD_INPUT: sample: seed cannot be 1.5
+        BAD_INPUT: sample: `seed` cannot be 1.5
           at test_sample.py:*: lambda: streams().sales.sample(0.1, seed=1.5),  # type: ignore[arg-type]
           hint: a whole number of 64 bits: .sample(0.1, seed=7)
           more: headrace error BAD_INPUT

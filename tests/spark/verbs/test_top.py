@@ -65,7 +65,7 @@ def test_partitions_that_nothing_tells_apart(spark: SparkSession) -> None:
         """
         WRONG_TYPE: top(rows): a key cannot be of type VARIANT, in `v`
           at test_top.py:*: lambda: rows.top(3, by="amount", per="v").schema,
-          hint: key by an orderable part of it
+          hint: key by one of its values
           more: headrace error WRONG_TYPE
         """,
         lambda: rows.top(3, by="amount", per="v").schema,

@@ -91,7 +91,7 @@ def windows() -> hr.Stream:
 def test_durations() -> None:
     check_error(
         """
-        BAD_EXPIRY: expires of group_by is zero, so everything would be forgotten at once
+        BAD_EXPIRY: group_by: `expires` is zero, so everything would be forgotten at once
           at test_expiry.py:*: lambda: charges.group_by("card", expires="0 days"),
           hint: set a duration: expires="7 days"; without it, state is kept
           more: headrace error BAD_EXPIRY

@@ -141,8 +141,8 @@ def test_path_option_without_a_path(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "plan.json", "--path", "charges"]) == 1
     check_error(
         """
-        BAD_SETTING: --path charges has no source and path
-          hint: write --path charges=other/folder.
+        BAD_SETTING: --path expects SOURCE=PATH, got `charges`
+          hint: write the name of a source or sink and its path: --path charges=other/folder
           more: headrace error BAD_SETTING
         """,
         capsys.readouterr().err,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from importlib.metadata import EntryPoint
@@ -42,7 +43,7 @@ def test_unknown_connector() -> None:
 def test_connector_that_only_writes() -> None:
     check_error(
         f"""
-        UNKNOWN_CONNECTOR: console can only be written
+        UNKNOWN_CONNECTOR: the connector `console` has no source, so it cannot be read
           at test_connectors.py:*: lambda: hr.read.console(),
           hint: hr.read has: {READABLE}
           more: headrace error UNKNOWN_CONNECTOR
@@ -54,9 +55,9 @@ def test_connector_that_only_writes() -> None:
 def test_connector_that_only_reads() -> None:
     check_error(
         f"""
-        UNKNOWN_CONNECTOR: rate can only be read
+        UNKNOWN_CONNECTOR: the connector `rate` has no sink, so it cannot be written
           at test_connectors.py:*: lambda: charges.write.rate(),
-          hint: .write has: {WRITABLE}
+          hint: stream.write has: {WRITABLE}
           more: headrace error UNKNOWN_CONNECTOR
         """,
         lambda: charges.write.rate(),
@@ -141,7 +142,7 @@ def test_option_that_is_ours() -> None:
         """
         BAD_OPTION: read.files: Spark's option `mode` cannot be set
           at test_connectors.py:*: lambda: hr.read.files("charges/", format="json", schema=SCHEMA, options={"mode": "PERMISSIVE"}),
-          hint: set malformed="dead_letter", "fail" or "skip" for rows that cannot be read; a row is one line
+          hint: set malformed="dead_letter", "fail" or "skip" for rows that cannot be read
           more: headrace error BAD_OPTION
         """,
         lambda: hr.read.files("charges/", format="json", schema=SCHEMA, options={"mode": "PERMISSIVE"}),
@@ -153,7 +154,7 @@ def test_number() -> None:
         """
         BAD_OPTION: read.rate: rows_per_second cannot be 0
           at test_connectors.py:*: lambda: hr.read.rate(0),
-          hint: it is a whole number from 1 on
+          hint: use a whole number of at least 1
           more: headrace error BAD_OPTION
         """,
         lambda: hr.read.rate(0),
@@ -228,7 +229,7 @@ def test_path_missing(tmp_path: Path) -> None:
         """
         PATH_MISSING: there is no file or folder <folder>/chrages
           at test_connectors.py:*: lambda: source.check(),
-          hint: the full path is <folder>/chrages; its folder has: charges
+          hint: did you mean `charges`? The full path is <folder>/chrages; the parent folder has: charges
           more: headrace error PATH_MISSING
         """,
         lambda: source.check(),
@@ -241,9 +242,9 @@ def test_path_empty(tmp_path: Path) -> None:
     source = files.Source(tmp_path, format="json", schema=SCHEMA)
     check_error(
         """
-        PATH_EMPTY: there is nothing to read in <folder>: the folder has no files
+        PATH_EMPTY: there is nothing to read in <folder>: Spark ignores its files, whose names begin with `_` or `.`: _hidden.json
           at test_connectors.py:*: lambda: source.check_first(),
-          hint: put files there first, or wait for them with follow=True
+          hint: rename them, put files there first, or wait for them with follow=True
           more: headrace error PATH_EMPTY
         """,
         lambda: source.check_first(),
@@ -309,9 +310,9 @@ def test_columns_with_names_of_scans(tmp_path: Path) -> None:
     files.Source(tmp_path, format="json", schema="_file string, n int")
     check_error(
         """
-        BAD_OPTION: read.files: a column of parquet files cannot be named _file, _Weight: the name is reserved
+        BAD_OPTION: read.files: columns of parquet files cannot be named _file or _Weight: these names are reserved
           at test_connectors.py:*: lambda: files.Source(tmp_path, format="parquet", schema="_file string, n int, _Weight int"),
-          hint: remove it from the schema, or write the files with another column name
+          hint: remove them from the schema, or write the files with other column names
           more: headrace error BAD_OPTION
         """,
         lambda: files.Source(tmp_path, format="parquet", schema="_file string, n int, _Weight int"),
@@ -344,7 +345,24 @@ def test_folder_not_writable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     check_error(
         """
         FOLDER_NOT_WRITABLE: <folder>/out cannot be written: Permission denied
-          hint: choose a folder that this user can write to, or free space on its disk
+          hint: give this user write permission on it, or choose another folder
+          more: headrace error FOLDER_NOT_WRITABLE
+        """,
+        lambda: sink.open(context(tmp_path)),
+        hide={str(tmp_path): "<folder>"},
+    )
+
+
+def test_folder_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    sink = files.Sink(tmp_path / "out", format="json")
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    check_error(
+        """
+        FOLDER_NOT_WRITABLE: <folder>/out cannot be written: No space left on device
+          hint: free space on its disk
           more: headrace error FOLDER_NOT_WRITABLE
         """,
         lambda: sink.open(context(tmp_path)),
@@ -413,8 +431,8 @@ def test_function_failed(tmp_path: Path) -> None:
     staged = ports.Staged(1, ({"path": "part-0.parquet", "rows": 1, "bytes": 2},))
     check_error(
         """
-        FUNCTION_FAILED: test_function_failed.<locals>.send failed in epoch 3 of sink: ValueError: no route to host
-          hint: the epoch is not committed; the next start calls the function again with the same rows
+        FUNCTION_FAILED: test_function_failed.<locals>.send failed in epoch 3 of the sink `sink`: ValueError: no route to host
+          hint: correct the function and start again: the epoch is not committed, and the function is called again with the same rows
           more: headrace error FUNCTION_FAILED
         """,
         lambda: sink.commit(3, staged),

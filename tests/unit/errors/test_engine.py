@@ -142,8 +142,8 @@ def test_table_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     check_error(
         """
-        PACKAGE_MISSING: this needs the package pyarrow, which is not installed
-          hint: pip install 'headrace[arrow]' installs pyarrow and pandas; .rows() needs neither.
+        PACKAGE_MISSING: .to_arrow() needs the package pyarrow, which is not installed
+          hint: install pyarrow and pandas: pip install 'headrace[arrow]'; or use .rows(), which needs neither
           more: headrace error PACKAGE_MISSING
         """,
         lambda: Table([("a", 1)], parse_schema("card string, amount int")).to_arrow(),
@@ -166,7 +166,7 @@ def test_variable_that_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADRACE_PROGRESS", "maybe")
     check_error(
         """
-        BAD_SETTING: the setting progress in the environment cannot be 'maybe': expected true or false
+        BAD_SETTING: the environment variable HEADRACE_PROGRESS cannot be 'maybe': expected true or false
           hint: write true or false. All settings: headrace docs settings
           more: headrace error BAD_SETTING
         """,
@@ -177,7 +177,7 @@ def test_variable_that_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_duration_that_cannot_be_read() -> None:
     check_error(
         """
-        BAD_SETTING: `every` cannot be 'soon': a duration needs numbers with units
+        BAD_SETTING: `every` cannot be 'soon': it is not a duration
           at test_engine.py:*: lambda: settings("fraud", every="soon"),
           hint: write "10 seconds", or a number of seconds, at most 365 days; 0 starts an epoch as soon as the last one ends. All settings: headrace docs settings
           more: headrace error BAD_SETTING
@@ -202,9 +202,9 @@ def test_unknown_setting_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_checkpoint_on_another_file_system() -> None:
     check_error(
         """
-        BAD_SETTING: `checkpoint` cannot be 's3://bucket/fraud': a checkpoint is a path on this machine, not a URI
+        BAD_SETTING: `checkpoint` cannot be 's3://bucket/fraud': a checkpoint must be a local path, not a URI
           at test_engine.py:*: lambda: settings("fraud", checkpoint="s3://bucket/fraud"),
-          hint: name a folder on a disk of this machine. All settings: headrace docs settings
+          hint: name a folder on a local disk or mounted volume. All settings: headrace docs settings
           more: headrace error BAD_SETTING
         """,
         lambda: settings("fraud", checkpoint="s3://bucket/fraud"),
@@ -246,7 +246,7 @@ def test_harness_with_a_row_that_is_no_change() -> None:
             """
             HARNESS_USE: expected a change, got ('a', 1)
               at test_engine.py:*: lambda: h.commit({"charges": [("a", 1)]}),
-              hint: write ("+", row) for each row
+              hint: write ("+", row) for an insertion, ("-", row) for a retraction
               more: headrace error HARNESS_USE
             """,
             lambda: h.commit({"charges": [("a", 1)]}),

@@ -14,7 +14,7 @@ customers = hr.lookup.memory([("a", "SE")], "customer string, country string", n
 def test_how() -> None:
     check_error(
         """
-        BAD_LOOKUP: how of lookup cannot be 'right'
+        BAD_LOOKUP: lookup: `how` cannot be 'right'
           at test_lookup.py:*: lambda: orders.lookup(customers, on="customer", how="right"),
           hint: it is one of: left, inner
           more: headrace error BAD_LOOKUP
@@ -27,7 +27,7 @@ def test_on() -> None:
     nothing: Any = []
     check_error(
         """
-        BAD_LOOKUP: on of lookup cannot be []
+        BAD_LOOKUP: lookup: `on` cannot be []
           at test_lookup.py:*: lambda: orders.lookup(customers, on=nothing),
           hint: write on="customer" if both have it, on={"customer": "id"} if the table calls it id
           more: headrace error BAD_LOOKUP
@@ -51,7 +51,7 @@ def test_a_column_that_the_table_has_not() -> None:
 def test_a_column_of_both() -> None:
     check_error(
         """
-        DUPLICATE_COLUMN: lookup would have two columns `customer`
+        DUPLICATE_COLUMN: the result of lookup would have two columns `customer`
           at test_lookup.py:*: lambda: orders.lookup(customers, on={"customer": "customer"}),
           hint: rename the stream column: orders.rename({"customer": "..."}); if it is the key, write on="customer"
           more: headrace error DUPLICATE_COLUMN
@@ -63,7 +63,7 @@ def test_a_column_of_both() -> None:
 def test_numbers() -> None:
     check_error(
         """
-        BAD_LOOKUP: batch of lookup cannot be 0
+        BAD_LOOKUP: lookup: `batch` cannot be 0
           at test_lookup.py:*: lambda: orders.lookup(customers, on="customer", batch=0),
           hint: use a whole number of at least 1
           more: headrace error BAD_LOOKUP
@@ -77,10 +77,23 @@ def test_a_cache_of_a_table_that_is_in_memory() -> None:
         """
         BAD_LOOKUP: `cache` does not apply to customers, which is loaded as a whole
           at test_lookup.py:*: lambda: orders.lookup(customers, on="customer", cache="1 minute"),
-          hint: set how often to reload it: hr.lookup.files(..., refresh="5 minutes")
+          hint: leave out cache
           more: headrace error BAD_LOOKUP
         """,
         lambda: orders.lookup(customers, on="customer", cache="1 minute"),
+    )
+
+
+def test_a_cache_of_a_table_that_is_read_again() -> None:
+    table = hr.lookup.files("customers.csv", format="csv", schema="customer string, country string")
+    check_error(
+        """
+        BAD_LOOKUP: `cache` does not apply to customers, which is loaded as a whole
+          at test_lookup.py:*: lambda: orders.lookup(table, on="customer", cache="1 minute"),
+          hint: set how often it is reloaded: hr.lookup.files(..., refresh="5 minutes")
+          more: headrace error BAD_LOOKUP
+        """,
+        lambda: orders.lookup(table, on="customer", cache="1 minute"),
     )
 
 
@@ -104,7 +117,7 @@ def test_rows_that_are_taken_away() -> None:
         """
         LOOKUP_CHANGES: spent has retractions, and customers may have changed between a row and its retraction
           at test_lookup.py:*: lambda: spent.lookup(table, on="customer"),
-          hint: look up upstream, where rows are only added; or join a stream of the table's changes; if the table never changes, declare it: hr.lookup.files(..., constant=True)
+          hint: move the lookup upstream, where the stream is insert-only; or join a stream of the table's changes; if the table never changes, declare it: hr.lookup.files(..., constant=True)
           more: headrace error LOOKUP_CHANGES
         """,
         lambda: spent.lookup(table, on="customer"),
@@ -115,7 +128,7 @@ def test_rows_that_are_taken_away() -> None:
 def test_a_connector_without_a_lookup() -> None:
     check_error(
         """
-        UNKNOWN_CONNECTOR: rows cannot be looked up in console
+        UNKNOWN_CONNECTOR: the connector `console` has no lookup table
           at test_lookup.py:*: lambda: hr.lookup.console(),
           hint: hr.lookup has: <names>
           more: headrace error UNKNOWN_CONNECTOR

@@ -122,8 +122,8 @@ def test_checkpoint_in_use_or_of_another_job(tmp_path: Path, old: Path) -> None:
 def test_keys_that_meet(tmp_path: Path) -> None:
     check_error(
         """
-        KEYS_MEET: sums: two keys of by_day become the same key as TIMESTAMP
-          hint: keep the old key type; the state of two keys cannot be merged.
+        KEYS_MEET: sums: two keys of `by_day` become equal when they are converted to TIMESTAMP
+          hint: keep the old key type; the state of two keys cannot be merged
           more: headrace error KEYS_MEET
         """,
         failure(
@@ -131,7 +131,7 @@ def test_keys_that_meet(tmp_path: Path) -> None:
                 {
                     "class": "headrace.HeadraceKernelException",
                     "condition": "KEYS_MEET",
-                    "message": "two keys of by_day become the same key as TIMESTAMP",
+                    "message": "two keys of `by_day` become equal when they are converted to TIMESTAMP",
                     "trace": "",
                     "node": "sums",
                     "site": None,

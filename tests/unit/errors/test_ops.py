@@ -172,9 +172,9 @@ def test_unnamed_column() -> None:
     )
     check_error(
         """
-        UNNAMED_COLUMN: `upper(card, 1) AS d` cannot be split into an expression and its name
+        UNNAMED_COLUMN: `upper(card, 1) AS d` has an expression before AS that headrace cannot parse
           at test_ops.py:*: lambda: charges.select("upper(card, 1) AS d"),
-          hint: name it: d="upper(card, 1)" as a keyword, or hr.expr(...).alias("d")
+          hint: correct it; or, if Spark can parse it, name it separately: d="upper(card, 1)" as a keyword, or hr.expr(...).alias("d")
           more: headrace error UNNAMED_COLUMN
         """,
         lambda: charges.select("upper(card, 1) AS d"),
@@ -190,9 +190,9 @@ def test_unnamed_column() -> None:
     )
     check_error(
         """
-        UNNAMED_COLUMN: `upper(card, 1) AS d` cannot be split into an expression and its name
+        UNNAMED_COLUMN: `upper(card, 1) AS d` has an expression before AS that headrace cannot parse
           at test_ops.py:*: lambda: charges.group_by("upper(card, 1) AS d"),
-          hint: name it: hr.expr("upper(card, 1)").alias("d")
+          hint: correct it; or, if Spark can parse it, name it separately: hr.expr("upper(card, 1)").alias("d")
           more: headrace error UNNAMED_COLUMN
         """,
         lambda: charges.group_by("upper(card, 1) AS d"),
@@ -209,7 +209,7 @@ def test_items_without_a_name() -> None:
 def test_duplicate_column() -> None:
     check_error(
         """
-        DUPLICATE_COLUMN: rename would have two columns `amount` (the other is spelled `Amount`; Spark compares names without case)
+        DUPLICATE_COLUMN: the result of rename would have two columns `Amount` and `amount`, and Spark compares column names without case
           at test_ops.py:*: lambda: charges.rename({"card": "Amount"}),
           hint: give one of them another name
           more: headrace error DUPLICATE_COLUMN
@@ -341,7 +341,7 @@ def test_input_without_keys() -> None:
 def test_order() -> None:
     check_error(
         """
-        BAD_ORDER: order cannot be 'ts'
+        BAD_ORDER: process: `order` cannot be 'ts'
           at test_ops.py:*: lambda: timed.key_by("card").process(Count, order="ts"),
           hint: use "time" or "arrival"
           more: headrace error BAD_ORDER
@@ -355,7 +355,7 @@ def test_order_without_time() -> None:
         """
         NO_WATERMARK: order="time" needs event time on every input, and charges has none
           at test_ops.py:*: lambda: charges.key_by("card").process(Count, order="time"),
-          hint: give it a watermark where it is read: charges.watermark("ts", "5 minutes"); or handle rows as they arrive: order="arrival"
+          hint: set a watermark: charges.watermark("ts", "5 minutes"); or handle rows as they arrive: order="arrival"
           more: headrace error NO_WATERMARK
         """,
         lambda: charges.key_by("card").process(Count, order="time"),
@@ -389,9 +389,9 @@ def test_order_behind_a_program() -> None:
 def test_timers_without_time() -> None:
     check_error(
         """
-        NO_WATERMARK: Silent has timers in event time, and none of its inputs has event time
+        NO_WATERMARK: Silent has event-time timers, but none of its inputs has a watermark
           at test_ops.py:*: lambda: charges.key_by("card").process(Silent),
-          hint: give it a watermark where it is read: charges.watermark("ts", "5 minutes"); or use processing time: clock="processing"
+          hint: set a watermark: charges.watermark("ts", "5 minutes"); or use processing time: hr.Timer(clock="processing")
           more: headrace error NO_WATERMARK
         """,
         lambda: charges.key_by("card").process(Silent),
@@ -401,9 +401,9 @@ def test_timers_without_time() -> None:
 def test_order_and_clock() -> None:
     check_error(
         """
-        ORDER_CLOCK: Clocked has timers in processing time, and order="time" handles rows in event time
+        ORDER_CLOCK: Clocked has processing-time timers, and order="time" handles rows in event time
           at test_ops.py:*: lambda: timed.key_by("card").process(Clocked, order="time"),
-          hint: use order="arrival", or clock="event"
+          hint: use .process(..., order="arrival"), or hr.Timer(clock="event")
           more: headrace error ORDER_CLOCK
         """,
         lambda: timed.key_by("card").process(Clocked, order="time"),
@@ -427,7 +427,7 @@ def test_output_of_a_filter() -> None:
         """
         UNKNOWN_OUTPUT: charges.filter has no outputs
           at test_ops.py:*: lambda: charges.filter("amount > 3").output("dead_letter"),
-          hint: charges.output("dead_letter") has the rows that charges.filter cannot compute, in a job with both; so does hr.collect(...).dead_letters
+          hint: rows on which charges.filter fails go to charges.output("dead_letter"), if the same job writes it to a sink; hr.collect(...).dead_letters has them, too
           more: headrace error UNKNOWN_OUTPUT
         """,
         lambda: charges.filter("amount > 3").output("dead_letter"),
@@ -440,7 +440,7 @@ def test_output_behind_a_source_of_changes() -> None:
         """
         UNKNOWN_OUTPUT: upserts(rows).filter has no outputs
           at test_ops.py:*: lambda: rows.filter("card > 'a'").output("dead_letter"),
-          hint: rows.output("dead_letter") has the rows that upserts(rows).filter cannot compute, in a job with both; so does hr.collect(...).dead_letters
+          hint: rows on which upserts(rows).filter fails go to rows.output("dead_letter"), if the same job writes it to a sink; hr.collect(...).dead_letters has them, too
           more: headrace error UNKNOWN_OUTPUT
         """,
         lambda: rows.filter("card > 'a'").output("dead_letter"),
@@ -478,7 +478,7 @@ def test_sink_kind() -> None:
     )
     check_error(
         """
-        SINK_KIND: spent has retractions, and mode='append' can only append
+        SINK_KIND: spent has retractions, and mode='append' accepts only insertions
           at test_ops.py:*: lambda: spent.write.memory(mode="append"),
           hint: leave mode out, or replace rows by a key, without mode: key="card", or write its changes: mode="changes"
           more: headrace error SINK_KIND
@@ -492,16 +492,16 @@ def test_join() -> None:
     numbers = cards.rename({"card": "number", "amount": "limit"})
     check_error(
         """
-        BAD_JOIN: how cannot be 'outer'
+        BAD_JOIN: join: `how` cannot be 'outer'
           at test_ops.py:*: lambda: charges.join(cards, on="card", how="outer"),
-          hint: it is one of: inner, left, right, full, semi, anti
+          hint: did you mean 'full'? It is one of: inner, left, right, full, semi, anti
           more: headrace error BAD_JOIN
         """,
         lambda: charges.join(cards, on="card", how="outer"),
     )
     check_error(
         """
-        BAD_JOIN: emit cannot be 'once'
+        BAD_JOIN: join: `emit` cannot be 'once'
           at test_ops.py:*: lambda: charges.join(cards, on="card", emit="once"),
           hint: it is one of: changes, close
           more: headrace error BAD_JOIN
@@ -519,7 +519,7 @@ def test_join() -> None:
     )
     check_error(
         """
-        DUPLICATE_COLUMN: join would have two columns `amount`
+        DUPLICATE_COLUMN: the result of join would have two columns `amount`
           at test_ops.py:*: lambda: charges.join(cards, on="card"),
           hint: rename it on one side: cards.rename({"amount": "..."})
           more: headrace error DUPLICATE_COLUMN
@@ -589,7 +589,7 @@ def test_top() -> None:
     )
     check_error(
         """
-        BAD_ORDER: top: ties cannot be 'all'
+        BAD_ORDER: top: `ties` cannot be 'all'
           at test_ops.py:*: lambda: charges.top(1, by="amount", ties="all"),
           hint: use row_number, rank or dense_rank: .top(3, by="amount desc", ties="rank")
           more: headrace error BAD_ORDER
@@ -625,7 +625,7 @@ def test_join_asof() -> None:
     same = hr.read.memory([], "card string, ts timestamp", name="rates")
     check_error(
         """
-        BAD_JOIN: how of join_asof cannot be 'full'
+        BAD_JOIN: join_asof: `how` cannot be 'full'
           at test_ops.py:*: lambda: charges.join_asof(rates, on="card", time=("ts", "at"), how="full"),
           hint: it is one of: left, inner
           more: headrace error BAD_JOIN
@@ -634,7 +634,7 @@ def test_join_asof() -> None:
     )
     check_error(
         """
-        BAD_JOIN: direction of join_asof cannot be 'back'
+        BAD_JOIN: join_asof: `direction` cannot be 'back'
           at test_ops.py:*: lambda: charges.join_asof(rates, on="card", time=("ts", "at"), direction="back"),
           hint: it is one of: backward, forward, nearest
           more: headrace error BAD_JOIN
@@ -643,7 +643,7 @@ def test_join_asof() -> None:
     )
     check_error(
         """
-        BAD_JOIN: time of join_asof cannot be 'ts'
+        BAD_JOIN: join_asof: `time` cannot be 'ts'
           at test_ops.py:*: lambda: charges.join_asof(rates, on="card", time="ts"),  # type: ignore[arg-type]
           hint: give one for each side: time=("ts", "valid_from")
           more: headrace error BAD_JOIN
@@ -652,16 +652,16 @@ def test_join_asof() -> None:
     )
     check_error(
         """
-        BAD_JOIN: join_asof matches equal keys, but `rate > 1` is not an equality of both sides
+        BAD_JOIN: join_asof matches equal keys, but `rate > 1` does not compare the two sides by =
           at test_ops.py:*: lambda: charges.join_asof(rates.rename({"card": "number"}), on="card = number AND rate > 1", time=("ts", "at")),
-          hint: write on="pair", or equalities: on="o.pair = r.code"; filter the versions before the join, or its result after it
+          hint: filter rates.rename before the join, or its result after it; `on` has only equalities: on="card = number"
           more: headrace error BAD_JOIN
         """,
         lambda: charges.join_asof(rates.rename({"card": "number"}), on="card = number AND rate > 1", time=("ts", "at")),
     )
     check_error(
         """
-        DUPLICATE_COLUMN: join_asof would have two columns `ts`
+        DUPLICATE_COLUMN: the result of join_asof would have two columns `ts`
           at test_ops.py:*: lambda: charges.join_asof(same, on="card", time=("ts", "ts")),
           hint: rename it on one side: rates.rename({"ts": "..."})
           more: headrace error DUPLICATE_COLUMN
@@ -679,16 +679,16 @@ def test_join_asof() -> None:
     )
     check_error(
         """
-        NO_WATERMARK: emit="close" needs event time, and `ts` is not the event time of charges: it has none
+        NO_WATERMARK: emit="close" needs event time, and charges has no event time
           at test_ops.py:*: lambda: charges.join_asof(timed, on="card", time=("ts", "at"), emit="close"),
-          hint: add a watermark to both sources, .watermark("ts", "5 minutes"), and join by that column; the output of a query operator has no event time; or send each change: emit="changes"
+          hint: set a watermark: charges.watermark("ts", "5 minutes"); or emit each change: emit="changes"
           more: headrace error NO_WATERMARK
         """,
         lambda: charges.join_asof(timed, on="card", time=("ts", "at"), emit="close"),
     )
     check_error(
         """
-        BAD_DURATION: within of join_asof cannot be 'soon': a duration needs numbers with units
+        BAD_DURATION: join_asof: `within` cannot be 'soon': it is not a duration
           at test_ops.py:*: lambda: charges.join_asof(rates, on="card", time=("ts", "at"), within="soon"),
           hint: write "5 minutes", "1 hour 30 minutes" or datetime.timedelta(minutes=5); units are milliseconds, seconds, minutes, hours, days and weeks
           more: headrace error BAD_DURATION

@@ -56,8 +56,8 @@ def test_two_sinks_of_one_name() -> None:
 def test_broken() -> None:
     check_error(
         """
-        PLAN_BROKEN: the plan is invalid: it has no format, nodes and sinks
-          hint: plans are written by `headrace plan FILE` and Job.plan.to_json()
+        PLAN_BROKEN: the plan is invalid: it lacks the fields `format`, `nodes` and `sinks`
+          hint: create the plan again: headrace plan FILE, or Job.plan.to_json()
           more: headrace error PLAN_BROKEN
         """,
         lambda: hr.Plan.from_json({"jobs": []}),
@@ -67,8 +67,8 @@ def test_broken() -> None:
 def test_field_of_another_type() -> None:
     check_error(
         """
-        PLAN_BROKEN: the plan is invalid: `where` of node `charges.filter` is 'amount > 0', not a tuple[str, ...]
-          hint: plans are written by `headrace plan FILE` and Job.plan.to_json()
+        PLAN_BROKEN: the plan is invalid: `where` of node `charges.filter` is 'amount > 0', not a list of strings
+          hint: create the plan again: headrace plan FILE, or Job.plan.to_json()
           more: headrace error PLAN_BROKEN
         """,
         lambda: hr.Plan.from_json(changed(where="amount > 0")),
@@ -78,8 +78,8 @@ def test_field_of_another_type() -> None:
 def test_missing_input() -> None:
     check_error(
         """
-        PLAN_BROKEN: the plan is invalid: `input` of node `charges.filter` is 'sales', not a Node
-          hint: plans are written by `headrace plan FILE` and Job.plan.to_json()
+        PLAN_BROKEN: the plan is invalid: `input` of node `charges.filter` is `sales`, but the plan has no earlier node of this name
+          hint: create the plan again: headrace plan FILE, or Job.plan.to_json()
           more: headrace error PLAN_BROKEN
         """,
         lambda: hr.Plan.from_json(changed(input="sales")),

@@ -42,9 +42,9 @@ def test_an_error_of_a_connector_is_made_and_explained_like_ours(
         assert capsys.readouterr().out == PAGE
         assert cli.main(["error"]) == 0
         assert any(line.split() == ["DUCKDB_LOCKED", *ROW.title.split()] for line in capsys.readouterr().out.splitlines())
-    error = HeadraceError("DUCKDB_LOCKED", "shop.duckdb is open in process 4711", hint="close it there.")
+    error = HeadraceError("DUCKDB_LOCKED", "shop.duckdb is open in process 4711", hint="close it there")
     assert isinstance(error, ConnectorError) and error.exit_code == 4
-    assert str(error) == "DUCKDB_LOCKED: shop.duckdb is open in process 4711\n  hint: close it there.\n  more: headrace error DUCKDB_LOCKED"
+    assert str(error) == "DUCKDB_LOCKED: shop.duckdb is open in process 4711\n  hint: close it there\n  more: headrace error DUCKDB_LOCKED"
     assert error.page == str(tmp_path / "DUCKDB_LOCKED.md")
 
 
@@ -58,15 +58,20 @@ def test_a_module_may_register_again_what_it_has(tmp_path: Path) -> None:
 def test_codes_that_cannot_be(tmp_path: Path) -> None:
     (tmp_path / "TABLE_MISSING.md").write_text("")
     for code, row, message in (
-        ("DuckLocked", ROW, "the code 'DuckLocked' is not in capitals"),
+        ("DuckLocked", ROW, "the code 'DuckLocked' must have only capitals, digits and underscores, as in DUCKDB_LOCKED"),
         ("TABLE_MISSING", ROW, "the code TABLE_MISSING is taken"),
         ("NULL_TIME", ROW, "the code NULL_TIME is taken"),
         ("DUCKDB_LOCKED", ROW, f"the code DUCKDB_LOCKED has no page {tmp_path / 'DUCKDB_LOCKED.md'}"),
         (
             "DUCKDB_LOCKED",
             Code("DuckError", "user", ""),
-            "DUCKDB_LOCKED: the kind is one of PlanError, SchemaError, ProgramError, ConfigError, CheckpointError, ConnectorError, RunError, "
-            "the fault one of user, input, environment, headrace",
+            "the code DUCKDB_LOCKED: `kind` cannot be 'DuckError'; "
+            "it is one of: PlanError, SchemaError, ProgramError, ConfigError, CheckpointError, ConnectorError, RunError",
+        ),
+        (
+            "DUCKDB_LOCKED",
+            Code("ConnectorError", "duck", ""),
+            "the code DUCKDB_LOCKED: `fault` cannot be 'duck'; it is one of: user, input, environment, headrace",
         ),
     ):
         with pytest.raises(ValueError) as raised:

@@ -136,8 +136,8 @@ def test_source_and_derived_rows_in_one_input() -> None:
 def test_rows_that_are_missing() -> None:
     check_error(
         """
-        ROWS_UNACCOUNTED: input event of charges.Sums got 10 rows: 8 handled, 0 late, 1 dead, 0 held; 1 missing
-          hint: this is a bug in headrace: do not rely on the results of this run. Please report it with the checkpoint's job.json and the folder record.
+        ROWS_UNACCOUNTED: the input `event` of charges.Sums got 10 rows: 8 handled, 0 late, 1 dead-lettered, 0 held; 1 is missing
+          hint: this is a bug in headrace: do not rely on the results of this run. Please report it with `job.json` and the folder `record/` of the checkpoint.
           more: headrace error ROWS_UNACCOUNTED
         """,
         lambda: prove((InputCounts("charges.Sums", "event", 10, 8, 0, 1, 0),)),
@@ -172,7 +172,7 @@ def test_what_spark_wraps_is_told_with_what_it_came_of(cause: str) -> None:
     check_error(
         """
         RUN_FAILED: An error occurred during loading state; caused by IOException: the header is too long: 65552 bytes
-          hint: the next start continues after the last finished epoch, and fails again while the cause remains.
+          hint: fix the cause and start again: the run continues after the last committed epoch
           more: headrace error RUN_FAILED
         """,
         failure(ended("CANNOT_DO", "An error occurred during loading state.", cause=cause), None),
@@ -187,14 +187,14 @@ def test_a_cause_that_the_message_has_is_not_told_twice() -> None:
 def test_malformed_row() -> None:
     check_error(
         """
-        MALFORMED_ROW: charges: column amount is no int at charges/a.json, position 17: {"amount": "x"}
-          hint: repair the input, or send such rows to the dead letters: malformed="dead_letter".
+        MALFORMED_ROW: charges: field amount: cannot read 'x' as INT at charges/a.json, position 17: {"amount": "x"}
+          hint: correct the input, or send such rows to the dead letters: malformed="dead_letter"
           more: headrace error MALFORMED_ROW
         """,
         failure(
             ended(
                 "MALFORMED_ROW",
-                'charges: column amount is no int at charges/a.json, position 17: {"amount": "x"}',
+                'charges: field amount: cannot read \'x\' as INT at charges/a.json, position 17: {"amount": "x"}',
                 node="charges",
             ),
             None,
@@ -237,14 +237,14 @@ def test_timers_without_end() -> None:
 def test_state_of_another_level() -> None:
     check_error(
         """
-        STATE_MISMATCH: level 1 has a timer for operator 3, which the job does not have there: the checkpoint's state and job.json are from different versions of the job
-          hint: restore the checkpoint from a copy, or start over with fresh=True.
+        STATE_MISMATCH: the checkpoint's state and its job.json are from different versions of the job: the state has a timer of operator 3 in level 1, and the job has no such operator
+          hint: restore the whole checkpoint from a backup, or start over with fresh=True
           more: headrace error STATE_MISMATCH
         """,
         failure(
             ended(
                 "STATE_OF_ANOTHER_LEVEL",
-                "level 1 has a timer for operator 3, which the job does not have there: the checkpoint's state and job.json are from different versions of the job",
+                "the checkpoint's state and its job.json are from different versions of the job: the state has a timer of operator 3 in level 1, and the job has no such operator",
             ),
             None,
         ),
@@ -254,7 +254,7 @@ def test_state_of_another_level() -> None:
 def test_file_that_is_gone() -> None:
     check_error(
         """
-        INPUT_GONE: [FAILED_READ_FILE.FILE_NOT_EXIST] Encountered error while reading file charges/a.parquet. File does not exist
+        INPUT_GONE: the file charges/a.parquet was deleted or renamed while it was read
           hint: restore the file and start again. Keep files until the job has read them.
           more: headrace error INPUT_GONE
         """,
@@ -298,7 +298,7 @@ def test_sink_that_raised(tmp_path: Path) -> None:
     check_error(
         """
         SINK_FAILED: alerts could not be written: PermissionError: [Errno 13] Permission denied: 'out/0.json'
-          hint: fix the cause and start again: the epoch is written again. The Java trace is in <folder>/errors.log
+          hint: fix the cause and start again: the epoch is written again. The Java stack trace is in <folder>/errors.log
           more: headrace error SINK_FAILED
         """,
         error,
@@ -317,7 +317,7 @@ def test_anything_else_that_spark_says(tmp_path: Path) -> None:
     check_error(
         """
         RUN_FAILED: Java heap space
-          hint: the next start continues after the last finished epoch, and fails again while the cause remains. The Java trace is in <folder>/errors.log
+          hint: raise Spark's memory with hr.session(conf={"spark.driver.memory": "4g"}) and start again: the run continues after the last committed epoch. The Java stack trace is in <folder>/errors.log
           more: headrace error RUN_FAILED
         """,
         failure(
@@ -332,7 +332,7 @@ def test_what_fails_a_second_time_is_told_so() -> None:
     check_error(
         """
         RUN_FAILED: Java heap space
-          hint: the epoch was interrupted before, too, and each start repeats it: fix the cause first.
+          hint: an earlier start failed in this epoch, too, and each start repeats it: raise Spark's memory with hr.session(conf={"spark.driver.memory": "4g"})
           more: headrace error RUN_FAILED
         """,
         failure(ended(None, "Java heap space", kind="java.lang.OutOfMemoryError"), None, again=True),
@@ -343,7 +343,7 @@ def test_fault_of_headrace(tmp_path: Path) -> None:
     check_error(
         """
         INTERNAL: charges.select: the steps give 3 columns, but their consumer expects 2
-          hint: this is a bug in headrace; please report it. The Java trace is in <folder>/errors.log
+          hint: this is a bug in headrace; please report it. The Java stack trace is in <folder>/errors.log
           more: headrace error INTERNAL
         """,
         failure(

@@ -27,7 +27,8 @@ def test_duration() -> None:
     [
         ("1 month", "a month has no fixed length"),
         (5, "it is neither a string with units nor a timedelta"),
-        ("five", "a duration needs numbers with units"),
+        ("five", "it is not a duration"),
+        ("5", "it has no unit"),
         ("-1 second", "it is negative"),
         ("0.1 ms", "durations are whole milliseconds"),
         ("", "it is empty"),
@@ -81,6 +82,7 @@ def test_types_of_python_and_of_databases(theirs: str, ours: str) -> None:
         ("a int, A string", "the name `A` appears twice"),
         ("a decimal(40,2)", "decimal(precision, scale) needs a precision from 1 to 38, and a scale up to the precision"),
         ("a array<int", "`>` is missing at the end"),
+        ("a decimal(ten)", "decimal takes numbers in parentheses"),
         ("a %", "unexpected `%`"),
         ("a varchar", "varchar needs a length, such as varchar(10); did you mean `string`?"),
         ("a interval day to month", "write `interval day to second` or `interval year to month`"),
@@ -108,7 +110,7 @@ def test_texts_that_would_be_padded(ddl: str, column: str) -> None:
 def test_type() -> None:
     check_error(
         """
-        BAD_TYPE: the type `decimal(10,2` cannot be read: decimal takes numbers in parentheses
+        BAD_TYPE: the type `decimal(10,2` cannot be read: `)` is missing at the end
           at test_schema.py:*: lambda: parse_type("decimal(10,2"),
           hint: a type looks like "decimal(10,2)" or "array<string>"
           more: headrace error BAD_TYPE
@@ -132,7 +134,7 @@ def test_schema_of_another_kind() -> None:
 def test_value() -> None:
     check_error(
         """
-        BAD_VALUE: row 1 of the rows, `amount`: 'many' is of type str, but the column is int
+        BAD_VALUE: rows[1], `amount`: 'many' is of type str, but the column is int
           at test_schema.py:*: lambda: hr.read.memory([("a", 1), ("b", "many")], "card string, amount int", name="charges"),
           hint: correct the value or the schema: card string, amount int
           more: headrace error BAD_VALUE

@@ -88,8 +88,8 @@ def test_folder_that_is_being_emptied(tmp_path: Path) -> None:
     (folder / "clearing").touch()
     check_error(
         """
-        NOT_A_CHECKPOINT: <folder>/c is not a checkpoint: it is being emptied
-          hint: a job keeps its checkpoint in .headrace/NAME unless the setting `checkpoint` names another folder.
+        NOT_A_CHECKPOINT: <folder>/c is being cleared by a start with fresh=True
+          hint: wait until the job has started; if that start was interrupted, start it again
           more: headrace error NOT_A_CHECKPOINT
         """,
         lambda: hr.state(folder),

@@ -142,7 +142,7 @@ def test_rows_of_sessions_are_not_sent_early() -> None:
         """
         BAD_INPUT: window: sessions cannot be sent early
           at test_sessions.py:*: lambda: charges.window(BY_CARD, emit="close", early="1 minute"),
-          hint: send each change, emit="changes", or once, emit="close"
+          hint: emit each change, emit="changes", or once, emit="close"
           more: headrace error BAD_INPUT
         """,
         lambda: charges.window(BY_CARD, emit="close", early="1 minute"),
@@ -155,7 +155,7 @@ def test_what_is_sent_once_needs_a_watermark() -> None:
         """
         NO_WATERMARK: once sends the rows of a session when it closes, but `ts` is not event time, so none ever does
           at test_sessions.py:*: once = plain.window(BY_CARD, emit="close").named("once")
-          hint: give the source a watermark, .watermark("ts", "5 minutes"), or send each change: emit="changes"
+          hint: give the source a watermark, .watermark("ts", "5 minutes"), or emit each change: emit="changes"
           more: headrace error NO_WATERMARK
         """,
         lambda: require_closing([once.write.memory(name="out")._use()]),

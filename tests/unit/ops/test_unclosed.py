@@ -27,7 +27,7 @@ def test_groups_without_a_column_of_the_window() -> None:
         """
         NEVER_CLOSES: charges.window sends the results of a window when it closes, but the groups of spent have no column of it
           at test_unclosed.py:*: return closed.group_by("card").agg(spent="sum(amount)").named("spent")
-          hint: group, join or rank by `window_end`, or send each change: emit="changes"
+          hint: group, join or rank by `window_end`, or emit each change: emit="changes"
           more: headrace error NEVER_CLOSES
         """,
         lambda: checked(groups_of_cards()),
@@ -43,7 +43,7 @@ def test_windows_of_which_nothing_is_computed() -> None:
         """
         NEVER_CLOSES: charges.window sends the results of a window when it closes, but nothing groups by the window
           at test_unclosed.py:*: closed = charges.window(hr.tumble("ts", "1 hour"), emit="close")
-          hint: group, join or rank by `window_end`, or send each change: emit="changes"
+          hint: group, join or rank by `window_end`, or emit each change: emit="changes"
           more: headrace error NEVER_CLOSES
         """,
         lambda: checked(closed.filter("amount > 1")),
@@ -55,7 +55,7 @@ def test_windows_without_a_watermark() -> None:
         """
         NO_WATERMARK: charges.window sends the results of a window when it closes, but `ts` is not event time, so none ever does
           at test_unclosed.py:*: windowed = plain.window(hr.tumble("ts", "1 hour"), emit="close")
-          hint: give the source a watermark, .watermark("ts", "5 minutes"), or send each change: emit="changes"
+          hint: give the source a watermark, .watermark("ts", "5 minutes"), or emit each change: emit="changes"
           more: headrace error NO_WATERMARK
         """,
         lambda: checked(without_watermark()),
@@ -73,7 +73,7 @@ def test_a_watermark_that_was_forgotten_is_missed_before_the_kind_of_the_sink(mo
         """
         NO_WATERMARK: charges.window sends the results of a window when it closes, but `ts` is not event time, so none ever does
           at test_unclosed.py:*: windowed = plain.window(hr.tumble("ts", "1 hour"), emit="close")
-          hint: give the source a watermark, .watermark("ts", "5 minutes"), or send each change: emit="changes"
+          hint: give the source a watermark, .watermark("ts", "5 minutes"), or emit each change: emit="changes"
           more: headrace error NO_WATERMARK
         """,
         lambda: without_watermark().write.files("o", format="json", mode=mode),

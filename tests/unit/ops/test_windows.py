@@ -170,7 +170,7 @@ def test_windows_that_are_none() -> None:
     )
     check_error(
         """
-        BAD_INPUT: window: emit cannot be 'never'
+        BAD_INPUT: window: `emit` cannot be 'never'
           at test_windows.py:*: lambda: charges.window(hr.tumble("ts", "1 hour"), emit="never"),
           hint: it is "changes" or "close"
           more: headrace error BAD_INPUT
@@ -197,7 +197,7 @@ def test_windows_that_are_none() -> None:
     )
     check_error(
         """
-        DUPLICATE_COLUMN: window would have two columns `window_start`
+        DUPLICATE_COLUMN: the result of window would have two columns `window_start`
           at test_windows.py:*: lambda: hours.window(hr.tumble("ts", "1 hour")),
           hint: give one of them another name
           more: headrace error DUPLICATE_COLUMN

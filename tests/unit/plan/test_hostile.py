@@ -103,7 +103,7 @@ def test_settings_are_those_that_change_meaning(tmp_path: Path, settings: Any, m
         ("nodes.0.watermark.column", "none", "PLAN_BROKEN", "node `charges` does not fit its inputs"),
         ("nodes.0.schema", "array<" * 500, "BAD_TYPE", ""),
         ("nodes.2.mode", "destroy", "PLAN_BROKEN", "`mode` of node `out` is 'destroy', not one of: append, upsert, changes"),
-        ("nodes.1.input", "out", "PLAN_BROKEN", "`input` of node `charges.filter` is 'out', not a Node"),
+        ("nodes.1.input", "out", "PLAN_BROKEN", "`input` of node `charges.filter` is `out`, but the plan has no earlier node of this name"),
         ("sinks", ["charges"], "PLAN_BROKEN", "no sinks, or lists other nodes as sinks"),
         ("sinks", [], "PLAN_BROKEN", "no sinks, or lists other nodes as sinks"),
         ("nodes", {}, "PLAN_BROKEN", "`nodes` is {}, not a list"),

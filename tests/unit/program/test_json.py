@@ -60,7 +60,7 @@ def test_an_unknown_statement() -> None:
     check_error(
         """
         PLAN_BROKEN: a statement of a state program cannot be read: unknown statement 'loop'
-          hint: plans are written by `headrace plan FILE` and Job.plan.to_json()
+          hint: create the plan again: headrace plan FILE, or Job.plan.to_json()
           more: headrace error PLAN_BROKEN
         """,
         lambda: Traced.from_json({**STORED, "handlers": [{"on": "event", "kind": "input", "body": [{"do": "loop"}]}]}),

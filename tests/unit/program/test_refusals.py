@@ -53,7 +53,7 @@ def test_if_on_a_value() -> None:
         """
         TRACED_BOOL: `self.n.get() > 3` has a value only when the job runs, so Python cannot use it as a condition
           at test_refusals.py:*: if self.n.get() > 3:
-          hint: in a program use `with hr.when(...)` instead of `if` and `while`; for a conditional value use hr.case((condition, value), otherwise=value)
+          hint: in a program use `with hr.when(...)` instead of `if`; for a conditional value use hr.case((condition, value), otherwise=value)
           more: headrace error TRACED_BOOL
         """,
         tracing(on_event),

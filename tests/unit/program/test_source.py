@@ -634,7 +634,7 @@ ASKED = {
         "instead of `and`, `or`, `not` use &, |, ~ with parentheses around comparisons: ~e.amount",
     ),
 }
-DECIDES = "in a program use `with hr.when(...)` instead of `if` and `while`; for a conditional value use hr.case((condition, value), otherwise=value)"
+DECIDES = "in a program use `with hr.when(...)` instead of `if`; for a conditional value use hr.case((condition, value), otherwise=value)"
 ASKED |= dict.fromkeys(("1 if e.amount > 1 else 2", "[1 for _ in (1,) if e.amount > 1]", "bool(e.amount)"), ("TRACED_BOOL", DECIDES))
 
 

@@ -116,13 +116,13 @@ def test_a_time_without_a_zone_is_one_of_the_session(given_time: object, utc: dt
 )
 def test_values_that_do_not_fit(ddl: str, value: object, why: str) -> None:
     with pytest.raises(hr.SchemaError) as raised:
-        rows_to_internal([(value,)], parse_schema(ddl), dt.UTC, "rows")
-    assert raised.value.message == f"row 0 of rows, `a`: {why}"
+        rows_to_internal([(value,)], parse_schema(ddl), dt.UTC, "t")
+    assert raised.value.message == f"rows[0] of t, `a`: {why}"
 
 
 def test_the_place_of_a_wrong_value_inside() -> None:
-    with pytest.raises(hr.SchemaError, match=r"row 0 of rows, `a.b`: 'x' is of type str, but the column is int"):
-        rows_to_internal([{"a": {"b": "x"}}], parse_schema("a struct<b: int>"), dt.UTC, "rows")
+    with pytest.raises(hr.SchemaError, match=r"rows\[0\] of t, `a.b`: 'x' is of type str, but the column is int"):
+        rows_to_internal([{"a": {"b": "x"}}], parse_schema("a struct<b: int>"), dt.UTC, "t")
 
 
 @pytest.mark.parametrize("name", ["Europe/Stockholm", "America/New_York", "+14:00", "-12:00", "UTC"])

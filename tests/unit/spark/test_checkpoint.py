@@ -143,7 +143,7 @@ def test_another_format_is_refused(tmp_path: Path) -> None:
     check_error(
         """
         CHECKPOINT_UNREADABLE: <tmp>/job.json cannot be read: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)
-          hint: restore the whole checkpoint from a copy made while no job was running on it, or start over with fresh=True.
+          hint: restore the whole checkpoint from a copy made while no job was running on it, or start over with fresh=True
           more: headrace error CHECKPOINT_UNREADABLE
         """,
         lambda: Checkpoint(tmp_path),

@@ -96,7 +96,7 @@ def test_offsets_that_were_changed(tmp_path: Path) -> None:
         """
         CHECKPOINT_INCOMPLETE: <tmp>/queries/main/offsets/0 is not the log with which this epoch began
           hint: parts of the checkpoint are missing, or were copied at different times.
-                restore the whole checkpoint from a copy made while no job was running on it, or start over with fresh=True.
+                restore the whole checkpoint from a copy made while no job was running on it, or start over with fresh=True
           more: headrace error CHECKPOINT_INCOMPLETE
         """,
         lambda: logs.history.begin(0),

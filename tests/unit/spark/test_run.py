@@ -182,7 +182,7 @@ def test_the_jvms_end_is_told_by_the_run_alone(start: Start, problem: Exception,
     check_error(
         """
         RUN_FAILED: Spark's JVM has ended
-          hint: the next start continues after the last finished epoch, and fails again while the cause remains. The JVM's log is in spark.log
+          hint: fix the cause and start again: the run continues after the last committed epoch. The JVM's log is in spark.log
           more: headrace error RUN_FAILED
         """,
         lambda: run.watch(lambda: looked.append(run.progress), Signals()),

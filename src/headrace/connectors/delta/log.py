@@ -51,9 +51,9 @@ class Log(Versions):
             return self.newest() + 1, False
         if isinstance(self._start, int):
             return self._start, False
-        given = datetime.fromisoformat(self._start)
-        asked = (given if given.tzinfo is not None else given.replace(tzinfo=UTC)).timestamp() * 1000
-        later = [int(one["version"]) for one in self._table.history() if one["timestamp"] >= asked]
+        start = datetime.fromisoformat(self._start)
+        start_ms = (start if start.tzinfo is not None else start.replace(tzinfo=UTC)).timestamp() * 1000
+        later = [int(one["version"]) for one in self._table.history() if one["timestamp"] >= start_ms]
         return min(later, default=self.newest() + 1), False
 
     def all(self, version: int) -> Iterable[File]:
@@ -62,9 +62,9 @@ class Log(Versions):
         table = self._table if self._table.version() == version else self._place.table(version)
         if table.deletion_vectors().read_all().num_rows:
             raise _deleted(self.path, version)
-        found = pa.table(table.get_add_actions())
-        parts = found["partition"].to_pylist() if "partition" in found.column_names else [{}] * found.num_rows
-        each = sorted(zip(found["path"].to_pylist(), found["size_bytes"].to_pylist(), parts, strict=True), key=lambda one: str(one[0]))
+        actions = pa.table(table.get_add_actions())
+        parts = actions["partition"].to_pylist() if "partition" in actions.column_names else [{}] * actions.num_rows
+        each = sorted(zip(actions["path"].to_pylist(), actions["size_bytes"].to_pylist(), parts, strict=True), key=lambda one: str(one[0]))
         for path, size, values in each:
             yield {"path": self._place.file(path), "bytes": size, "values": _texts(values), "change": "insert"}
 
@@ -133,10 +133,10 @@ def _deleted(path: str, version: int) -> ConnectorError:
 
 def _texts(values: dict[str, Any]) -> dict[str, str]:
     """The values of a partition as in the log."""
-    found = {}
+    texts = {}
     for name, value in values.items():
         if value is not None:
-            found[name] = (
+            texts[name] = (
                 value.isoformat() if hasattr(value, "isoformat") else str(value).lower() if isinstance(value, bool) else str(value)
             )
-    return found
+    return texts

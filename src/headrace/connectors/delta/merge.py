@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from deltalake import CommitProperties, DeltaTable
 
 
-def merge(table: DeltaTable, rows: Any, key: Sequence[str], schema: Struct, said: CommitProperties) -> None:
+def merge(table: DeltaTable, rows: Any, key: Sequence[str], schema: Struct, commit_properties: CommitProperties) -> None:
     """Delete, update and insert in one commit. Null is a key like any other."""
     fits = " AND ".join(f"({_side('old', name, schema)} IS NOT DISTINCT FROM {_side('new', name, schema)})" for name in key)
     weight = f"new.{WEIGHT}"
     columns = {_quoted(name): f"new.{_quoted(name)}" for name in schema.names}
-    merging = table.merge(rows, fits, source_alias="new", target_alias="old", commit_properties=said)
+    merging = table.merge(rows, fits, source_alias="new", target_alias="old", commit_properties=commit_properties)
     merging = merging.when_matched_delete(f"{weight} < 0").when_matched_update(columns, f"{weight} > 0")
     metrics = merging.when_not_matched_insert(columns, f"{weight} > 0").execute()
     if not metrics["num_target_files_added"] and not metrics["num_target_files_removed"]:
         # deltalake does not commit a merge that changes no file
-        carry(table, said)
+        carry(table, commit_properties)
 
 
 def _side(alias: str, name: str, schema: Struct) -> str:

@@ -100,9 +100,9 @@ class Place:
         return revealed(self.storage) or None
 
 
-def storage_of(verb: str, option: str, given: Any) -> Options:
+def storage_of(verb: str, option: str, argument: Any) -> Options:
     """The options of a store that a user gave."""
-    return options_of(verb, option, given, '{"AWS_REGION": "eu-north-1"}')
+    return options_of(verb, option, argument, '{"AWS_REGION": "eu-north-1"}')
 
 
 def place(verb: str, path: Any, storage: Mapping[str, Any] | None) -> Place:

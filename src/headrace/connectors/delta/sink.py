@@ -65,7 +65,8 @@ class Sink(ports.Options, TableSink):
     )
     compact_every: int | None = option.number("compact small files after this many epochs", default=None)
     vacuum: int | None = option.duration(
-        'delete files that no version of the last `"7 days"` needs (at least 1 hour), at the start and after each compaction',
+        'how long old files are kept, at least 1 hour: with `"7 days"`, files that no version of the last 7 days needs are deleted at the '
+        "start and after each compaction",
         called="`vacuum` of the sink",
         least=_HOUR,
         why="it is at least an hour, because readers may still use the files",
@@ -160,13 +161,13 @@ class Sink(ports.Options, TableSink):
 
     def _merged(self, paths: Sequence[str]) -> Write:
         schema, rows = self._context.schema, self._net(paths)
-        return lambda table, said: merge(table, rows(), self._by, schema, said)
+        return lambda table, commit_properties: merge(table, rows(), self._by, schema, commit_properties)
 
     def _added(self, files: Sequence[Mapping[str, Any]]) -> Write:
         actions = cache(lambda: self._actions(files))
         by = list(self.partition_by)
-        return lambda table, said: table.create_write_transaction(
-            actions(), "append", table.schema(), partition_by=by, commit_properties=said
+        return lambda table, commit_properties: table.create_write_transaction(
+            actions(), "append", table.schema(), partition_by=by, commit_properties=commit_properties
         )
 
     def _actions(self, files: Sequence[Mapping[str, Any]]) -> list[AddAction | RemoveAction]:
@@ -180,22 +181,24 @@ class Sink(ports.Options, TableSink):
             from deltalake.transaction import AddAction
             from pyarrow.parquet import read_metadata
 
-            told = statistics(read_metadata(file["path"], filesystem=self._files), inside)
+            file_statistics = statistics(read_metadata(file["path"], filesystem=self._files), inside)
             values = zip(self.partition_by, file["partition"], strict=True)
             parts = {name: _partition(text, schema.get(name)) for name, text in values}
-            return AddAction(file["path"], file["bytes"], parts, time.time_ns() // 1_000_000, True, told)
+            return AddAction(file["path"], file["bytes"], parts, time.time_ns() // 1_000_000, True, file_statistics)
 
         with ThreadPoolExecutor(8) as readers:
             return list(readers.map(action, files))
 
     def _compact(self) -> None:
-        self._epochs.tidy(lambda table, said: table.optimize.compact(commit_properties=said))
+        self._epochs.tidy(lambda table, commit_properties: table.optimize.compact(commit_properties=commit_properties))
         self._clean()
 
     def _clean(self) -> None:
         if self.vacuum is not None:
             hours = -(-self.vacuum // _HOUR)
-            self._epochs.tidy(lambda table, said: table.vacuum(hours, dry_run=False, enforce_retention_duration=False, full=True))
+            self._epochs.tidy(
+                lambda table, commit_properties: table.vacuum(hours, dry_run=False, enforce_retention_duration=False, full=True)
+            )
 
 
 def _partition(text: str | None, kind: Type | None) -> str | None:

@@ -44,7 +44,8 @@ class Source(ports.Options, TableSource):
     path: str = option.path("the folder or address of the table", example="out/charges", kw_only=False)
     follow: bool = option.flag("also read later versions", default=False)
     start: int | str | None = option.option(
-        'where to begin: a version, a time (UTC unless it has a zone) or `"latest"`; without it, all existing rows are read first',
+        "the first version whose changes are read: its number, a time (the first version at or after it; UTC unless it has a zone) or "
+        '`"latest"` (only versions after the start); without it, all existing rows are read first',
         lambda verb, name, start: start_of(verb, start, "a version (3)"),
         takes=int | str,
         default=None,

@@ -44,9 +44,9 @@ def statistics(footer: Any, schema: Struct) -> str:
     least: dict[str, Any] = {}
     greatest: dict[str, Any] = {}
     nulls: dict[str, Any] = {}
-    found = leaves(schema)
-    if len(found) == footer.num_columns:
-        for place, leaf in enumerate(found[:_COLUMNS]):
+    columns = leaves(schema)
+    if len(columns) == footer.num_columns:
+        for place, leaf in enumerate(columns[:_COLUMNS]):
             if not leaf.repeated:
                 _column(footer, place, leaf, least, greatest, nulls)
     return _text({"numRecords": footer.num_rows, "minValues": least, "maxValues": greatest, "nullCount": nulls})
@@ -68,12 +68,12 @@ def _leaves(kind: Type, path: tuple[str, ...], repeated: bool) -> Iterator[Leaf]
 
 def _column(footer: Any, place: int, leaf: Leaf, least: dict[str, Any], greatest: dict[str, Any], nulls: dict[str, Any]) -> None:
     chunks = [footer.row_group(group).column(place) for group in range(footer.num_row_groups)]
-    told = [chunk.statistics for chunk in chunks]
-    if not all(one is not None and one.has_null_count for one in told):
+    chunk_statistics = [chunk.statistics for chunk in chunks]
+    if not all(one is not None and one.has_null_count for one in chunk_statistics):
         return
-    empty = sum(one.null_count for one in told)
+    empty = sum(one.null_count for one in chunk_statistics)
     _put(nulls, leaf.path, empty)
-    bounds = [_bounds(one, leaf.type) for one in told if one.num_values]
+    bounds = [_bounds(one, leaf.type) for one in chunk_statistics if one.num_values]
     known = [bound for bound in bounds if bound is not None]
     if known and len(known) == len(bounds):
         low, high = _written(min(bound[0] for bound in known), max(bound[1] for bound in known), leaf.type)
@@ -82,19 +82,23 @@ def _column(footer: Any, place: int, leaf: Leaf, least: dict[str, Any], greatest
             _put(greatest, leaf.path, high)
 
 
-def _bounds(told: Any, kind: Type) -> tuple[Any, Any] | None:
+def _bounds(chunk_statistics: Any, kind: Type) -> tuple[Any, Any] | None:
     """The least and the greatest value of a row group, in a comparable form."""
-    if not told.has_min_max or not isinstance(kind, Atomic):
+    if not chunk_statistics.has_min_max or not isinstance(kind, Atomic):
         return None
     name = kind.name
     if name == "boolean" or name.startswith("decimal("):
-        return told.min, told.max
+        return chunk_statistics.min, chunk_statistics.max
     if name in ("float", "double"):
-        return (told.min_raw, told.max_raw) if math.isfinite(told.min_raw) and math.isfinite(told.max_raw) else None
+        return (
+            (chunk_statistics.min_raw, chunk_statistics.max_raw)
+            if math.isfinite(chunk_statistics.min_raw) and math.isfinite(chunk_statistics.max_raw)
+            else None
+        )
     if name in ("tinyint", "smallint", "int", "bigint", "date", "timestamp", "timestamp_ltz", "timestamp_ntz"):
-        return told.min_raw, told.max_raw
+        return chunk_statistics.min_raw, chunk_statistics.max_raw
     if name.startswith(("string", "char(", "varchar(")):
-        return bytes(told.min_raw), bytes(told.max_raw)
+        return bytes(chunk_statistics.min_raw), bytes(chunk_statistics.max_raw)
     return None
 
 

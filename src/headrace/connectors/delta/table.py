@@ -87,14 +87,14 @@ class Epochs(epochs.Epochs[Write]):
         self.state = self._carried_state()
 
     def named(self, epochs: set[int]) -> set[str]:
-        found = set[str]()
+        names = set[str]()
         for _, commit in self._commits():
             epoch = _carried(commit).get(self._application)
             if epoch is not None and epoch < min(epochs):
                 break
             if epoch in epochs:
-                found.update(posixpath.basename(unquote(action["add"]["path"])) for action in commit if "add" in action)
-        return found
+                names.update(posixpath.basename(unquote(action["add"]["path"])) for action in commit if "add" in action)
+        return names
 
     def claim(self, schema: Struct, *, partition_by: list[str], properties: dict[str, str], add: bool) -> None:
         for _ in range(TRIES):
@@ -165,7 +165,7 @@ class Epochs(epochs.Epochs[Write]):
         return next((info.path for info in infos if info.type == FileType.NotFound), None)
 
     def _restore(self, version: int, mark: ports.Mark) -> bool:
-        return self._attempt(lambda table, said: table.restore(version, commit_properties=said), mark)
+        return self._attempt(lambda table, commit_properties: table.restore(version, commit_properties=commit_properties), mark)
 
     def _commits(self) -> Iterator[tuple[int, Commit]]:
         """The commits that the table's rows come from, newest first, with their versions. The last one, -1, replaces those whose log
@@ -230,8 +230,8 @@ class Epochs(epochs.Epochs[Write]):
         if self._to_be_emptied(settings):
             fresh = delta_schema(schema)
 
-            def empty(table: DeltaTable, said: CommitProperties) -> None:
-                table.create_write_transaction([], "overwrite", fresh, partition_by=partition_by, commit_properties=said)
+            def empty(table: DeltaTable, commit_properties: CommitProperties) -> None:
+                table.create_write_transaction([], "overwrite", fresh, partition_by=partition_by, commit_properties=commit_properties)
                 self._table = self.place.table()
                 self.table.alter.set_table_properties(
                     owner, raise_if_not_exists=False, commit_properties=self._commit_properties(self.state.mark)
@@ -240,7 +240,9 @@ class Epochs(epochs.Epochs[Write]):
             return empty
         self._check(schema, partition_by, add)
         if not owner.items() <= settings.items():
-            return lambda table, said: table.alter.set_table_properties(owner, raise_if_not_exists=False, commit_properties=said)
+            return lambda table, commit_properties: table.alter.set_table_properties(
+                owner, raise_if_not_exists=False, commit_properties=commit_properties
+            )
         return carry
 
     def _properties(self) -> Mapping[str, str]:
@@ -255,21 +257,21 @@ class Epochs(epochs.Epochs[Write]):
         missing = [delta_field(field) for field in schema.fields if columns.get(field.name) is None]
         if missing:
 
-            def add(table: DeltaTable, said: CommitProperties) -> None:
+            def add(table: DeltaTable, commit_properties: CommitProperties) -> None:
                 from deltalake.schema import Field
 
-                table.alter.add_columns([Field.from_json(json.dumps(field)) for field in missing], commit_properties=said)
+                table.alter.add_columns([Field.from_json(json.dumps(field)) for field in missing], commit_properties=commit_properties)
 
-            done = self._commit(add)
+            committed = self._commit(add)
             self._table = self.place.table()
-            return done
+            return committed
         return True
 
 
-def carry(table: DeltaTable, said: CommitProperties) -> None:
+def carry(table: DeltaTable, commit_properties: CommitProperties) -> None:
     """A commit without rows, for the transactions that it carries."""
     by = list(table.metadata().partition_columns)
-    table.create_write_transaction([], "append", table.schema(), partition_by=by, commit_properties=said)
+    table.create_write_transaction([], "append", table.schema(), partition_by=by, commit_properties=commit_properties)
 
 
 def _carried(commit: Commit) -> dict[str, int]:

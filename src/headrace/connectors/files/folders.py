@@ -18,6 +18,7 @@ from headrace.jvm.session import jvm
 from headrace.ports import paths
 from headrace.ports.options import wrong
 from headrace.schema import Struct
+from headrace.spelling import listing
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -101,9 +102,10 @@ def no_columns_of_scans(format: str, schema: Struct) -> None:
     """
     taken = [name for name in schema.names if name.lower() in _OF_SCANS]
     if taken and format not in TEXTS:
+        one = len(taken) == 1
         raise wrong(
-            f"read.files: a column of {format} files cannot be named {', '.join(taken)}: the name is reserved",
-            "remove it from the schema, or write the files with another column name",
+            f"read.files: columns of {format} files cannot be named {listing(taken, 'or')}: {'this name is' if one else 'these names are'} reserved",
+            f"remove {'it' if one else 'them'} from the schema, or write the files with other column names",
         )
 
 
@@ -126,7 +128,7 @@ def reader_options(format: str, options: dict[str, str]) -> dict[str, str]:
         if name.lower() in ("mode", "columnnameofcorruptrecord", "path", "multiline"):
             raise wrong(
                 f"read.files: Spark's option `{name}` cannot be set",
-                'set malformed="dead_letter", "fail" or "skip" for rows that cannot be read; a row is one line',
+                'set malformed="dead_letter", "fail" or "skip" for rows that cannot be read',
             )
     lower = {name.lower(): value for name, value in options.items()}
     return {"header": "true", **lower} if format == "csv" else lower
@@ -140,23 +142,23 @@ _WHOLE = {"json": _TIMES, "csv": {**_TIMES, **_BLANKS}}
 
 def whole_values(format: str, options: Mapping[str, str]) -> dict[str, str]:
     """Options that keep the microseconds of times, and blanks around texts, unless the user sets them; Spark's defaults drop both."""
-    given = {name.lower() for name in options}
-    return {**{name: value for name, value in _WHOLE.get(format, {}).items() if name.lower() not in given}, **options}
+    option_names = {name.lower() for name in options}
+    return {**{name: value for name, value in _WHOLE.get(format, {}).items() if name.lower() not in option_names}, **options}
 
 
 def unwritable(session: SparkSession, format: str, schema: Struct, options: Mapping[str, str], time_zone: str) -> str | None:
     """The reason why Spark's writer rejects these options; None if it accepts them. Writes a file to a temporary folder."""
     with TemporaryDirectory() as folder:
-        given = java_map(session, options)
-        why = jvm(session).headrace.query.Trial.file(java_session(session), format, schema.ddl, given, folder, time_zone)
+        java_options = java_map(session, options)
+        why = jvm(session).headrace.query.Trial.file(java_session(session), format, schema.ddl, java_options, folder, time_zone)
     return None if why is None else first_lines(str(why))
 
 
 def broken(session: SparkSession, problem: Exception) -> HeadraceError | None:
     """The error for a file whose columns cannot be inferred because it is truncated or damaged; None for any other problem."""
     java = getattr(problem, "java_exception", None) or getattr(problem, "_origin", None)
-    found = {} if java is None else json.loads(jvm(session).headrace.query.Trouble.json(java))
-    if found.get("condition") != "FILE_BROKEN":
+    trouble = {} if java is None else json.loads(jvm(session).headrace.query.Trouble.json(java))
+    if trouble.get("condition") != "FILE_BROKEN":
         return None
-    hint = found["hint"] or 'replace it with a complete copy, or give the schema: schema="card string, amount double"'
-    return HeadraceError("FILE_BROKEN", found["message"], hint=hint, site=here())
+    hint = trouble["hint"] or 'replace it with a complete copy, or give the schema: schema="card string, amount double"'
+    return HeadraceError("FILE_BROKEN", trouble["message"], hint=hint, site=here())

@@ -80,15 +80,15 @@ class Lookup(ports.Options, ports.Lookup):
         reader = session.read.format(self.format).option("mode", "FAILFAST").option("timeZone", context.time_zone)
         reader = reader.options(**self.reader_options, **ANY_NAMES)
         committed = self._committed(session)
-        found: str | list[str] = paths.for_reader(self.path) if committed is None else committed
+        inputs: str | list[str] = paths.for_reader(self.path) if committed is None else committed
         if committed is not None:
             # The folders between hold the values of partition columns.
             reader = reader.option("basePath", paths.for_hadoop(self.path)[0])
         if self.format != "csv":
-            return reader.schema(self.schema.ddl).load(found)
+            return reader.schema(self.schema.ddl).load(inputs)
         header = {name.lower(): value for name, value in self.reader_options.items()}.get("header", "true") == "true"
         reader = reader.option("header", str(header).lower())
-        return reader.schema(self._in_order(reader.load(found).columns) if header else self.schema.ddl).load(found)
+        return reader.schema(self._in_order(reader.load(inputs).columns) if header else self.schema.ddl).load(inputs)
 
     def _committed(self, session: SparkSession) -> list[str] | None:
         """The files of complete epochs if a files sink wrote the folder, which has other files, too; else None."""

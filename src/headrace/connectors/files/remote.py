@@ -46,14 +46,14 @@ class RemoteManifest:
         self._sink = owner.sink
         text = self._owner_text(owner, self._swept())
         if not self.store.create(_OWNER, text):
-            found = self.owner()
-            may_write(self.folder, found, owner)
+            current_owner = self.owner()
+            may_write(self.folder, current_owner, owner)
             self._check_term()
             self.store.write(_OWNER, text)
 
     def owner(self) -> Owner | None:
-        found = self._read(_OWNER)
-        return None if found is None else Owner(found["job"], found["sink"], found["checkpoint"], found.get("query", "main"))
+        record = self._read(_OWNER)
+        return None if record is None else Owner(record["job"], record["sink"], record["checkpoint"], record.get("query", "main"))
 
     def epochs(self) -> list[int]:
         """The committed epochs, in order."""
@@ -95,12 +95,12 @@ class RemoteManifest:
         text = json.dumps(entry, indent=1)
         if not self.store.create(_name(epoch), text):
             # An unreadable one was left by a writer that died: some stores show objects that were not closed.
-            found = self._read(_name(epoch)) or {"files": [], "term": 0}
-            if found.get("term", 1) > self.term:
+            existing = self._read(_name(epoch)) or {"files": [], "term": 0}
+            if existing.get("term", 1) > self.term:
                 raise replaced(self.folder, epoch)
-            Mark(epoch, found.get("identity", "")).holds(epoch, identity, self.folder)
-            if found.get("term", 1) and all(self.store.exists(file["path"]) for file in found["files"]):
-                named = {file["path"] for file in found["files"]}
+            Mark(epoch, existing.get("identity", "")).holds(epoch, identity, self.folder)
+            if existing.get("term", 1) and all(self.store.exists(file["path"]) for file in existing["files"]):
+                named = {file["path"] for file in existing["files"]}
                 for file in files:
                     if file.path not in named:
                         self.store.delete(file.path)
@@ -168,12 +168,12 @@ class RemoteManifest:
             return None
 
     def _swept(self) -> int:
-        found = self._read(_OWNER)
-        return 0 if found is None else int(found.get("swept", 0))
+        record = self._read(_OWNER)
+        return 0 if record is None else int(record.get("swept", 0))
 
     def _check_term(self) -> None:
-        found = self._read(_OWNER)
-        if found is not None and int(found.get("term", 0)) > self.term:
+        record = self._read(_OWNER)
+        if record is not None and int(record.get("term", 0)) > self.term:
             raise replaced(self.folder)
 
     def _check_there(self, epoch: int, files: Iterable[StagedFile]) -> None:

@@ -17,6 +17,7 @@ from headrace.connectors.files.folders import (
 from headrace.connectors.files.remote import PREFIX, RemoteManifest
 from headrace.connectors.files.withdrawing import rewound
 from headrace.durable.manifest import Manifest, Owner, StagedFile, clears, committed_files, files_gone, may_write
+from headrace.durable.named import write_cure
 from headrace.errors import ConnectorError, HeadraceError, here
 from headrace.masking import masked_problem
 from headrace.ports import option, paths
@@ -167,9 +168,9 @@ class Sink(ports.Options, ports.Sink):
         if why is not None:
             raise self._not_writable(why)
         manifest, owner = self._manifest_of(context), _owner(context)
-        found = manifest.owner()
-        if not (context.fresh and _cleared(found, owner)):
-            may_write(manifest.folder, found, owner)
+        current_owner = manifest.owner()
+        if not (context.fresh and _cleared(current_owner, owner)):
+            may_write(manifest.folder, current_owner, owner)
         self._try_options(context)
 
     def open(self, context: ports.SinkContext) -> None:
@@ -220,7 +221,7 @@ class Sink(ports.Options, ports.Sink):
         return ConnectorError(
             "FOLDER_NOT_WRITABLE",
             f"{self.folder} cannot be written: {why}",
-            hint="choose a folder that this user can write to, or free space on its disk",
+            hint=write_cure(cause, "give this user write permission on it, or choose another folder"),
             cause=cause,
         )
 
@@ -252,6 +253,6 @@ def _owner(context: ports.SinkContext) -> Owner:
     return Owner(context.job, context.name, context.checkpoint_id, context.query)
 
 
-def _cleared(found: Owner | None, owner: Owner) -> bool:
+def _cleared(current_owner: Owner | None, owner: Owner) -> bool:
     """Whether a fresh start removes the contents of a folder."""
-    return found is None or clears(found, owner)
+    return current_owner is None or clears(current_owner, owner)

@@ -35,6 +35,7 @@ from headrace.errors import ConnectorError, here
 from headrace.ports import option, paths
 from headrace.ports.options import wrong
 from headrace.schema import Struct, schema_of
+from headrace.spelling import suggestion
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -84,10 +85,12 @@ class Source(ports.Options, ports.Source):
     format: str = option.choice('`"json"` (one object per line), `"csv"`, `"parquet"`, `"orc"` or `"avro"`', FORMATS)
     schema: Struct | None = option.schema("the columns; without it, they are inferred once by reading the files", default=None)
     follow: bool = option.flag("also read files that are added later", default=False)
-    by: str = option.choice("the order in which files are read: by `name`, or by modification `time`", _ORDERS, default="name")
+    by: str = option.choice(
+        "the order of files that are found together: by `name`, the whole path, or by modification `time`", _ORDERS, default="name"
+    )
     files_per_epoch: int | None = option.number("the maximum number of files per epoch", default=None)
     malformed: str = option.choice(
-        "for a line that cannot be read: `dead_letter`, `fail` the run, or `skip` it, which only counts it",
+        "for a line or row that cannot be read: `dead_letter`, `fail` the run, or `skip` it, which only counts it",
         ports.MALFORMED,
         default="dead_letter",
     )
@@ -139,9 +142,9 @@ class Source(ports.Options, ports.Source):
         if paths.split(local)[1] is not None:
             return
         if not local.exists():
-            near = sorted(other.name for other in local.parent.iterdir() if other.is_dir())[:5] if local.parent.is_dir() else []
-            beside = f"; its folder has: {', '.join(near)}" if near else ""
-            hint = f"the full path is {local}{beside}"
+            near = sorted(other.name for other in local.parent.iterdir() if other.is_dir()) if local.parent.is_dir() else []
+            beside = f"; the parent folder has: {', '.join(near[:5])}" if near else ""
+            hint = suggestion(local.name, near, f"the full path is {local}{beside}")
             raise ConnectorError("PATH_MISSING", f"there is no file or folder {self.path}", hint=hint, site=here())
         if self.format in TEXTS and self.schema is not None:
             no_partition_folders(local, self.schema)
@@ -163,6 +166,10 @@ class Source(ports.Options, ports.Source):
         if paths.split(local)[1] is not None:
             raise nothing_there(self.path, "no file matches the pattern", cure)
         if local.is_dir():
+            ignored = paths.ignored(local)
+            if ignored:
+                why = f"Spark ignores its files, whose names begin with `_` or `.`: {', '.join(ignored[:5])}"
+                raise nothing_there(self.path, why, f"rename them, {cure}")
             raise nothing_there(self.path, "the folder has no files", cure)
 
     def infer(self, session: SparkSession) -> Struct:
@@ -175,10 +182,10 @@ class Source(ports.Options, ports.Source):
         if committed:
             reader = reader.option("basePath", paths.for_hadoop(self.path)[0])
         try:
-            found = schema_of(reader.load(committed or paths.for_reader(self.path)).schema)
+            inferred = schema_of(reader.load(committed or paths.for_reader(self.path)).schema)
         except Exception as problem:
             raise broken(session, problem) or problem from None
-        fields = tuple(field for field in found.fields if field.name != "_corrupt_record")
+        fields = tuple(field for field in inferred.fields if field.name != "_corrupt_record")
         if not fields:
             raise ConnectorError(
                 "SCHEMA_NEEDED",
@@ -228,10 +235,10 @@ class Source(ports.Options, ports.Source):
 
     def unread(self, session: SparkSession, context: ports.SourceContext) -> int | None:
         committed = self._committed()
-        found = committed if committed is not None else paths.listed(self.path, self.reader_options)
-        if found is None:
+        files = committed if committed is not None else paths.listed(self.path, self.reader_options)
+        if files is None:
             return None
-        return unread(found, context.checkpoint)
+        return unread(files, context.checkpoint)
 
     def beginning(self, session: SparkSession, place: ports.Elsewhere, rows: int, epochs: int) -> Source | None:
         committed = self._committed()
@@ -252,13 +259,13 @@ class Source(ports.Options, ports.Source):
                 options=self.reader_options,
             )
         reader = session.read.format(for_spark(self.format)).schema(self._schema().ddl).options(**self.reader_options, **ANY_NAMES)
-        found: list[Any] = []
+        first_rows: list[Any] = []
         for few in range(1, len(files) + 1):
             read = reader.option("basePath", paths.for_hadoop(self.path)[0]).load([paths.escaped(file) for file in files[:few]])
-            found = read.limit(rows).collect()
-            if len(found) >= rows:
+            first_rows = read.limit(rows).collect()
+            if len(first_rows) >= rows:
                 break
-        beginnings.of_rows(session, found, self._schema(), place.folder, epochs)
+        beginnings.of_rows(session, first_rows, self._schema(), place.folder, epochs)
         return Source(str(place.folder), format="parquet", schema=self.schema, files_per_epoch=1)
 
     def _schema(self) -> Struct:

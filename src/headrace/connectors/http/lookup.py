@@ -36,8 +36,8 @@ class Lookup(ports.Options, ports.Lookup):
     connector: ClassVar[str] = "http"
 
     url: str = option.option(
-        "`http://` or `https://`; for GET with a placeholder `{column}` for each key column, in the path or the query string. The plan "
-        "stores it: put secrets in headers",
+        "`http://…` or `https://…`. For `GET` it has a placeholder `{column}` for each key column, in the path or the query string. The "
+        "plan stores the address, so put secrets in headers",
         lambda verb, _, url: address_of(verb, url, f"it is {_EXAMPLE}"),
         takes=str,
         kw_only=False,
@@ -58,9 +58,9 @@ class Lookup(ports.Options, ports.Lookup):
         dump=".".join,
     )
     headers: Mapping[str, str | Secret] = headers_option()
-    token: Secret | None = option.secret("sent as `Authorization: Bearer`", takes=HEADER, default=None)
+    token: Secret | None = option.secret('a secret, `hr.secret("NAME")`, sent as `Authorization: Bearer`', takes=HEADER, default=None)
     timeout_ms: int = option.duration(
-        "the timeout of a whole response",
+        "how long to wait for a whole response",
         least=1,
         why="it is the timeout of a response",
         alias="timeout",
@@ -150,7 +150,7 @@ class Lookup(ports.Options, ports.Lookup):
     def _spelled(self) -> str:
         """The address with its placeholders as the schema spells the columns."""
         names = {name.lower(): name for name in self.key}
-        return _PLACE.sub(lambda found: f"{{{names[found[1].lower()]}}}", self.url)
+        return _PLACE.sub(lambda match: f"{{{names[match[1].lower()]}}}", self.url)
 
 
 def _path(at: Any) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ OF_ROWS = (400, 409, 413, 422)
 """Statuses about the content of a request, not about its sender or address."""
 
 IN_PROGRESS = 409
-"""The status of a key whose first request is still being processed, by the IETF draft "The Idempotency-Key HTTP Header Field", section 2.6."""
+"""The status of a key whose first request is still being processed: IETF draft "The Idempotency-Key HTTP Header Field", section 2.6."""
 
 LONGEST_PAUSE = 30.0
 
@@ -99,10 +99,10 @@ class Poster:
         finally:
             connection.close()
 
-    def _no_connection(self, tries: int, said: str, cure: str) -> RunError:
+    def _no_connection(self, tries: int, reason: str, cure: str) -> RunError:
         times = "once" if tries == 1 else f"{tries} times"
         return RunError(
-            "HTTP_FAILED", f"{self._place} cannot be reached, tried {times}: {said}", hint=f"{cure} Nothing was removed or sent."
+            "HTTP_FAILED", f"{self._place} cannot be reached, tried {times}: {reason}", hint=f"{cure} Nothing was removed or sent."
         )
 
     def post(self, body: bytes, key: str, what: str) -> None:
@@ -120,16 +120,16 @@ class Poster:
             except SSLError as problem:
                 raise self._unreachable(what, tries, f"its certificate is not trusted: {problem}", again=False) from None
             except (HTTPError, OSError) as problem:
-                said = str(problem)
+                reason = str(problem)
             else:
                 if 200 <= answer.status < 300:
                     return
-                said = self._status(answer)
+                reason = self._status(answer)
                 if answer.status not in self._again:
-                    raise Refused(f"{self._place} rejected {what}: {said}", said, answer.status in OF_ROWS)
+                    raise Refused(f"{self._place} rejected {what}: {reason}", reason, answer.status in OF_ROWS)
                 pause = min(_retry_after(answer.headers.get("Retry-After"), pause), LONGEST_PAUSE)
             if tries > self.retries:
-                raise self._unreachable(what, tries, said)
+                raise self._unreachable(what, tries, reason)
             time.sleep(pause)
 
     @property
@@ -142,12 +142,12 @@ class Poster:
         short = text if len(text) <= 200 else text[:197] + "..."
         return f"HTTP {answer.status}" + (f": {short}" if short else "")
 
-    def _unreachable(self, what: str, tries: int, said: str, again: bool = True) -> RunError:
+    def _unreachable(self, what: str, tries: int, reason: str, again: bool = True) -> RunError:
         times = "once" if tries == 1 else f"{tries} times"
         cure = _PATIENCE if again else _CERTIFICATES
         return RunError(
             "HTTP_FAILED",
-            f"{self._place} did not accept {what}, sent {times}: {said}",
+            f"{self._place} did not accept {what}, sent {times}: {reason}",
             hint=f"{cure} The next start sends it again, with the same key.",
         )
 

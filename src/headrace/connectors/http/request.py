@@ -24,15 +24,15 @@ class Headers:
 
     def read(self) -> dict[str, str]:
         """The headers with the secrets themselves."""
-        found = {name: value.read() if isinstance(value, Secret) else value for name, value in self.values.items()}
-        return found if self.token is None else {**found, "Authorization": f"Bearer {self.token.read()}"}
+        headers = {name: value.read() if isinstance(value, Secret) else value for name, value in self.values.items()}
+        return headers if self.token is None else {**headers, "Authorization": f"Bearer {self.token.read()}"}
 
 
-def _headers_of(verb: str, option: str, given: Any) -> dict[str, str | Secret]:
+def _headers_of(verb: str, option: str, argument: Any) -> dict[str, str | Secret]:
     """The headers that a user gave; those with names of secrets have to be secrets."""
-    if given is not None and not isinstance(given, Mapping):
-        raise wrong(f"{verb}: headers cannot be of type {type(given).__name__}", 'it is a dict: headers={"Accept-Language": "sv"}')
-    return {name: _header(verb, name, value) for name, value in with_secrets(given or {}).items()}
+    if argument is not None and not isinstance(argument, Mapping):
+        raise wrong(f"{verb}: headers cannot be of type {type(argument).__name__}", 'it is a dict: headers={"Accept-Language": "sv"}')
+    return {name: _header(verb, name, value) for name, value in with_secrets(argument or {}).items()}
 
 
 def headers_option() -> Any:
@@ -68,7 +68,7 @@ def _header(verb: str, name: Any, value: Any) -> str | Secret:
         if not re.fullmatch(HEADER, value):
             raise wrong(f"{verb}: the header {name} has a line break or a non-ASCII character", "it is one line of ASCII")
         return value
-    found = secret_of(verb, f"headers[{name!r}]", value, HEADER)
-    if found is None:
+    secret = secret_of(verb, f"headers[{name!r}]", value, HEADER)
+    if secret is None:
         raise wrong(f"{verb}: the header {name} cannot be None", "it is a string or a secret")
-    return found
+    return secret

@@ -33,7 +33,8 @@ class Sink(ports.Options, ports.Sink):
 
     The sink is at least once: a batch whose response was lost is sent again, and so are all batches of an interrupted epoch. A repeated
     batch has the same `Idempotency-Key`; with `idempotent=True`, which promises that the server accepts each key once, the sink is exactly
-    once. Rows that the server rejects (400, 413, 422, and 409 without `idempotent=True`) become dead letters. Needs `pip install "headrace[http]"`.
+    once. Rows that the server rejects (400, 413, 422, and 409 without `idempotent=True`) become dead letters.
+    Needs `pip install "headrace[http]"`.
 
     Examples:
         >>> import headrace as hr
@@ -59,8 +60,8 @@ class Sink(ports.Options, ports.Sink):
     )
     batch: int = option.number("rows per request", default=500)
     headers: Mapping[str, str | Secret] = headers_option()
-    token: Secret | None = option.secret("sent as `Authorization: Bearer`", takes=HEADER, default=None)
-    timeout_ms: int = option.duration("the timeout of a response", alias="timeout", default="30 seconds")
+    token: Secret | None = option.secret('a secret, `hr.secret("NAME")`, sent as `Authorization: Bearer`', takes=HEADER, default=None)
+    timeout_ms: int = option.duration("how long to wait for a response", alias="timeout", default="30 seconds")
     retries: int = option.number("how often a failed batch is sent again", least=0, default=5)
     backoff_ms: int = option.duration(
         "the first pause between attempts; it doubles up to 30 seconds", alias="backoff", default="200 milliseconds"
@@ -153,10 +154,10 @@ class Sink(ports.Options, ports.Sink):
         if place.server is None:
             return None
         # Secrets are for the user's own server.
-        given = {name: value for name, value in self.options().items() if name not in ("headers", "token", "ca")}
-        made = Sink(**{**given, "url": f"{place.server.rstrip('/')}/{place.name}"})
-        made._changes = place.mode == "changes"
-        return made
+        options = {name: value for name, value in self.options().items() if name not in ("headers", "token", "ca")}
+        sink = Sink(**{**options, "url": f"{place.server.rstrip('/')}/{place.name}"})
+        sink._changes = place.mode == "changes"
+        return sink
 
     def contents(self, session: SparkSession, schema: Struct) -> Iterable[Sequence[Any]]:
         import urllib3
@@ -165,14 +166,14 @@ class Sink(ports.Options, ports.Sink):
         if answer.status != 200:
             hint = "--server http=URL needs a server whose GET returns the rows posted to the same address, as JSON lines"
             raise RunError("HTTP_FAILED", f"{self.url} does not return what was posted to it: HTTP {answer.status}", hint=hint)
-        found: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         for line in filter(None, answer.data.decode().split("\n")):
             row = json.loads(line)
             # The number of changes depends on the epochs, which may differ between runs; the net rows do not.
             gone = self._changes and row.pop("_change") == "delete"
-            found[json.dumps(row)] += -1 if gone else 1
+            counts[json.dumps(row)] += -1 if gone else 1
         ddl = schema.text.replace("'", "\\'")
-        rows = session.createDataFrame([(text,) for text in found.elements()], "value string")
+        rows = session.createDataFrame([(text,) for text in counts.elements()], "value string")
         return rows.selectExpr(f"inline(array(from_json(value, '{ddl}')))").collect()
 
     def _texts(self, staged: ports.Staged, context: ports.SinkContext) -> list[str]:

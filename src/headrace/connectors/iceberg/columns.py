@@ -57,18 +57,20 @@ def iceberg_type(kind: Type, where: str = "", numbers: Iterator[int] | None = No
     """The Iceberg type; the table assigns its own numbers to the parts."""
     from pyiceberg import types
 
-    given = itertools.count(1) if numbers is None else numbers
+    field_ids = itertools.count(1) if numbers is None else numbers
     match kind:
         case Struct(fields):
-            return types.StructType(*(_field(field, given) for field in fields))
+            return types.StructType(*(_field(field, field_ids) for field in fields))
         case Array(element):
-            return types.ListType(next(given), iceberg_type(element, where, given), element_required=False)
+            return types.ListType(next(field_ids), iceberg_type(element, where, field_ids), element_required=False)
         case Map(key, value):
-            number, other = next(given), next(given)
-            return types.MapType(number, iceberg_type(key, where, given), other, iceberg_type(value, where, given), value_required=False)
+            number, other = next(field_ids), next(field_ids)
+            return types.MapType(
+                number, iceberg_type(key, where, field_ids), other, iceberg_type(value, where, field_ids), value_required=False
+            )
         case Atomic(name) if name in _PLAIN:
-            made: IcebergType = getattr(types, _CLASSES[_PLAIN[name]])()
-            return made
+            primitive: IcebergType = getattr(types, _CLASSES[_PLAIN[name]])()
+            return primitive
         case Atomic(name) if re.match(r"string\b|varchar\(|char\(", name):
             return types.StringType()
         case Atomic(name) if name.startswith("decimal("):

@@ -52,17 +52,17 @@ class Log(Versions):
             if known is None:
                 raise gone(self.path, self._start)
             return _number(known), False
-        given = dt.datetime.fromisoformat(self._start)
-        asked = (given if given.tzinfo is not None else given.replace(tzinfo=dt.UTC)).timestamp() * 1000
-        later = [_number(one) for one in self._ancestors() if one.timestamp_ms >= asked]
+        start = dt.datetime.fromisoformat(self._start)
+        start_ms = (start if start.tzinfo is not None else start.replace(tzinfo=dt.UTC)).timestamp() * 1000
+        later = [_number(one) for one in self._ancestors() if one.timestamp_ms >= start_ms]
         return min(later, default=self.newest() + 1), False
 
     def numbers(self, first: int, last: int) -> Iterable[int]:
-        found = self._ancestors()
-        oldest = found[0] if found else None
+        ancestors = self._ancestors()
+        oldest = ancestors[0] if ancestors else None
         if oldest is not None and oldest.parent_snapshot_id is not None and first < _number(oldest) and first <= last:
             raise gone(self.path, first)
-        return [number for number in map(_number, found) if first <= number <= last]
+        return [number for number in map(_number, ancestors) if first <= number <= last]
 
     def all(self, version: int) -> Iterable[File]:
         tasks = list(self._table.scan(snapshot_id=self._of_number(version).snapshot_id).plan_files())
@@ -100,13 +100,13 @@ class Log(Versions):
 
     def _ancestors(self) -> list[Snapshot]:
         """The snapshots that led to the current one, oldest first, as far as they are kept."""
-        found: list[Snapshot] = []
+        ancestors: list[Snapshot] = []
         snapshot = self._table.current_snapshot()
         while snapshot is not None:
-            found.append(snapshot)
+            ancestors.append(snapshot)
             parent = snapshot.parent_snapshot_id
             snapshot = None if parent is None else self._table.metadata.snapshot_by_id(parent)
-        return found[::-1]
+        return ancestors[::-1]
 
     def _of_number(self, version: int) -> Snapshot:
         for snapshot in self._ancestors():

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from pyiceberg.table import Transaction
 
 
-def merge(transaction: Transaction, rows: Any, key: Sequence[str], said: dict[str, str]) -> None:
+def merge(transaction: Transaction, rows: Any, key: Sequence[str], snapshot_properties: dict[str, str]) -> None:
     """Delete the rows with the keys of these, and add the inserted ones."""
     import pyarrow.compute as pc
 
-    transaction.delete(_with_keys(rows.select(list(key)).to_pylist(), key), snapshot_properties=said)
+    transaction.delete(_with_keys(rows.select(list(key)).to_pylist(), key), snapshot_properties=snapshot_properties)
     comes = rows.filter(pc.greater(rows[WEIGHT], 0)).drop_columns([WEIGHT])
     if comes.num_rows:
-        transaction.append(comes, snapshot_properties=said)
+        transaction.append(comes, snapshot_properties=snapshot_properties)
 
 
 def _with_keys(keys: list[dict[str, Any]], names: Sequence[str]) -> BooleanExpression:
@@ -46,12 +46,12 @@ def _is(name: str, value: Any) -> BooleanExpression:
     return And(_expression("NotNull", name), fits)
 
 
-def _expression(kind: str, *given: Any) -> BooleanExpression:
+def _expression(kind: str, *arguments: Any) -> BooleanExpression:
     from pyiceberg import expressions
 
     # The classes accept the names of columns, which their type annotations do not show.
-    made: BooleanExpression = getattr(expressions, kind)(*given)
-    return made
+    expression: BooleanExpression = getattr(expressions, kind)(*arguments)
+    return expression
 
 
 def _special(value: Any) -> bool:

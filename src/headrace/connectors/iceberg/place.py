@@ -65,9 +65,9 @@ class Place:
 
     def _settings(self) -> dict[str, str]:
         """The properties, with a local warehouse as an absolute path: its tables then have the same location wherever they are read."""
-        given = revealed(self.options)
-        warehouse = given.get("warehouse")
-        return {**given, "warehouse": f"file://{os.path.abspath(warehouse)}"} if warehouse and "://" not in warehouse else given
+        properties = revealed(self.options)
+        warehouse = properties.get("warehouse")
+        return {**properties, "warehouse": f"file://{os.path.abspath(warehouse)}"} if warehouse and "://" not in warehouse else properties
 
     def unreadable(self, problem: Exception) -> ConnectorError:
         return lake.unreadable(self, problem, "check the name, and the address and options of the catalog")

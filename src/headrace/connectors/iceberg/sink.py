@@ -110,9 +110,9 @@ class Sink(ports.Options, TableSink):
         if not self.place.catalog().table_exists(self.place.name):
             return []
         # With Spark, since pyiceberg reads a null array of structs as an empty one.
-        found = [escaped(hadoop(task.file.file_path).removeprefix("file://")) for task in self.place.table().scan().plan_files()]
+        files = [escaped(hadoop(task.file.file_path).removeprefix("file://")) for task in self.place.table().scan().plan_files()]
         names = [f"`{name.replace('`', '``')}`" for name in schema.names]
-        return session.read.schema(schema.ddl).parquet(*found).select(*names).collect() if found else []
+        return session.read.schema(schema.ddl).parquet(*files).select(*names).collect() if files else []
 
     def _open_epochs(self, context: ports.SinkContext) -> Epochs:
         return Epochs(self.place, context)
@@ -122,13 +122,15 @@ class Sink(ports.Options, TableSink):
 
     def _merged(self, paths: Sequence[str]) -> Write:
         rows = self._net(paths)
-        return lambda transaction, said: merge(transaction, rows(), self._by, said)
+        return lambda transaction, snapshot_properties: merge(transaction, rows(), self._by, snapshot_properties)
 
     def _added(self, files: Sequence[Mapping[str, Any]]) -> Write:
-        def add(transaction: Transaction, said: dict[str, str]) -> None:
+        def add(transaction: Transaction, snapshot_properties: dict[str, str]) -> None:
             location = self._epochs.table.location()
             # Their names are unique, so none of them can be in the table already.
-            transaction.add_files([f"{location}/{self.folder}/{file['path']}" for file in files], said, check_duplicate_files=False)
+            transaction.add_files(
+                [f"{location}/{self.folder}/{file['path']}" for file in files], snapshot_properties, check_duplicate_files=False
+            )
 
         return add
 

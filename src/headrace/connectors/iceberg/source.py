@@ -50,7 +50,8 @@ class Source(ports.Options, TableSource):
     )
     follow: bool = option.flag("also read later snapshots", default=False)
     start: int | str | None = option.option(
-        'where to begin: a snapshot id, a time (UTC unless it has a zone) or `"latest"`; without it, all existing rows are read first',
+        "the first snapshot whose changes are read: its id, a time (the first snapshot at or after it; UTC unless it has a zone) or "
+        '`"latest"` (only snapshots after the start); without it, all existing rows are read first',
         lambda verb, name, start: start_of(verb, start, "the id of a snapshot"),
         takes=int | str,
         default=None,

@@ -55,18 +55,18 @@ class Epochs(epochs.Epochs[Write]):
 
     def named(self, epochs: set[int]) -> set[str]:
         known = {one.snapshot_id: one for one in self.table.metadata.snapshots}
-        snapshot, missing, found = self.table.current_snapshot(), set(epochs), set[str]()
+        snapshot, missing, file_names = self.table.current_snapshot(), set(epochs), set[str]()
         while snapshot is not None and missing:
-            told = {} if snapshot.summary is None else snapshot.summary.additional_properties
-            epoch = int(told.get("headrace.epoch", "-1"))
-            if told.get("headrace.job") == self._context.job and epoch in missing:
+            properties = {} if snapshot.summary is None else snapshot.summary.additional_properties
+            epoch = int(properties.get("headrace.epoch", "-1"))
+            if properties.get("headrace.job") == self._context.job and epoch in missing:
                 names = {posixpath.basename(path) for path in self._added(snapshot)}
-                found |= names
+                file_names |= names
                 # A start's own snapshot has the same epoch, and adds nothing.
                 missing -= {epoch} if names else set()
             parent = snapshot.parent_snapshot_id
             snapshot = None if parent is None else known.get(parent)
-        return found
+        return file_names
 
     def claim(self, schema: Struct, *, partition_by: list[str], properties: dict[str, str], add: bool) -> None:
         for _ in range(TRIES):
@@ -80,7 +80,7 @@ class Epochs(epochs.Epochs[Write]):
                 continue
             missing = self._check(schema, partition_by, add)
 
-            def take(transaction: Transaction, said: dict[str, str], missing: list[Field] = missing) -> None:
+            def take(transaction: Transaction, snapshot_properties: dict[str, str], missing: list[Field] = missing) -> None:
                 if missing:
                     with transaction.update_schema() as update:
                         for field in missing:
@@ -102,7 +102,7 @@ class Epochs(epochs.Epochs[Write]):
 
         context, before = self._context, self.table.metadata.current_snapshot_id
         state = {self._property: f"{mark.epoch}/{context.term}/{mark.identity}"}
-        said = {
+        snapshot_properties = {
             "headrace.job": context.job,
             "headrace.sink": context.name,
             "headrace.epoch": str(mark.epoch),
@@ -114,9 +114,9 @@ class Epochs(epochs.Epochs[Write]):
         try:
             # A delete that finds nothing warns.
             with warnings.catch_warnings(action="ignore"), self.table.transaction() as transaction:
-                write(transaction, said)
+                write(transaction, snapshot_properties)
                 if transaction.table_metadata.current_snapshot_id == before:
-                    with transaction.update_snapshot(said).fast_append():
+                    with transaction.update_snapshot(snapshot_properties).fast_append():
                         pass  # the same files in a new snapshot: a process that knows only the one before can no longer commit
                 transaction.set_properties(state)
         except CommitFailedException:
@@ -142,8 +142,8 @@ class Epochs(epochs.Epochs[Write]):
 
         for snapshot in ancestors_of(self.table.current_snapshot(), self.table.metadata):
             summary = snapshot.summary
-            told = {} if summary is None else summary.additional_properties
-            state = _state(told[self._property]) if self._property in told else None
+            properties = {} if summary is None else summary.additional_properties
+            state = _state(properties[self._property]) if self._property in properties else None
             # compaction changes no rows
             yield snapshot.snapshot_id, state, summary is None or summary.operation != Operation.REPLACE
 
@@ -152,7 +152,7 @@ class Epochs(epochs.Epochs[Write]):
         return None
 
     def _restore(self, version: int, mark: ports.Mark) -> bool:
-        def back(transaction: Transaction, said: dict[str, str]) -> None:
+        def back(transaction: Transaction, snapshot_properties: dict[str, str]) -> None:
             from pyiceberg.table.update.snapshot import ManageSnapshots
 
             ManageSnapshots(transaction).set_current_snapshot(snapshot_id=version)
@@ -165,9 +165,9 @@ class Epochs(epochs.Epochs[Write]):
         namespace = self.place.name.rsplit(".", 1)[0]
         self._catalog.create_namespace_if_not_exists(namespace)
         columns = iceberg_schema(schema)
-        given = {**properties, CREATOR: self._context.job}
+        table_properties = {**properties, CREATOR: self._context.job}
         with suppress(TableAlreadyExistsError):  # another writer was faster
-            self._catalog.create_table(self.place.name, columns, partition_spec=_spec(columns, partition_by), properties=given)
+            self._catalog.create_table(self.place.name, columns, partition_spec=_spec(columns, partition_by), properties=table_properties)
 
 
 def _state(text: str) -> Held:

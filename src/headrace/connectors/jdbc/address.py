@@ -67,9 +67,9 @@ def address_of(verb: str, url: object) -> Address:
     kind, colon, rest = str(url).removeprefix("jdbc:").partition(":") if isinstance(url, str) else ("", "", "")
     if not colon or kind.lower() not in KINDS or not rest or "\0" in rest:
         raise wrong(f"{verb}: this is not an address of a supported database", f"addresses look like {SPELLED}")
-    found = KINDS[kind.lower()]
-    if found == "sqlite":
-        return Address(found, _file(verb, rest))
+    database_kind = KINDS[kind.lower()]
+    if database_kind == "sqlite":
+        return Address(database_kind, _file(verb, rest))
     try:
         parts = urlsplit(rest, allow_fragments=False)
     except ValueError:
@@ -78,7 +78,7 @@ def address_of(verb: str, url: object) -> Address:
         raise wrong(f"{verb}: the address contains a password", 'pass it as a secret: password=hr.secret("DB_PASSWORD")')
     if not parts.netloc or len(parts.path) < 2:
         raise wrong(f"{verb}: {rest} has no {'server' if not parts.netloc else 'database'}", f"addresses look like {SPELLED}")
-    return Address(found, rest.replace(f"{parts.username}@", "", 1) if parts.username else rest, parts.username)
+    return Address(database_kind, rest.replace(f"{parts.username}@", "", 1) if parts.username else rest, parts.username)
 
 
 def _file(verb: str, rest: str) -> str:
@@ -103,12 +103,12 @@ def table_of(verb: str, name: object) -> tuple[str, ...]:
     at = 0
     text = name if isinstance(name, str) else ""
     while at < len(text):
-        found = _PART.match(text, at)
-        if found is None:
+        match = _PART.match(text, at)
+        if match is None:
             break
-        double, ticked, plain = found.groups()
+        double, ticked, plain = match.groups()
         parts.append(double.replace('""', '"') if double else ticked.replace("``", "`") if ticked else plain)
-        at = found.end()
+        at = match.end()
     if at < len(text) or not 1 <= len(parts) <= 2 or text.endswith("."):
         raise wrong(f"{verb}: {name!r} is not the name of a table", 'write the name, with its schema if needed: "spend", "public.spend"')
     return tuple(parts)

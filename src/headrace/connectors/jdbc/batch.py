@@ -17,10 +17,10 @@ _WHOLE = ("tinyint", "smallint", "int", "bigint")
 
 def frame(session: SparkSession, dialect: Dialect, url: str, properties: Mapping[str, str], table: str, schema: Struct) -> DataFrame:
     """The rows of a FROM clause, with the columns of a schema in its types, as the sink writes them."""
-    told = dialect.reading(properties)
+    options = dialect.reading(properties)
     if dialect.wide:
-        told["customSchema"] = ", ".join(f"{quote(field.name)} bigint" for field in schema.fields if base(field.type) in _WHOLE)
-    reader = session.read.format("jdbc").options(**told, url=url, dbtable=table, driver=dialect.driver, preferTimestampNTZ="true")
+        options["customSchema"] = ", ".join(f"{quote(field.name)} bigint" for field in schema.fields if base(field.type) in _WHOLE)
+    reader = session.read.format("jdbc").options(**options, url=url, dbtable=table, driver=dialect.driver, preferTimestampNTZ="true")
     return reader.load().selectExpr(*(f"{_read(dialect, field)} AS {quote(field.name)}" for field in schema.fields))
 
 

@@ -32,11 +32,11 @@ def rows_of(verb: str, _: str, table: Any) -> str:
 
 def driver_options(verb: str, _: str, options: Any) -> dict[str, str]:
     """Options for a driver, as texts."""
-    given = texts(verb, "options", options or {})
-    for name in given:
+    properties = texts(verb, "options", options or {})
+    for name in properties:
         if is_secret(name) or re.fullmatch(r"user(name)?", name, re.IGNORECASE):
             raise wrong(f"{verb}: `{name}` cannot be set in options", 'use user= and password=hr.secret("DB_PASSWORD")')
-    return given
+    return properties
 
 
 def refusal(problem: Problem, address: Address) -> HeadraceError:

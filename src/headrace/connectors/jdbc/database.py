@@ -35,11 +35,11 @@ class Database:
 
     def __init__(self, session: SparkSession, driver: str, url: str, properties: Mapping[str, str]) -> None:
         java = jvm(session)
-        given = java.java.util.Properties()
+        java_properties = java.java.util.Properties()
         for key, value in properties.items():
-            given.setProperty(key, value)
+            java_properties.setProperty(key, value)
         self._servers = java.headrace.jdbc.Server
-        self.name = str(self._servers.register(driver, url, given))
+        self.name = str(self._servers.register(driver, url, java_properties))
         self._link = java.headrace.jdbc.Link(self.name)
 
     def open(self) -> None:
@@ -113,8 +113,8 @@ class Database:
 
 
 def _answer(answer: Any) -> dict[str, Any]:
-    said: dict[str, Any] = json.loads(str(answer))
-    if "error" in said:
-        error = said["error"]
+    content: dict[str, Any] = json.loads(str(answer))
+    if "error" in content:
+        error = content["error"]
         raise Problem(error["state"] or "", error["vendor"], error["message"], error["transient"], error["of_row"])
-    return said
+    return content

@@ -195,15 +195,15 @@ class Dialect(ABC):
         return any(column.name == name for column in self.columns(database, place))
 
     def create(self, place: Sequence[str], columns: Sequence[tuple[str, str]], key: Sequence[str]) -> str:
-        made = [f"{self.quote(name)} {kind}{' NOT NULL' if name in key else ''}" for name, kind in columns]
+        definitions = [f"{self.quote(name)} {kind}{' NOT NULL' if name in key else ''}" for name, kind in columns]
         keyed = [f"PRIMARY KEY ({self.names(key)})"] if key else []
-        return f"CREATE TABLE IF NOT EXISTS {self.quote(*place)} ({', '.join(made + keyed)}){self.after_table}"
+        return f"CREATE TABLE IF NOT EXISTS {self.quote(*place)} ({', '.join(definitions + keyed)}){self.after_table}"
 
     after_table: ClassVar[str] = ""
 
     def create_stage(self, stage: str, columns: Sequence[tuple[str, str]]) -> str:
-        made = [f"{self.quote(name)} {kind}" for name, kind in columns]
-        return f"CREATE TABLE {stage} ({', '.join(made)}){self.after_table}"
+        definitions = [f"{self.quote(name)} {kind}" for name, kind in columns]
+        return f"CREATE TABLE {stage} ({', '.join(definitions)}){self.after_table}"
 
     def take(self, stage: str, width: int) -> str:
         """The statement with which a task sends rows."""
@@ -256,14 +256,16 @@ def base(type: Type) -> str:
     return plain_type(type)
 
 
-def unreachable(address: Address, said: str, hint: str = "") -> ConnectorError:
+def unreachable(address: Address, message: str, hint: str = "") -> ConnectorError:
     hint = hint or "check that the server runs and that its port can be reached from here"
-    return ConnectorError("DATABASE_UNREACHABLE", f"{address} cannot be reached: {said}", hint=hint)
+    return ConnectorError("DATABASE_UNREACHABLE", f"{address} cannot be reached: {message}", hint=hint)
 
 
-def full(address: Address, said: str) -> RunError:
-    return RunError("DISK_FULL", f"{address}: {said}", hint="free disk space on the server and start again: no row is lost or duplicated")
+def full(address: Address, message: str) -> RunError:
+    return RunError(
+        "DISK_FULL", f"{address}: {message}", hint="free disk space on the server and start again: no row is lost or duplicated"
+    )
 
 
-def refused(address: Address, said: str, hint: str) -> ConnectorError:
-    return ConnectorError("DATABASE_REFUSED", f"{address} rejected the request: {said}", hint=hint)
+def refused(address: Address, message: str, hint: str) -> ConnectorError:
+    return ConnectorError("DATABASE_REFUSED", f"{address} rejected the request: {message}", hint=hint)

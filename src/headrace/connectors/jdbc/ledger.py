@@ -53,8 +53,8 @@ class Ledger:
         if not columns:
             return Mark()
         identity = "identity" if "identity" in columns else "NULL"
-        found = self._database.query(f"SELECT epoch, {identity} FROM {self._table} WHERE id = ?", self.id)
-        return _mark(*found[0]) if found else Mark()
+        rows = self._database.query(f"SELECT epoch, {identity} FROM {self._table} WHERE id = ?", self.id)
+        return _mark(*rows[0]) if rows else Mark()
 
     def may_claim(self) -> None:
         """Raise what `claim` would raise, and change nothing."""
@@ -128,8 +128,8 @@ class Ledger:
     def _held(self) -> Held | None:
         """The newest epoch and the term, locked until this transaction ends."""
         sql = f"SELECT epoch, identity, term FROM {self._table} WHERE id = ?{self._dialect.locking}"
-        found = self._database.query(sql, self.id)
-        return Held(_mark(*found[0][:2]), found[0][2]) if found else None
+        rows = self._database.query(sql, self.id)
+        return Held(_mark(*rows[0][:2]), rows[0][2]) if rows else None
 
     def _writers(self) -> dict[str, Holder]:
         """The writers of the table, by the ids of their rows: other checkpoints, and this same start.
@@ -139,8 +139,8 @@ class Ledger:
         context = self._context
         sql = f"""SELECT id, job, sink, checkpoint, query, term, made FROM {self._table}
             WHERE target = ? AND (checkpoint <> ? OR term = ?)"""
-        found = self._database.query(sql, self._target, context.checkpoint_id, context.term)
-        return {str(id): Holder(job, sink, of, query, term, bool(created)) for id, job, sink, of, query, term, created in found}
+        rows = self._database.query(sql, self._target, context.checkpoint_id, context.term)
+        return {str(id): Holder(job, sink, of, query, term, bool(created)) for id, job, sink, of, query, term, created in rows}
 
 
 def _mark(epoch: int | None, identity: str | None) -> Mark:
@@ -158,12 +158,12 @@ def forget(database: Database, dialect: Dialect, place: tuple[str, ...]) -> None
 def orphans(database: Database, dialect: Dialect, place: tuple[str, ...]) -> list[str]:
     """The staging tables beside a table whose start the ledger does not know: a run died, and then was started over or abandoned."""
     ledger = (*place[:-1], TABLE)
-    found = dialect.staged(database, place, STAGE)
-    if not found or not dialect.columns(database, ledger):
-        return found
+    stages = dialect.staged(database, place, STAGE)
+    if not stages or not dialect.columns(database, ledger):
+        return stages
     # After the list of tables: a start is in the ledger before it creates one.
     known = {str(id)[:16] for (id,) in database.query(f"SELECT id FROM {dialect.quote(*ledger)}")}
-    return [name for name in found if name.removeprefix(STAGE)[:16] not in known]
+    return [name for name in stages if name.removeprefix(STAGE)[:16] not in known]
 
 
 def _remove(database: Database, table: str, ids: Sequence[str]) -> None:

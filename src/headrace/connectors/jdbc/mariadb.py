@@ -75,22 +75,22 @@ class MariaDb(Dialect):
 
     def properties(self, user: str | None, password: str | None, wait: float) -> dict[str, str]:
         # Strict, whatever the server's settings: an invalid value is refused, not truncated. In UTC, times are stored as they are written.
-        given = {
+        properties = {
             "connectTimeout": "10000",
             "socketTimeout": str(SILENCE * 1000),
             "useBulkStmts": "true",
             "tinyInt1isBit": "false",
             "sessionVariables": "sql_mode='STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE',time_zone='+00:00'",
         }
-        return given | ({"user": user} if user else {}) | ({"password": password} if password is not None else {})
+        return properties | ({"user": user} if user else {}) | ({"password": password} if password is not None else {})
 
     def reading(self, properties: Mapping[str, str]) -> dict[str, str]:
         # By default, MariaDB reads double quotes as those of a string.
-        said = properties.get("sessionVariables", "")
-        if "sql_mode='" in said:
-            quotes = said.replace("sql_mode='", "sql_mode='ANSI_QUOTES,", 1)
+        variables = properties.get("sessionVariables", "")
+        if "sql_mode='" in variables:
+            quotes = variables.replace("sql_mode='", "sql_mode='ANSI_QUOTES,", 1)
         else:
-            quotes = f"{said}{',' if said else ''}sql_mode='ANSI_QUOTES'"
+            quotes = f"{variables}{',' if variables else ''}sql_mode='ANSI_QUOTES'"
         return {**properties, "sessionVariables": quotes}
 
     def type_of(self, type: Type, *, key: int) -> str:
@@ -126,8 +126,8 @@ class MariaDb(Dialect):
             f"WHERE table_schema = {_schema(place)} AND table_name = ? AND non_unique = 0",
             *place,
         )
-        found = [[row for row in rows if row[0] == index] for index in dict.fromkeys(row[0] for row in rows)]
-        return [frozenset(name for _, name, _ in index) for index in found if all(part is None for _, _, part in index)]
+        indexes = [[row for row in rows if row[0] == index] for index in dict.fromkeys(row[0] for row in rows)]
+        return [frozenset(name for _, name, _ in index) for index in indexes if all(part is None for _, _, part in index)]
 
     def unfit(self, database: Database, target: Target) -> tuple[str, str] | None:
         table = self.quote(*target.place)
@@ -137,13 +137,13 @@ class MariaDb(Dialect):
             *target.place,
         )
         if engines:
-            told = f"uses the engine {engines[0][0]}, which has no transactions: part of an epoch could remain"
-            return told, f"ALTER TABLE {table} ENGINE=InnoDB"
+            reason = f"uses the engine {engines[0][0]}, which has no transactions: part of an epoch could remain"
+            return reason, f"ALTER TABLE {table} ENGINE=InnoDB"
         clash = next(iter(self._clashes(database, target)), None) if target.key else None
         if clash is None:
             return None
-        told = f"has a second unique index, {clash}, and MariaDB would also replace rows that match only this one"
-        return told, f"drop it, or make it non-unique: ALTER TABLE {table} DROP INDEX {self.quote(clash)}"
+        reason = f"has a second unique index, {clash}, and MariaDB would also replace rows that match only this one"
+        return reason, f"drop it, or make it non-unique: ALTER TABLE {table} DROP INDEX {self.quote(clash)}"
 
     def _clashes(self, database: Database, target: Target) -> list[str]:
         """The unique indexes, other than the key's, by which a new row may match another; without those of an auto-increment column that
@@ -156,10 +156,10 @@ class MariaDb(Dialect):
             f"WHERE s.table_schema = {_schema(target.place)} AND s.table_name = ? AND s.non_unique = 0",
             *target.place,
         )
-        found = {index: [row[1:] for row in rows if row[0] == index] for index in dict.fromkeys(row[0] for row in rows)}
+        indexes = {index: [row[1:] for row in rows if row[0] == index] for index in dict.fromkeys(row[0] for row in rows)}
         return [
             str(index)
-            for index, parts in found.items()
+            for index, parts in indexes.items()
             if ({name for name, _, _ in parts} != set(target.key) or any(part is not None for _, part, _ in parts))
             and not any(counted and name not in target.columns for name, _, counted in parts)
         ]
@@ -194,23 +194,23 @@ class MariaDb(Dialect):
         database.update(f"SET STATEMENT lock_wait_timeout = 2 FOR DROP TABLE IF EXISTS {table}")
 
     def why(self, problem: Problem, address: Address) -> HeadraceError | None:
-        said = problem.message
+        message = problem.message
         if problem.vendor in (1044, 1045, 1698) or problem.state == "28000":
-            return refused(address, said, 'check user= and password=hr.secret("DB_PASSWORD")')
+            return refused(address, message, 'check user= and password=hr.secret("DB_PASSWORD")')
         if problem.vendor == 1049:
-            return refused(address, said, "create it, or correct the address")
+            return refused(address, message, "create it, or correct the address")
         if problem.vendor in (1142, 1143):
             return refused(
                 address,
-                said,
+                message,
                 "grant the user SELECT on the table; a sink also needs INSERT, UPDATE, DELETE, and CREATE for its staging tables",
             )
-        if problem.vendor in (1021, 1114) or "errno: 28" in said or "Errcode: 28" in said:
-            return full(address, said)
-        if any(sign in said.lower() for sign in ("ssl", "certificat", "pkix")):
+        if problem.vendor in (1021, 1114) or "errno: 28" in message or "Errcode: 28" in message:
+            return full(address, message)
+        if any(sign in message.lower() for sign in ("ssl", "certificat", "pkix")):
             hint = f"check that the certificate is for this host, and signed by the authority in {_TRUSTED}"
-            return unreachable(address, said, hint)
-        return unreachable(address, said) if problem.state.startswith("08") else None
+            return unreachable(address, message, hint)
+        return unreachable(address, message) if problem.state.startswith("08") else None
 
 
 def _schema(place: Sequence[str]) -> str:

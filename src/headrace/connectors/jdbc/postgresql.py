@@ -68,8 +68,8 @@ class PostgreSql(Dialect):
     begin: ClassVar[tuple[str, ...]] = (f"SET LOCAL idle_in_transaction_session_timeout = '{IDLE}s'",)
 
     def properties(self, user: str | None, password: str | None, wait: float) -> dict[str, str]:
-        given = {"ApplicationName": "headrace", "tcpKeepAlive": "true", "connectTimeout": "10", "socketTimeout": str(SILENCE)}
-        return given | ({"user": user} if user else {}) | ({"password": password} if password is not None else {})
+        properties = {"ApplicationName": "headrace", "tcpKeepAlive": "true", "connectTimeout": "10", "socketTimeout": str(SILENCE)}
+        return properties | ({"user": user} if user else {}) | ({"password": password} if password is not None else {})
 
     def type_of(self, type: Type, *, key: int) -> str:
         name = base(type)
@@ -91,8 +91,8 @@ class PostgreSql(Dialect):
 
     def whole(self, database: Database, place: tuple[str, ...]) -> tuple[str, ...]:
         there = "SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass(?)"
-        found = database.query(f"SELECT coalesce(({there}), current_schema())::text", self.quote(*place))
-        return place if len(place) > 1 else (str(found[0][0]), *place)
+        rows = database.query(f"SELECT coalesce(({there}), current_schema())::text", self.quote(*place))
+        return place if len(place) > 1 else (str(rows[0][0]), *place)
 
     def columns(self, database: Database, place: Sequence[str]) -> list[Column]:
         rows = database.query(
@@ -156,26 +156,26 @@ class PostgreSql(Dialect):
             super().drop(database, table)
 
     def why(self, problem: Problem, address: Address) -> HeadraceError | None:
-        said, state = problem.message.removeprefix("FATAL: ").removeprefix("ERROR: "), problem.state
-        if state in ("28P01", "28000") or "no password was provided" in said:
-            return refused(address, said, 'check user= and password=hr.secret("DB_PASSWORD")')
+        message, state = problem.message.removeprefix("FATAL: ").removeprefix("ERROR: "), problem.state
+        if state in ("28P01", "28000") or "no password was provided" in message:
+            return refused(address, message, 'check user= and password=hr.secret("DB_PASSWORD")')
         if state == "3D000":
-            return refused(address, said, "create it, or correct the address")
+            return refused(address, message, "create it, or correct the address")
         if state == "42501":
             return refused(
                 address,
-                said,
+                message,
                 "grant the user SELECT on the table; a sink also needs INSERT, UPDATE, DELETE, and CREATE for its staging tables",
             )
         if state == "53100":
-            return full(address, said)
-        if "SSL" in said or "certificat" in said.lower() or "hostnameverifier" in said.lower():
+            return full(address, message)
+        if "SSL" in message or "certificat" in message.lower() or "hostnameverifier" in message.lower():
             return unreachable(
                 address,
-                said,
+                message,
                 f"check that the certificate is for this host, and signed by the authority in {_TRUSTED}",
             )
-        return unreachable(address, said) if state[:2] in ("08", "57") or state == "53300" else None
+        return unreachable(address, message) if state[:2] in ("08", "57") or state == "53300" else None
 
 
 def _numeric(kind: str, modifier: int) -> tuple[int | None, int | None]:

@@ -34,7 +34,7 @@ class Refused:
         ids = self._ids("")
         if not self._target.key:
             return self._reasons(self._refused(ids, self._append))
-        found = self._refused(ids, self._remove)
+        refusals = self._refused(ids, self._remove)
         come = self._ids(f" AND {WEIGHT} > 0")
         if refused := self._refused(come, self._upsert):
             # The rows under their keys are out of date. Without those some may be accepted: two rows may have swapped a unique value.
@@ -43,8 +43,8 @@ class Refused:
             for part in parts:
                 self._refused(part, self._replaced, self._these)
             for part in parts:
-                found += self._refused(part, self._upsert, self._these)
-        return self._reasons(found)
+                refusals += self._refused(part, self._upsert, self._these)
+        return self._reasons(refusals)
 
     def _refused(
         self, ids: Sequence[Id], write: Callable[[str], str], among: Callable[[Sequence[Id]], str] | None = None

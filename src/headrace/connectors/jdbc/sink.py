@@ -200,8 +200,8 @@ class Sink(ports.Options, ports.Sink):
     def _renew(self) -> None:
         dialect, database, term = self.dialect, self._database, self._context.term
         # A table of a larger term belongs to a process that has taken over.
-        found = dialect.staged(database, self._whole, self._prefix)
-        old = [name for name in found if int(name.removeprefix(self._prefix)) < term]
+        stages = dialect.staged(database, self._whole, self._prefix)
+        old = [name for name in stages if int(name.removeprefix(self._prefix)) < term]
         _sweep(database, dialect, self._whole, [*old, *orphans(database, dialect, self._whole)])
         dialect.drop(database, self._stage)
         lead = [(TASK, "bigint"), (WEIGHT, "bigint")][: self._lead]
@@ -346,11 +346,11 @@ class Sink(ports.Options, ports.Sink):
 
     def _statements(self, tasks: str, *, gone: bool = True) -> list[str]:
         """The statements that move staged rows into the table; `gone`: some of them are retractions."""
-        made: Target = self._target
+        target: Target = self._target
         if not self.key:
-            return [self.dialect.append(made, self._stage, tasks)]
-        removed = [self.dialect.remove(made, self._stage, tasks)] if gone else []
-        return [*removed, self.dialect.upsert(made, self._stage, tasks)]
+            return [self.dialect.append(target, self._stage, tasks)]
+        removed = [self.dialect.remove(target, self._stage, tasks)] if gone else []
+        return [*removed, self.dialect.upsert(target, self._stage, tasks)]
 
     def _empty(self) -> None:
         self._database.update(f"DELETE FROM {self.dialect.quote(*self.place)}")
@@ -361,11 +361,11 @@ class Sink(ports.Options, ports.Sink):
 
     def _refusal(self, problem: Problem) -> HeadraceError:
         """The error for a refusal by the database."""
-        name, said = self._context.name, problem.message.removeprefix("ERROR: ")
+        name, message = self._context.name, problem.message.removeprefix("ERROR: ")
         if problem.of_row:
-            return HeadraceError("ROW_REFUSED", f"{name}: {self.address} rejected a row: {said}", hint=CURE)
-        if self.dialect.missing(problem) and STAGE not in said:
-            return HeadraceError("TABLE_MISSING", f"{name}: a table of {self.address} is missing: {said}", hint=GONE)
+            return HeadraceError("ROW_REFUSED", f"{name}: {self.address} rejected a row: {message}", hint=CURE)
+        if self.dialect.missing(problem) and STAGE not in message:
+            return HeadraceError("TABLE_MISSING", f"{name}: a table of {self.address} is missing: {message}", hint=GONE)
         return self.dialect.why(problem, self.address) or HeadraceError(
             "SINK_FAILED",
             f"{name}: {self.address} reported: {problem.message}",

@@ -50,8 +50,8 @@ class Source(ports.Options, ports.Source):
     url: str = option.option("the address of the database, without a password", connect.url_of, takes=str, kw_only=False)
     table: str = option.option("a table, or a query that begins with `SELECT` or `WITH`", connect.rows_of, takes=str, kw_only=False)
     by: str | None = option.plain("a column whose value grows with each row; without it, the rows are read once", default=None)
-    follow: bool = option.flag("keep reading rows that are added later", default=False, stored="always")
-    updated: bool = option.flag("rows are also updated in place, and each update increases `by`", default=False, stored="always")
+    follow: bool = option.flag("keep reading rows that are added later; needs `by`", default=False, stored="always")
+    updated: bool = option.flag("rows are also updated in place, each time with a larger `by`; needs `by`", default=False, stored="always")
     settle: str = option.span(
         "how long a value of `by` must have been visible before rows are read up to it",
         called="`settle` of the source",
@@ -132,16 +132,16 @@ class Source(ports.Options, ports.Source):
             self._no_nulls(session, options["by"])
         frame = session.readStream.format("headrace.jdbc.RangeTable").options(**options).load()
         pairs = list(zip(read.fields, wanted.fields, strict=True))
-        as_asked = [self._cast(session, one, field) for one, field in pairs]
+        casts = [self._cast(session, one, field) for one, field in pairs]
         problems = ["_problem", *(_unfit(one, field) for one, field in pairs if one.type != field.type)]
-        return frame.selectExpr(*as_asked, f"coalesce({', '.join(problems)}) AS _problem"), {"kind": "columns"}
+        return frame.selectExpr(*casts, f"coalesce({', '.join(problems)}) AS _problem"), {"kind": "columns"}
 
     def beginning(self, session: SparkSession, place: ports.Elsewhere, rows: int, epochs: int) -> ports.Source | None:
         dialect = dialect_of(self.address)
         wanted = self.schema or self._there(session)
         first = frame(session, dialect, self.address.jdbc, self._properties(), self._from, wanted)
-        found = (first if self.by is None else first.orderBy(quote(self.by))).limit(rows).collect()
-        beginnings.of_rows(session, found, wanted, place.folder, epochs)
+        first_rows = (first if self.by is None else first.orderBy(quote(self.by))).limit(rows).collect()
+        beginnings.of_rows(session, first_rows, wanted, place.folder, epochs)
         return files.Source(str(place.folder), format="parquet", schema=wanted, files_per_epoch=1)
 
     @property
@@ -198,19 +198,19 @@ class Source(ports.Options, ports.Source):
         hint = suggestion(name, there.names, f"it has: {', '.join(there.names)}")
         raise ConnectorError("TABLE_SCHEMA", f"{self._named} has no column {name}", hint=hint, site=here())
 
-    def _cast(self, session: SparkSession, there: Field, asked: Field) -> str:
+    def _cast(self, session: SparkSession, there: Field, wanted: Field) -> str:
         """The expression for a column in the requested type."""
         types = jvm(session).org.apache.spark.sql.types.DataType
-        to_be = (types.fromDDL(there.type.text), types.fromDDL(asked.type.text))
+        to_be = (types.fromDDL(there.type.text), types.fromDDL(wanted.type.text))
         if not jvm(session).org.apache.spark.sql.catalyst.expressions.Cast.canAnsiCast(*to_be):
-            by = f", by from_json({there.name}, '{asked.type}')" if there.type.text == "string" else ""
+            by = f", by from_json({there.name}, '{wanted.type}')" if there.type.text == "string" else ""
             raise ConnectorError(
                 "TABLE_SCHEMA",
-                f"{self._named} has {there.name} as {there.type}, which cannot be cast to {asked.type}",
+                f"{self._named} has {there.name} as {there.type}, which cannot be cast to {wanted.type}",
                 hint=f"declare it as {there.type}, and convert it after the source{by}",
                 site=here(),
             )
-        return f"{_converted(there, asked)} AS {quote(asked.name)}"
+        return f"{_converted(there, wanted)} AS {quote(wanted.name)}"
 
     def _no_nulls(self, session: SparkSession, by: str) -> None:
         if self._on_new_connection(session, lambda database: database.query(f"SELECT 1 FROM {self._from} WHERE {by} IS NULL LIMIT 1")):
@@ -222,14 +222,14 @@ class Source(ports.Options, ports.Source):
             )
 
 
-def _converted(there: Field, asked: Field) -> str:
-    return quote(there.name) if there.type == asked.type else f"try_cast({quote(there.name)} AS {asked.type})"
+def _converted(there: Field, wanted: Field) -> str:
+    return quote(there.name) if there.type == wanted.type else f"try_cast({quote(there.name)} AS {wanted.type})"
 
 
-def _unfit(there: Field, asked: Field) -> str:
+def _unfit(there: Field, wanted: Field) -> str:
     """The reason for a dead letter: a value that cannot be cast to the type in the schema; null if there is none."""
     column = quote(there.name)
-    kind = f"' as {asked.type}"
-    said = text_literal(f"field {asked.name}: cannot read '")
-    reason = f"concat({said}, left(CAST({column} AS string), 80), {text_literal(kind)})"
-    return f"CASE WHEN {column} IS NOT NULL AND {_converted(there, asked)} IS NULL THEN {reason} END"
+    kind = f"' as {wanted.type}"
+    prefix = text_literal(f"field {wanted.name}: cannot read '")
+    reason = f"concat({prefix}, left(CAST({column} AS string), 80), {text_literal(kind)})"
+    return f"CASE WHEN {column} IS NOT NULL AND {_converted(there, wanted)} IS NULL THEN {reason} END"

@@ -60,7 +60,7 @@ class Sqlite(Dialect):
         return [Column(name, kind, needed=bool(needed), generated=hidden > 1) for name, kind, needed, hidden in rows if hidden != 1]
 
     def unique(self, database: Database, place: Sequence[str]) -> list[frozenset[str]]:
-        found = [
+        keys = [
             frozenset(
                 row[0] for row in database.query(f"SELECT name FROM pragma_table_info(?{_schema(place)}) WHERE pk > 0", *reversed(place))
             )
@@ -71,8 +71,8 @@ class Sqlite(Dialect):
                 row[0] for row in database.query(f"SELECT name FROM pragma_index_info(?{_schema(place)})", index, *reversed(place[:-1]))
             ]
             if None not in names:
-                found.append(frozenset(names))
-        return [names for names in found if names]
+                keys.append(frozenset(names))
+        return [names for names in keys if names]
 
     def unique_statement(self, place: Sequence[str], key: Sequence[str]) -> str:
         index = self.quote(*place[:-1], "_".join((place[-1], *key)))
@@ -95,13 +95,13 @@ class Sqlite(Dialect):
         )
 
     def why(self, problem: Problem, address: Address) -> HeadraceError | None:
-        said = problem.message
-        if "SQLITE_FULL" in said:
-            return full(address, said)
-        if any(word in said for word in ("SQLITE_CANTOPEN", "SQLITE_NOTADB", "SQLITE_READONLY", "does not exist")):
-            return unreachable(address, said, "choose a file in a folder that this user can write to")
-        if "SQLITE_BUSY" in said:
-            return unreachable(address, said, "another program has locked the file: end its transaction")
+        message = problem.message
+        if "SQLITE_FULL" in message:
+            return full(address, message)
+        if any(word in message for word in ("SQLITE_CANTOPEN", "SQLITE_NOTADB", "SQLITE_READONLY", "does not exist")):
+            return unreachable(address, message, "choose a file in a folder that this user can write to")
+        if "SQLITE_BUSY" in message:
+            return unreachable(address, message, "another program has locked the file: end its transaction")
         return None
 
 

@@ -39,10 +39,10 @@ def missing(place: tuple[str, ...]) -> ConnectorError:
 def target(database: Database, dialect: Dialect, place: tuple[str, ...], schema: Struct, key: Sequence[str]) -> Target:
     """The table for a stream of this schema, with rows replaced by `key` if there is one; raises if it does not match."""
     name = ".".join(place)
-    found = dialect.columns(database, place)
-    columns = [_column(found, field, name) for field in schema.names]
+    table_columns = dialect.columns(database, place)
+    columns = [_column(table_columns, field, name) for field in schema.names]
     _fit(dialect, schema, columns, name)
-    _complete(found, columns, name)
+    _complete(table_columns, columns, name)
     keys = [next(column for column, field in zip(columns, schema.names, strict=True) if field.lower() == one.lower()).name for one in key]
     if keys and frozenset(keys) not in dialect.unique(database, place):
         listed = ", ".join(keys)
@@ -57,27 +57,27 @@ def target(database: Database, dialect: Dialect, place: tuple[str, ...], schema:
         if (cast := dialect.cast(field.type, column)) is not None
     }
     texts = frozenset(column.name for field, column in zip(schema.fields, columns, strict=True) if base(field.type) == "string")
-    made = Target(place, tuple(column.name for column in columns), tuple(keys), casts, texts)
-    unfit = dialect.unfit(database, made)
+    matched_table = Target(place, tuple(column.name for column in columns), tuple(keys), casts, texts)
+    unfit = dialect.unfit(database, matched_table)
     if unfit is not None:
         raise ConnectorError("TABLE_SCHEMA", f"the table {name} {unfit[0]}", hint=unfit[1])
-    return made
+    return matched_table
 
 
 def typed(dialect: Dialect, schema: Struct, key: Sequence[str] = ()) -> list[tuple[str, str]]:
     """The columns of a stream with their types in this kind of database."""
     keys = [one.lower() for one in key]
-    made = []
+    typed_columns = []
     for field in schema.fields:
         try:
-            made.append((field.name, dialect.type_of(field.type, key=len(keys) if field.name.lower() in keys else 0)))
+            typed_columns.append((field.name, dialect.type_of(field.type, key=len(keys) if field.name.lower() in keys else 0)))
         except KeyError:
             raise ConnectorError(
                 "TABLE_SCHEMA",
                 f"{dialect.title} has no type for the column {field.name}, which is {field.type}",
                 hint=f'convert it to a string: with_columns({field.name}="cast({field.name} as string)")',
             ) from None
-    return made
+    return typed_columns
 
 
 def _of(schema: Struct, name: str) -> str:
@@ -85,9 +85,11 @@ def _of(schema: Struct, name: str) -> str:
     return next(one for one in schema.names if one.lower() == name.lower())
 
 
-def _column(found: Sequence[Column], name: str, table: str) -> Column:
+def _column(table_columns: Sequence[Column], name: str, table: str) -> Column:
     """The column of a table for a column of a stream: an exact match, else one that differs in case."""
-    fits = [column for column in found if column.name == name] or [column for column in found if column.name.lower() == name.lower()]
+    fits = [column for column in table_columns if column.name == name] or [
+        column for column in table_columns if column.name.lower() == name.lower()
+    ]
     if len(fits) == 1 and not fits[0].generated:
         return fits[0]
     if fits:
@@ -96,10 +98,11 @@ def _column(found: Sequence[Column], name: str, table: str) -> Column:
             f"the table {table} computes {name} itself" if len(fits) == 1 else f"the table {table} has {name} in several spellings",
             hint=f'drop it, .drop("{name}"), or rename it, .rename({{"{name}": ...}})',
         )
+    names = ", ".join(column.name for column in table_columns)
     raise ConnectorError(
         "TABLE_SCHEMA",
         f"the table {table} has no column {name}",
-        hint=f'it has: {", ".join(column.name for column in found)}. Add the column, or leave it out of the stream: .drop("{name}")',
+        hint=f'it has: {names}. Add the column, or leave it out of the stream: .drop("{name}")',
     )
 
 
@@ -114,8 +117,8 @@ def _fit(dialect: Dialect, schema: Struct, columns: Sequence[Column], table: str
             )
 
 
-def _complete(found: Sequence[Column], columns: Sequence[Column], table: str) -> None:
-    for column in found:
+def _complete(table_columns: Sequence[Column], columns: Sequence[Column], table: str) -> None:
+    for column in table_columns:
         if column.needed and column not in columns:
             raise ConnectorError(
                 "TABLE_SCHEMA",

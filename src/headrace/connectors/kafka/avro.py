@@ -46,10 +46,10 @@ def _record(columns: Struct, full: str, path: str) -> dict[str, Any]:
 
 def _field(field: Field, record: str, path: str) -> dict[str, Any]:
     # A nested record is named after its field, in a namespace named after its parent, so all names are unique.
-    found = _type(field.type, f"{record}.{field.name}", path)
+    avro_type = _type(field.type, f"{record}.{field.name}", path)
     if field.nullable:
-        return {"name": field.name, "type": ["null", found], "default": None}
-    return {"name": field.name, "type": found}
+        return {"name": field.name, "type": ["null", avro_type], "default": None}
+    return {"name": field.name, "type": avro_type}
 
 
 def _type(type: Type, name: str, path: str) -> Any:

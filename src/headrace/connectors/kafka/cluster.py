@@ -38,69 +38,75 @@ class Cluster:
     @classmethod
     def of(cls, verb: str, servers: Any, security: Any, options: Any) -> Cluster:
         """The cluster from the options of a source or sink, each checked."""
-        given = [servers] if isinstance(servers, str) else servers
-        if not isinstance(given, Sequence) or not given or not all(isinstance(one, str) and ":" in one for one in given):
+        addresses = [servers] if isinstance(servers, str) else servers
+        if not isinstance(addresses, Sequence) or not addresses or not all(isinstance(one, str) and ":" in one for one in addresses):
             raise wrong(f"{verb}: servers cannot be {servers!r}", 'it is "host:9092", or several of them')
         clients = texts(verb, "options", options or {})
         for name in clients:
             if _is_secret(name):
                 raise wrong(f"{verb}: `{name}` cannot be set in options", 'use security={"password": hr.secret("NAME")}')
-        return cls(",".join(one.strip() for text in given for one in text.split(",")), _security(verb, security), clients)
+        return cls(",".join(one.strip() for text in addresses for one in text.split(",")), _security(verb, security), clients)
 
     def options(self) -> dict[str, Any]:
         """The options that a plan stores: of secrets, only their places."""
-        found: dict[str, Any] = {"servers": self.servers}
+        options: dict[str, Any] = {"servers": self.servers}
         if self.security:
-            found["security"] = {name: item.to_json() if isinstance(item, Secret) else item for name, item in sorted(self.security.items())}
+            options["security"] = {
+                name: item.to_json() if isinstance(item, Secret) else item for name, item in sorted(self.security.items())
+            }
         if self.clients:
-            found["options"] = dict(sorted(self.clients.items()))
-        return found
+            options["options"] = dict(sorted(self.clients.items()))
+        return options
 
     def properties(self) -> dict[str, str]:
         """The properties of Kafka's clients, with the secrets themselves: never for text that is shown."""
-        found = {"bootstrap.servers": self.servers, **self.clients}
+        properties = {"bootstrap.servers": self.servers, **self.clients}
         has = {name: item.read() if isinstance(item, Secret) else str(item) for name, item in self.security.items()}
         if not has:
-            return found
-        found["security.protocol"] = has["protocol"]
+            return properties
+        properties["security.protocol"] = has["protocol"]
         if "user" in has:
             module = MECHANISMS[has["mechanism"]]
             quoted = {name: has.get(name, "").replace("\\", "\\\\").replace('"', '\\"') for name in ("user", "password")}
-            found["sasl.mechanism"] = has["mechanism"]
-            found["sasl.jaas.config"] = f'{module} required username="{quoted["user"]}" password="{quoted["password"]}";'
+            properties["sasl.mechanism"] = has["mechanism"]
+            properties["sasl.jaas.config"] = f'{module} required username="{quoted["user"]}" password="{quoted["password"]}";'
         if "ca" in has:
-            found |= {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": _pem("ca", has["ca"])}
+            properties |= {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": _pem("ca", has["ca"])}
         if "certificate" in has:
-            found |= {
+            properties |= {
                 "ssl.keystore.type": "PEM",
                 "ssl.keystore.certificate.chain": _pem("certificate", has["certificate"]),
                 "ssl.keystore.key": _pem("key", has["key"]),
             }
             if "key_password" in has:
-                found["ssl.key.password"] = has["key_password"]
-        return found
+                properties["ssl.key.password"] = has["key_password"]
+        return properties
 
 
-def _security(verb: str, given: Any) -> dict[str, Any]:
-    given = with_secrets(given)
-    if given is None:
+def _security(verb: str, argument: Any) -> dict[str, Any]:
+    argument = with_secrets(argument)
+    if argument is None:
         return {}
-    if not isinstance(given, Mapping) or not set(given) <= set(_SECURITY):
-        unknown = ", ".join(sorted(str(name) for name in set(given) - set(_SECURITY))) if isinstance(given, Mapping) else repr(given)
+    if not isinstance(argument, Mapping) or not set(argument) <= set(_SECURITY):
+        unknown = (
+            ", ".join(sorted(str(name) for name in set(argument) - set(_SECURITY))) if isinstance(argument, Mapping) else repr(argument)
+        )
         raise wrong(f"{verb}: security cannot have {unknown}", f"it is a dict of: {', '.join(_SECURITY)}")
-    found: dict[str, Any] = {
-        name: secret_of(verb, name, item) if name in _SECRETS else item for name, item in given.items() if item is not None
+    settings: dict[str, Any] = {
+        name: secret_of(verb, name, item) if name in _SECRETS else item for name, item in argument.items() if item is not None
     }
-    if ("user" in found) != ("password" in found):
+    if ("user" in settings) != ("password" in settings):
         raise wrong(f"{verb}: security needs both a user and a password, or neither", "give both")
-    if ("certificate" in found) != ("key" in found):
+    if ("certificate" in settings) != ("key" in settings):
         raise wrong(f"{verb}: security needs both a certificate and a key, or neither", "give the files of both")
-    found["protocol"] = choice(verb, "protocol", found.get("protocol", "SASL_SSL" if "user" in found else "SSL"), PROTOCOLS)
-    if found["protocol"].startswith("SASL"):
-        if "user" not in found:
-            raise wrong(f"{verb}: {found['protocol']} needs a user and a password", 'security={"user": ..., "password": hr.secret("NAME")}')
-        found["mechanism"] = choice(verb, "mechanism", found.get("mechanism", "PLAIN"), tuple(MECHANISMS))
-    return found
+    settings["protocol"] = choice(verb, "protocol", settings.get("protocol", "SASL_SSL" if "user" in settings else "SSL"), PROTOCOLS)
+    if settings["protocol"].startswith("SASL"):
+        if "user" not in settings:
+            raise wrong(
+                f"{verb}: {settings['protocol']} needs a user and a password", 'security={"user": ..., "password": hr.secret("NAME")}'
+            )
+        settings["mechanism"] = choice(verb, "mechanism", settings.get("mechanism", "PLAIN"), tuple(MECHANISMS))
+    return settings
 
 
 def _is_secret(name: str) -> bool:
@@ -112,5 +118,5 @@ def _pem(what: str, file: str) -> str:
     try:
         return Path(file).expanduser().read_text(encoding="ascii")
     except (OSError, UnicodeDecodeError) as cause:
-        said = cause.strerror if isinstance(cause, OSError) else "it is not PEM text"
-        raise ConnectorError("KAFKA_TLS", f"the file {file} of `{what}` cannot be read: {said}", hint="it must be a PEM file") from None
+        reason = cause.strerror if isinstance(cause, OSError) else "it is not PEM text"
+        raise ConnectorError("KAFKA_TLS", f"the file {file} of `{what}` cannot be read: {reason}", hint="it must be a PEM file") from None

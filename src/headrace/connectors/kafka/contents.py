@@ -29,15 +29,15 @@ def records(session: SparkSession, cluster: Cluster, topic: str, schema: Struct,
     _wait_for_commits(cluster, topic)
     clients = {f"kafka.{name}": text for name, text in cluster.properties().items()}
     reader = session.read.format("kafka").options(**clients, subscribe=topic, startingOffsets="earliest")
-    found = reader.option("kafka.isolation.level", "read_committed").load()
+    frame = reader.option("kafka.isolation.level", "read_committed").load()
     if newest:
         place = f.max_by(f.struct("value"), f.struct("partition", "offset")).alias("last")
-        found = found.groupBy("key").agg(place).select("last.value")
+        frame = frame.groupBy("key").agg(place).select("last.value")
     # tombstones, and the markers at the ends of epochs
-    found = found.where("value IS NOT NULL")
+    frame = frame.where("value IS NOT NULL")
     if parsed:
-        found = found.select(f.from_json(f.col("value").cast("string"), schema.ddl).alias("row")).select("row.*")
-    return [tuple(row) for row in found.collect()]
+        frame = frame.select(f.from_json(f.col("value").cast("string"), schema.ddl).alias("row")).select("row.*")
+    return [tuple(row) for row in frame.collect()]
 
 
 def _wait_for_commits(cluster: Cluster, topic: str) -> None:

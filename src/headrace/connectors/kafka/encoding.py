@@ -44,17 +44,17 @@ class Writing:
 
     def document(self, columns: Struct) -> dict[str, Any]:
         """For the writer in the tasks: the number of the schema, and its content."""
-        found = self._registered(columns) if self.register else self._latest(columns)
-        told = {"format": self.format, "id": found.id}
+        schema = self._registered(columns) if self.register else self._latest(columns)
+        document = {"format": self.format, "id": schema.id}
         if self.format == "avro":
-            return {**told, "schema": found.text}
+            return {**document, "schema": schema.text}
         if self.format == "protobuf":
-            seen = look(self._place(found))
-            return {**told, "descriptor": seen["descriptor"], "message": seen["message"]}
-        return {**told, "filled": filled(found.text, columns)}
+            seen = look(self._place(schema))
+            return {**document, "descriptor": seen["descriptor"], "message": seen["message"]}
+        return {**document, "filled": filled(schema.text, columns)}
 
-    def _place(self, found: Registered) -> dict[str, str]:
-        return {**self.registry.kernel(), "id": str(found.id), "message": "" if self.first else self.record}
+    def _place(self, schema: Registered) -> dict[str, str]:
+        return {**self.registry.kernel(), "id": str(schema.id), "message": "" if self.first else self.record}
 
     def _registered(self, columns: Struct) -> Registered:
         return self.registry.register(self.subject, self.format, self._schema(columns))
@@ -71,19 +71,19 @@ class Writing:
         return protobuf_schema(columns, self.record, Numbers.of(seen["numbers"]))
 
     def _latest(self, columns: Struct) -> Registered:
-        found = self.registry.latest(self.subject, self.format)
+        schema = self.registry.latest(self.subject, self.format)
         if self.format == "json_schema":
-            why = unfit(found.text, columns)
+            why = unfit(schema.text, columns)
         elif self.format == "avro":
-            found = replace(found, text=whole(self.registry, found))
-            why = jvm(session()).org.apache.spark.sql.headrace.Avro.unwritable(found.text, columns.ddl)
+            schema = replace(schema, text=whole(self.registry, schema))
+            why = jvm(session()).org.apache.spark.sql.headrace.Avro.unwritable(schema.text, columns.ddl)
         else:
-            why = unwritable(self._place(found), columns)
+            why = unwritable(self._place(schema), columns)
         if why is not None:
             raise ConnectorError(
                 "REGISTRY_SCHEMA",
-                f"the columns cannot be written with the schema {found.id} of {self.subject}: {' '.join(why.split())}",
+                f"the columns cannot be written with the schema {schema.id} of {self.subject}: {' '.join(why.split())}",
                 hint="rename and cast the columns to match it, or let the sink register their schema: register=True",
                 site=here(),
             )
-        return found
+        return schema

@@ -40,10 +40,10 @@ def columns_of(text: str) -> str:
     'id bigint, at timestamp'
     """
     schema = json.loads(text)
-    found = _resolved(schema, schema)
-    if not isinstance(found.get("properties"), Mapping) or not found["properties"]:
+    object_schema = _resolved(schema, schema)
+    if not isinstance(object_schema.get("properties"), Mapping) or not object_schema["properties"]:
         raise _unclear("it does not describe an object with properties")
-    return ", ".join(f"{quote(name)} {_type(of, schema)}" for name, of in found["properties"].items())
+    return ", ".join(f"{quote(name)} {_type(of, schema)}" for name, of in object_schema["properties"].items())
 
 
 def json_schema(columns: Struct, record: str) -> str:
@@ -100,14 +100,14 @@ def _unfit(schema: Mapping[str, Any], columns: Struct, root: Any, path: str) -> 
     return None
 
 
-def _kinds(given: Any, root: Any) -> list[str]:
+def _kinds(subschema: Any, root: Any) -> list[str]:
     """The JSON types that a schema allows; empty if it does not restrict them."""
-    schema = _resolved(given, root)
+    schema = _resolved(subschema, root)
     kinds = schema.get("type", [])
-    found = list(kinds) if isinstance(kinds, list) else [str(kinds)]
-    choices = given.get("oneOf", given.get("anyOf", [])) if isinstance(given, Mapping) else []
+    allowed = list(kinds) if isinstance(kinds, list) else [str(kinds)]
+    choices = subschema.get("oneOf", subschema.get("anyOf", [])) if isinstance(subschema, Mapping) else []
     nothing = any(isinstance(one, Mapping) and one.get("type") == "null" for one in choices)
-    return [*found, "null"] if found and nothing and "null" not in found else found
+    return [*allowed, "null"] if allowed and nothing and "null" not in allowed else allowed
 
 
 def _kind(type: Type) -> str:
@@ -119,8 +119,8 @@ def _kind(type: Type) -> str:
 def _object(columns: Struct, path: str) -> dict[str, Any]:
     properties = {field.name: _property(field, f"{path}.{field.name}" if path else field.name) for field in columns.fields}
     required = [field.name for field in columns.fields if not field.nullable]
-    made: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
-    return {**made, "required": required} if required else made
+    schema: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
+    return {**schema, "required": required} if required else schema
 
 
 def _property(field: Field, path: str) -> dict[str, Any]:
@@ -143,13 +143,13 @@ def _written(type: Type, path: str) -> dict[str, Any]:
     plain = plain_type(type)
     if plain not in _WRITTEN:
         raise no_such("json_schema", path, type)
-    made = dict(_WRITTEN[plain])
-    read = _FORMATS.get(made.get("format", ""), _PLAIN[made["type"]])
-    return made if read == plain else {**made, _OURS: str(type)}
+    schema = dict(_WRITTEN[plain])
+    read = _FORMATS.get(schema.get("format", ""), _PLAIN[schema["type"]])
+    return schema if read == plain else {**schema, _OURS: str(type)}
 
 
-def _type(given: Any, root: Any) -> str:
-    schema = _resolved(given, root)
+def _type(subschema: Any, root: Any) -> str:
+    schema = _resolved(subschema, root)
     if isinstance(schema.get(_OURS), str):
         return str(schema[_OURS])
     kinds = schema.get("type")

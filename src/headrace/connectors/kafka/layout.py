@@ -56,14 +56,14 @@ class Layout:
 
     def check(self, columns: tuple[str, ...]) -> None:
         """Raise if columns are missing or do not suit their part."""
-        asked = {
+        columns_by_option = {
             "columns": self.columns,
             "key": self.key,
             "headers": tuple((self.headers or {}).values()),
             "timestamp": (self.timestamp,) if self.timestamp else (),
             "partition_by": self.partition_by,
         }
-        for option, named in asked.items():
+        for option, named in columns_by_option.items():
             for name in named:
                 if name not in columns:
                     raise wrong(f"{VERB}: {option} names `{name}`, which is not a column", f"the stream has: {', '.join(columns)}")
@@ -82,8 +82,8 @@ class Layout:
     def parts(self, schema: Struct) -> dict[str, tuple[str, Struct]]:
         """The parts of a record with a schema in a registry, "key" and "value": the format and the columns of each."""
         types = {field.name: field for field in schema.fields}
-        said = {"value": (self.value, self._values(schema.names)), "key": (self.key_format or "", self.key)}
-        return {part: (format, Struct(tuple(types[name] for name in of))) for part, (format, of) in said.items() if format in TYPES}
+        parts = {"value": (self.value, self._values(schema.names)), "key": (self.key_format or "", self.key)}
+        return {part: (format, Struct(tuple(types[name] for name in of))) for part, (format, of) in parts.items() if format in TYPES}
 
     def document(self, schema: Struct, mode: str, encodings: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """For the writer in the tasks, now that the types and the registered schemas are known."""
@@ -120,32 +120,32 @@ class Layout:
         return columns
 
 
-def names(option: str, given: Any) -> tuple[str, ...]:
+def names(option: str, argument: Any) -> tuple[str, ...]:
     """One column, or several."""
-    if given is None:
+    if argument is None:
         return ()
-    if isinstance(given, str):
-        return (_name(option, given),)
-    if not isinstance(given, Sequence) or not given:
-        raise wrong(f"{VERB}: {option} cannot be {given!r}", f'name columns: {option}="id", or {option}=["shop", "day"]')
-    found = tuple(_name(option, name) for name in given)
-    if len(set(found)) < len(found):
-        raise wrong(f"{VERB}: {option} names a column twice", f"it names {', '.join(found)}")
-    return found
+    if isinstance(argument, str):
+        return (_name(option, argument),)
+    if not isinstance(argument, Sequence) or not argument:
+        raise wrong(f"{VERB}: {option} cannot be {argument!r}", f'name columns: {option}="id", or {option}=["shop", "day"]')
+    columns = tuple(_name(option, name) for name in argument)
+    if len(set(columns)) < len(columns):
+        raise wrong(f"{VERB}: {option} names a column twice", f"it names {', '.join(columns)}")
+    return columns
 
 
-def _name(option: str, given: Any) -> str:
-    if not isinstance(given, str) or not given:
-        raise wrong(f"{VERB}: {option} cannot be {given!r}", f'it is the name of a column: {option}="id"')
-    return given
+def _name(option: str, argument: Any) -> str:
+    if not isinstance(argument, str) or not argument:
+        raise wrong(f"{VERB}: {option} cannot be {argument!r}", f'it is the name of a column: {option}="id"')
+    return argument
 
 
-def _headers(given: Any) -> dict[str, str]:
-    if given is None:
+def _headers(argument: Any) -> dict[str, str]:
+    if argument is None:
         return {}
-    if not isinstance(given, Mapping) or not all(isinstance(one, str) and one for pair in given.items() for one in pair):
-        raise wrong(f"{VERB}: headers cannot be {given!r}", 'it is a dict from headers to columns: {"trace": "trace_id"}')
-    return dict(sorted(given.items()))
+    if not isinstance(argument, Mapping) or not all(isinstance(one, str) and one for pair in argument.items() for one in pair):
+        raise wrong(f"{VERB}: headers cannot be {argument!r}", 'it is a dict from headers to columns: {"trace": "trace_id"}')
+    return dict(sorted(argument.items()))
 
 
 def _is_plain(type: str) -> bool:

@@ -70,11 +70,11 @@ def look(cluster: Cluster, topics: Topics) -> TopicOffsets:
     properties = {**patience, "isolation.level": "read_committed", **cluster.properties()}
     spark = session()
     probe = jvm(spark).headrace.kafka.Probe
-    said = json.loads(probe.look(_java_map(spark, properties), ",".join(topics.names), topics.pattern or None))
-    if "problem" in said:
-        raise refused(cluster, said["problem"], said["message"])
-    found = {topic: {int(one): (first, end) for one, (first, end) in of.items()} for topic, of in said["topics"].items()}
-    missing = [name for name in topics.names if name not in found]
+    answer = json.loads(probe.look(_java_map(spark, properties), ",".join(topics.names), topics.pattern or None))
+    if "problem" in answer:
+        raise refused(cluster, answer["problem"], answer["message"])
+    partitions = {topic: {int(one): (first, end) for one, (first, end) in of.items()} for topic, of in answer["topics"].items()}
+    missing = [name for name in topics.names if name not in partitions]
     if missing:
         one = len(missing) == 1
         raise ConnectorError(
@@ -86,7 +86,7 @@ def look(cluster: Cluster, topics: Topics) -> TopicOffsets:
             "If the job has read it before, start over with fresh=True",
             site=here(),
         )
-    return TopicOffsets(found, said["ids"])
+    return TopicOffsets(partitions, answer["ids"])
 
 
 _LACKING = "grant the user the ACLs of each topic: DESCRIBE and READ to read it, DESCRIBE and WRITE to write it"
@@ -132,10 +132,10 @@ def read_before(context: SourceContext) -> dict[str, dict[int, int]]:
 
 
 def _java_map(spark: Any, entries: Mapping[str, str]) -> Any:
-    made = jvm(spark).java.util.HashMap()
+    java_map = jvm(spark).java.util.HashMap()
     for name, item in entries.items():
-        made.put(name, item)
-    return made
+        java_map.put(name, item)
+    return java_map
 
 
 def kept(properties: Mapping[str, str]) -> str:

@@ -19,11 +19,11 @@ def described(verb: str, value: str, descriptor: Any, message: Any, *, registry:
     """A source's options `descriptor` and `message`, checked: the file with the schema of the values, and the name of a Protobuf message in
     it.
     """
-    for option, given, of in (("descriptor", descriptor, ("avro", "protobuf")), ("message", message, ("protobuf",))):
-        if given is not None and (value not in of or not isinstance(given, str) or not given):
+    for option, argument, of in (("descriptor", descriptor, ("avro", "protobuf")), ("message", message, ("protobuf",))):
+        if argument is not None and (value not in of or not isinstance(argument, str) or not argument):
             alone = (option, value) == ("descriptor", "avro")
             example = 'value="avro": descriptor="order.avsc"' if alone else f'value="protobuf": {_EXAMPLE}'
-            raise wrong(f"{verb}: {option} cannot be {given!r}", f"it is a string, with {example}")
+            raise wrong(f"{verb}: {option} cannot be {argument!r}", f"it is a string, with {example}")
     if descriptor is not None and registry:
         raise wrong(f"{verb}: registry= and descriptor= cannot both be set", "remove one of them")
     if value == "protobuf" and not registry and (descriptor is None or message is None):
@@ -43,21 +43,21 @@ def of_file(file: str) -> str:
         ) from None
 
 
-def look(given: Mapping[str, str]) -> dict[str, Any]:
-    """The properties of a message: its name, its file as a descriptor, and the numbers of its fields. `given` has the place of its schema:
-    `registry`, its credentials and `id`, or `descriptor`; and `message`, its name, unless it is the first.
+def look(request: Mapping[str, str]) -> dict[str, Any]:
+    """The properties of a message: its name, its file as a descriptor, and the numbers of its fields. `request` has the place of its
+    schema: `registry`, its credentials and `id`, or `descriptor`; and `message`, its name, unless it is the first.
     """
-    return schema_answer(given, _kernel().look(json.dumps(dict(given))))
+    return schema_answer(request, _kernel().look(json.dumps(dict(request))))
 
 
-def columns(given: Mapping[str, str]) -> str:
+def columns(request: Mapping[str, str]) -> str:
     """The columns of a message, as a Spark schema."""
-    return str(schema_answer(given, _kernel().columns(json.dumps(dict(given))))["ddl"])
+    return str(schema_answer(request, _kernel().columns(json.dumps(dict(request))))["ddl"])
 
 
-def unreadable(given: Mapping[str, str], schema: Struct) -> str | None:
+def unreadable(request: Mapping[str, str], schema: Struct) -> str | None:
     """The reason why a message cannot be read as these columns; None if it can."""
-    return schema_answer(given, _kernel().unreadable(json.dumps(dict(given)), schema.ddl)).get("why")
+    return schema_answer(request, _kernel().unreadable(json.dumps(dict(request)), schema.ddl)).get("why")
 
 
 def described_as(what: str, why: str | None) -> None:
@@ -68,29 +68,29 @@ def described_as(what: str, why: str | None) -> None:
         raise ConnectorError("DESCRIPTOR_UNREADABLE", text, hint=hint, site=here())
 
 
-def unwritable(given: Mapping[str, str], schema: Struct) -> str | None:
+def unwritable(request: Mapping[str, str], schema: Struct) -> str | None:
     """The reason why a message cannot be made from these columns; None if it can."""
-    return schema_answer(given, _kernel().unwritable(json.dumps(dict(given)), schema.ddl)).get("why")
+    return schema_answer(request, _kernel().unwritable(json.dumps(dict(request)), schema.ddl)).get("why")
 
 
 def _kernel() -> Any:
     return jvm(session()).headrace.kafka.Messages
 
 
-def schema_answer(given: Mapping[str, str], answer: str) -> dict[str, Any]:
+def schema_answer(request: Mapping[str, str], answer: str) -> dict[str, Any]:
     """The kernel's answer about a schema; raises the problem in it."""
-    found: dict[str, Any] = json.loads(answer)
-    if "problem" not in found:
-        return found
-    if "code" in found:
-        raise ConnectorError(found["code"], found["problem"], hint=UNREACHABLE, site=here())
-    if "descriptor" in given:
+    content: dict[str, Any] = json.loads(answer)
+    if "problem" not in content:
+        return content
+    if "code" in content:
+        raise ConnectorError(content["code"], content["problem"], hint=UNREACHABLE, site=here())
+    if "descriptor" in request:
         raise ConnectorError(
-            "DESCRIPTOR_UNREADABLE", f"the descriptor file is invalid: {found['problem']}", hint=_DESCRIPTOR_HINT, site=here()
+            "DESCRIPTOR_UNREADABLE", f"the descriptor file is invalid: {content['problem']}", hint=_DESCRIPTOR_HINT, site=here()
         )
     raise ConnectorError(
         "REGISTRY_SCHEMA",
-        f"the schema {given['id']} in the registry cannot be read: {' '.join(found['problem'].split())}",
+        f"the schema {request['id']} in the registry cannot be read: {' '.join(content['problem'].split())}",
         hint='correct it there, or read the values as bytes: value="raw"',
         site=here(),
     )

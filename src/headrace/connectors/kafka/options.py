@@ -37,15 +37,15 @@ def _topic(verb: str, option: str, topic: Any) -> str:
     return topic
 
 
-def _create(verb: str, option: str, given: Any) -> dict[str, Any]:
-    if not isinstance(given, Mapping) or "partitions" not in given or set(given) - {"partitions", "replication", "config"}:
-        raise wrong(f"{WRITE}: create cannot be {given!r}", 'it describes the topic to create if it does not exist: {"partitions": 4}')
-    made: dict[str, Any] = {"partitions": number(WRITE, "create.partitions", given["partitions"])}
-    if "replication" in given:
-        made["replication"] = number(WRITE, "create.replication", given["replication"])
-    if "config" in given:
-        made["config"] = texts(WRITE, "create.config", given["config"])
-    return made
+def _create(verb: str, option: str, argument: Any) -> dict[str, Any]:
+    if not isinstance(argument, Mapping) or "partitions" not in argument or set(argument) - {"partitions", "replication", "config"}:
+        raise wrong(f"{WRITE}: create cannot be {argument!r}", 'it describes the topic to create if it does not exist: {"partitions": 4}')
+    settings: dict[str, Any] = {"partitions": number(WRITE, "create.partitions", argument["partitions"])}
+    if "replication" in argument:
+        settings["replication"] = number(WRITE, "create.replication", argument["replication"])
+    if "config" in argument:
+        settings["config"] = texts(WRITE, "create.config", argument["config"])
+    return settings
 
 
 class SourceOptions(ports.Options):
@@ -54,7 +54,7 @@ class SourceOptions(ports.Options):
     stored: ClassVar[str] = "always"
 
     _topics: Any = option.plain(
-        "the name of a topic, or several",
+        "the name of a topic, or several; either this or `pattern` is required",
         takes=str | Sequence[str],
         alias="topics",
         default=None,
@@ -62,7 +62,7 @@ class SourceOptions(ports.Options):
         stored="never",
     )
     servers: Any = option.plain(
-        'the brokers: `"host:9092"`, or several. Sources of one job may read different clusters',
+        'the brokers: `"host1:9092,host2:9092"`, or a list. Sources of one job may read different clusters',
         takes=str | Sequence[str],
         stored="never",
     )
@@ -87,24 +87,24 @@ class SourceOptions(ports.Options):
     )
     _metadata: Any = option.plain(
         "more columns: `key` (as text), `key_bytes`, `topic`, `partition`, `offset`, `timestamp`, `headers`; "
-        '`{"written": "timestamp"}` renames one',
+        'a dict gives the columns other names: `{"written": "timestamp"}`',
         takes=str | Sequence[str] | Mapping[str, str],
         alias="metadata",
         default=(),
         stored="never",
     )
     _start: Any = option.plain(
-        'where the first run of a checkpoint begins: `"earliest"`, `"latest"`, a time (`"2026-01-01 00:00:00"`, in the job\'s '
-        'zone unless it has one: the first record at or after it), or offsets, `{"orders": {0: 5}}` or with one topic `{0: 5}`; '
-        "partitions without an offset begin with their earliest record",
+        'where the first run of a checkpoint begins: `"earliest"`, `"latest"`, a time, `"2026-01-01 00:00:00"` (the first record at or '
+        'after it, in the job\'s zone unless the text has one), or offsets, `{"orders": {0: 5}}` or with one topic `{0: 5}`; partitions '
+        "without an offset begin with their earliest record",
         takes=Any,
         alias="start",
         default="earliest",
         stored="never",
     )
     _end: Any = option.plain(
-        '`"latest"`: a run reads the records that exist when it starts, so the source is bounded; or offsets, `{"orders": {0: 100}}`, '
-        "limited to the records that exist then; without it, the source is unbounded",
+        '`"latest"`: a run reads the records that exist when it starts, so the source is bounded; or the offsets before which it ends, '
+        '`{"orders": {0: 100}}`, limited to the records that exist then; without it, the source is unbounded',
         takes=Any,
         alias="end",
         default=None,
@@ -116,7 +116,7 @@ class SourceOptions(ports.Options):
     )
     on_gap: str = option.choice(
         'for records that the topic no longer retains: `"fail"` ends the run ([OFFSETS_GONE](../errors/OFFSETS_GONE.md)), `"skip"` '
-        "continues after them, with one dead letter per gap that has their number",
+        "continues after them, with one dead letter per gap, which has the number of missing records",
         ("fail", "skip"),
         default="fail",
     )
@@ -189,8 +189,8 @@ class SourceOptions(ports.Options):
         fixed = VALUES[self.value]
         if fixed is not None and schema is not None:
             raise wrong(f"{READ}: value={self.value!r} has one column, `value`, and allows no schema", "remove it")
-        given = fixed if fixed is not None or schema is None else schema_of(schema)
-        return None if given is None else columns(READ, given, self.metadata)
+        value_columns = fixed if fixed is not None or schema is None else schema_of(schema)
+        return None if value_columns is None else columns(READ, value_columns, self.metadata)
 
 
 class SinkOptions(ports.Options):
@@ -205,7 +205,7 @@ class SinkOptions(ports.Options):
         kw_only=False,
     )
     servers: Any = option.plain(
-        'the brokers: `"broker1:9092,broker2:9092"`, or a list',
+        'the brokers: `"host1:9092,host2:9092"`, or a list',
         takes=str | Sequence[str],
         stored="never",
     )
@@ -252,7 +252,8 @@ class SinkOptions(ports.Options):
         stored="never",
     )
     _partition_by: Any = option.plain(
-        "columns that determine the partition; by default, the key does, hashed as in Kafka's producer (murmur2)",
+        "columns that determine the partition, hashed as in Kafka's producer (murmur2); by default, the key does, and without a key the "
+        "producer spreads the records",
         takes=str | Sequence[str],
         alias="partition_by",
         default=None,

@@ -18,44 +18,44 @@ Place = str | dict[str, Any]
 _EARLIEST = -2
 
 
-def end_of(verb: str, given: Any, topics: Topics) -> Place | None:
+def end_of(verb: str, argument: Any, topics: Topics) -> Place | None:
     """The end of a source: "latest", or offsets; None if it has no end."""
-    if given is None or given == "latest":
-        return given  # type: ignore[no-any-return]  # None or "latest"
-    found = place_of(verb, given, topics) if isinstance(given, Mapping) else None
-    if not isinstance(found, dict) or "offsets" not in found:
-        raise wrong(f"{verb}: end cannot be {given!r}", 'it is "latest", or offsets: {"orders": {0: 100}}')
-    return found
+    if argument is None or argument == "latest":
+        return argument  # type: ignore[no-any-return]  # None or "latest"
+    place = place_of(verb, argument, topics) if isinstance(argument, Mapping) else None
+    if not isinstance(place, dict) or "offsets" not in place:
+        raise wrong(f"{verb}: end cannot be {argument!r}", 'it is "latest", or offsets: {"orders": {0: 100}}')
+    return place
 
 
-def ends(place: Place, found: TopicOffsets) -> dict[str, dict[str, int]]:
+def ends(place: Place, topic_offsets: TopicOffsets) -> dict[str, dict[str, int]]:
     """The offsets after the last records to read: the given ones, up to the current ends."""
-    said: dict[str, dict[str, int]] = place["offsets"] if isinstance(place, dict) else {}
+    end_offsets: dict[str, dict[str, int]] = place["offsets"] if isinstance(place, dict) else {}
     return {
-        topic: {str(one): min(end, said.get(topic, {}).get(str(one), end)) for one, (_, end) in of.items()}
-        for topic, of in found.partitions.items()
+        topic: {str(one): min(end, end_offsets.get(topic, {}).get(str(one), end)) for one, (_, end) in of.items()}
+        for topic, of in topic_offsets.partitions.items()
     }
 
 
-def place_of(verb: str, given: Any, topics: Topics) -> Place:
+def place_of(verb: str, argument: Any, topics: Topics) -> Place:
     """A position as a user gives it: "earliest", "latest", a time as a datetime or a text, or offsets of the topics' partitions.
 
     >>> place_of("read.kafka", {0: 5}, Topics(("orders",)))
     {'offsets': {'orders': {'0': 5}}}
     """
-    if given in ("earliest", "latest"):
-        return str(given)
-    if isinstance(given, datetime):
-        return {"time": given.isoformat()}
-    if isinstance(given, str):
+    if argument in ("earliest", "latest"):
+        return str(argument)
+    if isinstance(argument, datetime):
+        return {"time": argument.isoformat()}
+    if isinstance(argument, str):
         try:
-            return {"time": datetime.fromisoformat(given).isoformat()}
+            return {"time": datetime.fromisoformat(argument).isoformat()}
         except ValueError:
             pass
-    if isinstance(given, Mapping) and given:
-        if set(given) == {"time"} and isinstance(given["time"], str):
-            return dict(given)
-        stored = given["offsets"] if set(given) == {"offsets"} else given
+    if isinstance(argument, Mapping) and argument:
+        if set(argument) == {"time"} and isinstance(argument["time"], str):
+            return dict(argument)
+        stored = argument["offsets"] if set(argument) == {"offsets"} else argument
         by_topic = (
             {topics.names[0]: stored} if len(topics.names) == 1 and not any(isinstance(one, Mapping) for one in stored.values()) else stored
         )
@@ -66,11 +66,12 @@ def place_of(verb: str, given: Any, topics: Topics) -> Place:
         if offsets and all(at >= 0 for of in offsets.values() for at in of.values()):
             return {"offsets": offsets}
     raise wrong(
-        f"{verb}: start cannot be {given!r}", 'it is "earliest", "latest", a time ("2026-01-01 00:00:00"), or offsets: {"orders": {0: 5}}'
+        f"{verb}: start cannot be {argument!r}",
+        'it is "earliest", "latest", a time ("2026-01-01 00:00:00"), or offsets: {"orders": {0: 5}}',
     )
 
 
-def starting(verb: str, place: Place, found: TopicOffsets, time_zone: str) -> dict[str, str]:
+def starting(verb: str, place: Place, topic_offsets: TopicOffsets, time_zone: str) -> dict[str, str]:
     """The options for Spark's source. A time without a zone is in the job's zone; partitions without an offset begin with their earliest
     record.
     """
@@ -83,16 +84,16 @@ def starting(verb: str, place: Place, found: TopicOffsets, time_zone: str) -> di
     offsets: dict[str, dict[str, int]] = place["offsets"]
     for topic, of in offsets.items():
         for one in of:
-            if int(one) not in found.partitions.get(topic, {}):
+            if int(one) not in topic_offsets.partitions.get(topic, {}):
                 has = (
-                    f"{topic} has {len(found.partitions[topic])} partitions"
-                    if topic in found.partitions
+                    f"{topic} has {len(topic_offsets.partitions[topic])} partitions"
+                    if topic in topic_offsets.partitions
                     else "the source does not read this topic"
                 )
                 raise wrong(f"{verb}: start has an offset for partition {one} of {topic}, which does not exist", has)
     all_of = {
         topic: {str(one): _checked(verb, topic, one, offsets.get(topic, {}).get(str(one), _EARLIEST), span) for one, span in of.items()}
-        for topic, of in found.partitions.items()
+        for topic, of in topic_offsets.partitions.items()
     }
     return {"startingOffsets": json.dumps(all_of)}
 

@@ -22,7 +22,7 @@ def problem(code: str, cluster: Cluster, topic: str, message: str) -> HeadraceEr
     if code == "TOPIC_MISSING":
         message = f"there is no topic {topic} at {cluster.servers}"
     elif code != "CHECKPOINT_BEHIND":
-        said = message.rpartition("; ")[2].partition(" (as configured")[0]
-        message = f"{topic} at {cluster.servers}: {said}"
+        reason = message.rpartition("; ")[2].partition(" (as configured")[0]
+        message = f"{topic} at {cluster.servers}: {reason}"
     known = code if code in CODES else "KAFKA_FAILED"
     return HeadraceError(known, message, hint=_HINTS.get(known))

@@ -40,20 +40,20 @@ class Numbers:
     within: Mapping[str, Numbers] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> Numbers:
+    def of(cls, answer: Mapping[str, Any]) -> Numbers:
         """The numbers in the kernel's answer."""
-        return cls(told["fields"], tuple(told["reserved"]), {name: cls.of(one) for name, one in told["within"].items()})
+        return cls(answer["fields"], tuple(answer["reserved"]), {name: cls.of(one) for name, one in answer["within"].items()})
 
     def dealt(self, names: tuple[str, ...]) -> dict[str, int]:
         """A number for each name: its own, or one that no field ever had."""
         last = max([0, *self.fields.values(), *self.reserved])
-        found = {}
+        numbers = {}
         for name in names:
             if name not in self.fields:
                 # 19000 to 19999 are reserved for Protobuf itself.
                 last = 20_000 if last + 1 == 19_000 else last + 1
-            found[name] = self.fields.get(name, last)
-        return found
+            numbers[name] = self.fields.get(name, last)
+        return numbers
 
     def gone(self, names: tuple[str, ...]) -> list[int]:
         """The numbers that must not be used again."""
@@ -77,9 +77,9 @@ def protobuf_schema(columns: Struct, record: str, known: Numbers | None = None) 
     """
     check_names("protobuf", columns)
     package, _, name = record.rpartition(".")
-    made = _Schema()
-    body = made.message(columns, name, known or Numbers(), "", "")
-    head = ['syntax = "proto3";', *([f"package {package};"] if package else []), *(f'import "{file}";' for file in sorted(made.imports))]
+    schema = _Schema()
+    body = schema.message(columns, name, known or Numbers(), "", "")
+    head = ['syntax = "proto3";', *([f"package {package};"] if package else []), *(f'import "{file}";' for file in sorted(schema.imports))]
     return "\n".join([*head, *body])
 
 
@@ -114,8 +114,8 @@ class _Schema:
             if key not in _KEYS:
                 raise odd_key("protobuf", path, type, "whole numbers, strings or booleans")
             return f"map<{key}, {self._single(type.value, named, path, 'an array or a map within a map')}>"
-        found = self._single(type, named, path, "")
-        return f"optional {found}" if column.nullable and plain_type(type) in _PLAIN else found
+        type_name = self._single(type, named, path, "")
+        return f"optional {type_name}" if column.nullable and plain_type(type) in _PLAIN else type_name
 
     def _single(self, type: Type, named: str, path: str, within: str) -> str:
         if isinstance(type, Struct):
@@ -140,8 +140,8 @@ class _Schema:
             return ""
         self.imports.add(_META)
         precision, scale = digits(type)
-        told = f'{{key: "precision", value: "{precision}"}}, {{key: "scale", value: "{scale}"}}'
-        return f" [(confluent.field_meta) = {{params: [{told}]}}]"
+        parameters = f'{{key: "precision", value: "{precision}"}}, {{key: "scale", value: "{scale}"}}'
+        return f" [(confluent.field_meta) = {{params: [{parameters}]}}]"
 
 
 def _struct(type: Type) -> Struct | None:

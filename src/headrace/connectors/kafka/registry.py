@@ -57,13 +57,13 @@ class Registry:
     ca: str | None = None
 
     @classmethod
-    def of(cls, verb: str, given: Any) -> Registry | None:
+    def of(cls, verb: str, argument: Any) -> Registry | None:
         """The registry from an option: an address, or a dict that may also have a user and a password."""
-        if given is None:
+        if argument is None:
             return None
-        named = {"url": given} if isinstance(given, str) else with_secrets(given)
+        named = {"url": argument} if isinstance(argument, str) else with_secrets(argument)
         if not isinstance(named, Mapping) or "url" not in named or not set(named) <= set(_OPTIONS):
-            raise wrong(f"{verb}: registry cannot be {given!r}", f"it is an address, or a dict of: {', '.join(_OPTIONS)}")
+            raise wrong(f"{verb}: registry cannot be {argument!r}", f"it is an address, or a dict of: {', '.join(_OPTIONS)}")
         parts = address(named["url"])
         if parts.scheme not in ("http", "https") or not parts.netloc:
             raise wrong(f"{verb}: registry cannot be {named['url']!r}", 'its address is like "http://localhost:8081"')
@@ -79,19 +79,19 @@ class Registry:
         for name, subject in subjects.items():
             if not isinstance(subject, str) or not subject or set(_PLACES.findall(subject)) - {"{topic}", "{record}"}:
                 raise wrong(f"{verb}: {name} cannot be {subject!r}", 'it is a name, like "{topic}-value", "{record}" or "{topic}-{record}"')
-        made = cls(str(named["url"]).rstrip("/"), named.get("user"), password, **subjects, ca=named.get("ca"))
-        if made.ca is not None:
+        registry = cls(str(named["url"]).rstrip("/"), named.get("user"), password, **subjects, ca=named.get("ca"))
+        if registry.ca is not None:
             if parts.scheme != "https":
                 raise wrong(f"{verb}: ca is for a registry with TLS", 'its address is like "https://localhost:8081"')
-            certificates(verb, "ca", made.ca)
-        return made
+            certificates(verb, "ca", registry.ca)
+        return registry
 
     @classmethod
     def apart(cls, options: Mapping[str, Any]) -> tuple[dict[str, Any], str | None]:
         """The options of a stored plan without the certificate file, which may no longer exist, and that file."""
-        told = dict(options.get("registry") or {})
-        ca = told.pop("ca", None)
-        return {**options, **({"registry": told} if told else {})}, ca
+        registry_options = dict(options.get("registry") or {})
+        ca = registry_options.pop("ca", None)
+        return {**options, **({"registry": registry_options} if registry_options else {})}, ca
 
     def trusting(self, ca: str | None) -> Registry:
         """The same registry with a certificate file, which is read when the registry is called."""
@@ -99,17 +99,17 @@ class Registry:
 
     def options(self) -> dict[str, Any]:
         """The options that a plan stores."""
-        found = {"url": self.url, "subject": self.subject}
+        options = {"url": self.url, "subject": self.subject}
         if self.key_subject != Registry.key_subject:
-            found["key_subject"] = self.key_subject
+            options["key_subject"] = self.key_subject
         if self.ca is not None:
-            found["ca"] = self.ca
-        return found if self.password is None else {**found, "user": self.user, "password": self.password.to_json()}
+            options["ca"] = self.ca
+        return options if self.password is None else {**options, "user": self.user, "password": self.password.to_json()}
 
     def kernel(self) -> dict[str, str]:
         """The address and credentials for the kernel, whose executors need no certificate file."""
-        told = {"authorization": self._word(), "ca": self._certificates()}
-        return {"registry": self.url, **{name: text for name, text in told.items() if text}}
+        credentials = {"authorization": self._word(), "ca": self._certificates()}
+        return {"registry": self.url, **{name: text for name, text in credentials.items() if text}}
 
     def named(self, part: str, topic: str, record: str = "") -> str:
         """The subject of a topic's values or keys.
@@ -127,40 +127,42 @@ class Registry:
 
     def latest(self, subject: str, format: str) -> Registered:
         """The newest schema of a subject."""
-        found = self.newest(subject, format)
-        if found is None:
+        schema = self.newest(subject, format)
+        if schema is None:
             raise ConnectorError(
                 "REGISTRY_SUBJECT",
                 f"the registry {self.url} has no subject {subject}",
                 hint='register the schema first, or name its subject: registry={"url": ..., "subject": "{topic}-value"}',
                 site=here(),
             )
-        return found
+        return schema
 
     def newest(self, subject: str, format: str) -> Registered | None:
         """The newest schema of a subject; None if there is none."""
         try:
-            found = self._answer(f"/subjects/{quote(subject, safe='')}/versions/latest")
+            response = self._answer(f"/subjects/{quote(subject, safe='')}/versions/latest")
         except _Refused as refused:
             # The registry's own error code for an unknown subject or version; a 404 without it comes from a proxy.
             if refused.unknown:
                 return None
             raise self._failed(_status(refused)) from None
-        text = found.get("schema")
+        text = response.get("schema")
         if not isinstance(text, str):
             raise self._failed("its response has no schema")
-        made = Registered(self._number(found), str(found.get("schemaType") or "AVRO"), text, bool(found.get("references")))
-        if made.kind != TYPES[format]:
+        schema = Registered(self._number(response), str(response.get("schemaType") or "AVRO"), text, bool(response.get("references")))
+        if schema.kind != TYPES[format]:
             known = {kind: name for name, kind in TYPES.items()}
-            hint = f'use value="{known[made.kind]}"' if made.kind in known else 'records of this kind can be read as bytes: value="raw"'
-            raise ConnectorError("REGISTRY_SUBJECT", f"the schema of {subject} is {made.kind}, not {TYPES[format]}", hint=hint, site=here())
-        return made
+            hint = f'use value="{known[schema.kind]}"' if schema.kind in known else 'records of this kind can be read as bytes: value="raw"'
+            raise ConnectorError(
+                "REGISTRY_SUBJECT", f"the schema of {subject} is {schema.kind}, not {TYPES[format]}", hint=hint, site=here()
+            )
+        return schema
 
     def register(self, subject: str, format: str, text: str) -> Registered:
         """Register a schema under a subject, if it is not there yet, and return it with its number."""
         schema = {"schema": text, "schemaType": TYPES[format]}
         try:
-            found = self._answer(f"/subjects/{quote(subject, safe='')}/versions", schema)
+            response = self._answer(f"/subjects/{quote(subject, safe='')}/versions", schema)
         except _Refused as refused:
             if refused.status == 409:
                 reasons: list[str] = []
@@ -168,12 +170,12 @@ class Registry:
                     reasons = self._against(subject, schema)
                 raise self._incompatible(subject, reasons or [refused.message]) from None
             raise self._refused(subject, refused) from None
-        return Registered(self._number(found), TYPES[format], text)
+        return Registered(self._number(response), TYPES[format], text)
 
-    def _number(self, found: Mapping[str, Any]) -> int:
-        if not isinstance(found.get("id"), int):
+    def _number(self, response: Mapping[str, Any]) -> int:
+        if not isinstance(response.get("id"), int):
             raise self._failed("its response has no schema id")
-        return int(found["id"])
+        return int(response["id"])
 
     def allows(self, subject: str, format: str, text: str) -> None:
         """Raise if the registry would not accept a schema under a subject."""
@@ -188,11 +190,11 @@ class Registry:
 
     def _against(self, subject: str, schema: Mapping[str, str], version: str = "") -> list[str]:
         """The registry's reasons against a schema after one version or all of them; empty if it gives no answer."""
-        found = self._schema_answer(f"/compatibility/subjects/{quote(subject, safe='')}/versions{version}?verbose=true", subject, schema)
-        if found is None or found.get("is_compatible", True):
+        response = self._schema_answer(f"/compatibility/subjects/{quote(subject, safe='')}/versions{version}?verbose=true", subject, schema)
+        if response is None or response.get("is_compatible", True):
             return []
-        told = found.get("messages")
-        reasons = [" ".join(str(one).split()) for one in told] if isinstance(told, list) else []
+        messages = response.get("messages")
+        reasons = [" ".join(str(one).split()) for one in messages] if isinstance(messages, list) else []
         return reasons or ["it is not compatible with the registered schemas"]
 
     def _schema_answer(self, path: str, subject: str, schema: Mapping[str, str]) -> dict[str, Any] | None:
@@ -223,11 +225,11 @@ class Registry:
             site=here(),
         )
 
-    def _answer(self, path: str, given: Any = None) -> dict[str, Any]:
+    def _answer(self, path: str, payload: Any = None) -> dict[str, Any]:
         word = self._word()
         request = urllib.request.Request(self.url + path, headers={"Accept": _TYPE})
-        if given is not None:
-            request.data = json.dumps(given).encode()
+        if payload is not None:
+            request.data = json.dumps(payload).encode()
             request.add_header("Content-Type", _TYPE)
         if word:
             request.add_header("Authorization", word)
@@ -237,12 +239,12 @@ class Registry:
             reason = cause.reason if isinstance(cause, urllib.error.URLError) else cause
             raise self._failed(_why(reason), hint=_CA if isinstance(reason, ssl.SSLCertVerificationError) else UNREACHABLE) from None
         try:
-            found = json.loads(body)
+            response = json.loads(body)
         except ValueError:
             raise self._failed("its response is not JSON") from None
-        if not isinstance(found, dict):
+        if not isinstance(response, dict):
             raise self._failed("its response is not a JSON object")
-        return found
+        return response
 
     def _sent(self, request: urllib.request.Request) -> bytes:
         secure = urllib.request.HTTPSHandler(context=ssl.create_default_context(cadata=self._certificates() or None))
@@ -271,7 +273,7 @@ class Registry:
 class _Stay(urllib.request.HTTPRedirectHandler):
     """Follows no redirect, so that no other address receives the password."""
 
-    def redirect_request(self, *given: Any) -> None:
+    def redirect_request(self, *arguments: Any) -> None:
         return None
 
 
@@ -282,12 +284,12 @@ class _Refused(Exception):
         super().__init__(f"{status} {reason}")
         self.status = status
         try:
-            told = json.loads(body)
+            parsed = json.loads(body)
         except ValueError:
-            told = None
-        said = told if isinstance(told, dict) else {}
-        self.message = " ".join(str(said.get("message", reason)).split())
-        code = said.get("error_code")
+            parsed = None
+        content = parsed if isinstance(parsed, dict) else {}
+        self.message = " ".join(str(content.get("message", reason)).split())
+        code = content.get("error_code")
         self.unknown = isinstance(code, int) and code // 100 == 404
 
 
@@ -305,14 +307,14 @@ def _why(cause: Any) -> str:
     return str(cause)
 
 
-def registered(verb: str, formats: Mapping[str, str | None], given: Any, *, described: bool = False) -> Registry | None:
+def registered(verb: str, formats: Mapping[str, str | None], argument: Any, *, described: bool = False) -> Registry | None:
     """The registry of a source or sink: required for registry formats, and refused for all others; `described`: not required, as a file has
     the schema.
     """
-    found = Registry.of(verb, given)
+    registry = Registry.of(verb, argument)
     needing = [f"{option}={format!r}" for option, format in formats.items() if format in TYPES]
-    if found is None and needing and not described:
+    if registry is None and needing and not described:
         raise wrong(f"{verb}: {needing[0]} needs a registry", _WITH)
-    if found is not None and not needing:
+    if registry is not None and not needing:
         raise wrong(f"{verb}: value={formats['value']!r} does not use a registry", _WITH)
-    return found
+    return registry

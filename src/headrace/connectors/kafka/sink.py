@@ -117,15 +117,15 @@ class Sink(SinkOptions, ports.Sink):
         }
 
     def lays_out(self) -> dict[str, Any]:
-        told, _ = Registry.apart(self.options())
-        return {name: value for name, value in told.items() if name not in ("security", "options", "transaction_timeout")}
+        options, _ = Registry.apart(self.options())
+        return {name: value for name, value in options.items() if name not in ("security", "options", "transaction_timeout")}
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any], *more: Any) -> Self:
-        told, ca = Registry.apart(options)
-        made = super().from_options(told, *more)
-        made.registry = made.registry and made.registry.trusting(ca)
-        return made
+        remaining, ca = Registry.apart(options)
+        sink = super().from_options(remaining, *more)
+        sink.registry = sink.registry and sink.registry.trusting(ca)
+        return sink
 
     def describe(self) -> str:
         return f"kafka {self.topic} ({self.layout.value}{' by ' + ', '.join(self.key) if self.key else ''})"
@@ -165,9 +165,9 @@ class Sink(SinkOptions, ports.Sink):
         kafka.Clients.put(self._client, self._settings())
         self._target = kafka.Target(context.name, self.topic, self._id, context.term, self._client)
         try:
-            found = self._answer(self._target.open(None if self.create is None else json.dumps(self.create)))
-            self._most, self._topic_id = found.get("most"), found["topic_id"]
-            self._markers(context, marked=found["marked"], topic_id=found["topic_id"])
+            answer = self._answer(self._target.open(None if self.create is None else json.dumps(self.create)))
+            self._most, self._topic_id = answer.get("most"), answer["topic_id"]
+            self._markers(context, marked=answer["marked"], topic_id=answer["topic_id"])
         except BaseException:
             self.close()
             raise
@@ -203,12 +203,12 @@ class Sink(SinkOptions, ports.Sink):
     def elsewhere(self, place: ports.Elsewhere) -> Sink | None:
         if place.server is None:
             return None
-        given = {name: value for name, value in self.options().items() if name not in ("security", "options", *_OF_REGISTRY)}
+        options = {name: value for name, value in self.options().items() if name not in ("security", "options", *_OF_REGISTRY)}
         # Temporary topics register no schemas.
-        as_json = {name: "json" for name in ("value", "key_format") if given.get(name) in TYPES}
-        made = Sink(**{**given, **as_json, "topic": place.name, "servers": place.server, "create": {"partitions": 2}})
-        made._replaces = place.mode == "upsert"
-        return made
+        as_json = {name: "json" for name in ("value", "key_format") if options.get(name) in TYPES}
+        sink = Sink(**{**options, **as_json, "topic": place.name, "servers": place.server, "create": {"partitions": 2}})
+        sink._replaces = place.mode == "upsert"
+        return sink
 
     def contents(self, session: SparkSession, schema: Struct) -> Iterable[Sequence[Any]]:
         return records(session, self.cluster, self.topic, schema, parsed=self.layout.value == "json", newest=self._replaces)
@@ -230,8 +230,8 @@ class Sink(SinkOptions, ports.Sink):
     def _registry_options(self) -> dict[str, Any]:
         if self.registry is None:
             return {}
-        told = {"registry": self.registry.options(), "register": self.register}
-        return told if self.record is None else {**told, "record": self.record}
+        options = {"registry": self.registry.options(), "register": self.register}
+        return options if self.record is None else {**options, "record": self.record}
 
     def _settings(self) -> dict[str, str]:
         return {
@@ -249,10 +249,10 @@ class Sink(SinkOptions, ports.Sink):
         self._marked = time.monotonic()
 
     def _answer(self, answer: str) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(answer)
-        if "problem" in found:
-            raise problem(found["problem"], self.cluster, self.topic, found["message"])
-        return found
+        content: dict[str, Any] = json.loads(answer)
+        if "problem" in content:
+            raise problem(content["problem"], self.cluster, self.topic, content["message"])
+        return content
 
     def _noted(self, context: ports.SinkContext) -> str | None:
         """The id of the topic that the last start wrote to; None if it wrote to no topic of this name."""

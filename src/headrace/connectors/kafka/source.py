@@ -113,12 +113,12 @@ class Source(SourceOptions, ports.Source):
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any], *more: Any) -> Self:
-        told, ca = Registry.apart(options)
-        made = super().from_options({name: item for name, item in told.items() if name not in ("deletes", "reader")}, *more)
-        made.registry = made.registry and made.registry.trusting(ca)
-        made.reader = options.get("reader")
-        made.deletes = tuple(options["deletes"])
-        return made
+        remaining, ca = Registry.apart(options)
+        source = super().from_options({name: item for name, item in remaining.items() if name not in ("deletes", "reader")}, *more)
+        source.registry = source.registry and source.registry.trusting(ca)
+        source.reader = options.get("reader")
+        source.deletes = tuple(options["deletes"])
+        return source
 
     def describe(self) -> str:
         return f"kafka {self.topics} ({self.value}{', bounded' if self.end else ''})"
@@ -136,8 +136,8 @@ class Source(SourceOptions, ports.Source):
         ddl = self._described(session)
         if ddl is None:
             return self._known()
-        found = columns(VERB, parse_schema(ddl), self.metadata)
-        self.schema = nullable(found, self.deletes) if self.deletes else found
+        schema = columns(VERB, parse_schema(ddl), self.metadata)
+        self.schema = nullable(schema, self.deletes) if self.deletes else schema
         return self.schema
 
     def _described(self, session: SparkSession) -> str | None:
@@ -164,8 +164,8 @@ class Source(SourceOptions, ports.Source):
         return {**message, "descriptor": of_file(self.descriptor or "")}
 
     def check(self) -> None:
-        found = look(self.cluster, self.topics)
-        starting(VERB, self.start, found, "UTC")
+        topic_offsets = look(self.cluster, self.topics)
+        starting(VERB, self.start, topic_offsets, "UTC")
         if self.schema is None:
             return
         of = of_value(self.schema, self.metadata)
@@ -182,32 +182,32 @@ class Source(SourceOptions, ports.Source):
             described_as(f"the message {self.message}", unreadable(self._messages(), of))
 
     def scan(self, session: SparkSession, context: ports.SourceContext) -> tuple[DataFrame, dict[str, Any]]:
-        found = look(self.cluster, self.topics)
-        same(context, found, skips=self.on_gap == "skip")
-        told = {
+        topic_offsets = look(self.cluster, self.topics)
+        same(context, topic_offsets, skips=self.on_gap == "skip")
+        options = {
             **self.topics.spark(),
-            **starting(VERB, self.start, found, context.time_zone),
+            **starting(VERB, self.start, topic_offsets, context.time_zone),
             "headrace.cluster": kept({"isolation.level": "read_committed", **self.cluster.properties()}),
             "headrace.source": context.name,
             "headrace.gaps": self.on_gap,
             "includeHeaders": str("headers" in self.metadata.values()).lower(),
         }
         if self.end is not None:
-            told["headrace.ends"] = json.dumps(ends(self.end, found))
+            options["headrace.ends"] = json.dumps(ends(self.end, topic_offsets))
         if self.rows_per_epoch is not None:
-            told["headrace.limit"] = str(self.rows_per_epoch)
+            options["headrace.limit"] = str(self.rows_per_epoch)
         if self.group is not None:
-            told["headrace.group"] = self.group
-        read = session.readStream.format("headrace.kafka.Read").options(**told).load()
+            options["headrace.group"] = self.group
+        read = session.readStream.format("headrace.kafka.Read").options(**options).load()
         return self._frame(read), {"kind": "columns"} if self.value in ("raw", "text") else self._lines()
 
     def unread(self, session: SparkSession, context: ports.SourceContext) -> int | None:
         read = read_before(context)
-        found = look(self.cluster, self.topics)
-        until = ends(self.end or "latest", found)
+        topic_offsets = look(self.cluster, self.topics)
+        until = ends(self.end or "latest", topic_offsets)
         return sum(
             max(0, until[topic][str(partition)] - read.get(topic, {}).get(partition, first))
-            for topic, partitions in found.partitions.items()
+            for topic, partitions in topic_offsets.partitions.items()
             for partition, (first, _) in partitions.items()
         )
 
@@ -232,30 +232,30 @@ class Source(SourceOptions, ports.Source):
     def _frame(self, read: DataFrame) -> DataFrame:
         """The records in the form that the kernel reads."""
         value = "make_valid_utf8(CAST(value AS string))" if self.value == "text" else "value"
-        found = [f"{value} AS value", "concat(topic, '-', partition) AS _file", "offset AS _position", *beside(self.metadata)]
+        expressions = [f"{value} AS value", "concat(topic, '-', partition) AS _file", "offset AS _position", *beside(self.metadata)]
         if self.deletes and self.schema is not None:
             row = registered_tombstone if self.value in TYPES else tombstone
-            found[0] = f"coalesce(value, {row(self.schema, self.deletes)}) AS value"
-            found.append("CASE WHEN value IS NULL THEN -1L ELSE 1L END AS _weight")
+            expressions[0] = f"coalesce(value, {row(self.schema, self.deletes)}) AS value"
+            expressions.append("CASE WHEN value IS NULL THEN -1L ELSE 1L END AS _weight")
         if self.tombstones == "skip":
-            found.append("value IS NULL AS _tombstone")
+            expressions.append("value IS NULL AS _tombstone")
         texts = [one for one, is_text in (("value", self.value == "text"), ("key", "key" in self.metadata.values())) if is_text]
         problems = [f"WHEN NOT is_valid_utf8(CAST({one} AS string)) THEN 'not text: the {one} is not UTF-8'" for one in texts]
         if self.value in ("text", "raw") and self.tombstones != "skip":
-            problems.append("WHEN value IS NULL THEN 'not text: the value is null'")
+            problems.append("WHEN value IS NULL THEN 'no row: the value is null'")
         if self.on_gap == "skip":
             # This timestamp type marks a row about a gap.
             problems.insert(0, "WHEN timestampType = -2 THEN CAST(value AS string)")
         if problems:
-            found.append(f"CASE {' '.join(problems)} END AS _problem")
-        return read.selectExpr(*found)
+            expressions.append(f"CASE {' '.join(problems)} END AS _problem")
+        return read.selectExpr(*expressions)
 
     def _lines(self) -> dict[str, Any]:
-        told = {"header": "false"} if self.value == "csv" else {} if self.registry is None else self.registry.kernel()
+        options = {"header": "false"} if self.value == "csv" else {} if self.registry is None else self.registry.kernel()
         if self.reader:
-            told["schema"] = self.reader
+            options["schema"] = self.reader
         kind = _LINES.get(self.value, self.value)
         if self.descriptor is not None:
             kind = _ALONE[self.value]
-            told = {"schema": schema_in(self.descriptor)} if self.value == "avro" else self._messages()
-        return {"kind": kind, "options": told, "beside": list(self.metadata), "records": True}
+            options = {"schema": schema_in(self.descriptor)} if self.value == "avro" else self._messages()
+        return {"kind": kind, "options": options, "beside": list(self.metadata), "records": True}

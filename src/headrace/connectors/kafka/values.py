@@ -43,18 +43,18 @@ Metadata = dict[str, str]
 _SCHEMA = 'it is the schema of the values, as JSON: value="avro", descriptor="order.avsc"'
 
 
-def metadata_of(verb: str, given: Any) -> Metadata:
+def metadata_of(verb: str, argument: Any) -> Metadata:
     """The columns for other parts of a record that a user selected.
 
     >>> metadata_of("read.kafka", "key"), metadata_of("read.kafka", {"written": "timestamp"})
     ({'key': 'key'}, {'written': 'timestamp'})
     """
-    if isinstance(given, Mapping):
-        named = dict(given)
-    elif isinstance(given, str | Sequence):
-        named = {name: name for name in ([given] if isinstance(given, str) else given)}
+    if isinstance(argument, Mapping):
+        named = dict(argument)
+    elif isinstance(argument, str | Sequence):
+        named = {name: name for name in ([argument] if isinstance(argument, str) else argument)}
     else:
-        raise wrong(f"{verb}: metadata cannot be {given!r}", f"it names some of: {', '.join(_METADATA)}")
+        raise wrong(f"{verb}: metadata cannot be {argument!r}", f"it names some of: {', '.join(_METADATA)}")
     return {str(name): choice(verb, "metadata", what, tuple(_METADATA)) for name, what in named.items()}
 
 
@@ -79,14 +79,14 @@ def whole(registry: Registry, schema: Registered) -> str:
     """The text of an Avro schema, with types from schemas that it refers to."""
     if not schema.refers:
         return schema.text
-    given = {**registry.kernel(), "id": str(schema.id)}
-    return str(schema_answer(given, _kernel().whole(json.dumps(given)))["schema"])
+    request = {**registry.kernel(), "id": str(schema.id)}
+    return str(schema_answer(request, _kernel().whole(json.dumps(request)))["schema"])
 
 
 def avro_columns(id: int, text: str) -> str:
     """The columns of an Avro schema's records."""
-    given = {"id": str(id), "schema": text}
-    ddl = schema_answer(given, _kernel().columns(json.dumps(given)))["ddl"]
+    request = {"id": str(id), "schema": text}
+    ddl = schema_answer(request, _kernel().columns(json.dumps(request)))["ddl"]
     if ddl is None:
         hint = 'read such values as bytes: value="raw"'
         raise ConnectorError("REGISTRY_SCHEMA", "the Avro schema in the registry is not a record with fields", hint=hint, site=here())
@@ -98,17 +98,17 @@ def schema_in(file: str) -> str:
     try:
         return Path(file).expanduser().read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as cause:
-        said = cause.strerror if isinstance(cause, OSError) else "it is not text"
-        raise ConnectorError("DESCRIPTOR_UNREADABLE", f"the file {file} cannot be read: {said}", hint=_SCHEMA, site=here()) from None
+        reason = cause.strerror if isinstance(cause, OSError) else "it is not text"
+        raise ConnectorError("DESCRIPTOR_UNREADABLE", f"the file {file} cannot be read: {reason}", hint=_SCHEMA, site=here()) from None
 
 
 def columns_in(file: str) -> str:
     """The columns of the records whose Avro schema is in a file."""
-    found: dict[str, Any] = json.loads(_kernel().columns(json.dumps({"schema": schema_in(file)})))
-    if found.get("ddl") is None:
-        why = " ".join(found.get("problem", "it is not a record with fields").split())
+    content: dict[str, Any] = json.loads(_kernel().columns(json.dumps({"schema": schema_in(file)})))
+    if content.get("ddl") is None:
+        why = " ".join(content.get("problem", "it is not a record with fields").split())
         raise ConnectorError("DESCRIPTOR_UNREADABLE", f"the schema in {file} is not valid: {why}", hint=_SCHEMA, site=here())
-    return str(found["ddl"])
+    return str(content["ddl"])
 
 
 def misfit(text: str, ddl: str) -> str | None:

@@ -187,13 +187,13 @@ class Epochs(ABC, Generic[W]):
 
     def _to_be_emptied(self, properties: Mapping[str, str]) -> bool:
         """Whether a fresh start empties the table; raises if another checkpoint writes it."""
-        own, made = self._context.job, properties.get(CREATOR)
+        own, creator = self._context.job, properties.get(CREATOR)
         holders = []
         for name, text in properties.items():
             if name.startswith(JOB):
-                job, said = name.removeprefix(JOB), json.loads(text)
-                term = self.term_of(said["query"]) if job == own else 0
-                holders.append(Holder(job, said["sink"], said["checkpoint"], said["query"], term, made == job))
+                job, owner = name.removeprefix(JOB), json.loads(text)
+                term = self.term_of(owner["query"]) if job == own else 0
+                holders.append(Holder(job, owner["sink"], owner["checkpoint"], owner["query"], term, creator == job))
         self._own.refuse_twice(holders)
         return self._own.empties(holders)
 

@@ -29,9 +29,9 @@ def lacking(name: str, columns: Struct, schema: Struct, same: Callable[[Type, Ty
         elif field.nullable and not known.nullable:
             filled = f'with_columns({field.name}="coalesce({field.name}, ...)")'
             raise unfit(f"its column {field.name} is not nullable, but the stream's is", filled)
-    given = {field.name for field in schema.fields}
+    stream_columns = {field.name for field in schema.fields}
     for field in columns.fields:
-        if field.name not in given and not field.nullable:
+        if field.name not in stream_columns and not field.nullable:
             raise unfit(f"its column {field.name} is not nullable, and the stream does not have it", f'with_columns({field.name}="...")')
     return missing
 

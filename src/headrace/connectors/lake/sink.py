@@ -118,8 +118,8 @@ class TableSink(ports.Sink):
         tasks: dict[tuple[int, str], dict[str, list[str]]] = {}
         for path in files:
             name = posixpath.basename(path)
-            if name.startswith(self._prefix) and (found := _NAME.match(name, len(self._prefix))):
-                tasks.setdefault((int(found[1]), found[2]), {}).setdefault(found[3], []).append(path)
+            if name.startswith(self._prefix) and (match := _NAME.match(name, len(self._prefix))):
+                tasks.setdefault((int(match[1]), match[2]), {}).setdefault(match[3], []).append(path)
         left = [path for (epoch, _), attempts in tasks.items() if epoch > last for paths in attempts.values() for path in paths]
         # Most tasks have one attempt: the log is read only for those with more.
         doubtful = {task: attempts for task, attempts in tasks.items() if task[0] <= last and len(attempts) > 1}

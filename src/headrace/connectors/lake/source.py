@@ -49,7 +49,7 @@ class TableSource(ports.Source):
         return ports.SourceTraits(bounded=not self.follow, replayable=True, why=self.why, ordered=self.version, changes=changes)
 
     def describe(self) -> str:
-        words = ", ".join(word for word, said in (("changes", self.changes), ("follow", self.follow)) if said)
+        words = ", ".join(word for word, enabled in (("changes", self.changes), ("follow", self.follow)) if enabled)
         return f"{self.connector} {self.place.name}{f' ({words})' if words else ''}"
 
     def check(self) -> None:

@@ -20,11 +20,11 @@ _WITHIN = re.compile(r"://[^:/?#@]*:(?!\d+(/|$))[^@?#]*@|://.*[?&;](\w*password|
 _HADOOP = {"s3": "s3a", "az": "abfss", "adl": "abfss"}
 
 
-def options_of(verb: str, option: str, given: Any, example: str) -> dict[str, str | Secret]:
+def options_of(verb: str, option: str, argument: Any, example: str) -> dict[str, str | Secret]:
     """Options of a store or catalog; secrets among them are given by name."""
-    if given is not None and not (isinstance(given, Mapping) and all(isinstance(name, str) for name in given)):
-        raise wrong(f"{verb}: {option} cannot be of type {type(given).__name__}", f"it is a dict: {option}={example}")
-    return {name: _option(verb, option, name, value) for name, value in with_secrets(given or {}).items()}
+    if argument is not None and not (isinstance(argument, Mapping) and all(isinstance(name, str) for name in argument)):
+        raise wrong(f"{verb}: {option} cannot be of type {type(argument).__name__}", f"it is a dict: {option}={example}")
+    return {name: _option(verb, option, name, value) for name, value in with_secrets(argument or {}).items()}
 
 
 def revealed(options: Options) -> dict[str, str]:
@@ -49,9 +49,9 @@ def hadoop(address: str) -> str:
 
 def _option(verb: str, option: str, name: str, value: Any) -> str | Secret:
     if isinstance(value, Secret | Mapping) or _SECRET.search(name):
-        found = secret_of(verb, name, value, LINES if _DOCUMENT.search(name) else LINE)
-        if found is not None:
-            return found
+        secret = secret_of(verb, name, value, LINES if _DOCUMENT.search(name) else LINE)
+        if secret is not None:
+            return secret
     if isinstance(value, str) and _WITHIN.search(value):
         cure = f'{option}={{"{name}": hr.secret("{name.upper()}")}}'
         raise wrong(f"{verb}: {name} in {option} contains a password", f"pass the whole address as a secret: {cure}")

@@ -91,7 +91,7 @@ class Versions(ABC):
 
     def files(self, start: Position | None, end: Position) -> list[File]:
         at = start or {**end["begin"], "file": 0}
-        found: list[File] = []
+        selected: list[File] = []
         for version, whole in self._from(at, end["version"] if end["file"] else end["version"] - 1):
             files = self._of(version, whole)
             first = at["file"] if version == at["version"] else 0
@@ -101,8 +101,8 @@ class Versions(ABC):
                 raise ConnectorError(
                     "VERSION_GONE", f"version {version} of {self.path} refers to deleted files: {gone[0]}{others}", hint=GONE
                 )
-            found += files[first:last]
-        return found
+            selected += files[first:last]
+        return selected
 
     def waiting(self, start: Position | None) -> int:
         """The number of files after a position."""

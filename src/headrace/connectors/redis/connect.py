@@ -36,18 +36,18 @@ def refusal(name: str, url: str, problem: Exception) -> HeadraceError:
     """The error for a server's refusal of the sink of this name."""
     import redis
 
-    said = str(problem)
-    if isinstance(problem, redis.AuthenticationError | redis.exceptions.NoPermissionError) or said.startswith(("NOAUTH", "WRONGPASS")):
+    message = str(problem)
+    if isinstance(problem, redis.AuthenticationError | redis.exceptions.NoPermissionError) or message.startswith(("NOAUTH", "WRONGPASS")):
         hint = 'check user= and password=hr.secret("REDIS_PASSWORD")'
-        return ConnectorError("DATABASE_REFUSED", f"{url} rejected the request: {said}", hint=hint)
+        return ConnectorError("DATABASE_REFUSED", f"{url} rejected the request: {message}", hint=hint)
     if isinstance(problem, redis.ConnectionError | redis.TimeoutError):
         hint = "check that the server runs and that its port can be reached from here"
-        if "certificate" in said.lower():
+        if "certificate" in message.lower():
             hint = 'check that ca="ca.pem" names the authority that signed the certificate, and that it is for the host in the address'
-        return ConnectorError("DATABASE_UNREACHABLE", f"{url} cannot be reached: {said}", hint=hint)
-    if "maxmemory" in said:
+        return ConnectorError("DATABASE_UNREACHABLE", f"{url} cannot be reached: {message}", hint=hint)
+    if "maxmemory" in message:
         hint = "give the server more memory (maxmemory) and start again: no row is lost or duplicated"
-        return HeadraceError("DISK_FULL", f"{name}: {url} reported: {said}", hint=hint)
+        return HeadraceError("DISK_FULL", f"{name}: {url} reported: {message}", hint=hint)
     return HeadraceError(
-        "SINK_FAILED", f"{name}: {url} reported: {said}", hint="fix the cause and start again: no row is lost or duplicated"
+        "SINK_FAILED", f"{name}: {url} reported: {message}", hint="fix the cause and start again: no row is lost or duplicated"
     )

@@ -55,7 +55,7 @@ class Lookup(ports.Options, ports.Lookup):
     )
     user: str | None = option.plain("the user name", default=None)
     password: Secret | None = option.secret('a secret, given by name: `hr.secret("REDIS_PASSWORD")`', default=None)
-    ca: str | None = option.certificates("with `rediss://`: a PEM file with the certificate authority of the server", default=None)
+    ca: str | None = option.certificates("with `rediss://`: a PEM file of certificates to trust instead of Java's", default=None)
 
     def __post_init__(self) -> None:
         self.key = key_of(VERB, self.key, self.schema)

@@ -202,12 +202,12 @@ class Sink(ports.Options, ports.Sink):
 
     def contents(self, session: SparkSession, schema: Struct) -> Iterable[Sequence[Any]]:
         server = self._connected()
-        found, keys = [], self._keys(server)
+        values, keys = [], self._keys(server)
         while some := list(itertools.islice(keys, _BATCH)):
-            found += [(value.decode(),) for value in server.mget(some) if value is not None]
+            values += [(value.decode(),) for value in server.mget(some) if value is not None]
         server.close()
         ddl = schema.text.replace("'", "\\'")
-        return session.createDataFrame(found, "value string").selectExpr(f"inline(array(from_json(value, '{ddl}')))").collect()
+        return session.createDataFrame(values, "value string").selectExpr(f"inline(array(from_json(value, '{ddl}')))").collect()
 
     def discard(self) -> None:
         self._server = self._connected()
@@ -228,15 +228,15 @@ class Sink(ports.Options, ports.Sink):
 
     def _clear(self) -> None:
         """Remove the keys that another checkpoint wrote."""
-        found = self._keys(self._server)
-        while keys := list(itertools.islice(found, _BATCH)):
+        remaining_keys = self._keys(self._server)
+        while keys := list(itertools.islice(remaining_keys, _BATCH)):
             self._note.clear(keys)
         self._note.clear([])
 
     def _forget(self) -> None:
         """Remove all keys of the prefix."""
-        found = self._keys(self._server)
-        while keys := list(itertools.islice(found, _BATCH)):
+        remaining_keys = self._keys(self._server)
+        while keys := list(itertools.islice(remaining_keys, _BATCH)):
             self._server.unlink(*keys)
 
     def _keys(self, server: Any) -> Iterator[bytes]:
@@ -244,12 +244,12 @@ class Sink(ports.Options, ports.Sink):
         keys: Iterator[bytes] = iter(dict.fromkeys(server.scan_iter(pattern, count=1000)))
         return keys
 
-    def _changes(self, given: list[tuple[Any, ...]]) -> tuple[list[str], dict[str, tuple[Any, ...]]]:
+    def _changes(self, rows: list[tuple[Any, ...]]) -> tuple[list[str], dict[str, tuple[Any, ...]]]:
         """The keys that are only retracted, and the newest rows by key."""
         gone: dict[str, None] = {}
         come: dict[str, tuple[Any, ...]] = {}
         name = self._name
-        for row in given:
+        for row in rows:
             if row[-1] > 0:
                 come[name(row)] = row
             else:

@@ -97,7 +97,7 @@ private final class Scope(session: SparkSession, schema: StructType) {
   def parse(text: String): Expression = {
     val expression = Bind.parsed(sql, text)
     expression.foreach {
-      case _: SubqueryExpression => throw Refusal("SUBQUERY_IN_ROW_EXPRESSION", "a subquery inside a row expression", "expression" -> text)
+      case _: SubqueryExpression => throw Refusal("SUBQUERY_IN_ROW_EXPRESSION", "a subquery cannot be used here", "expression" -> text)
       case _ =>
     }
     expression
@@ -135,7 +135,7 @@ private final class Scope(session: SparkSession, schema: StructType) {
     val analysed = sql.analysed(plan)
     analysed.foreach(_.expressions.foreach(_.foreach {
       case e: PythonFuncExpression =>
-        throw Refusal("PYTHON_FUNCTION", s"the Python function ${e.name} in a row expression", "function" -> e.name)
+        throw Refusal("PYTHON_FUNCTION", s"the Python function ${e.name} cannot be used here", "function" -> e.name)
       case e @ (_: InputFileName | _: InputFileBlockStart | _: InputFileBlockLength) =>
         throw Refusal("INPUT_FILE", s"${e.prettyName}() is not known here", "function" -> e.prettyName)
       case _ =>
@@ -173,7 +173,7 @@ private final class Scope(session: SparkSession, schema: StructType) {
 
 private object Scope {
   def refused(plan: LogicalPlan): AnalysisException = {
-    def refusal(kind: String, cure: String) = Refusal(s"${kind}_IN_ROW_EXPRESSION", s"$cure in a row expression", "kind" -> kind)
+    def refusal(kind: String, cure: String) = Refusal(s"${kind}_IN_ROW_EXPRESSION", s"$cure cannot be used here", "kind" -> kind)
     if (plan.exists(_.isInstanceOf[Aggregate])) refusal("AGGREGATE", "an aggregate function")
     else if (plan.exists(_.isInstanceOf[Window])) refusal("WINDOW", "a window function")
     else if (plan.exists(_.isInstanceOf[Generate])) refusal("GENERATOR", "a generator")

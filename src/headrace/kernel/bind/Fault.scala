@@ -55,7 +55,7 @@ private[headrace] object Fault {
 
   def keyTypes(column: String, types: Seq[DataType]): What = {
     val names = types.map(_.sql)
-    What("KEYS_DIFFER", s"key column $column is ${names.mkString(" and ")}", "column" -> column, "types" -> names.mkString(", "))
+    What("KEYS_DIFFER", s"key column $column is ${names.mkString(" and ")}", "column" -> column, "types" -> names.mkString("; "))
   }
 
   def cellType(cell: String, holds: DataType, valueType: DataType): What =

@@ -54,6 +54,6 @@ private object ReadClock extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.mapExpressions(Clock.read(_).transformUp {
     case CurrentTimeZone() => Literal.create(conf.sessionLocalTimeZone, StringType)
     case t: CurrentTime =>
-      throw Refusal("CURRENT_TIME", s"${t.sql} is not supported in a row expression; use current_timestamp()", "expression" -> t.sql)
+      throw Refusal("CURRENT_TIME", s"${t.sql} is not supported here; use current_timestamp()", "expression" -> t.sql)
   })
 }

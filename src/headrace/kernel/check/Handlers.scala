@@ -92,7 +92,7 @@ private final class Handlers(check: Check, id: String, site: String, key: Struct
             val wide = check.widest(a, b).filterNot(_ => Check.textAndOther(a, b))
             if (wide.isEmpty)
               check.fault(id, s.site, s"${s.at}/row/$n", s.row(n)._2.sql, Fault.What("EMIT_TYPES_DIFFER",
-                s"${names(n)} is ${b.sql} here and ${a.sql} in an earlier emit", "column" -> names(n), "type" -> b.sql, "first" -> a.sql))
+                s"the emitted column `${names(n)}` is ${b.sql} here and ${a.sql} in an earlier emit", "column" -> names(n), "type" -> b.sql, "first" -> a.sql))
             wide.orElse(Some(a))
           case ((a, b), _) => a.orElse(b)
         }

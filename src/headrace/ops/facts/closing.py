@@ -68,8 +68,8 @@ def closing(ends: Iterable[Node]) -> dict[Node, Columns]:
     >>> {name: closes.at.of(name) for name, closes in closing([totals._node])[totals._node].items()}
     {'until': 'until'}
     """
-    found = _Closing()
-    return {node: found[node] for node in order(ends)}
+    known = _Closing()
+    return {node: known[node] for node in order(ends)}
 
 
 class _Closing(dict[Node, Columns]):
@@ -84,14 +84,14 @@ class _Closing(dict[Node, Columns]):
 
 def groups(ends: Iterable[Node]) -> dict[Node, Group]:
     """Return the operators whose groups close, and how."""
-    found = _Closing()
-    return {node: group for node in contracts(ends) if (group := node.group(found)) is not None}
+    known = _Closing()
+    return {node: group for node in contracts(ends) if (group := node.group(known)) is not None}
 
 
 def intervals(ends: Iterable[Node]) -> dict[Node, Interval]:
     """Return the joins whose rows end one by one, and when."""
-    found = _Closing()
-    return {node: near for node in contracts(ends) if (near := node.interval(found)) is not None}
+    known = _Closing()
+    return {node: near for node in contracts(ends) if (near := node.interval(known)) is not None}
 
 
 def named(items: Iterable[tuple[str, str]], columns: Columns) -> Columns:

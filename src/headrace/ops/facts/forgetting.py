@@ -20,8 +20,8 @@ def judged_by_ends(node: Contract) -> tuple[bool, ...]:
         return ending.judged
     if node.forgets_after is None:
         return ()
-    found = kinds(node.inputs)
-    return tuple(found[before] == CHANGES for before in node.inputs)
+    kind_of = kinds(node.inputs)
+    return tuple(kind_of[before] == CHANGES for before in node.inputs)
 
 
 def late_outputs(node: Node) -> tuple[str, ...]:

@@ -58,11 +58,11 @@ def interval(pairs: Mapping[Pair, Bounds], left: Mapping[str, Delay], right: Map
     >>> interval(pairs, {"ts": Delay(0, True)}, {"opened": Delay(0, True)}, "changes").kept_us
     (0, 1000000)
     """
-    found = {pair: ends for pair, ends in pairs.items() if pair[0] in left and pair[1] in right}
-    if not found:
+    usable = {pair: ends for pair, ends in pairs.items() if pair[0] in left and pair[1] in right}
+    if not usable:
         return None
-    pair = max(found, key=lambda one: sum(end is not None for end in found[one]))
-    return Interval(pair, *found[pair], (left[pair[0]], right[pair[1]]), emit)
+    pair = max(usable, key=lambda one: sum(end is not None for end in usable[one]))
+    return Interval(pair, *usable[pair], (left[pair[0]], right[pair[1]]), emit)
 
 
 def bounds(keys: Sequence[Pair], condition: str | None, mine: Collection[str], theirs: Collection[str]) -> Mapping[Pair, Bounds]:
@@ -72,22 +72,22 @@ def bounds(keys: Sequence[Pair], condition: str | None, mine: Collection[str], t
     Spark parses expressions that are more than names and use columns of both sides.
     """
     equal = [_equal(one, other) for one, other in keys]
-    texts = [f"({one}) = ({other})" for (one, other), said in zip(keys, equal, strict=True) if said is None]
+    texts = [f"({one}) = ({other})" for (one, other), difference in zip(keys, equal, strict=True) if difference is None]
     texts += [condition] if condition is not None else []
     both = [text for text in texts if (used := words(text)) is None or not (used.isdisjoint(mine) or used.isdisjoint(theirs))]
     read = readings(both)
     parts = [part for text in both for part in read[text].conjuncts]
-    found: dict[Pair, Bounds] = {}
-    for said in (*(one for one in equal if one is not None), *(one for part in parts for one in read[part].differences)):
-        if said.column in mine and said.other in theirs:
-            pair, ends = (said.column, said.other), (said.least_us, said.most_us)
-        elif said.column in theirs and said.other in mine:
-            pair, ends = (said.other, said.column), (_negative(said.most_us), _negative(said.least_us))
+    bounds_of: dict[Pair, Bounds] = {}
+    for difference in (*(one for one in equal if one is not None), *(one for part in parts for one in read[part].differences)):
+        if difference.column in mine and difference.other in theirs:
+            pair, ends = (difference.column, difference.other), (difference.least_us, difference.most_us)
+        elif difference.column in theirs and difference.other in mine:
+            pair, ends = (difference.other, difference.column), (_negative(difference.most_us), _negative(difference.least_us))
         else:
             continue
-        lower, upper = found.get(pair, (None, None))
-        found[pair] = (_tighter(lower, ends[0], max), _tighter(upper, ends[1], min))
-    return found
+        lower, upper = bounds_of.get(pair, (None, None))
+        bounds_of[pair] = (_tighter(lower, ends[0], max), _tighter(upper, ends[1], min))
+    return bounds_of
 
 
 def _equal(one: str, other: str) -> Difference | None:

@@ -24,16 +24,16 @@ def unique(node: Node, columns: Iterable[str]) -> bool:
     >>> unique(totals._node, ["number", "spent"]), unique(totals._node, ["spent"])
     (True, False)
     """
-    given = lower(columns)
-    return any(key <= given for key in known_keys(node))
+    names = lower(columns)
+    return any(key <= names for key in known_keys(node))
 
 
 def known_keys(node: Node) -> Keys:
     """Return all known unique keys of a node's rows."""
-    found: dict[Node, Keys] = {}
+    keys: dict[Node, Keys] = {}
     for before in contracts([node]):
-        found[before] = before.keys_after(found)
-    return found[node]
+        keys[before] = before.keys_after(keys)
+    return keys[node]
 
 
 def lower(names: Iterable[str]) -> frozenset[str]:

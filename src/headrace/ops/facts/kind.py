@@ -25,15 +25,15 @@ def kind_of(node: Node) -> str:
 def kinds(ends: Iterable[Node]) -> dict[Node, str]:
     """Return the kind of each node that the given ones need."""
     ends = list(ends)
-    found: dict[Node, str] = {}
+    kind_of: dict[Node, str] = {}
     closing = groups(ends)
     for node in contracts(ends):
         # A result that is sent when its group closes is never retracted.
-        found[node] = APPEND if node in closing and closing[node].final else node.kind_after(found)
-    return found
+        kind_of[node] = APPEND if node in closing and closing[node].final else node.kind_after(kind_of)
+    return kind_of
 
 
 def only_added(node: Node) -> bool:
     """Return whether rows are only inserted into a node's inputs."""
-    found = kinds(node.inputs)
-    return all(found[before] == APPEND for before in node.inputs)
+    kind_of_input = kinds(node.inputs)
+    return all(kind_of_input[before] == APPEND for before in node.inputs)

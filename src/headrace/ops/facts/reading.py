@@ -18,10 +18,10 @@ def both(one: Wanted, other: Wanted) -> Wanted:
 
 def read(node: Node, texts: Iterable[str | None]) -> Wanted:
     """Return the columns of a node that some texts name; all, if that is unknown."""
-    found: set[str] = set()
+    names: set[str] = set()
     for text in texts:
         named = used(text, node.columns) if text is not None else frozenset()
         if named is None:
             return None
-        found |= named
-    return frozenset(found)
+        names |= named
+    return frozenset(names)

@@ -30,7 +30,7 @@ from headrace.spark.compile.shapes import QueryShape
 
 @dataclass(frozen=True)
 class SparkJob:
-    """A plan on Spark, before it meets a checkpoint; `asked` is the plan before the rules named in `rewritten` changed it.
+    """A plan on Spark, before it meets a checkpoint; `original` is the plan before the rules named in `rewritten` changed it.
 
     It is valid for every run, unless the plan calls functions from `outside` Spark: the session may have others by their names in the next.
     """

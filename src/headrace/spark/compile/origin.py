@@ -17,7 +17,7 @@ def origins(asked: Plan, optimised: Plan) -> dict[str, str]:
     """Return for each node of an optimised plan a hash of the steps between it and the sources and programs upstream.
 
     Two versions of a job with the same origin of a sink send it rows that were computed in the same way. The hash is of the plan as
-    `asked`, so that another version of the optimiser does not change it; only nodes of the optimiser are taken from its own plan.
+    `original`, so that another version of the optimiser does not change it; only nodes of the optimiser are taken from its own plan.
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([], "card string, amount int", name="charges")

@@ -175,7 +175,7 @@ class _Making:
             if error is None:
                 raise
             if error.code == "RUN_FAILED":
-                hint = f"nothing was changed: {self.old} is as it was. The Java trace is in {self.log}"
+                hint = f"nothing was changed: {self.old} is as it was. The Java stack trace is in {self.log}"
                 raise HeadraceError(error.code, error.message, hint=hint) from None
             if str(self.log) not in (error.hint or ""):
                 with suppress(OSError):

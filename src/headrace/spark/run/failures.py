@@ -23,14 +23,14 @@ from headrace.spark.checkpoint.examine import whole
 
 # Conditions of the kernel, with headrace's code and cure. The cures of connectors' own conditions are declared with their codes.
 _KNOWN: Mapping[str, tuple[str, str | None]] = {
-    "KEYS_MEET": ("KEYS_MEET", "keep the old key type; the state of two keys cannot be merged."),
+    "KEYS_MEET": ("KEYS_MEET", "keep the old key type; the state of two keys cannot be merged"),
     "KEY_NOT_UNIQUE": ("KEY_NOT_UNIQUE", "name columns that identify each row, or keep one row per key: .top(1, by=..., per=...)."),
     "LOOKUP_FAILED": ("LOOKUP_FAILED", "check the table and its login. No row is lost: the next start repeats the epoch"),
     "EXPECTATION_FAILED": (
         "EXPECTATION_FAILED",
         'nothing of its epoch is written. Repair the input, or send such rows to the dead letters: on_violation="dead_letter".',
     ),
-    "MALFORMED_ROW": ("MALFORMED_ROW", 'repair the input, or send such rows to the dead letters: malformed="dead_letter".'),
+    "MALFORMED_ROW": ("MALFORMED_ROW", 'correct the input, or send such rows to the dead letters: malformed="dead_letter"'),
     "DEAD_LETTER_FAILED": (
         "DEAD_LETTER_FAILED",
         "steps after a dead_letter output must not fail: use try_cast and similar functions there.",
@@ -52,7 +52,7 @@ _KNOWN: Mapping[str, tuple[str, str | None]] = {
         "WAS_FAILED",
         "correct the expression, for example with try_add or coalesce, and start again: no state is lost, and converted keys keep theirs.",
     ),
-    "STATE_OF_ANOTHER_LEVEL": ("STATE_MISMATCH", "restore the checkpoint from a copy, or start over with fresh=True."),
+    "STATE_OF_ANOTHER_LEVEL": ("STATE_MISMATCH", "restore the whole checkpoint from a backup, or start over with fresh=True"),
 }
 _FULL = re.compile(r"No space left on device|File too large|Disk quota exceeded|Not enough space|SQLITE_FULL|The table '[^']*' is full")
 # Spark's messages about checkpoint files that it cannot read; a file that it cannot write is another matter.
@@ -61,6 +61,11 @@ _DAMAGED = re.compile(
     r"|STDS_FAILED_TO_READ_|/_stateSchema/\S+ does not exist|\(latestId: "
 )
 _LOG_BYTES = 1 << 20
+_MORE = 'raise Spark\'s memory with hr.session(conf={"spark.driver.memory": "4g"})'
+_MEMORY = re.compile(r"Java heap space|OutOfMemoryError|GC overhead limit exceeded")
+_LOST_FILE = re.compile(
+    r"\[FAILED_READ_FILE\.FILE_NOT_EXIST\] Encountered error while reading file (.+?)\. File does not exist.*", re.DOTALL
+)
 _GONE = re.compile(r"FileNotFoundException|FAILED_READ_FILE\.FILE_NOT_EXIST|PATH_NOT_FOUND")
 
 
@@ -87,7 +92,7 @@ def failure(
         code, hint = _KNOWN[condition]
         return HeadraceError(code, f"{node}{message}", hint=found.get("hint") or hint, site=site)
     if condition in ("INTERNAL", "KERNEL_DOCUMENT"):
-        return HeadraceError("INTERNAL", f"{node}{message}", hint=f"this is a bug in headrace; please report it.{where}", site=site)
+        return HeadraceError("INTERNAL", f"{node}{message}", hint=f"this is a bug in headrace; please report it{where}", site=site)
     # the condition may be of a connector that this process has not loaded
     load_all()
     if condition in CODES:
@@ -95,20 +100,21 @@ def failure(
     if _DAMAGED.search(found["trace"]):
         return _damaged(log, f"{node}{message}", where)
     if (condition and _GONE.search(condition)) or _GONE.search(found["class"]):
-        return HeadraceError(
-            "INPUT_GONE", f"{node}{message}", hint="restore the file and start again. Keep files until the job has read them.", site=site
-        )
+        message = _LOST_FILE.sub(r"the file \1 was deleted or renamed while it was read", message)
+        hint = "restore the file and start again. Keep files until the job has read them."
+        return HeadraceError("INPUT_GONE", f"{node}{message}", hint=hint, site=site)
     cause = first_lines(found.get("cause") or "")
     if cause and (cause.partition(": ")[2] or cause) not in message:
         message = f"{message}; caused by {cause}"
-    return HeadraceError("RUN_FAILED", f"{node}{message}", hint=f"{onward(again)}{where}", site=site)
+    return HeadraceError("RUN_FAILED", f"{node}{message}", hint=f"{onward(again, f'{found["class"]}: {message}')}{where}", site=site)
 
 
-def onward(again: bool) -> str:
-    """Describe what a start does after a failure of unknown cause; `again`: the epoch was interrupted before, too."""
+def onward(again: bool, message: str = "") -> str:
+    """Return the hint for a failure of unknown cause; `again`: the epoch was interrupted before, too."""
+    cure = _MORE if _MEMORY.search(message) else "fix the cause"
     if again:
-        return "the epoch was interrupted before, too, and each start repeats it: fix the cause first."
-    return "the next start continues after the last finished epoch, and fails again while the cause remains."
+        return f"an earlier start failed in this epoch, too, and each start repeats it: {cure}"
+    return f"{cure} and start again: the run continues after the last committed epoch"
 
 
 def _damaged(log: Path | None, message: str, where: str) -> HeadraceError:
@@ -149,7 +155,7 @@ def _of_sink(problem: BaseException, sink: str | None, where: str) -> HeadraceEr
     return HeadraceError(
         "SINK_FAILED",
         f"{sink or 'the record'} could not be written: {type(problem).__name__}: {problem}",
-        hint=f"fix the cause and start again: the epoch is written again.{where}",
+        hint=f"fix the cause and start again: the epoch is written again{where}",
         cause=problem,
     )
 
@@ -167,4 +173,4 @@ def _written(log: Path | None, trace: Any) -> str:
     except OSError:
         # The disk may be full, and that is then what is being reported.
         return ""
-    return f" The Java trace is in {log}"
+    return f". The Java stack trace is in {log}"

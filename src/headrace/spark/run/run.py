@@ -327,10 +327,10 @@ class Run:
             return HeadraceError(
                 "RUN_FAILED",
                 "Spark's JVM has ended",
-                hint=onward(any(query.again for query in self._queries)) + (f" The JVM's log is in {log}" if log else ""),
+                hint=onward(any(query.again for query in self._queries)) + (f". The JVM's log is in {log}" if log else ""),
             )
         return of_java(problem, self._checkpoint.errors) or HeadraceError(
-            "INTERNAL", f"{type(problem).__name__}: {problem}", hint="this is a bug in headrace; please report it.", cause=problem
+            "INTERNAL", f"{type(problem).__name__}: {problem}", hint="this is a bug in headrace; please report it", cause=problem
         )
 
     def _rows(self) -> int:

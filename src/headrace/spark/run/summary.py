@@ -250,11 +250,16 @@ def prove(inputs: tuple[InputCounts, ...]) -> None:
         if one.lost:
             raise HeadraceError(
                 "ROWS_UNACCOUNTED",
-                f"input {one.input} of {one.program} got {one.rows_in} rows: {one.handled} handled, {one.late} late, {one.dead} dead, "
-                f"{one.held} held; {abs(one.lost)} {'missing' if one.lost > 0 else 'too many'}",
+                f"the input `{one.input}` of {one.program} got {one.rows_in} rows: {one.handled} handled, {one.late} late, "
+                f"{one.dead} dead-lettered, {one.held} held; {_difference(one.lost)}",
                 hint="this is a bug in headrace: do not rely on the results of this run. "
-                "Please report it with the checkpoint's job.json and the folder record.",
+                "Please report it with `job.json` and the folder `record/` of the checkpoint.",
             )
+
+
+def _difference(lost: int) -> str:
+    """Return the words for the rows that an input lacks, or has too many of."""
+    return f"{abs(lost)} too many" if lost < 0 else f"{lost} {'is' if lost == 1 else 'are'} missing"
 
 
 def _text(summary: Summary) -> list[str]:
