@@ -80,10 +80,10 @@ class Aggregate(Cell):
             ProgramError: `AGGREGATE_COLUMNS` if a declared column is missing or a name is unknown.
         """
         recording, name = self._recording()
-        given = {**(columns_of_row(row) if isinstance(row, Row) else row or {}), **columns}
-        by_name = {str(column).lower(): value for column, value in given.items()}
+        values = {**(columns_of_row(row) if isinstance(row, Row) else row or {}), **columns}
+        by_name = {str(column).lower(): value for column, value in values.items()}
         missing = [column for column in self._columns if column.lower() not in by_name]
-        unknown = [] if isinstance(row, Row) else [column for column in given if column.lower() not in [c.lower() for c in self._columns]]
+        unknown = [] if isinstance(row, Row) else [column for column in values if column.lower() not in [c.lower() for c in self._columns]]
         if missing or unknown:
             raise ProgramError(
                 "AGGREGATE_COLUMNS",

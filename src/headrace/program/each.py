@@ -87,10 +87,10 @@ class Loop:
         self._outer = current.block
         current.block = Block(self._outer)
         current.loops.append((self._cell, self._it))
-        said = "`it` is used outside its `with hr.each(...)`"
+        message = "`it` is used outside its `with hr.each(...)`"
         hint = "to keep a value, use a local: found = hr.let(None, type) before the loop, found.set(it.value) inside"
         for part in ("key", "value", "index") if self._keyed else ("value", "index"):
-            current.locals[f"{self._it}.{part}"] = Origin(current.block, said, hint)
+            current.locals[f"{self._it}.{part}"] = Origin(current.block, message, hint)
         return Entry(current, self._cell, self._it, self._keyed)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -98,8 +98,8 @@ class Loop:
         body, current.block = current.block, self._outer
         current.loops.pop()
         if error is None:
-            made = Each(self._cell, self._it, body.frozen(), self._low, self._high, self._reverse, site=self._site)
-            self._outer.statements.append(made)
+            loop = Each(self._cell, self._it, body.frozen(), self._low, self._high, self._reverse, site=self._site)
+            self._outer.statements.append(loop)
 
     def without_with(self) -> ProgramError:
         return ProgramError(
@@ -172,7 +172,7 @@ class Entry(Opaque):
         )
 
 
-def _described(given: object) -> str:
-    if isinstance(given, Column):
+def _described(value: object) -> str:
+    if isinstance(value, Column):
         return "a column"
-    return f"the {type(given).__name__} {given!r}"
+    return f"the {type(value).__name__} {value!r}"

@@ -183,18 +183,18 @@ class Flow:
         if self.ask(node.subject) in (TRACED, ROW):
             self.findings.append(finding.matches(self.written(node.subject), node))
 
-        def case(given: ast.match_case) -> None:
-            for part in ast.walk(given.pattern):
+        def case(branch: ast.match_case) -> None:
+            for part in ast.walk(branch.pattern):
                 captured = part.rest if isinstance(part, ast.MatchMapping) else getattr(part, "name", None)
                 if isinstance(captured, str):
                     self.put(captured, None, node)
                 elif isinstance(part, ast.expr):
                     self.ask(part)
-            self.ask(given.guard)
-            self.block(given.body)
+            self.ask(branch.guard)
+            self.block(branch.body)
 
         complete = isinstance(node.cases[-1].pattern, ast.MatchAs) and node.cases[-1].pattern.pattern is None and not node.cases[-1].guard
-        ways: list[Callable[[], None]] = [lambda given=given: case(given) for given in node.cases]  # type: ignore[misc]
+        ways: list[Callable[[], None]] = [lambda branch=branch: case(branch) for branch in node.cases]  # type: ignore[misc]
         self.fork(*ways, *([] if complete else [lambda: None]))
 
     def fork(self, *ways: Callable[[], None]) -> None:
@@ -245,8 +245,8 @@ class Flow:
                 runs = frozenset({value}) if isinstance(value, ast.Lambda) else frozenset()
                 self.put(name, kind, by, runs, outlives=kind == ROW or self.reads(value))
             case ast.Tuple(elts=parts) | ast.List(elts=parts):
-                given = value.elts if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(parts) else [None] * len(parts)
-                for part, item in zip(parts, given, strict=True):
+                items = value.elts if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(parts) else [None] * len(parts)
+                for part, item in zip(parts, items, strict=True):
                     self.bind(part, None if item is None else self.kind(item), by, item)
             case ast.Starred(value=inner):
                 self.bind(inner, None, by, None)
@@ -296,9 +296,9 @@ class Flow:
 
     def kind(self, node: ast.expr) -> str | None:
         """Returns the kind of a value, without reporting mistakes or binding names."""
-        found, names = list(self.findings), copy(self.names)
+        findings, names = list(self.findings), copy(self.names)
         kind = self.ask(node)
-        self.findings, self.names = found, names
+        self.findings, self.names = findings, names
         return kind
 
     def reads(self, value: ast.expr | None) -> bool:
@@ -376,12 +376,12 @@ class Flow:
         )
 
     def comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> None:
-        own = {part.id for given in node.generators for part in ast.walk(given.target) if isinstance(part, ast.Name)}
+        own = {part.id for generator in node.generators for part in ast.walk(generator.target) if isinstance(part, ast.Name)}
         before = {name: self.names.get(name) for name in own} if self.names is not None else {}
-        for given in node.generators:
-            self.ask(given.iter)
-            self.bind(given.target, None, given, None)
-            for condition in given.ifs:
+        for generator in node.generators:
+            self.ask(generator.iter)
+            self.bind(generator.target, None, generator, None)
+            for condition in generator.ifs:
                 self.ask(condition)
         for part in (node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,):
             self.ask(part)

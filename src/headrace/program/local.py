@@ -51,8 +51,8 @@ def let(value: Any, type: Any = None) -> Local:
         refuse_fraction("the local", type_text(type), value)
     text = current.text(value)
     name = current.numbered("let")
-    said = "a local created inside a `with hr.when(...)` or `with hr.each(...)` is used outside it"
-    current.locals[name] = Origin(current.block, said, "create it before the `with`, and set it inside: total.set(...)")
+    message = "a local created inside a `with hr.when(...)` or `with hr.each(...)` is used outside it"
+    current.locals[name] = Origin(current.block, message, "create it before the `with`, and set it inside: total.set(...)")
     current.record(Let(name, text, None if type is None else type_text(type), site=here()))
     return Local(current, name)
 
@@ -88,9 +88,9 @@ class Local(Opaque):
         """
         current = recording("a local")
         local = current.numbered("let")
-        said = "a local's value read inside a `with hr.when(...)` or `with hr.each(...)` is used outside it"
+        message = "a local's value read inside a `with hr.when(...)` or `with hr.each(...)` is used outside it"
         text = current.text(self._column())
-        current.locals[local] = Origin(current.block, said, "read it where it is used")
+        current.locals[local] = Origin(current.block, message, "read it where it is used")
         current.record(Let(local, text, site=here()))
         return current.value(quote(local), local)
 

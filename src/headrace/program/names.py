@@ -60,15 +60,15 @@ def word_of(branch: str) -> str:
 
 def declared(function: ast.AST) -> dict[str, str]:
     """Returns the names that a function declares global or nonlocal, without those of nested functions."""
-    found: dict[str, str] = {}
+    kinds: dict[str, str] = {}
     inside = list(ast.iter_child_nodes(function))
     while inside:
         node = inside.pop()
         if isinstance(node, ast.Global | ast.Nonlocal):
-            found |= dict.fromkeys(node.names, type(node).__name__.lower())
+            kinds |= dict.fromkeys(node.names, type(node).__name__.lower())
         elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
             inside += ast.iter_child_nodes(node)
-    return found
+    return kinds
 
 
 def free(function: Function) -> tuple[set[str], set[str]]:
@@ -95,12 +95,12 @@ def merged(*ways: Names | None) -> Names | None:
     there = [names for names in ways if names is not None]
     if not there:
         return None
-    found = dict(there[0])
+    result = dict(there[0])
     for names in there[1:]:
-        for key in {*found, *names}:
-            one, other = found.get(key), names.get(key)
+        for key in {*result, *names}:
+            one, other = result.get(key), names.get(key)
             if one is None or other is None:
-                found[key] = (one or other or Name(frozenset()))._replace(kind=None)
+                result[key] = (one or other or Name(frozenset()))._replace(kind=None)
             else:
-                found[key] = Name(one.bindings | other.bindings, one.kind if one.kind == other.kind else None, one.runs | other.runs)
-    return found
+                result[key] = Name(one.bindings | other.bindings, one.kind if one.kind == other.kind else None, one.runs | other.runs)
+    return result

@@ -101,11 +101,11 @@ def _emit(current: Recording, output: str, row: Any, named: dict[str, Any]) -> N
             f"{current.handler} runs in every partition for broadcast rows, so its rows would be emitted once per partition",
             "emit in the handler of a keyed input; the broadcast stream can have its own sink",
         )
-    given: list[tuple[str, Any]] = []
+    values: list[tuple[str, Any]] = []
     if isinstance(row, Row):
-        given += columns_of_row(row).items()
+        values += columns_of_row(row).items()
     elif isinstance(row, Mapping):
-        given += row.items()
+        values += row.items()
     elif row is not None:
         raise ProgramError(
             "EMIT_COLUMNS",
@@ -113,11 +113,11 @@ def _emit(current: Recording, output: str, row: Any, named: dict[str, Any]) -> N
             hint="name its columns: hr.emit(card=self.key.card, amount=e.amount); all columns of a row: hr.emit(e)",
             site=here(),
         )
-    given += named.items()
-    if not given:
+    values += named.items()
+    if not values:
         raise ProgramError("EMIT_COLUMNS", "the emitted row has no columns", hint="hr.emit(card=self.key.card)", site=here())
     seen: dict[str, str] = {}
-    for name, _ in given:
+    for name, _ in values:
         if not isinstance(name, str):
             raise ProgramError("EMIT_COLUMNS", f"a column's name must be a string, not {name!r}", hint='{"card": ...}', site=here())
         if name.lower() in seen:
@@ -128,10 +128,10 @@ def _emit(current: Recording, output: str, row: Any, named: dict[str, Any]) -> N
                 site=here(),
             )
         seen[name.lower()] = name
-    for name, value in given:
+    for name, value in values:
         if isinstance(value, str) and value == name and value in (*current.columns, *current.frame.key):
             warn_of_text(value, f"{'e' if value in current.columns else 'key'}.{value}")
-    texts = {name: current.text(value) for name, value in given}
+    texts = {name: current.text(value) for name, value in values}
     first = current.frame.outputs.setdefault(output, Emitted(tuple(texts), here()))
     if set(first.columns) != set(texts):
         missing = [f"`{name}` is missing" for name in first.columns if name not in texts]

@@ -61,13 +61,13 @@ class Block:
         return block is not None
 
     def frozen(self) -> tuple[Statement, ...]:
-        found: list[Statement] = []
+        statements: list[Statement] = []
         for statement in self.statements:
             if isinstance(statement, Statement):
-                found.append(statement)
+                statements.append(statement)
             elif statement.branches:
-                found.append(statement.frozen())
-        return tuple(found)
+                statements.append(statement.frozen())
+        return tuple(statements)
 
 
 class Chain:
@@ -172,8 +172,8 @@ class Recording:
         """Records a read of a cell. The returned column lives as long as the current block."""
         text = None if key is None else self.text(key)
         local = self.numbered(cell)
-        said = f"`{cell}` was read inside a `with hr.when(...)`, but its value is used outside it"
-        self.locals[local] = Origin(self.block, said, f"read it before the `with`: value = self.{cell}.get()")
+        message = f"`{cell}` was read inside a `with hr.when(...)`, but its value is used outside it"
+        self.locals[local] = Origin(self.block, message, f"read it before the `with`: value = self.{cell}.get()")
         self.record(Read(local, cell, what, text, site=here()))
         return self.value(quote(local), local)
 
@@ -206,9 +206,9 @@ class Recording:
                 hint="a handler can use only its own row and key; keep values across calls in a cell: seen = hr.Value(...)",
                 site=here(),
             )
-        found = self.locals.get(origin)
-        if found is not None and not self.block.inside(found.block):
-            raise ProgramError("OUT_OF_SCOPE", found.message, hint=found.hint, site=here())
+        scope = self.locals.get(origin)
+        if scope is not None and not self.block.inside(scope.block):
+            raise ProgramError("OUT_OF_SCOPE", scope.message, hint=scope.hint, site=here())
 
     def _admit_text(self, column: Column) -> None:
         """Checks the names in SQL text that the user wrote, if it can be parsed."""

@@ -44,8 +44,8 @@ class Row(Opaque):
     def __getitem__(self, name: str) -> Column:  # type: ignore[override]  # Opaque refuses it, and here it names a column
         if not isinstance(name, str):
             raise self._refusal("index it by number")
-        found = find(name, self.__columns, self.__owner)
-        return self.__recording.value(f"{self.__text}.{quote(found)}", self.__text)
+        column = find(name, self.__columns, self.__owner)
+        return self.__recording.value(f"{self.__text}.{quote(column)}", self.__text)
 
     def __setattr__(self, name: str, value: object) -> None:
         if name.startswith("_Row__"):

@@ -40,7 +40,7 @@ class Source(NamedTuple):
 
 def check_handler(handler: Callable[[Any], object], recording: Recording) -> None:
     """Refuses mistakes in the source of a handler, before it runs."""
-    function, bound, given = _innermost(handler)
+    function, bound, is_plain = _innermost(handler)
     place = f"{recording.handler} of {recording.program}"
     code = getattr(function, "__code__", None)
     if code is None:
@@ -52,7 +52,7 @@ def check_handler(handler: Callable[[Any], object], recording: Recording) -> Non
     if bound is not None and parameters:
         around[parameters.pop(0)] = bound
     kinds = _kinds(source.node, ChainMap(around, function.__globals__))
-    if given and parameters:
+    if is_plain and parameters:
         kinds |= dict.fromkeys(parameters[:2], TRACED) if recording.input is None else {parameters[0]: ROW}
     recording.read_sources[code] = _check(source, code, kinds, frozenset())
 
@@ -81,10 +81,10 @@ def check_branch(recording: Recording) -> bool:
 
 def _check(source: Source, code: CodeType, kinds: Mapping[str, str], opened: frozenset[int]) -> frozenset[int]:
     """Refuses the first mistake in a function. Returns the lines that open a branch."""
-    found, branches = _followed(source, tuple(sorted(kinds.items())), opened)
-    if found is not None:
-        text = source.text.split("\n")[found.line - 1].strip()
-        raise HeadraceError(found.code, found.message, hint=found.hint, site=Site(code.co_filename, found.line, text))
+    finding, branches = _followed(source, tuple(sorted(kinds.items())), opened)
+    if finding is not None:
+        text = source.text.split("\n")[finding.line - 1].strip()
+        raise HeadraceError(finding.code, finding.message, hint=finding.hint, site=Site(code.co_filename, finding.line, text))
     return branches
 
 
@@ -124,17 +124,17 @@ def _no_source(message: str, code: CodeType | None) -> ProgramError:
 @lru_cache(maxsize=16)
 def _functions(file: Parsed) -> dict[tuple[int, str], list[ast.AST]]:
     """Returns the nodes with code objects of their own, by the first line and name of these."""
-    found: dict[tuple[int, str], list[ast.AST]] = {}
+    nodes: dict[tuple[int, str], list[ast.AST]] = {}
     for node in ast.walk(file.tree):
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                found.setdefault((min([node.lineno, *(one.lineno for one in node.decorator_list)]), node.name), []).append(node)
+                nodes.setdefault((min([node.lineno, *(one.lineno for one in node.decorator_list)]), node.name), []).append(node)
             case ast.Lambda():
-                found.setdefault((node.lineno, "<lambda>"), []).append(node)
+                nodes.setdefault((node.lineno, "<lambda>"), []).append(node)
             case ast.Module():
                 for first in (0, 1):
-                    found[first, "<module>"] = [node]
-    return found
+                    nodes[first, "<module>"] = [node]
+    return nodes
 
 
 @lru_cache(maxsize=1024)
@@ -156,14 +156,14 @@ def _fits(node: ast.AST, code: CodeType) -> bool:
 
 
 def _identifiers(node: ast.AST) -> set[str]:
-    found = set()
+    names = set()
     for part in ast.walk(node):
         for field in ("id", "attr", "name", "module", "arg"):
             name = getattr(part, field, None)
             if isinstance(name, str):
-                found.add(name)
-        found.update(getattr(part, "names", ()) if isinstance(part, ast.Global | ast.Nonlocal) else ())
-    return found
+                names.add(name)
+        names.update(getattr(part, "names", ()) if isinstance(part, ast.Global | ast.Nonlocal) else ())
+    return names
 
 
 def _spans(node: ast.AST, code: CodeType) -> bool:
@@ -182,18 +182,18 @@ def _spans(node: ast.AST, code: CodeType) -> bool:
 
 def _innermost(handler: Any) -> tuple[Any, object | None, bool]:
     """Unwraps a handler: the function, the object it is bound to, and whether its next parameter receives the row or time."""
-    bound, given = None, True
+    bound, is_plain = None, True
     while True:
         if inspect.ismethod(handler):
             handler, bound = handler.__func__, handler.__self__
         elif isinstance(handler, functools.partial):
-            handler, given = handler.func, False
+            handler, is_plain = handler.func, False
         elif hasattr(handler, "__wrapped__"):
             handler = handler.__wrapped__
         elif not hasattr(handler, "__code__") and inspect.ismethod(getattr(handler, "__call__", None)):  # noqa: B004  # a callable object
             handler = handler.__call__
         else:
-            return handler, bound, given
+            return handler, bound, is_plain
 
 
 def _filled(cell: Any) -> bool:
@@ -222,13 +222,13 @@ def _plain_parameters(node: ast.AST) -> list[str]:
 def _kinds(node: ast.AST, values: Mapping[str, object]) -> dict[str, str]:
     """Returns the kinds of the names in a function, and of attributes of programs and of headrace itself; other names are left out."""
     names, attributes = _used(node)
-    found = {name: kind for name in names if (kind := _kind(values.get(name))) is not None}
+    kinds = {name: kind for name in names if (kind := _kind(values.get(name))) is not None}
     for name, attribute in attributes:
-        if found.get(name) == HOLDER:
+        if kinds.get(name) == HOLDER:
             kind = _kind_of_attribute(values[name], attribute)
             if kind is not None:
-                found[f"{name}.{attribute}"] = kind
-    return found
+                kinds[f"{name}.{attribute}"] = kind
+    return kinds
 
 
 @lru_cache(maxsize=1024)

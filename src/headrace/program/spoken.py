@@ -27,9 +27,9 @@ class Spoken:
         self._names: dict[str, str] = {}
         for statement in statements:
             if (pair := _named(statement, timers)) is not None:
-                name, said = pair
+                name, text = pair
                 # Handlers number their locals separately, so one name may be two different reads. Only the cell is certain then.
-                self._names[name] = said if self._names.get(name, said) == said else f"self.{name.rpartition('__')[0]}"
+                self._names[name] = text if self._names.get(name, text) == text else f"self.{name.rpartition('__')[0]}"
 
     @classmethod
     def of(cls, program: Traced) -> Spoken:
@@ -39,8 +39,8 @@ class Spoken:
 
     def __call__(self, text: str) -> str:
         plain = _ENTRY.sub(r"\1", text)
-        said = _LOCAL.sub(lambda found: self._readable(found[0]), plain)
-        return text if said == plain else _CAST.sub(lambda cast: f'{cast[1]}.cast("{cast[2].lower()}")', said)
+        readable = _LOCAL.sub(lambda local: self._readable(local[0]), plain)
+        return text if readable == plain else _CAST.sub(lambda cast: f'{cast[1]}.cast("{cast[2].lower()}")', readable)
 
     def _readable(self, name: str) -> str:
         if name in self._names:

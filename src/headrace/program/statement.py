@@ -42,13 +42,13 @@ class Statement(OneOf):
     @staticmethod
     def from_json(value: object) -> Statement:
         """Reads a statement that `to_json` wrote; refuses unknown kinds and fields."""
-        told = Fields(value, "a statement")
-        kind = _KINDS.get(told.text("do"))
+        values = Fields(value, "a statement")
+        kind = _KINDS.get(values.text("do"))
         if kind is None:
-            raise told.wrong(f"unknown statement {told.text('do')!r}")
+            raise values.wrong(f"unknown statement {values.text('do')!r}")
         types = _fields(kind)
-        told.only("do", *types, "site")
-        return kind(**{name: _READERS[type_](told, name) for name, type_ in types.items()}, site=place(told))
+        values.only("do", *types, "site")
+        return kind(**{name: _READERS[type_](values, name) for name, type_ in types.items()}, site=place(values))
 
 
 @dataclass(frozen=True)
@@ -175,49 +175,53 @@ def inner(statement: Statement) -> tuple[Body, ...]:
 
 def every(body: Body) -> Body:
     """Returns all statements of a body; nested ones follow the statement they are in."""
-    return tuple(found for statement in body for found in (statement, *(deep for part in inner(statement) for deep in every(part))))
+    return tuple(
+        statement_inside
+        for statement in body
+        for statement_inside in (statement, *(deep for part in inner(statement) for deep in every(part)))
+    )
 
 
 def _fields(kind: type[Statement]) -> Mapping[str, str]:
     """Returns the names of a kind's own fields with the texts of their types."""
-    return {found.name: str(found.type) for found in fields(kind) if found.name != "site"}
+    return {field.name: str(field.type) for field in fields(kind) if field.name != "site"}
 
 
-def _body(told: Fields, values: list[Any]) -> Body:
+def _body(reader: Fields, values: list[Any]) -> Body:
     return tuple(Statement.from_json(value) for value in values)
 
 
-def _branches(told: Fields, name: str) -> Branches:
-    found: list[tuple[str | None, Body]] = []
-    for branch in told.list(name):
+def _branches(reader: Fields, name: str) -> Branches:
+    branches: list[tuple[str | None, Body]] = []
+    for branch in reader.list(name):
         match branch:
             case [str() | None as condition, list(body)]:
-                found.append((condition, _body(told, body)))
+                branches.append((condition, _body(reader, body)))
             case _:
-                raise told.wrong("a branch must be [condition or null, [statements]]")
-    return tuple(found)
+                raise reader.wrong("a branch must be [condition or null, [statements]]")
+    return tuple(branches)
 
 
-def _sites(told: Fields, name: str) -> Sites | None:
-    return None if name not in told.fields else tuple(None if text is None else Site.parse(text) for text in told.optional_texts(name))
+def _sites(reader: Fields, name: str) -> Sites | None:
+    return None if name not in reader.fields else tuple(None if text is None else Site.parse(text) for text in reader.optional_texts(name))
 
 
-def _texts(told: Fields, name: str) -> Texts:
-    found: list[tuple[str, str]] = []
-    for item in told.list(name):
+def _texts(reader: Fields, name: str) -> Texts:
+    pairs: list[tuple[str, str]] = []
+    for item in reader.list(name):
         match item:
             case [str(column), str(text)]:
-                found.append((column, text))
+                pairs.append((column, text))
             case _:
-                raise told.wrong("a row must be [[column, text], ...]")
-    return tuple(found)
+                raise reader.wrong("a row must be [[column, text], ...]")
+    return tuple(pairs)
 
 
 _READERS: Mapping[str, Callable[[Fields, str], Any]] = {
     "str": Fields.text,
     "str | None": Fields.optional_text,
     "bool": Fields.flag,
-    "Body": lambda told, name: _body(told, told.list(name)),
+    "Body": lambda reader, name: _body(reader, reader.list(name)),
     "Branches": _branches,
     "Sites | None": _sites,
     "Texts": _texts,

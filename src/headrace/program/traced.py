@@ -109,7 +109,7 @@ class Traced(Part):
 
     def columns(self, output: str) -> tuple[str, ...]:
         """Returns the columns of an output by its name."""
-        return next(found.columns for found in self.outputs if found.name == output)
+        return next(one.columns for one in self.outputs if one.name == output)
 
     @property
     def cleared(self) -> frozenset[str]:
@@ -119,10 +119,10 @@ class Traced(Part):
     @property
     def fits(self) -> bool:
         """Whether cells have all that their kinds need, and handlers name only cells, outputs and loops that exist."""
-        said = [statement for handler in self.handlers for statement in every(handler.body)]
-        cells = {getattr(statement, "cell", None) for statement in said} - {cell.name for cell in self.cells}
-        outputs = {getattr(statement, "output", None) for statement in said} - {output.name for output in self.outputs}
-        loops = {one.it for one in said if isinstance(one, Replace)} <= {one.it for one in said if isinstance(one, Each)}
+        statements = [statement for handler in self.handlers for statement in every(handler.body)]
+        cells = {getattr(statement, "cell", None) for statement in statements} - {cell.name for cell in self.cells}
+        outputs = {getattr(statement, "output", None) for statement in statements} - {output.name for output in self.outputs}
+        loops = {one.it for one in statements if isinstance(one, Replace)} <= {one.it for one in statements if isinstance(one, Each)}
         return loops and cells | outputs <= {None} and all(cell.fits for cell in self.cells)
 
     @staticmethod

@@ -87,17 +87,17 @@ def _instance(program: object) -> Program:
 
 def _declared(program: Program) -> Iterator[tuple[str, Cell | Output]]:
     """Yields cells and outputs in the order of their declaration: base classes first, then those that __init__ has set."""
-    found: dict[str, object] = {}
+    members: dict[str, object] = {}
     for kind in reversed(type(program).__mro__):
         for attribute, value in vars(kind).items():
-            if attribute in found or isinstance(value, Cell | Output):
-                found[attribute] = value  # an override keeps the place; one that is no cell or output removes it
+            if attribute in members or isinstance(value, Cell | Output):
+                members[attribute] = value  # an override keeps the place; one that is no cell or output removes it
     for attribute, value in vars(program).items():
-        if attribute in found or isinstance(value, Cell | Output):
-            found[attribute] = value
+        if attribute in members or isinstance(value, Cell | Output):
+            members[attribute] = value
             if isinstance(value, Cell | Output):
                 value._name = attribute
-    yield from ((attribute, value) for attribute, value in found.items() if isinstance(value, Cell | Output))
+    yield from ((attribute, value) for attribute, value in members.items() if isinstance(value, Cell | Output))
 
 
 def _check_names(title: str, cells: Mapping[str, Cell], outputs: Mapping[str, Output], inputs: Mapping[str, tuple[str, ...]]) -> None:
@@ -195,12 +195,12 @@ def _handlers(
     program: Program, title: str, inputs: Mapping[str, tuple[str, ...]], timers: Mapping[str, str]
 ) -> dict[str, Callable[..., object]]:
     """Returns the handlers by their input or timer; refuses missing, unknown and invalid ones. `timers` has the parameters of each."""
-    found = {attribute[3:]: getattr(program, attribute) for attribute in dir(program) if attribute.startswith("on_")}
+    methods = {attribute[3:]: getattr(program, attribute) for attribute in dir(program) if attribute.startswith("on_")}
     wanted = {EVENT: "the main input", **{name: f"the input `{name}`" for name in inputs if name != EVENT}}
     wanted |= {name: f"the timer `{name}`" for name in timers}
     for on, what in wanted.items():
-        if on not in found:
-            near = nearest(f"on_{on}", [f"on_{name}" for name in found if name not in wanted and name != LATE])
+        if on not in methods:
+            near = nearest(f"on_{on}", [f"on_{name}" for name in methods if name not in wanted and name != LATE])
             cure = f"def on_{on}(self, {timers.get(on, 'e' if on == EVENT else 'r')}): ..."
             site = vars(type(program)).get(on, getattr(program, on, None))
             raise ProgramError(
@@ -209,7 +209,7 @@ def _handlers(
                 hint=f"`{near}` exists: did you mean `on_{on}`?" if near else f"write it: {cure}",
                 site=site._site if isinstance(site, Cell) else _class_site(program),
             )
-    for on, handler in found.items():
+    for on, handler in methods.items():
         site = _site_of(handler)
         if on not in wanted and on != LATE:
             near = nearest(on, wanted, 0.7)
@@ -228,7 +228,7 @@ def _handlers(
                 site=site,
             )
         _check_handler(title, on, handler, timers.get(on), site if callable(handler) else _class_site(program))
-    return found
+    return methods
 
 
 def _check_handler(title: str, on: str, handler: Any, timer: str | None, site: Site | None) -> None:
@@ -247,10 +247,10 @@ def _check_handler(title: str, on: str, handler: Any, timer: str | None, site: S
     try:
         inspect.signature(handler).bind(*parameters.split(", "))
     except TypeError:
-        given = {None: "the row", "at": "the time it fires at"}.get(timer, "the time it fires at and its key")
+        arguments = {None: "the row", "at": "the time it fires at"}.get(timer, "the time it fires at and its key")
         raise ProgramError(
             "HANDLER_PARAMETERS",
-            f"{title}: on_{on} must accept self and {given}",
+            f"{title}: on_{on} must accept self and {arguments}",
             hint=f"def on_{on}(self, {parameters}): the key is self.key; parameters of the program belong in __init__",
             site=site,
         ) from None

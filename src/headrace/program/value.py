@@ -91,8 +91,8 @@ class Value(Cell):
         A later `set` does not change the column that was returned.
         """
         recording, name = self._recording()
-        found = recording.read(name)
-        return found if self._default is None else f.coalesce(found, self._default)
+        value = recording.read(name)
+        return value if self._default is None else f.coalesce(value, self._default)
 
     def exists(self) -> Column:
         """Returns whether a value is set at this point of the handler."""

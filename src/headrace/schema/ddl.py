@@ -80,23 +80,23 @@ def parse_type(ddl: str) -> Type:
     return _parsed(ddl, schema=False)
 
 
-def schema_of(given: Any) -> Struct:
+def schema_of(value: Any) -> Struct:
     """Returns the schema that a user gave as DDL text, as a pyspark StructType, or as a `Struct`.
 
     >>> schema_of("card VARCHAR(16), amount INT").ddl
     'card string, amount int'
     """
-    if isinstance(given, Struct):
-        return as_read(given)
-    if isinstance(given, str):
-        return as_read(parse_schema(given))
-    if hasattr(given, "jsonValue"):
-        found = _of_json(given.jsonValue())
-        if isinstance(found, Struct):
-            return as_read(found)
+    if isinstance(value, Struct):
+        return as_read(value)
+    if isinstance(value, str):
+        return as_read(parse_schema(value))
+    if hasattr(value, "jsonValue"):
+        parsed = _of_json(value.jsonValue())
+        if isinstance(parsed, Struct):
+            return as_read(parsed)
     raise SchemaError(
         "BAD_TYPE",
-        f"a schema cannot be a {type(given).__name__}",
+        f"a schema cannot be a {type(value).__name__}",
         hint='pass a string, "card string, amount decimal(10,2)", or a pyspark StructType',
         site=here(),
     )
@@ -131,16 +131,16 @@ def _as_read(kind: Type, column: str, chars: bool) -> Type:
     return kind
 
 
-def type_text(given: Any) -> str:
+def type_text(value: Any) -> str:
     """Returns the text of a type that a user gave as DDL text or as a pyspark type."""
-    if isinstance(given, str):
-        return parse_type(given).text
-    if isinstance(given, Type):
-        return given.text
-    if hasattr(given, "jsonValue"):
-        return _of_json(given.jsonValue()).text
+    if isinstance(value, str):
+        return parse_type(value).text
+    if isinstance(value, Type):
+        return value.text
+    if hasattr(value, "jsonValue"):
+        return _of_json(value.jsonValue()).text
     raise SchemaError(
-        "BAD_TYPE", f"a type cannot be a {type(given).__name__}", hint='pass a string, "decimal(10,2)", or a pyspark type', site=here()
+        "BAD_TYPE", f"a type cannot be a {type(value).__name__}", hint='pass a string, "decimal(10,2)", or a pyspark type', site=here()
     )
 
 
@@ -157,12 +157,12 @@ def _parsed(ddl: str, *, schema: bool) -> Type:
 @lru_cache(maxsize=1024)
 def _parse(ddl: str, schema: bool) -> Type:
     reader = _Reader(ddl)
-    found: Type = Struct(reader.fields(end="")) if schema else reader.type()
+    parsed: Type = Struct(reader.fields(end="")) if schema else reader.type()
     if reader.peek:
         reader.stop(f"unexpected `{reader.peek}`")
-    if isinstance(found, Struct) and schema and not found.fields:
+    if isinstance(parsed, Struct) and schema and not parsed.fields:
         raise _Wrong("it has no columns")
-    return found
+    return parsed
 
 
 class _Reader:
@@ -204,17 +204,17 @@ class _Reader:
 
     def fields(self, end: str) -> tuple[Field, ...]:
         """Reads named types up to `end`, which is not consumed."""
-        found: list[Field] = []
+        fields: list[Field] = []
         while self.peek != end:
-            if found:
+            if fields:
                 self.need(",")
-            found.append(self.field())
+            fields.append(self.field())
         names: set[str] = set()
-        for field in found:
+        for field in fields:
             if end != ">" and field.name.lower() in names:  # fields of a struct may share a name
                 self.stop(f"the name `{field.name}` appears twice")
             names.add(field.name.lower())
-        return tuple(found)
+        return tuple(fields)
 
     def field(self) -> Field:
         name = self.next()

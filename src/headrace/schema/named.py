@@ -28,5 +28,5 @@ def digits(type: Type) -> tuple[int, int]:
     >>> digits(parse_type("decimal(12,2)")), digits(parse_type("decimal"))
     ((12, 2), (10, 0))
     """
-    found = _DECIMAL.fullmatch(str(type).lower())
-    return (int(found[1]), int(found[2])) if found else (10, 0)
+    match = _DECIMAL.fullmatch(str(type).lower())
+    return (int(match[1]), int(match[2])) if match else (10, 0)

@@ -58,17 +58,17 @@ def rows_to_internal(rows: Iterable[Any], schema: Struct, time_zone: dt.tzinfo, 
     [('a', 1000000)]
     """
     convert = to_internal(schema, time_zone)
-    found = []
+    converted = []
     for number, row in enumerate(rows):
         try:
             if row is None:
                 raise Misfit("a row cannot be None")
-            found.append(convert(row))
+            converted.append(convert(row))
         except Misfit as misfit:
             place = f"rows[{number}]{f' of {what}' if what else ''}" + (f", `{misfit.path}`" if misfit.path else "")
             error = SchemaError("BAD_VALUE", f"{place}: {misfit.why}", hint=f"correct the value or the schema: {schema.ddl}", site=here())
             raise error from None
-    return found
+    return converted
 
 
 def rows_from_internal(rows: Iterable[Sequence[Any]], schema: Struct, time_zone: dt.tzinfo) -> list[tuple[Any, ...]]:
@@ -140,15 +140,15 @@ def _struct(kind: Struct, time_zone: dt.tzinfo) -> Convert:
             values = row
         else:
             raise Misfit(f"{row!r} is of type {type(row).__name__}, expected a tuple or a dict")
-        found = []
+        items = []
         for (name, nullable, part), value in zip(parts, values, strict=True):
             try:
                 if value is None and not nullable:
                     raise Misfit("None is not allowed in a `not null` column")
-                found.append(part(value))
+                items.append(part(value))
             except Misfit as misfit:
                 raise Misfit(misfit.why, f"{name}.{misfit.path}" if misfit.path else name) from None
-        return tuple(found)
+        return tuple(items)
 
     return convert
 

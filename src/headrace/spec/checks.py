@@ -14,45 +14,45 @@ from headrace.spec.value import unknown
 Rewrite = Callable[[Plan], Plan]
 
 
-def check(found: Document, built: Built, plan: Plan, rewritten: Rewrite) -> None:
+def check(document: Document, built: Built, plan: Plan, rewritten: Rewrite) -> None:
     """Raise an error for the first check that fails. `rewritten` returns a plan as it runs, which may keep less state than as written."""
-    for asked in found.checks:
-        with standing(asked.site):
-            _check(asked, found, built, plan, rewritten)
+    for one in document.checks:
+        with standing(one.site):
+            _check(one, document, built, plan, rewritten)
 
 
-def _check(asked: Check, found: Document, built: Built, plan: Plan, rewritten: Rewrite) -> None:
-    if asked.schema is not None and asked.view is not None:
-        _schema(asked.view.name, asked.schema.text, _node(asked, found, built))
-    elif asked.require == "bounded state":
-        of = Plan.of(plan.job, [_node(asked, found, built)], plan.settings) if asked.view or asked.sink else plan
+def _check(check: Check, document: Document, built: Built, plan: Plan, rewritten: Rewrite) -> None:
+    if check.schema is not None and check.view is not None:
+        _schema(check.view.name, check.schema.text, _node(check, document, built))
+    elif check.require == "bounded state":
+        of = Plan.of(plan.job, [_node(check, document, built)], plan.settings) if check.view or check.sink else plan
         _bounded(rewritten(of))
     else:
-        _guarantee(_sinks(asked, found, built, plan), plan)
+        _guarantee(_sinks(check, document, built, plan), plan)
 
 
-def _node(asked: Check, found: Document, built: Built) -> Node:
+def _node(check: Check, document: Document, built: Built) -> Node:
     """Return the node of the view or sink that a check names."""
-    if asked.view is not None:
-        return rows_of(built.streams[find(found, asked.view).name.lower()], asked.view)._node
-    assert asked.sink is not None
-    names = [one.name for one in found.sinks]
-    if asked.sink.name not in names:
-        raise unknown(f"there is no sink `{asked.sink.name}`", asked.sink.name, names, asked.sink.site, "YAML_NAME", "there are")
-    return built.sinks[names.index(asked.sink.name)]._node
+    if check.view is not None:
+        return rows_of(built.streams[find(document, check.view).name.lower()], check.view)._node
+    assert check.sink is not None
+    names = [one.name for one in document.sinks]
+    if check.sink.name not in names:
+        raise unknown(f"there is no sink `{check.sink.name}`", check.sink.name, names, check.sink.site, "YAML_NAME", "there are")
+    return built.sinks[names.index(check.sink.name)]._node
 
 
-def _sinks(asked: Check, found: Document, built: Built, plan: Plan) -> tuple[str, ...]:
+def _sinks(check: Check, document: Document, built: Built, plan: Plan) -> tuple[str, ...]:
     """Return the sinks of a check: the one it names, those downstream of its view, or all."""
-    if asked.sink is not None:
-        return (str(_node(asked, found, built).name),)
-    if asked.view is None:
+    if check.sink is not None:
+        return (str(_node(check, document, built).name),)
+    if check.view is None:
         return plan.sinks
-    node = _node(asked, found, built)
+    node = _node(check, document, built)
     behind = tuple(str(one._node.name) for one in built.sinks if node in order([one._node]))
     if not behind:
         hint = "only a sink has this guarantee: check a view that is written, or require something else"
-        raise PlanError("CHECK_FAILED", f"no sink writes the view {asked.view.name}", hint=hint, site=asked.view.site)
+        raise PlanError("CHECK_FAILED", f"no sink writes the view {check.view.name}", hint=hint, site=check.view.site)
     return behind
 
 
@@ -77,8 +77,8 @@ def _bounded(plan: Plan) -> None:
 
 def _schema(view: str, wanted: str, node: Node) -> None:
     plan = Plan.of("", [node])
-    has, asked = parse_schema(str(facts(plan, "schema")[plan.sinks[0]].value)), parse_schema(wanted)
-    if _columns(has) != _columns(asked):
+    has, columns = parse_schema(str(facts(plan, "schema")[plan.sinks[0]].value)), parse_schema(wanted)
+    if _columns(has) != _columns(columns):
         raise PlanError("CHECK_FAILED", f"the columns of the view {view} differ from the check", hint=f"it has: {has.ddl}")
 
 

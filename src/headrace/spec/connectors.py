@@ -75,10 +75,10 @@ def _schema(cls: type[Any], name: str, kind: Kind) -> Json:
     one = next((one for one in getattr(cls, "declared", {}).values() if one.name == name), None)
     if one is None:
         return kind.schema
-    said: Json = {"description": without_marks(one.line)}
+    described: Json = {"description": without_marks(one.line)}
     if one.among:
-        return {**kinds.or_variable(enum=list(one.among)), **said}
-    return {**(kind.schema if one.least is None else kinds.or_variable(type="integer", minimum=one.least)), **said}
+        return {**kinds.or_variable(enum=list(one.among)), **described}
+    return {**(kind.schema if one.least is None else kinds.or_variable(type="integer", minimum=one.least)), **described}
 
 
 _KINDS: Mapping[str, tuple[Callable[[str], type[Any]], Callable[[str], Mapping[str, Parameter]]]] = {

@@ -103,21 +103,21 @@ class Document:
     @contextlib.contextmanager
     def in_effect(self) -> Iterator[None]:
         """Apply the job's settings to all that is built inside."""
-        asked = {}
+        settings = {}
         for key, (value, site) in self.settings.items():
             with standing(site):
-                asked[key] = judged(key, value)
-        with meant(asked):
+                settings[key] = judged(key, value)
+        with meant(settings):
             yield
 
 
 def document(file: Path, environment: Mapping[str, str] | None = None) -> Document:
     """Read a file and those it includes. `environment` has the variables, by default those of this process."""
-    found = parts(file, os.environ if environment is None else environment)
-    own = found[-1].content
+    files = parts(file, os.environ if environment is None else environment)
+    own = files[-1].content
     streams: dict[str, Named] = {}
     several = Several()
-    for part in found:
+    for part in files:
         for section, read in _STREAMS.items():
             for name, value, site in _entries(part.content, section):
                 with several.gathering():
@@ -141,9 +141,9 @@ def document(file: Path, environment: Mapping[str, str] | None = None) -> Docume
 
 def _entries(part: Table, section: str) -> Iterator[tuple[str, Value, Site]]:
     if section in part.values:
-        found = table(part.values[section], f"`{section}`")
-        for name, value in found.values.items():
-            yield name, value, found.keys[name]
+        entries = table(part.values[section], f"`{section}`")
+        for name, value in entries.values.items():
+            yield name, value, entries.keys[name]
 
 
 def _twice(name: str, before: Site, site: Site) -> PlanError:
@@ -152,38 +152,38 @@ def _twice(name: str, before: Site, site: Site) -> PlanError:
 
 
 def _settings(own: Table) -> dict[str, tuple[str, Site]]:
-    found = table(own.values["settings"], "`settings`") if "settings" in own.values else None
-    for key, site in found.keys.items() if found else ():
+    entries = table(own.values["settings"], "`settings`") if "settings" in own.values else None
+    for key, site in entries.keys.items() if entries else ():
         if key not in MEANING:
             raise unknown(f"`{key}` is not a setting of a job", key, MEANING, site, has="the settings that change a job's results are")
-    return {key: (text(value, f"`{key}`"), found.keys[key]) for key, value in found.values.items()} if found else {}
+    return {key: (text(value, f"`{key}`"), entries.keys[key]) for key, value in entries.values.items()} if entries else {}
 
 
 def _source(name: str, value: Value, site: Site) -> Source:
     what = f"the source {name}"
-    found = table(value, what)
-    connector, known = _connector(found, what, site, connectors.source)
-    fields(found, what, {"connector": True, **{one.name: one.needed for one in known.values()}, "watermark": False}, site)
+    entries = table(value, what)
+    connector, known = _connector(entries, what, site, connectors.source)
+    fields(entries, what, {"connector": True, **{one.name: one.needed for one in known.values()}, "watermark": False}, site)
     mark = None
-    if "watermark" in found.values:
-        mark = called("watermark", found.values["watermark"], found.keys["watermark"])
-    return Source(name, site, connector, kinds.arguments(found, what, known), mark)
+    if "watermark" in entries.values:
+        mark = called("watermark", entries.values["watermark"], entries.keys["watermark"])
+    return Source(name, site, connector, kinds.arguments(entries, what, known), mark)
 
 
 def _lookup(name: str, value: Value, site: Site) -> Lookup:
     what = f"the table {name}"
-    found = table(value, what)
-    connector, known = _connector(found, what, site, connectors.lookup)
-    fields(found, what, {"connector": True, **{one.name: one.needed for one in known.values()}}, site)
-    return Lookup(name, site, connector, kinds.arguments(found, what, known))
+    entries = table(value, what)
+    connector, known = _connector(entries, what, site, connectors.lookup)
+    fields(entries, what, {"connector": True, **{one.name: one.needed for one in known.values()}}, site)
+    return Lookup(name, site, connector, kinds.arguments(entries, what, known))
 
 
 def _connector(
-    found: Table, what: str, site: Site, takes: Callable[[str], Mapping[str, kinds.Parameter]]
+    entries: Table, what: str, site: Site, takes: Callable[[str], Mapping[str, kinds.Parameter]]
 ) -> tuple[str, Mapping[str, kinds.Parameter]]:
-    if "connector" not in found.values:
+    if "connector" not in entries.values:
         raise PlanError("YAML_KEY", f"{what} needs `connector`", hint="name one, for example `connector: files`", site=site)
-    value = found.values["connector"]
+    value = entries.values["connector"]
     connector = text(value, f"`connector` of {what}")
     with standing(value.site):
         return connector, takes(connector)
@@ -205,40 +205,42 @@ def _view(name: str, value: Value, site: Site) -> Query | Chain:
 
 def _place(query: Scalar, name: str) -> Site:
     """Return the place of the first use of a name in a query."""
-    found = re.search(rf"(?i)(?<!\w){re.escape(name)}(?!\w)", query.text)
-    before = query.text[: found.start()] if found else ""
+    match = re.search(rf"(?i)(?<!\w){re.escape(name)}(?!\w)", query.text)
+    before = query.text[: match.start()] if match else ""
     return query.inside(before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1)
 
 
 def _sink(name: str, value: Value, site: Site) -> Sink:
     what = f"the sink {name}"
-    found = table(value, what)
-    connector, known = _connector(found, what, site, connectors.sink)
-    fields(found, what, {"from": True, "connector": True, **{one.name: one.needed for one in known.values()}}, site)
-    start = Reference(text(found.values["from"], f"`from` of {what}"), found.values["from"].site)
-    return Sink(name, site, connector, kinds.arguments(found, what, known), start)
+    entries = table(value, what)
+    connector, known = _connector(entries, what, site, connectors.sink)
+    fields(entries, what, {"from": True, "connector": True, **{one.name: one.needed for one in known.values()}}, site)
+    start = Reference(text(entries.values["from"], f"`from` of {what}"), entries.values["from"].site)
+    return Sink(name, site, connector, kinds.arguments(entries, what, known), start)
 
 
 def _check(value: Value) -> Check:
-    found = table(value, "a check")
-    fields(found, "a check", {"view": False, "sink": False, "require": False, "schema": False})
-    given = {name: one for name, one in found.values.items() if not (isinstance(one, Scalar) and one.empty)}
-    if "view" in given and "sink" in given:
-        raise PlanError("YAML_KEY", "a check takes a view or a sink, not both", hint="split it into two checks", site=found.site)
-    if ("require" in given) == ("schema" in given):
+    entries = table(value, "a check")
+    fields(entries, "a check", {"view": False, "sink": False, "require": False, "schema": False})
+    present = {name: one for name, one in entries.values.items() if not (isinstance(one, Scalar) and one.empty)}
+    if "view" in present and "sink" in present:
+        raise PlanError("YAML_KEY", "a check takes a view or a sink, not both", hint="split it into two checks", site=entries.site)
+    if ("require" in present) == ("schema" in present):
         raise PlanError(
-            "YAML_KEY", "a check needs either `require` or `schema`", hint="- {view: spend, require: exactly once}", site=found.site
+            "YAML_KEY", "a check needs either `require` or `schema`", hint="- {view: spend, require: exactly once}", site=entries.site
         )
-    if "schema" in given and "view" not in given:
-        raise PlanError("YAML_KEY", "a schema check needs a view", hint='- {view: spend, schema: "card string"}', site=found.site)
-    places = {name: Reference(text(given[name], f"`{name}` of a check"), given[name].site) for name in ("view", "sink") if name in given}
-    asked = text(given["require"], "`require` of a check") if "require" in given else None
-    if asked is not None and asked not in REQUIRED:
-        raise unknown(f"`{asked}` cannot be required", asked, REQUIRED, given["require"].site, "YAML_TYPE", "it is one of")
-    schema = given.get("schema")
+    if "schema" in present and "view" not in present:
+        raise PlanError("YAML_KEY", "a schema check needs a view", hint='- {view: spend, schema: "card string"}', site=entries.site)
+    places = {
+        name: Reference(text(present[name], f"`{name}` of a check"), present[name].site) for name in ("view", "sink") if name in present
+    }
+    guarantee = text(present["require"], "`require` of a check") if "require" in present else None
+    if guarantee is not None and guarantee not in REQUIRED:
+        raise unknown(f"`{guarantee}` cannot be required", guarantee, REQUIRED, present["require"].site, "YAML_TYPE", "it is one of")
+    schema = present.get("schema")
     if isinstance(schema, Table | Items):
         raise wanted("`schema` of a check", "a string", schema)
-    return Check(found.site, places.get("view"), places.get("sink"), asked, schema)
+    return Check(entries.site, places.get("view"), places.get("sink"), guarantee, schema)
 
 
 REQUIRED = ("exactly once", "bounded state")

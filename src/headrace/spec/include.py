@@ -24,12 +24,12 @@ class Part:
 
 def parts(file: Path, environment: Mapping[str, str]) -> tuple[Part, ...]:
     """Return the files that a job includes, each once and before the one that includes it, and last the file of the job."""
-    found: dict[Path, Part] = {}
-    _add(file, environment, found, ())
-    return tuple(found.values())
+    by_place: dict[Path, Part] = {}
+    _add(file, environment, by_place, ())
+    return tuple(by_place.values())
 
 
-def _add(file: Path, environment: Mapping[str, str], found: dict[Path, Part], above: tuple[Path, ...]) -> None:
+def _add(file: Path, environment: Mapping[str, str], by_place: dict[Path, Part], above: tuple[Path, ...]) -> None:
     part = table(read(file, environment), f"a job in {file.name}" if not above else f"{file.name}")
     _keys(part, file, included=bool(above))
     for value in items(part.values["include"], "`include`") if "include" in part.values else ():
@@ -44,9 +44,9 @@ def _add(file: Path, environment: Mapping[str, str], found: dict[Path, Part], ab
                 f"paths are relative to the including file: this one resolves to {other.absolute()}",
                 value.site,
             )
-        if place not in found:
-            _add(other, environment, found, (*above, file.resolve()))
-    found[file.resolve()] = Part(file, part)
+        if place not in by_place:
+            _add(other, environment, by_place, (*above, file.resolve()))
+    by_place[file.resolve()] = Part(file, part)
 
 
 def _keys(part: Table, file: Path, *, included: bool) -> None:

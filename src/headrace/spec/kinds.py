@@ -48,13 +48,13 @@ class Parameter:
 
 def parameters(function: Callable[..., Any]) -> dict[str, Parameter]:
     """Return the parameters of a function that take one value each, by their names in YAML."""
-    found = {}
+    known = {}
     for one in _signature(function).parameters.values():
         if one.name != "self" and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD):
             name = _SPELLED.get(one.name, one.name.rstrip("_"))
             kind = TEXT if one.name in _AS_TEXT else kind_of(one.annotation)
-            found[name] = Parameter(name, one.name, kind, one.default is one.empty)
-    return found
+            known[name] = Parameter(name, one.name, kind, one.default is one.empty)
+    return known
 
 
 def values(function: Callable[..., Any]) -> Parameter | None:
@@ -82,17 +82,17 @@ _SPELLED = {"other": "with"}
 _AS_TEXT = ("schema", "output_")
 
 
-def arguments(found: Table, what: str, known: Mapping[str, Parameter]) -> dict[str, Any]:
+def arguments(entries: Table, what: str, known: Mapping[str, Parameter]) -> dict[str, Any]:
     """Return the arguments in a mapping by their names in Python; empty optional ones are left out."""
-    given = {}
+    values = {}
     for name, parameter in known.items():
-        value = found.values.get(name)
+        value = entries.values.get(name)
         if value is None or (isinstance(value, Scalar) and value.empty and not parameter.needed):
             continue
         if parameter.kind is None:
             raise wanted(f"`{name}` of {what}", "a Python function", value, "write the job in Python")
-        given[parameter.python] = parameter.kind.read(value, f"`{name}` of {what}")
-    return given
+        values[parameter.python] = parameter.kind.read(value, f"`{name}` of {what}")
+    return values
 
 
 def kind_of(hint: Any) -> Kind | None:
@@ -163,13 +163,13 @@ def _streams(value: Value, what: str) -> list[Reference]:
 
 def _columns(value: Value, what: str) -> list[Column | str]:
     """Read columns, in order: a text, a mapping of names to texts, or a list of these."""
-    found: list[Column | str] = []
+    expressions: list[Column | str] = []
     for item in value.items if isinstance(value, Items) else (value,):
         if isinstance(item, Table):
-            found += [of_text(text(one, f"`{name}` of {what}")).alias(name) for name, one in item.values.items()]
+            expressions += [of_text(text(one, f"`{name}` of {what}")).alias(name) for name, one in item.values.items()]
         else:
-            found.append(text(item, f"each column of {what}"))
-    return found
+            expressions.append(text(item, f"each column of {what}"))
+    return expressions
 
 
 def anything(value: Value, what: str) -> Any:

@@ -97,9 +97,9 @@ class _Reader:
 
         def error(sign: str, message: str, hint: str) -> Exception:
             start = node.start_mark.index
-            found = next((one.start() for one in SIGN.finditer(self.text[start : node.end_mark.index]) if one[0] == sign), 0) + start
-            line = self.text.count("\n", 0, found)
-            site = self.at(line, found - (self.text.rfind("\n", 0, found) + 1))
+            place = next((one.start() for one in SIGN.finditer(self.text[start : node.end_mark.index]) if one[0] == sign), 0) + start
+            line = self.text.count("\n", 0, place)
+            site = self.at(line, place - (self.text.rfind("\n", 0, place) + 1))
             return PlanError("YAML_VARIABLE", message, hint=hint, site=site)
 
         return error
@@ -113,8 +113,8 @@ class _Reader:
             if not SIGN.search(node.value) and 0 < line <= len(written):
                 # The lines of a block (|) begin in the line after the sign. Other texts are located only if they are one line.
                 at = start.line + (line if node.style == "|" else line - 1)
-                said = self.lines[at] if at < len(self.lines) else ""
-                begin = said.find(written[line - 1], 0 if node.style == "|" else start.column)
+                source_line = self.lines[at] if at < len(self.lines) else ""
+                begin = source_line.find(written[line - 1], 0 if node.style == "|" else start.column)
                 if begin >= 0 and (node.style == "|" or len(written) == 1):
                     return self.at(at, begin + column - 1)
             return self.place(start)

@@ -87,14 +87,14 @@ def text(value: Value, what: str) -> str:
     return value.text
 
 
-def fields(found: Table, what: str, known: Mapping[str, bool], site: Site | None = None) -> None:
+def fields(entries: Table, what: str, known: Mapping[str, bool], site: Site | None = None) -> None:
     """Refuse unknown keys, and a missing key that `known` maps to True; the error for a missing key is at `site`."""
-    for key, place in found.keys.items():
+    for key, place in entries.keys.items():
         if key not in known:
             raise unknown(f"{what} has no `{key}`", key, known, place)
-    missing = [key for key, needed in known.items() if needed and key not in found.values]
+    missing = [key for key, needed in known.items() if needed and key not in entries.values]
     if missing:
-        raise PlanError("YAML_KEY", f"{what} needs `{missing[0]}`", hint=f"it takes: {', '.join(known)}", site=site or found.site)
+        raise PlanError("YAML_KEY", f"{what} needs `{missing[0]}`", hint=f"it takes: {', '.join(known)}", site=site or entries.site)
 
 
 def unknown(message: str, name: str, known: Any, site: Site, code: str = "YAML_KEY", has: str = "it takes") -> PlanError:

@@ -20,8 +20,8 @@ def replaced(text: str, environment: Mapping[str, str], complain: Complain) -> s
     'data/2026 ${x}'
     """
 
-    def value(found: re.Match[str]) -> str:
-        sign, inner, end = found[0], found[1], found[2]
+    def value(match: re.Match[str]) -> str:
+        sign, inner, end = match[0], match[1], match[2]
         if inner is None:
             return "${"
         if not end:
@@ -31,11 +31,11 @@ def replaced(text: str, environment: Mapping[str, str], complain: Complain) -> s
             hint = "write ${NAME} or ${NAME:-default}, and the characters themselves as $${"
             raise complain(sign, f"`{sign}` is not an environment variable", hint)
         name, defaults, default = known.groups()
-        given = environment.get(name)
+        variable = environment.get(name)
         if defaults:
-            return given or default
-        if given is None:
+            return variable or default
+        if variable is None:
             raise complain(sign, f"the environment variable {name} is not set", f"set it, or give a default: ${{{name}:-...}}")
-        return given
+        return variable
 
     return SIGN.sub(value, text)

@@ -108,46 +108,46 @@ def _verb(name: str, method: Callable[..., Stream]) -> Verb:
 def step(value: Value) -> Step:
     """Read a step: `{verb: arguments}`, or a verb alone."""
     if isinstance(value, Scalar) and not value.empty:
-        name, given, site = value.text, None, value.site
+        name, argument, site = value.text, None, value.site
     elif isinstance(value, Table) and len(value.values) == 1:
-        [(name, given)] = value.values.items()
+        [(name, argument)] = value.values.items()
         site = value.keys[name]
     else:
         raise PlanError("YAML_TYPE", f"a step must be one verb with its arguments, not {value}", hint=_EXAMPLE, site=value.site)
-    return called(name, given, site)
+    return called(name, argument, site)
 
 
-def called(name: str, given: Value | None, site: Site) -> Step:
+def called(name: str, argument: Value | None, site: Site) -> Step:
     """Return the step of a verb by its name, which is at `site`, with its arguments."""
     verb = verbs().get(name)
     if verb is None:
         meant = WORDS.get(name.lower(), name).partition("(")[0]
         raise unknown(f"there is no verb `{name}`", meant, verbs(), site, has="there are")
-    return _step(verb, None if isinstance(given, Scalar) and given.empty else given, site)
+    return _step(verb, None if isinstance(argument, Scalar) and argument.empty else argument, site)
 
 
 _EXAMPLE = "each step is an item of the list: `- filter: amount > 500`"
 
 
-def _step(verb: Verb, given: Value | None, site: Site) -> Step:
-    if verb.whole is not None and given is not None and (verb.only or not isinstance(given, Table)):
-        read = verb.whole.read(given, f"`{verb.name}`")
+def _step(verb: Verb, argument: Value | None, site: Site) -> Step:
+    if verb.whole is not None and argument is not None and (verb.only or not isinstance(argument, Table)):
+        read = verb.whole.read(argument, f"`{verb.name}`")
         if verb.spread or verb.only:
-            return Step(verb, given.site, tuple(read) if verb.spread else (read,))
+            return Step(verb, argument.site, tuple(read) if verb.spread else (read,))
         first = next(iter(verb.parameters.values()))
-        return Step(verb, given.site, (), {first.python: read})
-    if given is None:
-        given = Table({}, {}, site)
-    if not isinstance(given, Table):
+        return Step(verb, argument.site, (), {first.python: read})
+    if argument is None:
+        argument = Table({}, {}, site)
+    if not isinstance(argument, Table):
         takes = ", ".join(verb.parameters)
         raise PlanError(
             "YAML_TYPE",
-            f"the arguments of `{verb.name}` must be a mapping, not {given}" if takes else f"`{verb.name}` takes no arguments",
+            f"the arguments of `{verb.name}` must be a mapping, not {argument}" if takes else f"`{verb.name}` takes no arguments",
             hint=f"it takes: {takes}" if takes else f"write it alone: `- {verb.name}`",
-            site=given.site,
+            site=argument.site,
         )
     if verb.only:
         raise PlanError("YAML_TYPE", f"`{verb.name}` needs an argument", hint=_EXAMPLE, site=site)
-    fields(given, f"`{verb.name}`", {name: one.needed for name, one in verb.parameters.items()}, site)
-    keywords = kinds.arguments(given, f"`{verb.name}`", verb.parameters)
-    return Step(verb, given.site, tuple(keywords.pop(verb.spread, ())) if verb.spread else (), keywords)
+    fields(argument, f"`{verb.name}`", {name: one.needed for name, one in verb.parameters.items()}, site)
+    keywords = kinds.arguments(argument, f"`{verb.name}`", verb.parameters)
+    return Step(verb, argument.site, tuple(keywords.pop(verb.spread, ())) if verb.spread else (), keywords)

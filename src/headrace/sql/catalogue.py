@@ -105,21 +105,24 @@ class Catalogue:
 
     def sinks(self) -> list[Sink]:
         """Return the sinks of the job, and refuse a sink without a query."""
-        idle = next((made for name, made in self.created.items() if isinstance(made, CreateSink) and name not in self.inserts), None)
+        idle = next(
+            (definition for name, definition in self.created.items() if isinstance(definition, CreateSink) and name not in self.inserts),
+            None,
+        )
         if idle is not None:
             raise _bad(f"nothing is written to the sink {idle.name}", f"INSERT INTO {idle.name} SELECT ..., or drop it", idle.part)
         return list(self._sinks.values())
 
     def find(self, name: str, part: Part) -> Creates:
         """Return the CREATE statement of a name; case does not matter, as in Spark."""
-        found = self._known(name)
-        if found is None:
+        key = self._known(name)
+        if key is None:
             raise _unknown(name, self.created, part)
-        return self.created[found]
+        return self.created[key]
 
-    def columns_of(self, made: CreateLookup) -> tuple[Field, ...]:
+    def columns_of(self, definition: CreateLookup) -> tuple[Field, ...]:
         """Return the columns of an external table."""
-        return self._outside[made.name].connected.schema.fields
+        return self._outside[definition.name].connected.schema.fields
 
     def _known(self, name: str) -> str | None:
         return next((known for known in self.created if known.lower() == name.lower()), None)
@@ -134,7 +137,7 @@ class Catalogue:
             return of_script(query, tables, self._functions(), list(self.streams), expires, outside)
 
     def _functions(self) -> list[str]:
-        return [made.definition.text for made in self.created.values() if isinstance(made, CreateFunction)]
+        return [definition.definition.text for definition in self.created.values() if isinstance(definition, CreateFunction)]
 
     def _check(self, statement: Creates) -> None:
         """Refuse a name that is taken, unless the statement replaces an object of its kind."""
@@ -164,9 +167,9 @@ class Catalogue:
         # This sink is discarded. It is made so that errors in its options are raised here.
         cls = sink_class(connector)
         mode, refused = options.pop("mode", None), options.pop("on_refused", None)
-        made = build(cls, f"write.{connector}", (), options, ("mode", *(("on_refused",) if cls.on_refused else ())))
+        connected = build(cls, f"write.{connector}", (), options, ("mode", *(("on_refused",) if cls.on_refused else ())))
         if refused is not None:
-            refuse(made, refused)
+            refuse(connected, refused)
         if mode is not None:
             choice(f"write.{connector}", "mode", mode, MODES)
         fed = None if statement.query is None else self._fed(statement, statement.query)
@@ -175,27 +178,29 @@ class Catalogue:
             self._write(statement, statement, fed)
 
     def _insert(self, statement: Insert) -> None:
-        made = self.find(statement.sink, statement.part)
-        if not isinstance(made, CreateSink):
+        definition = self.find(statement.sink, statement.part)
+        if not isinstance(definition, CreateSink):
             raise _bad(
-                f"`{statement.sink}` is a {kind_of_name(made)}, not a sink", "insert into a sink that CREATE SINK defines", statement.part
+                f"`{statement.sink}` is a {kind_of_name(definition)}, not a sink",
+                "insert into a sink that CREATE SINK defines",
+                statement.part,
             )
-        before = self.inserts.get(made.name)
+        before = self.inserts.get(definition.name)
         if before is not None:
-            message = f"the sink {made.name} already has a query, at {before.site}"
+            message = f"the sink {definition.name} already has a query, at {before.site}"
             raise _bad(message, "only one query can feed a sink: combine the two with UNION ALL", statement.part)
-        self._write(made, statement, self._fed(made, statement.query))
+        self._write(definition, statement, self._fed(definition, statement.query))
 
-    def _fed(self, made: CreateSink, query: Part) -> Sink:
-        connector, options = _connector(made, "Sink")
-        sink: Sink = getattr(self._stream(query).write, connector)(name=made.name, **options)
+    def _fed(self, definition: CreateSink, query: Part) -> Sink:
+        connector, options = _connector(definition, "Sink")
+        sink: Sink = getattr(self._stream(query).write, connector)(name=definition.name, **options)
         # It gets a job at the end of the script, or, typed at a prompt, maybe never.
         sink._use()
         return sink
 
-    def _write(self, made: CreateSink, statement: Insert | CreateSink, sink: Sink) -> None:
-        self._sinks[made.name] = sink
-        self.inserts[made.name] = statement
+    def _write(self, definition: CreateSink, statement: Insert | CreateSink, sink: Sink) -> None:
+        self._sinks[definition.name] = sink
+        self.inserts[definition.name] = statement
 
     def _drop(self, statement: Drop) -> None:
         known = self._known(statement.name)
@@ -225,7 +230,7 @@ class Catalogue:
             self.expires = value.lower()
             return
         if self.meaning.get(key) != value and any(
-            isinstance(made, CreateView | CreateFunction | CreateSink) for made in self.created.values()
+            isinstance(definition, CreateView | CreateFunction | CreateSink) for definition in self.created.values()
         ):
             hint = "set it before the first view, function and sink: it changes the meaning of their SQL"
             raise HeadraceError("BAD_SETTING", f"{key} is set too late", hint=hint, site=statement.site)
@@ -250,8 +255,8 @@ def _outside(statement: CreateLookup) -> Table:
     connector, options = _connector(statement, "Lookup")
     if statement.columns is not None:
         options["schema"] = statement.columns
-    made: Table = getattr(lookup, connector)(name=statement.name, **options)
-    return made
+    table: Table = getattr(lookup, connector)(name=statement.name, **options)
+    return table
 
 
 def _connector(statement: CreateSource | CreateLookup | CreateSink, kind: str) -> tuple[str, dict[str, Any]]:

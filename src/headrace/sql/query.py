@@ -127,11 +127,11 @@ def _lifted(
     answer = lift_sql(text, schemas, meaning(), _times(tables), functions, missing, [*(outside or {})])
     if "tree" not in answer:
         raise _refused(answer, shown, tables if known is None else known)
-    found = _read(answer, tables, shown, CHANGES if emit is None else CLOSE, early, expires_ms, outside)
-    if emit is not None and not any(node.sent_at_close for node in map(operator, order([found._node]))):
+    stream = _read(answer, tables, shown, CHANGES if emit is None else CLOSE, early, expires_ms, outside)
+    if emit is not None and not any(node.sent_at_close for node in map(operator, order([stream._node]))):
         hint = 'add windows to this query, or set it where they are defined: .window(..., emit="close")'
         raise PlanError("NEVER_CLOSES", f"{_emit_clause(emit)} needs a query with windows", hint=hint, site=here())
-    return found
+    return stream
 
 
 def _emit_clause(emit: Emit) -> str:
@@ -193,34 +193,34 @@ def _read(
 
 def _refused(answer: Mapping[str, Any], query: str | None, tables: Collection[str] = ()) -> HeadraceError:
     """Returns the error for a query: problem, place and hint. Without `query`, the place is the error's site and not in the message."""
-    found = answer.get("refused") or answer["error"]
-    line = found.get("line")
-    site = here(line, found.get("column"))
-    place = "" if query is None else _place(found, query)
+    problem = answer.get("refused") or answer["error"]
+    line = problem.get("line")
+    site = here(line, problem.get("column"))
+    place = "" if query is None else _place(problem, query)
     if "refused" in answer:
-        told = place or (line is not None and site is not None and site.column)
-        place = place or (f", in `{found['text']}`" if found.get("text") and not told else "")
-        cure = found.get("cure")
-        unknown = _UNKNOWN.fullmatch(found["what"])
+        placed = place or (line is not None and site is not None and site.column)
+        place = place or (f", in `{problem['text']}`" if problem.get("text") and not placed else "")
+        cure = problem.get("cure")
+        unknown = _UNKNOWN.fullmatch(problem["what"])
         if unknown and unknown[1].lower() in (name.lower() for name in tables):
             cure = "leave out STREAM: every table is a stream here"
             return PlanError("BAD_QUERY", f"STREAM before a table cannot be kept up to date{place}", hint=cure, site=site)
         if unknown and cure:
             message = f"there is no table `{unknown[1]}`{place}"
             return PlanError("BAD_QUERY", message, hint=suggestion(unknown[1], tables, cure), site=site)
-        return PlanError("BAD_QUERY", f"{found['what']} cannot be kept up to date{place}", hint=cure, site=site)
-    if found["class"].startswith("UNRESOLVED_ROUTINE"):
-        name = found["parameters"].get("routineName", "").replace("`", "")
+        return PlanError("BAD_QUERY", f"{problem['what']} cannot be kept up to date{place}", hint=cure, site=site)
+    if problem["class"].startswith("UNRESOLVED_ROUTINE"):
+        name = problem["parameters"].get("routineName", "").replace("`", "")
         return PlanError("UNKNOWN_FUNCTION", f"Spark has no function `{name}`{place}", hint=unregistered(name), site=site)
-    hint = _AS_OF if re.search(r"(?i)\bSYSTEM_TIME\s+AS\s+OF\b", query or "") else _column_meant(found)
-    return PlanError("BAD_QUERY", f"Spark refuses the query{place}: {sentence(found['message'])}", hint=hint, site=site)
+    hint = _AS_OF if re.search(r"(?i)\bSYSTEM_TIME\s+AS\s+OF\b", query or "") else _column_meant(problem)
+    return PlanError("BAD_QUERY", f"Spark refuses the query{place}: {sentence(problem['message'])}", hint=hint, site=site)
 
 
-def _column_meant(found: Mapping[str, Any]) -> str | None:
+def _column_meant(problem: Mapping[str, Any]) -> str | None:
     """Returns a hint with the nearest of the columns that Spark proposes for an unknown one."""
-    if not found["class"].startswith("UNRESOLVED_COLUMN"):
+    if not problem["class"].startswith("UNRESOLVED_COLUMN"):
         return None
-    name, proposed = (found.get("parameters", {}).get(one, "").replace("`", "") for one in ("objectName", "proposal"))
+    name, proposed = (problem.get("parameters", {}).get(one, "").replace("`", "") for one in ("objectName", "proposal"))
     return suggestion(name, proposed.split(", ")) or None
 
 
@@ -228,9 +228,9 @@ _UNKNOWN = re.compile("the table (.*), which is not one of the given streams,?")
 _AS_OF = "use the verb: orders.join_asof(rates, on='pair', time=('ts', 'at'))"
 
 
-def _place(found: Mapping[str, Any], query: str) -> str:
+def _place(problem: Mapping[str, Any], query: str) -> str:
     """Returns the line and column in a query, with its text from there on."""
-    line, column = found.get("line"), found.get("column")
+    line, column = problem.get("line"), problem.get("column")
     if line is None or column is None:
         return ""
     lines = query.splitlines()

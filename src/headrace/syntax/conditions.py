@@ -73,10 +73,10 @@ def equal_sides(text: str) -> tuple[str, str, bool] | None:
     (('a', 'b + 1', False), ('a', 'b', True), None, None)
     """
     inside = unwrapped(tokens(text))
-    found = [(at, name) for at, name in outer(inside) if name in _PREDICATES]
-    if len(found) != 1 or found[0][1] not in _EQUALITIES or not 0 < found[0][0] < len(inside) - 1:
+    predicates = [(at, name) for at, name in outer(inside) if name in _PREDICATES]
+    if len(predicates) != 1 or predicates[0][1] not in _EQUALITIES or not 0 < predicates[0][0] < len(inside) - 1:
         return None
-    at, name = found[0]
+    at, name = predicates[0]
     return written(text, inside[:at]), written(text, inside[at + 1 :]), name == "NULLSAFE_EQ"
 
 
@@ -97,9 +97,9 @@ def ordering(text: str) -> tuple[str, str, str]:
 
 def _without(part: Sequence[Any], ends: Mapping[tuple[str, ...], str]) -> tuple[Sequence[Any], str]:
     """Return tokens without one of these endings, and its meaning. In quotes or after a dot the word is a name and no ending."""
-    for said, meaning in ends.items():
-        before, last = part[: -len(said)], part[-len(said) :]
+    for ending, meaning in ends.items():
+        before, last = part[: -len(ending)], part[-len(ending) :]
         bare = all(token.token_type.name != "IDENTIFIER" and not token.token_type.name.endswith("STRING") for token in last)
-        if _whole(before) and bare and tuple(token.text.upper() for token in last) == said:
+        if _whole(before) and bare and tuple(token.text.upper() for token in last) == ending:
             return before, meaning
     return part, ""

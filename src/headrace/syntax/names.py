@@ -78,9 +78,9 @@ def words(text: str) -> frozenset[str] | None:
     >>> sorted(words("coalesce(`my card`, 'now') > 1 -- a note"))
     ['coalesce', 'my card']
     """
-    found = tokens(text)
-    kept = (token for token in found if not token.token_type.name.endswith(("STRING", "NUMBER")))
-    return frozenset(token.text.lower() for token in kept if re.search(r"\w", token.text)) if found else None
+    parsed = tokens(text)
+    kept = (token for token in parsed if not token.token_type.name.endswith(("STRING", "NUMBER")))
+    return frozenset(token.text.lower() for token in kept if re.search(r"\w", token.text)) if parsed else None
 
 
 @lru_cache(maxsize=8192)
@@ -100,7 +100,7 @@ def references(text: str) -> tuple[tuple[str, ...], ...] | None:
         return None
     from sqlglot import exp
 
-    found: dict[tuple[str, ...], int] = {}
+    places: dict[tuple[str, ...], int] = {}
     for column in tree.find_all(exp.Column):
         if isinstance(column.this, exp.Star) or _names_collation(column):
             continue
@@ -109,8 +109,8 @@ def references(text: str) -> tuple[tuple[str, ...], ...] | None:
         if bare and (path[0].lower() in _NILADIC or path[0].lower() in _UNITS):
             continue
         place = column.this.meta.get("start", 0)
-        found[path] = min(place, found.get(path, place))
-    return tuple(sorted(found, key=lambda path: found[path]))
+        places[path] = min(place, places.get(path, place))
+    return tuple(sorted(places, key=lambda path: places[path]))
 
 
 def used(text: str, columns: Iterable[str]) -> frozenset[str] | None:

@@ -190,14 +190,14 @@ class Reader:
     def options(self) -> dict[str, Any]:
         """Read `(name = value, ...)`. In a name with a dot, the part after it is a key in a map."""
         self.needs("(")
-        found: dict[str, Any] = {}
+        options_read: dict[str, Any] = {}
         while not self.takes(")"):
-            self._option(found)
+            self._option(options_read)
             if self.next != ")":
                 self.needs(",")
-        return found
+        return options_read
 
-    def _option(self, found: dict[str, Any]) -> None:
+    def _option(self, options_read: dict[str, Any]) -> None:
         at = self._at
         token = self._token()
         if token is None:
@@ -210,7 +210,7 @@ class Reader:
             first, *more = name.replace("`", "").split(".", 1)
             first = first.lower()
         self.needs("=")
-        into, key = (found.setdefault(first, {}), more[0]) if more else (found, first)
+        into, key = (options_read.setdefault(first, {}), more[0]) if more else (options_read, first)
         if not isinstance(into, dict) or key in into:
             self._at = at
             raise self.wrong(f"the option {'.'.join((first, *more))} is given twice", "give it once")
@@ -258,21 +258,21 @@ class Reader:
 
     def parameters(self) -> tuple[str, ...]:
         """Read the parameters of a function and return their types."""
-        found = []
+        names = []
         for first, last in self._items():
             ends = (at for at in range(first + 1, last) if self._word(self._tokens[at]) in ("DEFAULT", "COMMENT", "NOT"))
             end = next(ends, last)
             if end <= first + 1:
                 self._at = end
                 raise self.wrong("a parameter needs a name and a type", self.form)
-            found.append(self._between(first + 1, end).text)
-        return tuple(found)
+            names.append(self._between(first + 1, end).text)
+        return tuple(names)
 
     def constraints(self) -> tuple[Constraint, ...]:
         """Read `(CONSTRAINT name EXPECT (condition) ON VIOLATION DROP ROW, ...)`. The default for a violating row is a dead letter."""
         items = self._items("(", ")")
         behind = self._at
-        found = []
+        constraints_read = []
         for first, last in items:
             self._at = first
             self.needs("CONSTRAINT")
@@ -293,14 +293,14 @@ class Reader:
                 policy = _VIOLATIONS[words]
             if self._at != last:
                 raise self._expected("`,` or `)`")
-            found.append(Constraint(name, condition, policy))
+            constraints_read.append(Constraint(name, condition, policy))
         self._at = behind
-        return tuple(found)
+        return tuple(constraints_read)
 
     def _items(self, opening: str = "(<", closing: str = ")>") -> list[tuple[int, int]]:
         """Read a list in parentheses, and return the first token of each item and the one after its last."""
         self.needs("(")
-        found, begun, depth = [], self._at, 0
+        items, begun, depth = [], self._at, 0
         while True:
             token = self._token()
             if token is None:
@@ -309,14 +309,14 @@ class Reader:
             closes = sign == ")" and depth == 0
             if closes or (sign == "," and depth == 0):
                 if self._at > begun:
-                    found.append((begun, self._at))
-                elif not (closes and not found):
+                    items.append((begun, self._at))
+                elif not (closes and not items):
                     raise self._expected("a column")
                 begun = self._at + 1
             depth += sum(sign.count(one) for one in opening) - sum(sign.count(one) for one in closing)
             self._at += 1
             if closes:
-                return found
+                return items
 
     def _watermark(self, first: int, last: int) -> tuple[str, str]:
         """Read `WATERMARK FOR ts AS ts - INTERVAL '5' SECONDS` and return column and delay."""

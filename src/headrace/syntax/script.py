@@ -66,14 +66,14 @@ def statements(text: str, file: str = "<sql>") -> tuple[Statement, ...]:
     ('Select', 'job.sql:2:1')
     """
     whole = Part(text, file, 0, len(text))
-    found, begun = [], 0
+    parts, begun = [], 0
     tokens = _tokens(whole)
     for at, token in enumerate(tokens):
         if token.token_type.name == "SEMICOLON":
-            found.append(tokens[begun:at])
+            parts.append(tokens[begun:at])
             begun = at + 1
-    found.append(tokens[begun:])
-    return tuple(_statement(Reader(whole, part)) for part in found if part)
+    parts.append(tokens[begun:])
+    return tuple(_statement(Reader(whole, part)) for part in parts if part)
 
 
 def finished(text: str) -> bool:
@@ -106,19 +106,19 @@ def last_order(query: str) -> tuple[tuple[str, str, str], ...]:
     (('a', 'desc', 'last'), ('2', 'asc', 'first'))
     """
     tokens = _tokens(Part(query, "<sql>", 0, len(query)))
-    found: list[str] = []
+    orders: list[str] = []
     depth, begun = 0, -1
     for at, token in enumerate(tokens):
         word = "" if string(token) else token.text.upper()
         if depth == 0 and word == "ORDER BY":
-            begun, found = at + 1, []
+            begun, orders = at + 1, []
         elif depth == 0 and begun >= 0 and (word in (",", "LIMIT", "OFFSET", "UNION", "|>")):
-            found.append(written(query, tokens[begun:at]))
+            orders.append(written(query, tokens[begun:at]))
             begun = at + 1 if word == "," else -1
         depth += (word == "(") - (word == ")")
     if begun >= 0:
-        found.append(written(query, tokens[begun:]))
-    return tuple(ordering(text) for text in found)
+        orders.append(written(query, tokens[begun:]))
+    return tuple(ordering(text) for text in orders)
 
 
 def _tokens(whole: Part) -> list[Any]:
@@ -149,131 +149,131 @@ def _unclosed(whole: Part) -> Part:
     return whole
 
 
-def _statement(given: Reader) -> Statement:
-    given.refuse_second()
-    if given.next in _QUERIES:
-        given.form = FORMS["SELECT"]
-        return Select(given.part, given.rest())
+def _statement(reader: Reader) -> Statement:
+    reader.refuse_second()
+    if reader.next in _QUERIES:
+        reader.form = FORMS["SELECT"]
+        return Select(reader.part, reader.rest())
     for words, read in _READ.items():
-        if given.takes(*words.split()):
-            given.form = FORMS.get(words, "")
-            made = read(given)
-            if given.next in _BEGIN:
-                raise given.second()
-            given.ends()
-            return made
-    given.form = ""
-    hint = suggestion(given.next, _BEGIN, f"a statement begins with {', '.join(_BEGIN)}", shown="{}")
-    raise given.wrong(f"no statement begins with `{given.word}`", hint)
+        if reader.takes(*words.split()):
+            reader.form = FORMS.get(words, "")
+            statement = read(reader)
+            if reader.next in _BEGIN:
+                raise reader.second()
+            reader.ends()
+            return statement
+    reader.form = ""
+    hint = suggestion(reader.next, _BEGIN, f"a statement begins with {', '.join(_BEGIN)}", shown="{}")
+    raise reader.wrong(f"no statement begins with `{reader.word}`", hint)
 
 
-def _create(given: Reader) -> Statement:
-    replace = given.takes("OR", "REPLACE")
-    given.takes("TEMPORARY")
-    given.takes("INCREMENTAL")
-    kind = next((kind for kind in KINDS if given.takes(kind)), None)
+def _create(reader: Reader) -> Statement:
+    replace = reader.takes("OR", "REPLACE")
+    reader.takes("TEMPORARY")
+    reader.takes("INCREMENTAL")
+    kind = next((kind for kind in KINDS if reader.takes(kind)), None)
     if kind is None:
-        made = ", ".join(f"CREATE {kind}" for kind in KINDS)
-        hint = suggestion(given.next, KINDS, f"there are: {made}", shown="{}")
-        raise given.wrong(f"`{given.word}` cannot be created", hint)
-    given.form = FORMS[f"CREATE {kind}"]
-    return _CREATED[kind](given, replace)
+        kinds = ", ".join(f"CREATE {kind}" for kind in KINDS)
+        hint = suggestion(reader.next, KINDS, f"there are: {kinds}", shown="{}")
+        raise reader.wrong(f"`{reader.word}` cannot be created", hint)
+    reader.form = FORMS[f"CREATE {kind}"]
+    return _CREATED[kind](reader, replace)
 
 
-def _source(given: Reader, replace: bool) -> Statement:
-    name = given.name("the name of the source")
-    columns, watermark = given.columns() if given.next == "(" else (None, None)
-    given.needs("WITH")
-    return CreateSource(given.part, name, columns, watermark, given.options(), replace)
+def _source(reader: Reader, replace: bool) -> Statement:
+    name = reader.name("the name of the source")
+    columns, watermark = reader.columns() if reader.next == "(" else (None, None)
+    reader.needs("WITH")
+    return CreateSource(reader.part, name, columns, watermark, reader.options(), replace)
 
 
-def _lookup(given: Reader, replace: bool) -> Statement:
-    name = given.name("the name of the table")
-    columns, watermark = given.columns() if given.next == "(" else (None, None)
+def _lookup(reader: Reader, replace: bool) -> Statement:
+    name = reader.name("the name of the table")
+    columns, watermark = reader.columns() if reader.next == "(" else (None, None)
     if watermark is not None:
-        raise given.wrong("an external table cannot have a watermark", given.form)
-    given.needs("WITH")
-    return CreateLookup(given.part, name, columns, given.options(), replace)
+        raise reader.wrong("an external table cannot have a watermark", reader.form)
+    reader.needs("WITH")
+    return CreateLookup(reader.part, name, columns, reader.options(), replace)
 
 
-def _view(given: Reader, replace: bool) -> Statement:
-    name = given.name("the name of the view")
-    constraints = _constraints(given) if given.next == "(" else ()
-    given.needs("AS")
-    return CreateView(given.part, name, given.query(), replace, constraints)
+def _view(reader: Reader, replace: bool) -> Statement:
+    name = reader.name("the name of the view")
+    constraints = _constraints(reader) if reader.next == "(" else ()
+    reader.needs("AS")
+    return CreateView(reader.part, name, reader.query(), replace, constraints)
 
 
-def _constraints(given: Reader) -> tuple[Constraint, ...]:
-    before, given.form = given.form, CONSTRAINT
-    found = given.constraints()
-    given.form = before
-    return found
+def _constraints(reader: Reader) -> tuple[Constraint, ...]:
+    before, reader.form = reader.form, CONSTRAINT
+    constraints = reader.constraints()
+    reader.form = before
+    return constraints
 
 
-def _function(given: Reader, replace: bool) -> Statement:
-    start = given.start
-    name = given.name("the name of the function")
-    types = given.parameters() if given.next == "(" else ()
-    while given.more() and not given.takes("RETURN"):
-        if given.next in ("LANGUAGE", "USING", "AS"):
-            raise given.wrong(
+def _function(reader: Reader, replace: bool) -> Statement:
+    start = reader.start
+    name = reader.name("the name of the function")
+    types = reader.parameters() if reader.next == "(" else ()
+    while reader.more() and not reader.takes("RETURN"):
+        if reader.next in ("LANGUAGE", "USING", "AS"):
+            raise reader.wrong(
                 f"the function {name} is not a SQL expression, and queries run only in the JVM",
                 "write it with Spark SQL functions: " + FORMS["CREATE FUNCTION"],
             )
-        if given.takes("RETURNS", "TABLE"):
-            raise given.wrong(f"the function {name} returns a table", "make it a view: CREATE VIEW name AS SELECT ...")
-        given.skip()
-    body = given.rest()
-    return CreateFunction(given.part, name, Part(body.script, body.file, start, body.end), body, types, replace)
+        if reader.takes("RETURNS", "TABLE"):
+            raise reader.wrong(f"the function {name} returns a table", "make it a view: CREATE VIEW name AS SELECT ...")
+        reader.skip()
+    body = reader.rest()
+    return CreateFunction(reader.part, name, Part(body.script, body.file, start, body.end), body, types, replace)
 
 
-def _sink(given: Reader, replace: bool) -> Statement:
-    name = given.name("the name of the sink")
-    given.needs("WITH")
-    options = given.options()
-    return CreateSink(given.part, name, options, given.query() if given.takes("AS") else None, replace)
+def _sink(reader: Reader, replace: bool) -> Statement:
+    name = reader.name("the name of the sink")
+    reader.needs("WITH")
+    options = reader.options()
+    return CreateSink(reader.part, name, options, reader.query() if reader.takes("AS") else None, replace)
 
 
-def _insert(given: Reader) -> Statement:
-    given.needs("INTO")
-    sink = given.name("the name of a sink")
-    return Insert(given.part, sink, given.query())
+def _insert(reader: Reader) -> Statement:
+    reader.needs("INTO")
+    sink = reader.name("the name of a sink")
+    return Insert(reader.part, sink, reader.query())
 
 
-def _set(given: Reader) -> Statement:
-    if not given.more():
-        return Set(given.part, None, None)
-    name = given.setting()
-    if not given.more():
-        return Set(given.part, name, None)
-    given.needs("=")
-    return Set(given.part, name, given.value_text())
+def _set(reader: Reader) -> Statement:
+    if not reader.more():
+        return Set(reader.part, None, None)
+    name = reader.setting()
+    if not reader.more():
+        return Set(reader.part, name, None)
+    reader.needs("=")
+    return Set(reader.part, name, reader.value_text())
 
 
-def _show(given: Reader) -> Statement:
-    what = next((what for what in SHOWN if given.takes(what)), None)
+def _show(reader: Reader) -> Statement:
+    what = next((what for what in SHOWN if reader.takes(what)), None)
     if what is None:
-        raise given.wrong(f"`{given.word}` cannot be shown" if given.more() else "SHOW needs an argument", given.form)
-    return Show(given.part, what)
+        raise reader.wrong(f"`{reader.word}` cannot be shown" if reader.more() else "SHOW needs an argument", reader.form)
+    return Show(reader.part, what)
 
 
-def _describe(given: Reader) -> Statement:
-    kind = next((kind for kind in (*KINDS, "TABLE") if given.next == kind and given.after), None)
-    given.takes(kind or "")
-    return Describe(given.part, given.name("the name of a source, view, sink or function"))
+def _describe(reader: Reader) -> Statement:
+    kind = next((kind for kind in (*KINDS, "TABLE") if reader.next == kind and reader.after), None)
+    reader.takes(kind or "")
+    return Describe(reader.part, reader.name("the name of a source, view, sink or function"))
 
 
-def _explain(given: Reader) -> Statement:
-    extended = given.takes("EXTENDED")
-    return Explain(given.part, given.query() if given.more() else None, extended)
+def _explain(reader: Reader) -> Statement:
+    extended = reader.takes("EXTENDED")
+    return Explain(reader.part, reader.query() if reader.more() else None, extended)
 
 
-def _drop(given: Reader) -> Statement:
-    kind = next((kind for kind in KINDS if given.takes(kind)), None)
+def _drop(reader: Reader) -> Statement:
+    kind = next((kind for kind in KINDS if reader.takes(kind)), None)
     if kind is None:
-        raise given.wrong(f"`{given.word}` cannot be dropped", given.form)
-    missing_ok = given.takes("IF", "EXISTS")
-    return Drop(given.part, kind, given.name(f"the name of the {kind.lower()}"), missing_ok)
+        raise reader.wrong(f"`{reader.word}` cannot be dropped", reader.form)
+    missing_ok = reader.takes("IF", "EXISTS")
+    return Drop(reader.part, kind, reader.name(f"the name of the {kind.lower()}"), missing_ok)
 
 
 _CREATED: Mapping[str, Callable[[Reader, bool], Statement]] = {
@@ -292,5 +292,5 @@ _READ: Mapping[str, Callable[[Reader], Statement]] = {
     "DESC": _describe,
     "EXPLAIN": _explain,
     "DROP": _drop,
-    "RUN": lambda given: Run(given.part),
+    "RUN": lambda reader: Run(reader.part),
 }

@@ -85,12 +85,12 @@ def _around(words: Sequence[str], at: int) -> list[int]:
 
 def _tables(words: Sequence[str], opening: int) -> list[int]:
     """Return the places of TABLE without a bracket after it in the arguments of a call."""
-    found, depth = [], 0
+    places, depth = [], 0
     for at in range(opening, _end(words, opening)):
         depth += (words[at] in "([") - (words[at] in ")]")
         if depth == 1 and words[at] == "TABLE" and words[at + 1] != "(":
-            found.append(at)
-    return found
+            places.append(at)
+    return places
 
 
 def _partitions(words: Sequence[str], opening: int) -> list[int]:

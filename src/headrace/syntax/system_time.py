@@ -34,7 +34,7 @@ def system_times(query: str) -> tuple[str, tuple[SystemTime, ...]]:
     tokens = tokens_of(query)
     words = [token.text.upper() for token in tokens]
     names = (TokenType.VAR, TokenType.IDENTIFIER)
-    found = []
+    clauses = []
     for i in range(1, len(tokens) - len(_CLAUSE)):
         if tuple(words[i : i + 4]) != _CLAUSE or (tokens[i + 4].token_type not in names and words[i + 4] not in _NOW):
             continue
@@ -46,7 +46,7 @@ def system_times(query: str) -> tuple[str, tuple[SystemTime, ...]]:
         if last + 1 < len(tokens) and words[last + 1] in ("(", "+", "-", "."):
             continue
         start, end = tokens[i + 4].start, tokens[last].end + 1
-        found.append(SystemTime(tokens[i - 1].end, query[start:end], start))
+        clauses.append(SystemTime(tokens[i - 1].end, query[start:end], start))
         blank = "".join(char if char in "\r\n" else " " for char in query[tokens[i].start : end])
         query = query[: tokens[i].start] + blank + query[end:]
-    return query, tuple(found)
+    return query, tuple(clauses)

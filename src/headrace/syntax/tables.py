@@ -27,8 +27,8 @@ def tables(query: str) -> tuple[str, ...] | None:
         return None
     if not isinstance(tree, exp.Query):
         return None
-    found = [table for table in tree.find_all(exp.Table) if isinstance(table.this, exp.Identifier) and not table.db]
-    names = [(table.this.meta.get("start", 0), table.name) for table in found if not _defined(table)]
+    nodes = [table for table in tree.find_all(exp.Table) if isinstance(table.this, exp.Identifier) and not table.db]
+    names = [(table.this.meta.get("start", 0), table.name) for table in nodes if not _defined(table)]
     return tuple(dict.fromkeys(name for _, name in sorted(names)))
 
 

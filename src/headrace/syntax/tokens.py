@@ -48,9 +48,9 @@ def continued(text: str) -> str:
     In Spark a backslash at the end of the line continues a comment. It and the line break become blanks, so that all else keeps its place.
     """
     while _CONTINUED in text:
-        found = _tokens(text)
-        gaps = zip([0, *(token.end + 1 for token in found)], [*(token.start for token in found), len(text)], strict=True)
-        place = next((at for first, last in gaps if (at := text.find(_CONTINUED, first, last)) >= 0), -1) if found else -1
+        parsed = _tokens(text)
+        gaps = zip([0, *(token.end + 1 for token in parsed)], [*(token.start for token in parsed), len(text)], strict=True)
+        place = next((at for first, last in gaps if (at := text.find(_CONTINUED, first, last)) >= 0), -1) if parsed else -1
         if place < 0:
             break
         text = f"{text[:place]}  {text[place + 2 :]}"
@@ -76,18 +76,18 @@ def unwrapped(part: Sequence[Any]) -> Sequence[Any]:
 
 def _depths(part: Sequence[Any]) -> list[tuple[str, int]]:
     """Return the kind and nesting depth of each token; nothing if brackets do not match."""
-    found: list[tuple[str, int]] = []
+    kinds: list[tuple[str, int]] = []
     opened: list[str] = []
     for token in part:
         # Any word after a dot is a name.
-        kind = "VAR" if found and found[-1][0] == "DOT" else str(token.token_type.name)
+        kind = "VAR" if kinds and kinds[-1][0] == "DOT" else str(token.token_type.name)
         if kind == "END" and opened[-1:] != ["CASE"]:
             kind = "VAR"
-        found.append((kind, len(opened)))
+        kinds.append((kind, len(opened)))
         if kind in _CLOSES:
             if opened[-1:] != [_CLOSES[kind]]:
                 return []
             opened.pop()
         elif kind in _CLOSES.values():
             opened.append(kind)
-    return [] if opened else found
+    return [] if opened else kinds

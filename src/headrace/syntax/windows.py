@@ -32,15 +32,15 @@ def windows(text: str) -> tuple[Window, ...]:
         return ()
     tokens = tokens_of(text)
     words = [token.text.upper() for token in tokens]
-    found = []
+    calls = []
     for i, word in enumerate(words):
         if word == "OVER" and i + 1 < len(words) and words[i + 1] == "(" and (first := _call(words, i)) is not None:
             last = _closing(words, i + 1)
             if words[last] != ")":
                 return ()
             per, order = _over(text, tokens[i + 2 : last], words[i + 2 : last])
-            found.append(Window(tokens[first].start, tokens[last].end + 1, per, order))
-    return tuple(found)
+            calls.append(Window(tokens[first].start, tokens[last].end + 1, per, order))
+    return tuple(calls)
 
 
 def _call(words: Sequence[str], over: int) -> int | None:

@@ -39,8 +39,8 @@ class Collected:
             ConfigError: `HARNESS_USE` after the harness was closed.
         """
         self._started()
-        found = net(change for _, changes in sorted(self._sink.epochs.items()) for change in changes)
-        return in_order([row for row, weight in found for _ in range(weight)])
+        totals = net(change for _, changes in sorted(self._sink.epochs.items()) for change in changes)
+        return in_order([row for row, weight in totals for _ in range(weight)])
 
     def changes(self) -> list[tuple[int, str, Row]]:
         """Returns the net changes of each commit as `(commit, "+" or "-", row)`, sorted, retractions first. Commits count from 1.
@@ -109,9 +109,9 @@ def _compare(a: Any, b: Any) -> int:
         return (a is not None) - (b is not None)
     if isinstance(a, tuple) and isinstance(b, tuple):
         for left, right in zip(a, b, strict=False):
-            found = _compare(left, right)
-            if found:
-                return found
+            order = _compare(left, right)
+            if order:
+                return order
         return (len(a) > len(b)) - (len(a) < len(b))
     try:
         if a < b:

@@ -125,12 +125,12 @@ class Harness:
         self._before_the_first_commit("source")
         if name in self._sources:
             raise HeadraceError("NAME_CLASH", f"the harness already has a source `{name}`", hint="give it another name", site=here())
-        made = BoardSource(self._board, valid_name(name), schema_of(schema), changes=changes, checked=changes and not trusted)
-        self._sources[name] = made
-        node = Source(made.connector, made.options(), made.schema.ddl, live=made, name=name, site=here())
+        board = BoardSource(self._board, valid_name(name), schema_of(schema), changes=changes, checked=changes and not trusted)
+        self._sources[name] = board
+        node = Source(board.connector, board.options(), board.schema.ddl, live=board, name=name, site=here())
         if watermark is not None:
             node = with_watermark(node, *watermark)
-        return Stream(ledger(node) if made.checked else node)
+        return Stream(ledger(node) if board.checked else node)
 
     def collect(self, stream: Stream) -> Collected:
         """Keeps the output of a stream. Call it before the first commit, for any number of streams.
@@ -166,10 +166,10 @@ class Harness:
         if self._finished:
             raise HeadraceError("HARNESS_USE", "the harness is finished and takes no more rows", hint="commit before finish()", site=here())
         # all rows are checked before any is added, so that a refused commit leaves nothing behind
-        given = {name: self._changed(name, changes) for name, changes in (rows or {}).items()}
+        rows_of = {name: self._changed(name, changes) for name, changes in (rows or {}).items()}
         self._begin()
         spark = session()
-        for name, (changed, weights) in given.items():
+        for name, (changed, weights) in rows_of.items():
             if changed:
                 self._sources[name].pin(spark, changed, weights)
         self._commits += 1
@@ -263,9 +263,9 @@ class Harness:
             for kept in expectations_of(totals, query.query.sinks):
                 expectations.setdefault(kept.stream, {})[kept.name] = {"passed": kept.passed, "violated": kept.violated}
             lookups |= {one.name: one.to_json() for one in lookups_of(totals, query.lookups())}
-            found = counts_of(totals, query.programs())
-            prove(found)
-            for one in found:
+            programs = counts_of(totals, query.programs())
+            prove(programs)
+            for one in programs:
                 inputs.setdefault(one.program, {})[one.input] = one.to_json()
         counts = {"sources": sources, "inputs": inputs, "expectations": expectations, "lookups": lookups}
         return {**counts, "dead_letters": dead, "epochs": epochs}

@@ -40,16 +40,16 @@ def agree(
     a backup is behind its checkpoint: TABLE_REPLACED, TABLE_MISSING.
     """
     history.check(totals.epoch)
-    found = strange(history, totals, marks)
-    if found:
+    disagreements = strange(history, totals, marks)
+    if disagreements:
         last_logged = history.logged("offsets")
-        raise _behind(checkpoint, (one.problem for one in found), last_logged, _begun_at(query, last_logged), rewinds())
+        raise _behind(checkpoint, (one.problem for one in disagreements), last_logged, _begun_at(query, last_logged), rewinds())
 
 
 def strange(history: History, totals: Totals, marks: Mapping[str, tuple[str, Mark | None]]) -> list[Strange]:
     """Return the sinks with epochs that the checkpoint has not written. Raises for sinks that lack what it has written."""
     pending = history.pending()
-    found = []
+    disagreements = []
     for sink, (place, mark) in marks.items():
         if mark is None:
             continue
@@ -64,8 +64,8 @@ def strange(history: History, totals: Totals, marks: Mapping[str, tuple[str, Mar
             expected += _of_this_number(mark.epoch, history)
         problem = judge(sink, mark, expected, history.adopted)
         if problem is not None:
-            found.append(Strange(sink, place, mark, last, problem))
-    return found
+            disagreements.append(Strange(sink, place, mark, last, problem))
+    return disagreements
 
 
 def judge(sink: str, mark: Mark, known: Iterable[Mark], adopted: int = -1) -> str | None:

@@ -238,11 +238,11 @@ class Checkpoint:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def unusable(folder: Path, said: str) -> HeadraceError:
+def unusable(folder: Path, reason: str) -> HeadraceError:
     """Return the error for a folder that the system does not let this process use."""
     return HeadraceError(
         "CHECKPOINT_UNUSABLE",
-        f"the checkpoint folder {folder} cannot be used: {said}",
+        f"the checkpoint folder {folder} cannot be used: {reason}",
         hint="set checkpoint= to a folder on a disk of this machine that this user may write to.",
     )
 

@@ -41,8 +41,8 @@ class Holder:
     def of(cls, file: Path) -> Holder | None:
         """Read a lock file; None if the lease was released, or if a crash of the machine cut the text."""
         try:
-            said = json.loads(file.read_bytes() or b"null")
-            return None if said is None else cls(str(said["host"]), int(said["pid"]), float(said.get("silence", SILENCE)))
+            stored = json.loads(file.read_bytes() or b"null")
+            return None if stored is None else cls(str(stored["host"]), int(stored["pid"]), float(stored.get("silence", SILENCE)))
         except (FileNotFoundError, ValueError, KeyError, TypeError):
             return None
 

@@ -37,14 +37,16 @@ def letters_in(folder: Path, stored: Stored) -> list[Letter]:
     """Return all dead letters, oldest epoch first, without those that were retracted with their rows."""
     plan = Plan.from_json(stored.plan)
     sources = {name: source_of(node) for name, node in plan.nodes.items()}
-    found: list[Letter] = []
+    all_letters: list[Letter] = []
     for query in sorted((folder / "dead_letters").glob("*")):
-        found.extend(_letters(query, sources))
+        all_letters.extend(_letters(query, sources))
     for sink in sorted((folder / aside.FOLDER).glob("*")):
         for file in sorted(sink.glob("*.json")):
             epoch = int(file.name.partition("-")[0])
-            found.extend(_letter(epoch, _time(file), json.loads(line), sources) for line in file.read_text(encoding="utf-8").splitlines())
-    return sorted(found, key=lambda letter: letter.epoch)
+            all_letters.extend(
+                _letter(epoch, _time(file), json.loads(line), sources) for line in file.read_text(encoding="utf-8").splitlines()
+            )
+    return sorted(all_letters, key=lambda letter: letter.epoch)
 
 
 def source_of(node: Node) -> str | None:

@@ -21,14 +21,14 @@ def reread(plan: Plan, before: Mapping[str, Any]) -> dict[str, str]:
     `before`: the plan of the checkpoint.
     """
     known = {node["name"]: node for node in before["nodes"]}
-    said: dict[Node, str | None] = {
+    changes: dict[Node, str | None] = {
         source: other_reading(source, known.get(str(source.name))) for source in sources_of(plan.nodes.values())
     }
     behind: dict[str, str] = {}
     for name, node in plan.nodes.items():
         for one in node.inputs:
-            if one in said:
-                how = said[one]
+            if one in changes:
+                how = changes[one]
             else:
                 how = behind.get(str(one.name)) if passed_or_output(one) else None
             if how is not None:

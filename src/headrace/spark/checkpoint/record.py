@@ -131,8 +131,8 @@ class Totals:
         # records of format 1 do not have the sinks that were written
         written = {sink: Written(*one) for sink, one in value.get("written", {}).items()}
         # records of earlier versions do not have their conditions
-        said = value.get("conditions")
-        conditions = None if said is None else {str(node): _texts(texts) for node, texts in typed(said, Mapping).items()}
+        stored = value.get("conditions")
+        conditions = None if stored is None else {str(node): _texts(texts) for node, texts in typed(stored, Mapping).items()}
         return cls(value["epoch"], counts, dict(value["rows"]), written, conditions)
 
 
@@ -189,8 +189,8 @@ def recorded(folder: Path, query: str) -> Totals:
 
 def newest(folder: Path, query: str) -> Path | None:
     """Return the record of a query in its newest term; versions before terms had one without a number."""
-    found = {path: int(path.name[len(query) + 1 : -5] or -1) for path in folder.glob("*.json") if _of(path.name, query)}
-    return max(found, key=lambda path: found[path], default=None)
+    epochs = {path: int(path.name[len(query) + 1 : -5] or -1) for path in folder.glob("*.json") if _of(path.name, query)}
+    return max(epochs, key=lambda path: epochs[path], default=None)
 
 
 def _of(name: str, query: str) -> bool:

@@ -17,13 +17,13 @@ def mend(query: Path, to: Path | None = None) -> None:
         if not file.name.isdigit():
             continue
         version, _, text = file.read_text(encoding="utf-8").partition("\n")
-        told = json.loads(text)
-        for store in told["stateStoreInfo"]:
+        metadata = json.loads(text)
+        for store in metadata["stateStoreInfo"]:
             store["stateSchemaFilePaths"] = [_below(to or query, path) for path in store["stateSchemaFilePaths"]]
-        if told != json.loads(text):
+        if metadata != json.loads(text):
             # another file manager than ours may have written a checksum
             file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
-            replace(file, f"{version}\n{json.dumps(told, separators=(',', ':'))}")
+            replace(file, f"{version}\n{json.dumps(metadata, separators=(',', ':'))}")
 
 
 def _below(query: Path, path: str) -> str:

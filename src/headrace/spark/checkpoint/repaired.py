@@ -63,7 +63,7 @@ def give(checkpoint: Path, source: str, text: bytes, digest: str, suffix: str) -
     """Add a file to those of a source, whole or not at all. Replaces none."""
     place = folder(checkpoint, source)
     place.mkdir(parents=True, exist_ok=True)
-    handle, made = tempfile.mkstemp(prefix=".", dir=place)
+    handle, temporary = tempfile.mkstemp(prefix=".", dir=place)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(text)
@@ -73,9 +73,9 @@ def give(checkpoint: Path, source: str, text: bytes, digest: str, suffix: str) -
         while True:
             final = place / f"{number:05}-{digest}{suffix}"
             try:
-                os.link(made, final)
+                os.link(temporary, final)
                 return final
             except FileExistsError:
                 number += 1
     finally:
-        os.unlink(made)
+        os.unlink(temporary)

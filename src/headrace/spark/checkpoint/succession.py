@@ -270,8 +270,8 @@ def _other_times(query: Query, old: QueryIdentity, times: Collection[str], store
     for source in query.sources:
         before, now = known.get(str(source.name)), source.watermark
         if before is not None and now is not None and before["column"] != now.column:
-            said = f"the watermark of {source.name} uses {now.column} instead of {before['column']}"
-            yield _refused(source, f"{said}, and the state of {by_time[0]} expires by the times in {before['column']}")
+            change = f"the watermark of {source.name} uses {now.column} instead of {before['column']}"
+            yield _refused(source, f"{change}, and the state of {by_time[0]} expires by the times in {before['column']}")
 
 
 def _refused(node: Node, message: str, first: str = "") -> HeadraceError:
@@ -336,7 +336,7 @@ def _changing(end: Node, new: Collection[str]) -> list[Node]:
     """Return the nearest nodes upstream with a past whose rows are also retracted: sources, programs, and operators of queries that existed
     before. Rows of a source may express retractions in words that a later step interprets.
     """
-    found: dict[Node, None] = {}
+    changing: dict[Node, None] = {}
     stack = [(node, False) for node in end.inputs]
     while stack:
         node, weighed = stack.pop()
@@ -344,8 +344,8 @@ def _changing(end: Node, new: Collection[str]) -> list[Node]:
         if node.inputs and (node.passing or (node.by_content and (str(node.name) in new or not _keeps(node)))):
             stack += [(one, node.passing and (weighed or changes)) for one in node.inputs]
         elif changes or (weighed and not node.inputs):
-            found[node] = None
-    return list(found)
+            changing[node] = None
+    return list(changing)
 
 
 def _keeps(node: Node) -> bool:

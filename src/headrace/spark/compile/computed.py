@@ -36,8 +36,8 @@ class ComputedCell:
 
 def check_computed(job: SparkJob, queries: Iterable[QueryIdentity]) -> None:
     """Refuses texts that give no value for their cell from the cells of the previous version; all of them in one error."""
-    asked = {f"{one.node}.{one.cell.name}/{number}": one for number, one in enumerate(_computed_cells(job, queries))}
-    if not asked:
+    cells = {f"{one.node}.{one.cell.name}/{number}": one for number, one in enumerate(_computed_cells(job, queries))}
+    if not cells:
         return
     nodes = [
         {
@@ -50,12 +50,12 @@ def check_computed(job: SparkJob, queries: Iterable[QueryIdentity]) -> None:
                 "from": [[cell.name, cell.type] for cell in one.readable],
             },
         }
-        for place, one in asked.items()
+        for place, one in cells.items()
     ]
     spark = session()
     request = json.dumps({"settings": dict(job.settings), "nodes": nodes})
-    found = json.loads(jvm(spark).headrace.check.Check.check(java_session(spark), request))["errors"]
-    errors = [_refused(asked[fault["node"]], Fault.from_json(fault, None, Struct(()))) for fault in found]
+    faults = json.loads(jvm(spark).headrace.check.Check.check(java_session(spark), request))["errors"]
+    errors = [_refused(cells[fault["node"]], Fault.from_json(fault, None, Struct(()))) for fault in faults]
     if errors:
         first, *rest = errors
         raise HeadraceError(first.code, first.message, hint=first.hint, site=first.site, also=rest)
@@ -81,29 +81,29 @@ def _of(node: Stateful, entry: Entry) -> Iterator[ComputedCell]:
 _CONSTANT = "use the clock and random numbers in handlers only: a first value must not depend on when its key is next used"
 
 
-def _refused(asked: ComputedCell, fault: Fault) -> HeadraceError:
-    fault = replace(fault, node=f"{asked.node}.{asked.cell.name}")
-    text = f", in `{asked.cell.computed}`"
+def _refused(computed: ComputedCell, fault: Fault) -> HeadraceError:
+    fault = replace(fault, node=f"{computed.node}.{computed.cell.name}")
+    text = f", in `{computed.cell.computed}`"
     if fault.condition == "NON_DETERMINISTIC":
         message, hint = f"{fault.node}: {fault.message}{text}", _CONSTANT
     elif fault.condition.startswith("UNRESOLVED_COLUMN"):
-        message, hint = _unknown(asked, fault, text)
+        message, hint = _unknown(computed, fault, text)
     else:
-        said = error_of(fault)
-        message, hint = said.message, said.hint or "compute the first value from the cells of the previous version"
-    return HeadraceError("BAD_WAS", message, hint=hint, site=asked.site)
+        error = error_of(fault)
+        message, hint = error.message, error.hint or "compute the first value from the cells of the previous version"
+    return HeadraceError("BAD_WAS", message, hint=hint, site=computed.site)
 
 
-def _unknown(asked: ComputedCell, fault: Fault, text: str) -> tuple[str, str]:
+def _unknown(computed: ComputedCell, fault: Fault, text: str) -> tuple[str, str]:
     """Return the message and hint for a name that is no cell of the previous version, or one that an expression cannot read."""
     name = fault.parameters.get("objectName", "").replace("`", "")
     first = name.partition(".")[0].lower()
-    kept = next((cell for cell in asked.before.cells if cell.name.lower() == first and cell not in asked.readable), None)
+    kept = next((cell for cell in computed.before.cells if cell.name.lower() == first and cell not in computed.readable), None)
     if kept is not None:
         return (
             f"{fault.node}: the cell {kept.name} is {kept.description}, which an expression cannot read{text}",
             "an expression reads values and timers without keys; a handler reads all cells",
         )
-    names = {cell.name.lower(): cell.name for cell in asked.readable}
+    names = {cell.name.lower(): cell.name for cell in computed.readable}
     has = f"it had: {', '.join(names.values())}" if names else "it had none that an expression can read"
     return f"{fault.node}: the previous version had no cell `{name}`{text}", suggestion(first, names.values(), has)

@@ -107,14 +107,14 @@ def _source(source: Source, routes: _Routes, readers: Mapping[str, Mapping[str, 
 
 def _operator(node: Stateful, identity: QueryIdentity, at: Lowering, routes: _Routes) -> OperatorText:
     name = str(node.name)
-    made = lower(node, identity.live()[name], at)
-    return replace(made, outputs=tuple(replace(output, routes=routes.leaving(name, output.name)) for output in made.outputs))
+    lowered = lower(node, identity.live()[name], at)
+    return replace(lowered, outputs=tuple(replace(output, routes=routes.leaving(name, output.name)) for output in lowered.outputs))
 
 
 def _lookup(node: Lookup, identity: QueryIdentity, at: Lowering, ask: Mapping[str, Any], routes: _Routes) -> LookupText:
     name = str(node.name)
-    made = looked_up(node, identity.live()[name].op, ask, DEAD, at)
-    return replace(made, outputs=tuple(replace(output, routes=routes.leaving(name, output.name)) for output in made.outputs))
+    lowered = looked_up(node, identity.live()[name].op, ask, DEAD, at)
+    return replace(lowered, outputs=tuple(replace(output, routes=routes.leaving(name, output.name)) for output in lowered.outputs))
 
 
 def _sink(sink: Sink, identity: QueryIdentity, at: Lowering, stages: Mapping[str, Mapping[str, Any]]) -> SinkText:
@@ -160,8 +160,8 @@ class _Routes:
         self._routes: dict[tuple[str, str], tuple[RouteText, ...]] = {}
         self._partitions = partitions
         letters = dead_letters(query)
-        said = () if letters == DEAD else (Unweigh(unweigh=CHANGE, change=True, place=Place(node=DEAD_LETTERS, site=None)),)
-        self._dead = replace(_to_sink(identity.live()[DEAD_LETTERS].op, letters), steps=said)
+        unweighed = () if letters == DEAD else (Unweigh(unweigh=CHANGE, change=True, place=Place(node=DEAD_LETTERS, site=None)),)
+        self._dead = replace(_to_sink(identity.live()[DEAD_LETTERS].op, letters), steps=unweighed)
         numbers = {name: entry.op for name, entry in identity.live().items()}
         steady = any(sink.connect().traits.repeatable for sink in query.sinks)
         consumers: tuple[Consumer, ...] = (*query.looked_up, *query.operators)
@@ -192,8 +192,8 @@ class _Routes:
     def _add(self, feed: Feed, route: RouteText) -> None:
         routes = self.of(feed.producer, feed.output)
         # Of routes that begin with the same steps, only the first one reports rows that fail there, so that each is one dead letter.
-        told = max((_alike(feed.steps, other.steps) for other in routes), default=0)
-        steps = tuple(_quiet(step) if place < told else step for place, step in enumerate(feed.steps))
+        shared = max((_alike(feed.steps, other.steps) for other in routes), default=0)
+        steps = tuple(_quiet(step) if place < shared else step for place, step in enumerate(feed.steps))
         self._routes[feed.producer, feed.output] = (*routes, replace(route, steps=steps))
 
     def of(self, producer: str, output: str) -> tuple[RouteText, ...]:

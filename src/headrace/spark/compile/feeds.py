@@ -56,9 +56,9 @@ class Feeds:
         node = self.lookups.get(feed.producer)
         if node is None or feed.output == "dead_letter":
             return (feed,)
-        asked = f"{node.verb}({', '.join(text for text, _ in node.keys)})"
-        given = Generate(generate=asked, names=tuple(name for name, _ in node.given), outer=False, place=node.place)
-        added = (given,) if feed.output == "main" else ()
+        call = f"{node.verb}({', '.join(text for text, _ in node.keys)})"
+        generated = Generate(generate=call, names=tuple(name for name, _ in node.given), outer=False, place=node.place)
+        added = (generated,) if feed.output == "main" else ()
         return tuple(Feed(one.producer, one.output, (*one.steps, *added, *feed.steps)) for one in self.before_lookups(node.input))
 
     def _of(self, name: str) -> tuple[Feed, ...]:
@@ -99,7 +99,7 @@ def lineage(feed: Feed, columns: tuple[str, ...] | None) -> tuple[str, ...]:
     >>> lineage(Feed("charges", "main", (project,)), ("card",))
     ('card = upper(c)', 'c of charges')
     """
-    found: list[str] = []
+    steps_read: list[str] = []
     wanted = None if columns is None else _lower(columns)
     for step in reversed(feed.steps):
         if isinstance(step, Project):
@@ -108,16 +108,16 @@ def lineage(feed: Feed, columns: tuple[str, ...] | None) -> tuple[str, ...]:
             for name in texts if wanted is None else wanted:
                 text = texts.get(name, name)
                 if (plain_name(text) or "").lower() != name:
-                    found.append(f"{name} = {text}")
+                    steps_read.append(f"{name} = {text}")
                 used = _with(used, text)
             wanted = None if wanted is None else used
         elif isinstance(step, Generate):
-            made = _lower(step.names)
-            if wanted is None or set(made) & set(wanted):
-                found.append(f"{', '.join(step.names)} = {step.generate}")
-                wanted = _with(None if wanted is None else [name for name in wanted if name not in made], step.generate)
+            produced = _lower(step.names)
+            if wanted is None or set(produced) & set(wanted):
+                steps_read.append(f"{', '.join(step.names)} = {step.generate}")
+                wanted = _with(None if wanted is None else [name for name in wanted if name not in produced], step.generate)
     place = feed.producer if feed.output == "main" else f"{feed.producer}.{feed.output}"
-    return (*found, *(f"{name} of {place}" for name in (["*"] if wanted is None else wanted)))
+    return (*steps_read, *(f"{name} of {place}" for name in (["*"] if wanted is None else wanted)))
 
 
 def _lower(names: Iterable[str]) -> list[str]:

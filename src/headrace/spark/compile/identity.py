@@ -286,9 +286,9 @@ _RULES: tuple[Callable[[Shape, Shape], str | None], ...] = (
 def _other_columns(old: Shape, new: Shape) -> str | None:
     """Describe how the columns that an operator of a query reads have changed; its own text may be the same."""
     for name, before in old.inputs.items():
-        said = reshape.difference(before.schema, new.inputs[name].schema) if name in new.inputs else None
-        if said:
-            return f"reads rows with other columns: {said}"
+        difference = reshape.difference(before.schema, new.inputs[name].schema) if name in new.inputs else None
+        if difference:
+            return f"reads rows with other columns: {difference}"
     return None
 
 
@@ -302,9 +302,9 @@ def _layouts(entry: Entry, shape: Shape, offline: bool) -> tuple[Layout, ...]:
     if not shape.keeps:
         return ()
     for rule in _RULES:
-        said = rule(old, shape)
-        if said:
-            raise refuse(f"{shape.name} {said}", shape.site)
+        objection = rule(old, shape)
+        if objection:
+            raise refuse(f"{shape.name} {objection}", shape.site)
     keys = key_columns(old, shape) if offline else None
     if keys is None and old.key != shape.key:
         raise refuse(f"{shape.name} is now keyed by {shape.key or 'nothing'} instead of {old.key or 'nothing'}", shape.site)

@@ -94,14 +94,14 @@ def _compiled(plan: Plan) -> SparkJob:
     require_repeatable(plan, schemas)
     warn_of_casts(plan, schemas)
     outside = bool(schemas.outside)
-    asked = plan
-    plan, rewritten = optimize(asked)
+    original = plan
+    plan, rewritten = optimize(original)
     if rewritten:
         schemas = check(plan)
     at = Lowering(plan, schemas, Feeds(plan, schemas.of))
     queries = cut(plan, clocks(plan), schemas.timed.keys())
-    read = origins(asked, plan), ways(asked, plan), ordered_ways(asked, plan)
-    return SparkJob(at, asked, rewritten, queries, tuple(shape_of(query, at, *read) for query in queries), outside)
+    read = origins(original, plan), ways(original, plan), ordered_ways(original, plan)
+    return SparkJob(at, original, rewritten, queries, tuple(shape_of(query, at, *read) for query in queries), outside)
 
 
 def _no_sink_in_a_source(plan: Plan) -> None:

@@ -55,9 +55,9 @@ class Cell:
         return KINDS[self.kind].computable and self.key is None
 
     def to_json(self) -> dict[str, Any]:
-        told = {"id": self.id, "name": self.name, "kind": self.kind, "type": self.type}
+        document = {"id": self.id, "name": self.name, "kind": self.kind, "type": self.type}
         optional = {"key": self.key, "sql": self.sql, "expires_ms": self.expires_ms, "computed": self.computed}
-        return told | {field: given for field, given in optional.items() if given is not None}
+        return document | {field: value for field, value in optional.items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -70,13 +70,13 @@ class Layout:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Layout:
-        return cls(typed(value["number"], int), tuple(_cell(told) for told in value["cells"]))
+        return cls(typed(value["number"], int), tuple(_cell(cell) for cell in value["cells"]))
 
 
-def _cell(told: dict[str, Any]) -> Cell:
-    optional: dict[str, Any] = {name: typed(told.get(name), str | None) for name in ("key", "sql", "computed")}
-    name, kind, type = (typed(told[field], str) for field in ("name", "kind", "type"))
-    return Cell(name, kind, type, id=typed(told["id"], int), expires_ms=typed(told.get("expires_ms"), int | None), **optional)
+def _cell(document: dict[str, Any]) -> Cell:
+    optional: dict[str, Any] = {name: typed(document.get(name), str | None) for name in ("key", "sql", "computed")}
+    name, kind, type = (typed(document[field], str) for field in ("name", "kind", "type"))
+    return Cell(name, kind, type, id=typed(document["id"], int), expires_ms=typed(document.get("expires_ms"), int | None), **optional)
 
 
 class Unreadable(Exception):
@@ -147,9 +147,9 @@ def _computed_anew(old: Cell, new: Cell) -> str | None:
         return None
     if not old.computable:
         return f"`was=` computes it from values and timers without keys, and {old.name} was {old.description}"
-    given = f'"{new.type}", ' if new.kind == "value" else ""
-    said = f"CAST({old.name} AS {new.type})"
-    return f'`was=` computes it from what was kept: {new.name} = hr.{new.kind.capitalize()}({given}was=hr.expr("{said}"))'
+    type_argument = f'"{new.type}", ' if new.kind == "value" else ""
+    cast = f"CAST({old.name} AS {new.type})"
+    return f'`was=` computes it from what was kept: {new.name} = hr.{new.kind.capitalize()}({type_argument}was=hr.expr("{cast}"))'
 
 
 def _corrected(layout: Layout, texts: Mapping[int, str]) -> Layout:
@@ -186,8 +186,8 @@ _DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
 
 
 def _decimal(text: str) -> tuple[int, int] | None:
-    found = re.fullmatch(r"decimal(?:\((\d+)(?:,(\d+))?\))?", text)
-    return None if found is None else (int(found[1] or 10), int(found[2] or 0))
+    match = re.fullmatch(r"decimal(?:\((\d+)(?:,(\d+))?\))?", text)
+    return None if match is None else (int(match[1] or 10), int(match[2] or 0))
 
 
 def widens(old: str, new: str) -> bool:

@@ -106,8 +106,8 @@ def _connected(sinks: Sequence[Node], upstream: Mapping[Node, Iterable[Node]]) -
                 apart.append(group)
         groups = [*apart, (members, nodes)]
     places = {sink: place for place, sink in enumerate(sinks)}
-    found = [tuple(sorted(members, key=lambda sink: places[sink])) for members, _ in groups]
-    return sorted(found, key=lambda group: places[group[0]])
+    connected = [tuple(sorted(members, key=lambda sink: places[sink])) for members, _ in groups]
+    return sorted(connected, key=lambda group: places[group[0]])
 
 
 def _name(group: Sequence[Node], before: Sequence[Query]) -> str:
@@ -145,10 +145,10 @@ def _rounds(nodes: Sequence[Node], at: Mapping[Node, int], depth: int) -> tuple[
     for node in nodes:
         rounds = [before[one] + (one.role is Role.LOOKUP) for one in node.inputs if at[one] == at[node]]
         before[node] = max(rounds, default=0)
-    found = lookups_of(nodes)
-    last = [max((before[node] + 1 for node in found if at[node] == level), default=0) for level in range(depth + 1)]
+    lookups = lookups_of(nodes)
+    last = [max((before[node] + 1 for node in lookups if at[node] == level), default=0) for level in range(depth + 1)]
     return tuple(
-        tuple(tuple(node for node in found if (at[node], before[node]) == (level, number)) for number in range(last[level]))
+        tuple(tuple(node for node in lookups if (at[node], before[node]) == (level, number)) for number in range(last[level]))
         for level in range(depth + 1)
     )
 

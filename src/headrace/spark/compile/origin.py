@@ -13,7 +13,7 @@ from headrace.plan import Node, Plan, Role
 from headrace.plan.codec import encode, without_sites
 
 
-def origins(asked: Plan, optimised: Plan) -> dict[str, str]:
+def origins(original: Plan, optimised: Plan) -> dict[str, str]:
     """Return for each node of an optimised plan a hash of the steps between it and the sources and programs upstream.
 
     Two versions of a job with the same origin of a sink send it rows that were computed in the same way. The hash is of the plan as
@@ -27,35 +27,35 @@ def origins(asked: Plan, optimised: Plan) -> dict[str, str]:
     >>> origin("amount > 5") == origin("amount > 5"), origin("amount > 5") == origin("amount > 6")
     (True, False)
     """
-    return _origins(asked, optimised, _text, _passed)
+    return _origins(original, optimised, _text, _passed)
 
 
-def ways(asked: Plan, optimised: Plan) -> dict[str, str]:
+def ways(original: Plan, optimised: Plan) -> dict[str, str]:
     """Return origins that also distinguish the outputs of a program, and the rows of constant tables, which are part of the job. Names of
     steps make no difference, nor does the order of a key's columns. Checkpoints of earlier versions have only origins, or `ordered_ways`.
     """
-    return _origins(asked, optimised, _unordered, passed_or_output)
+    return _origins(original, optimised, _unordered, passed_or_output)
 
 
-def ordered_ways(asked: Plan, optimised: Plan) -> dict[str, str]:
+def ordered_ways(original: Plan, optimised: Plan) -> dict[str, str]:
     """Return ways as earlier versions stored them, with the columns of a key in order; they are still compared, but no longer stored."""
-    return _origins(asked, optimised, _saying, passed_or_output)
+    return _origins(original, optimised, _saying, passed_or_output)
 
 
-def _origins(asked: Plan, optimised: Plan, text_of: Callable[[Node], dict[str, Any]], passed: Callable[[Node], bool]) -> dict[str, str]:
+def _origins(original: Plan, optimised: Plan, text_of: Callable[[Node], dict[str, Any]], passed: Callable[[Node], bool]) -> dict[str, str]:
     contents: dict[str, str] = {}
     texts: dict[str, dict[str, Any]] = {}
-    found: dict[str, str] = {}
-    for plan in (asked, optimised):
+    origin: dict[str, str] = {}
+    for plan in (original, optimised):
         for name, node in plan.nodes.items():
             text = text_of(node)
             if name in texts and (texts[name] == text or not node.passing):
                 continue
             texts[name] = text
             before = [contents[str(one.name)] for one in node.inputs]
-            found[name] = _digest(before)
+            origin[name] = _digest(before)
             contents[name] = _digest([text, before]) if passed(node) else name
-    return found
+    return origin
 
 
 def _passed(node: Node) -> bool:

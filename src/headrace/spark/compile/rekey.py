@@ -31,9 +31,9 @@ def columns(old: str, new: str, before: Mapping[str, Texts], after: Mapping[str,
     if not both:
         # without a common input, nothing is known of a key that looks different
         return tuple(range(len(now))) if old == new else None
-    found = {_places(texts, others, len(now)) for texts, others in both}
-    places = found.pop()
-    if found or places is None:
+    choices = {_places(texts, others, len(now)) for texts, others in both}
+    places = choices.pop()
+    if choices or places is None:
         return None
     fits = all(finds(str(was[place].type), str(field.type)) for place, field in zip(places, now, strict=True))
     return places if fits else None
@@ -91,21 +91,21 @@ def _meaning(text: str, lines: Texts) -> Meaning:
     >>> _meaning("card_id", ("card_id = card", "card of charges"))
     ('card', frozenset({'charges'}))
     """
-    made: dict[str, set[str]] = {}
+    computed_texts: dict[str, set[str]] = {}
     read: dict[str, set[str]] = {}
     for line in lines:
         left, computed, right = line.partition(" = ")
         column, _, place = line.rpartition(" of ")
-        known, column, what = (made, left, right) if computed else (read, column, place)
+        known, column, what = (computed_texts, left, right) if computed else (read, column, place)
         known.setdefault(column, set()).add(what)
     whole = (text, frozenset(lines))
     name = plain_name(text)
     # One name for two things on the way: it is unknown which one is meant where.
-    if name is None or set(made) & set(read) or any(len(texts) > 1 for texts in made.values()):
+    if name is None or set(computed_texts) & set(read) or any(len(texts) > 1 for texts in computed_texts.values()):
         return whole
     at, seen = name.lower(), set[str]()
-    while at in made and at not in seen:
+    while at in computed_texts and at not in seen:
         seen.add(at)
-        (right,) = made[at]
+        (right,) = computed_texts[at]
         at = (plain_name(right) or "").lower()
     return (at, frozenset(read[at])) if at in read else whole

@@ -23,11 +23,11 @@ def columns(old: str, new: str, renamed: Mapping[str, str]) -> tuple[int, ...] |
     """
     was, now = parse_schema(old).fields, parse_schema(new).fields
     places = {field.name.lower(): place for place, field in enumerate(was)}
-    found = tuple(places.get(renamed.get(field.name.lower(), field.name.lower()), -1) for field in now)
-    if -1 in found and set(range(len(was))) - set(found):
+    chosen = tuple(places.get(renamed.get(field.name.lower(), field.name.lower()), -1) for field in now)
+    if -1 in chosen and set(range(len(was))) - set(chosen):
         return None
-    fits = all(place < 0 or widens(str(was[place].type), str(field.type)) for place, field in zip(found, now, strict=True))
-    return found if fits else None
+    fits = all(place < 0 or widens(str(was[place].type), str(field.type)) for place, field in zip(chosen, now, strict=True))
+    return chosen if fits else None
 
 
 def difference(old: str, new: str) -> str | None:

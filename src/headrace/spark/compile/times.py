@@ -11,8 +11,8 @@ from headrace.spark.compile.feeds import Feed
 
 def judged(plan: Plan, node: Node, name: str, feeds: Sequence[Feed], apart: str) -> bool:
     """Return whether the rows of an input may be late; `apart`: how to give the rows of an operator an input of their own."""
-    found = {straight for feed in feeds for straight in _straight(plan.nodes[feed.producer])}
-    if len(found) > 1:
+    answers = {straight for feed in feeds for straight in _straight(plan.nodes[feed.producer])}
+    if len(answers) > 1:
         raise HeadraceError(
             "SOURCE_WITH_DERIVED",
             f"the input `{name}` of {node.name} mixes rows of a source with rows of an operator",
@@ -20,7 +20,7 @@ def judged(plan: Plan, node: Node, name: str, feeds: Sequence[Feed], apart: str)
             "Only rows of a source can be late, so the two must be in separate inputs.",
             site=node.site,
         )
-    return True in found
+    return True in answers
 
 
 def _straight(producer: Node) -> set[bool]:

@@ -33,10 +33,10 @@ class Inspected:
     def __init__(self, folder: Path, stored: Stored, operators: Sequence[Kept], at: Mapping[str, int]) -> None:
         self._folder = folder
         self._zone = zone(stored.settings["spark.sql.session.timeZone"])
-        told = document(folder, stored, operators, at)
+        request = document(folder, stored, operators, at)
         spark = session()
         kernel = jvm(spark).headrace.inspect.Inspect
-        self._tables = self._called(lambda: kernel.open(java_session(spark), told))
+        self._tables = self._called(lambda: kernel.open(java_session(spark), request))
         self.schemas: dict[str, Struct] = {name: parse_schema(ddl) for name, ddl in json.loads(self._tables.schemas()).items()}
 
     def count(self, name: str) -> int:
@@ -68,13 +68,13 @@ class Inspected:
                 raise
             raise unreadable(self._folder, error) from None
 
-    def _refused(self, found: Mapping[str, Any]) -> HeadraceError:
+    def _refused(self, problem: Mapping[str, Any]) -> HeadraceError:
         """Return the error of a query, worded as for texts of a plan."""
-        if found["class"].startswith("TABLE_OR_VIEW_NOT_FOUND"):
-            return unknown_table(found["parameters"].get("relationName", "").replace("`", ""), self.schemas)
-        words = {word.lower() for word in re.findall(r"\w+", found["text"])}
+        if problem["class"].startswith("TABLE_OR_VIEW_NOT_FOUND"):
+            return unknown_table(problem["parameters"].get("relationName", "").replace("`", ""), self.schemas)
+        words = {word.lower() for word in re.findall(r"\w+", problem["text"])}
         columns = {field.name: field for name, schema in self.schemas.items() if name.lower() in words for field in schema.fields}
-        error = error_of(Fault.from_json(found, None, Struct(tuple(columns.values()))))
+        error = error_of(Fault.from_json(problem, None, Struct(tuple(columns.values()))))
         if error.code == "BAD_SYNTAX":
             error.hint = "write one SELECT of Spark SQL over the tables of the state."
         return error

@@ -31,7 +31,7 @@ class Kept:
 def kept(stored: Stored) -> tuple[Kept, ...]:
     """Return the operators of a checkpoint's job, without those that the job no longer has."""
     plan = Plan.from_json(stored.plan)
-    found = [
+    entries = [
         (query.name, entry, plan.nodes[name])
         for query in stored.identity.queries
         for name, entry in query.live().items()
@@ -40,7 +40,7 @@ def kept(stored: Stored) -> tuple[Kept, ...]:
     names, shown = _Names(), DisplayNames.of(plan)
     return tuple(
         Kept(query, entry, node, names.give(_plain(entry.shape.name, shown)), re.sub(r"\W", "_", entry.shape.name))
-        for query, entry, node in found
+        for query, entry, node in entries
     )
 
 

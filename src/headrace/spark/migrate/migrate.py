@@ -68,12 +68,12 @@ def migrate(job: SparkJob, old: Path, new: Path, *, dry_run: bool = False) -> Mi
         refuse_mixed_results(job, stored, identity, names, totals)
         check_computed(job, [identity.query(name) for name in names.values()])
         _refuse_in_mid_epoch(job, checkpoint, stored, identity, names)
-        found = {query.name: rewrites(stored.identity, identity, query) for query in stored.identity.queries}
-        programs = [Migrated(one.name, one.rewritten, one.projected) for made in found.values() for one in made]
+        by_query = {query.name: rewrites(stored.identity, identity, query) for query in stored.identity.queries}
+        programs = [Migrated(one.name, one.rewritten, one.projected) for changed in by_query.values() for one in changed]
         if not any(one.rewritten for one in programs):
             raise _nothing(f"this version of the job can continue from {old}", "run the job with this checkpoint.")
         if not dry_run:
-            counts = _Making(job, stored, identity, old, checkpoint.lease.term, new, found).run()
+            counts = _Making(job, stored, identity, old, checkpoint.lease.term, new, by_query).run()
             programs = [replace(program, **counts.get(program.program, {})) for program in programs]
         return Migration(job.plan.job, old, new, tuple(programs), dry_run, time.monotonic() - began)
 
@@ -96,10 +96,10 @@ class _Making:
     """A checkpoint while it is made."""
 
     def __init__(
-        self, job: SparkJob, stored: Stored, identity: Identity, old: Path, term: int, new: Path, found: Mapping[str, list[Rewrite]]
+        self, job: SparkJob, stored: Stored, identity: Identity, old: Path, term: int, new: Path, by_query: Mapping[str, list[Rewrite]]
     ) -> None:
         self.job, self.stored, self.identity, self.old, self.term, self.new = job, stored, identity, old, term, new
-        self.rewrites = {name: made for name, made in found.items() if any(one.change for one in made)}
+        self.rewrites = {name: changed for name, changed in by_query.items() if any(one.change for one in changed)}
         self.all = [query.name for query in stored.identity.queries]
         self.place = copies.unfinished(new)
         self.log = new.with_name(f"{new.name}.errors.log")
@@ -127,17 +127,17 @@ class _Making:
                 lease.release()
         except OSError as problem:
             # copying a folder reports all its errors in one text
-            said = problem.strerror or str(problem)
-            no_room = problem.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT) or "No space left on device" in said
-            raise (full(f"{self.new} cannot be written: {said}") if no_room else unusable(self.new, said)) from None
+            reason = problem.strerror or str(problem)
+            no_room = problem.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT) or "No space left on device" in reason
+            raise (full(f"{self.new} cannot be written: {reason}") if no_room else unusable(self.new, reason)) from None
 
     def _fill(self) -> dict[str, Json]:
         copies.copy(self.old, self.place, self.rewrites)
         for name in self.all:
             mend(self._query(self.place, name))
         counts: dict[str, Json] = {}
-        for name, made in self.rewrites.items():
-            counts |= self._rewritten(name, made)
+        for name, changed in self.rewrites.items():
+            counts |= self._rewritten(name, changed)
         for name in self.all:
             mend(self._query(self.place, name), self._query(self.new, name))
         stored = Stored(
@@ -146,7 +146,7 @@ class _Making:
         atomic.replace(self.place / "job.json", text_of(stored.to_json(), indent=1))
         return counts
 
-    def _rewritten(self, name: str, made: list[Rewrite]) -> dict[str, Json]:
+    def _rewritten(self, name: str, changed: list[Rewrite]) -> dict[str, Json]:
         epoch = copies.last_epoch(self._query(self.old, name))
         if epoch is None:
             # its first epoch starts again from the beginning
@@ -159,9 +159,9 @@ class _Making:
             epoch=epoch,
             partitions=self.stored.partitions,
             settings=dict(self.job.settings),
-            operators=tuple(one.change for one in made if one.change),
+            operators=tuple(one.change for one in changed if one.change),
         )
-        names = {one.op: one.name for one in made}
+        names = {one.op: one.name for one in changed}
         counted = json.loads(self._kernel(json.dumps(request.to_json())))
         return {names[one["op"]]: {kind: n for kind, n in one.items() if kind != "op"} for one in counted if one["op"] in names}
 

@@ -119,18 +119,18 @@ def left_out(stored: Stored, places: Collection[str]) -> tuple[tuple[str, str], 
     shown = DisplayNames({})
     with suppress(HeadraceError):  # a plan that cannot be read has no display names
         shown = DisplayNames.of(Plan.from_json(stored.plan))
-    found: list[tuple[str, str]] = []
+    omitted: list[tuple[str, str]] = []
     for node in stored.plan["nodes"]:
         if node["op"] != "sink":
             continue
         try:
             sink = restored_sink(node["connector"], node["options"])
         except HeadraceError:  # its connector may not be installed here
-            found.append((shown(node["name"]), node["connector"]))
+            omitted.append((shown(node["name"]), node["connector"]))
             continue
         if sink.traits.lasting and sink.traits.repeatable and place_of(sink) not in places:
-            found.append((shown(node["name"]), place_of(sink)))
-    return tuple(found)
+            omitted.append((shown(node["name"]), place_of(sink)))
+    return tuple(omitted)
 
 
 def repairable(job: SparkJob) -> tuple[str, ...]:
@@ -139,9 +139,9 @@ def repairable(job: SparkJob) -> tuple[str, ...]:
 
 
 def _note(folder: Path, step: Rewound, what: str) -> None:
-    told = {"at": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}+00:00", "sink": step.sink, "place": step.place}
+    entry = {"at": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}+00:00", "sink": step.sink, "place": step.place}
     with (folder / LOG).open("a", encoding="utf-8") as log:
-        log.write(json.dumps({**told, "from": step.held, "to": step.to, "how": step.how, "what": what}) + "\n")
+        log.write(json.dumps({**entry, "from": step.held, "to": step.to, "how": step.how, "what": what}) + "\n")
 
 
 def _nothing(what: str) -> HeadraceError:

@@ -81,14 +81,14 @@ def _cells(old: tuple[Cell, ...], new: tuple[Cell, ...]) -> tuple[list[CellChang
 
 def _inputs(old: Shape, new: Shape) -> tuple[list[HeldChangeText], list[str]]:
     """Return all inputs, if rows that it may hold get other columns: the rows of all inputs are stored in one order."""
-    found: list[HeldChangeText] = []
+    changes: list[HeldChangeText] = []
     words: list[str] = []
     keys = key_columns(old, new) or ()
     for side, (name, before) in enumerate(old.inputs.items() if new.order == "time" else ()):
         now = new.inputs[name]
         places = held_columns(before, now, keys)
         assert places is not None, f"the columns of {name} of {new.name} were compared before"
-        found.append(HeldChangeText(side=side, row=RowChangeText(before=before.schema, after=now.schema, places=places)))
+        changes.append(HeldChangeText(side=side, row=RowChangeText(before=before.schema, after=now.schema, places=places)))
         if now.schema != before.schema:
             words.append(f"held rows of its input {name} have the columns {now.schema} instead of {before.schema}")
-    return found if words else [], words
+    return changes if words else [], words

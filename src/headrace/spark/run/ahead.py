@@ -92,18 +92,20 @@ def planned(job: SparkJob, checkpoint: Checkpoint, outlets: Mapping[str, Sequenc
 
 def _step(sink: ports.Sink, context: ports.SinkContext, one: Strange, recorded: int) -> Rewound:
     to = one.last if one.last is not None else Mark()
-    found = sink.rewind(context, to)
-    if one.last is None and found.first <= recorded:
-        raise ports.cannot_rewind(one.sink, f"the checkpoint has written nothing at {one.place}, which already holds epoch {found.first}")
-    return Rewound(one.sink, one.place, one.held.epoch, to.epoch, found.how, found)
+    withdrawal = sink.rewind(context, to)
+    if one.last is None and withdrawal.first <= recorded:
+        raise ports.cannot_rewind(
+            one.sink, f"the checkpoint has written nothing at {one.place}, which already holds epoch {withdrawal.first}"
+        )
+    return Rewound(one.sink, one.place, one.held.epoch, to.epoch, withdrawal.how, withdrawal)
 
 
 def _marks(job: SparkJob, checkpoint: Checkpoint, query: str, outlets: Sequence[Outlet]) -> dict[str, tuple[str, Mark | None]]:
     """Return the place and the mark of each sink."""
     # dead letters are part of the checkpoint itself
     sinks = [one for one in outlets if one.name != DEAD_LETTERS]
-    found: dict[str, tuple[str, Mark | None]] = {}
+    marks: dict[str, tuple[str, Mark | None]] = {}
     for one in sinks:
         with at(one.node):
-            found[one.name] = place_of(one.sink), one.sink.mark(one.context(job, checkpoint, query))
-    return found
+            marks[one.name] = place_of(one.sink), one.sink.mark(one.context(job, checkpoint, query))
+    return marks

@@ -94,11 +94,11 @@ class Committer:
         return None
 
     def _commit(self, epoch: int, staged: Any) -> None:
-        found = json.loads(staged.json())
+        document = json.loads(staged.json())
         identity = self._identity_of(epoch)
         rows: dict[str, int] = {}
         written: dict[str, Written] = {}
-        for text, part in found["sinks"].items():
+        for text, part in document["sinks"].items():
             one = self.sinks[int(text)]
             rows[one.name] = 0
             if one.quiet and not part["rows"]:
@@ -106,11 +106,11 @@ class Committer:
             self.held()
             self.failed_sink = one.name
             point("before sink commit", one.name)
-            given = Staged(part["rows"], tuple(part["files"]), _rows(staged, one.op), tuple(part["parts"]), identity)
+            part_staged = Staged(part["rows"], tuple(part["files"]), _rows(staged, one.op), tuple(part["parts"]), identity)
             # Rejected rows come before the others: once those are written, the epoch may count as done.
-            put_aside_by_tasks(one.context, epoch, given)
+            put_aside_by_tasks(one.context, epoch, part_staged)
             with calls(one.name):
-                one.sink.commit(epoch, given)
+                one.sink.commit(epoch, part_staged)
             point("after sink commit", one.name)
             rows[one.name] = max(part["rows"] - refused_of(one.context, epoch), 0)
             if part["rows"]:
@@ -118,11 +118,11 @@ class Committer:
         self.failed_sink = None
         self.held()
         now = self.clock()
-        for source, _, _, metric, n in found["counts"]:
+        for source, _, _, metric, n in document["counts"]:
             if source and metric == "read" and n:
                 self.last_rows[source] = now
         point("before the record", self.record.query)
-        self.record.add(epoch, found["counts"], rows, written)
+        self.record.add(epoch, document["counts"], rows, written)
         point("after the record", self.record.query)
         preparing.later()
 
@@ -139,7 +139,7 @@ class Committer:
 
 def _rows(staged: Any, op: int) -> Callable[[], list[tuple[Any, ...]]]:
     def read() -> list[tuple[Any, ...]]:
-        found: list[tuple[Any, ...]] = pickle.loads(bytes(staged.rows(op)))
-        return found
+        rows: list[tuple[Any, ...]] = pickle.loads(bytes(staged.rows(op)))
+        return rows
 
     return read

@@ -75,38 +75,39 @@ def failure(
     """Return the error for a query that ended with `report` (the kernel's JSON). `committing`: the exception raised in the sink of this
     name. `again`: the epoch had been interrupted before.
     """
-    found = json.loads(report)
-    where = _written(log, found["trace"])
+    fault = json.loads(report)
+    where = _written(log, fault["trace"])
     if isinstance(committing, HeadraceError):
         return committing
     if committing is not None:
         return _of_sink(committing, sink, where)
-    condition, message = found["condition"], first_lines(found["message"])
-    site = Site.parse(found["site"]) if found.get("site") else None
-    node = f"{found['node']}: " if found.get("node") and not message.startswith(f"{found['node']}:") else ""
-    if _FULL.search(found["trace"]):
+    condition, message = fault["condition"], first_lines(fault["message"])
+    site = Site.parse(fault["site"]) if fault.get("site") else None
+    node = f"{fault['node']}: " if fault.get("node") and not message.startswith(f"{fault['node']}:") else ""
+    if _FULL.search(fault["trace"]):
         return full(f"{node}{message}", site)
-    if (scheme := lacking(found["trace"])) is not None:
+    if (scheme := lacking(fault["trace"])) is not None:
         return HeadraceError("UNKNOWN_FILE_SYSTEM", f"{node}the session has no file system for {scheme}://", hint=cure(scheme), site=site)
     if condition in _KNOWN:
         code, hint = _KNOWN[condition]
-        return HeadraceError(code, f"{node}{message}", hint=found.get("hint") or hint, site=site)
+        return HeadraceError(code, f"{node}{message}", hint=fault.get("hint") or hint, site=site)
     if condition in ("INTERNAL", "KERNEL_DOCUMENT"):
         return HeadraceError("INTERNAL", f"{node}{message}", hint=f"this is a bug in headrace; please report it{where}", site=site)
     # the condition may be of a connector that this process has not loaded
     load_all()
     if condition in CODES:
-        return HeadraceError(condition, f"{node}{message}", hint=found.get("hint") or CODES[condition].cure or None, site=site)
-    if _DAMAGED.search(found["trace"]):
+        return HeadraceError(condition, f"{node}{message}", hint=fault.get("hint") or CODES[condition].cure or None, site=site)
+    if _DAMAGED.search(fault["trace"]):
         return _damaged(log, f"{node}{message}", where)
-    if (condition and _GONE.search(condition)) or _GONE.search(found["class"]):
+    if (condition and _GONE.search(condition)) or _GONE.search(fault["class"]):
         message = _LOST_FILE.sub(r"the file \1 was deleted or renamed while it was read", message)
         hint = "restore the file and start again. Keep files until the job has read them."
         return HeadraceError("INPUT_GONE", f"{node}{message}", hint=hint, site=site)
-    cause = first_lines(found.get("cause") or "")
+    cause = first_lines(fault.get("cause") or "")
     if cause and (cause.partition(": ")[2] or cause) not in message:
         message = f"{message}; caused by {cause}"
-    return HeadraceError("RUN_FAILED", f"{node}{message}", hint=f"{onward(again, f'{found["class"]}: {message}')}{where}", site=site)
+    hint = onward(again, f"{fault['class']}: {message}") + where
+    return HeadraceError("RUN_FAILED", f"{node}{message}", hint=hint, site=site)
 
 
 def onward(again: bool, message: str = "") -> str:

@@ -24,7 +24,7 @@ def holders(
     """Return the sinks that hold the replayed epoch of their query, or may hold part of it, each with that epoch: sinks of the job, and
     those of the previous version that are gone or now write elsewhere.
     """
-    found: dict[str, int] = {}
+    epochs: dict[str, int] = {}
     for query, name in each(job, names):
         epoch = checkpoint.unfinished(name)
         if epoch is None:
@@ -36,8 +36,8 @@ def holders(
             # All sinks have it, or there are letters of everything that the query computes.
             holding.update(sinks)
         holding.update(str(sink.name) for sink in query.sinks if in_parts(sink))
-        found |= {sink: epoch for sink in (*sinks, *sorted(holding - here.keys())) if sink in holding}
-    return found
+        epochs |= {sink: epoch for sink in (*sinks, *sorted(holding - here.keys())) if sink in holding}
+    return epochs
 
 
 def _holding(job: SparkJob, checkpoint: Checkpoint, stored: Stored, query: str, epoch: int, here: Mapping[str, Outlet]) -> Iterator[Outlet]:

@@ -59,8 +59,8 @@ class Outlet:
         quiet = self.name == DEAD_LETTERS
         now, place = form_of(self.sink, self.mode, self.schema), place_of(self.sink)
         there = max((one for one in written if one.place == place), key=lambda one: one.epoch, default=None)
-        said = now if there is None else joined(there.form, now)
-        return OpenSink(op, self.name, self.sink, self.schema.ddl, context, quiet=quiet, form={} if quiet else said)
+        form = now if there is None else joined(there.form, now)
+        return OpenSink(op, self.name, self.sink, self.schema.ddl, context, quiet=quiet, form={} if quiet else form)
 
 
 def outlets_of(job: SparkJob, query: Query, letters: Path) -> list[Outlet]:

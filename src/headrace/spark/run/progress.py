@@ -85,8 +85,8 @@ def _watermark(report: dict[str, Any]) -> dt.datetime | None:
 
 
 def _outstanding(source: dict[str, Any]) -> str | None:
-    found: str | None = (source.get("metrics") or {}).get("filesOutstanding")
-    return found
+    files: str | None = (source.get("metrics") or {}).get("filesOutstanding")
+    return files
 
 
 class Display:

@@ -126,15 +126,15 @@ def _recounted(query: Query, totals: Totals) -> Iterator[str]:
     """Yield notices about expectations whose condition has changed: their counts cover less than the job has read."""
     for node, name in totals.changed(conditions_of(order(query.sinks))):
         if any(totals.of_source(node, f"{outcome} {name}") for outcome in ("passed", "violated")):
-            said = "has another condition" if name in (totals.conditions or {}).get(node, {}) else "was left out for a while"
-            yield f"the expectation {name} of {node} {said}: rows are counted for it from epoch {totals.epoch + 1} on"
+            why = "has another condition" if name in (totals.conditions or {}).get(node, {}) else "was left out for a while"
+            yield f"the expectation {name} of {node} {why}: rows are counted for it from epoch {totals.epoch + 1} on"
 
 
 def _not_read(job: SparkJob) -> Iterator[str]:
     """Return notices about input that sources and lookups do not read."""
-    said = [(source.name, source.connect().notice()) for source in job.sources]
-    said += [(lookup.name, lookup.connect().notice()) for lookup in job.lookups]
-    return (f"{name} {line}" for name, line in said if line is not None)
+    notices = [(source.name, source.connect().notice()) for source in job.sources]
+    notices += [(lookup.name, lookup.connect().notice()) for lookup in job.lookups]
+    return (f"{name} {line}" for name, line in notices if line is not None)
 
 
 def _refuse_other_input(job: SparkJob, checkpoint: Checkpoint, query: Query, name: str) -> None:
@@ -144,14 +144,14 @@ def _refuse_other_input(job: SparkJob, checkpoint: Checkpoint, query: Query, nam
             source.connect().refuse_other_input(session(), context)
 
 
-def _partitions(stored: Stored | None, asked: int | None) -> int:
+def _partitions(stored: Stored | None, wanted: int | None) -> int:
     """Return the tasks per level: those of the checkpoint, else those asked for, else one per core."""
     if stored is None:
-        return asked or session().sparkContext.defaultParallelism
-    if asked not in (None, stored.partitions):
+        return wanted or session().sparkContext.defaultParallelism
+    if wanted not in (None, stored.partitions):
         raise HeadraceError(
             "PARTITIONS_CHANGED",
-            f"the checkpoint has {stored.partitions} partitions, not {asked}",
+            f"the checkpoint has {stored.partitions} partitions, not {wanted}",
             hint=f"write partitions={stored.partitions} or leave it out, or start over with fresh=True.",
         )
     return stored.partitions
@@ -168,7 +168,7 @@ def _refuse_endless(job: SparkJob) -> None:
 def _refuse_new_input(job: SparkJob, checkpoint: Checkpoint, stored: Stored, names: Mapping[str, str]) -> None:
     """Refuse new input on a sealed checkpoint, which is at the end of time: all of it would be late."""
     before = {node["name"]: node for node in stored.plan["nodes"]}
-    found: list[str] = []
+    unread_sources: list[str] = []
     for query, name in each(job, names):
         for source in query.sources:
             context = ports.SourceContext(str(source.name), checkpoint.query(name), job.time_zone)
@@ -178,9 +178,9 @@ def _refuse_new_input(job: SparkJob, checkpoint: Checkpoint, stored: Stored, nam
             unread = mended + (unread or 0) if mended else unread
             known = before.get(str(source.name), {})
             if unread or (unread is None and known.get("options") != json.loads(json.dumps(dict(source.options)))):
-                found.append(f"{source.name} ({unread} new)" if unread else str(source.name))
-    if found:
-        raise _sealed(f"{', '.join(dict.fromkeys(found))} has new input")
+                unread_sources.append(f"{source.name} ({unread} new)" if unread else str(source.name))
+    if unread_sources:
+        raise _sealed(f"{', '.join(dict.fromkeys(unread_sources))} has new input")
 
 
 def _sealed(what: str) -> HeadraceError:

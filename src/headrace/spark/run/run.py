@@ -148,14 +148,14 @@ class Run:
             1
         """
         until = None if timeout is None else time.monotonic() + timeout
-        asked = 0
+        handled = 0
         signals.watched = True
         try:
             while not self._over.wait(_PAUSE):
                 look()
-                if signals.stop_requests > asked:
-                    asked = signals.stop_requests
-                    self._request(now=asked > 1)
+                if signals.stop_requests > handled:
+                    handled = signals.stop_requests
+                    self._request(now=handled > 1)
                 if until is not None and time.monotonic() > until:
                     return None
         except BaseException:
@@ -189,9 +189,9 @@ class Run:
         Raises:
             RunError: `ROWS_UNACCOUNTED` if rows are missing, which is a bug in headrace.
         """
-        found = self._summary()
-        prove(found.inputs)
-        return found
+        summary = self._summary()
+        prove(summary.inputs)
+        return summary
 
     def _request(self, *, now: bool) -> None:
         with self._lock:
@@ -345,11 +345,11 @@ class Run:
         return time.monotonic() - self._started if self._seconds is None else self._seconds
 
     def _summary(self) -> Summary:
-        progress, found = self.progress, counted(self._queries, self._checkpoint)
+        progress, counts = self.progress, counted(self._queries, self._checkpoint)
         return Summary(
             job=self.job,
-            **found,
-            new_dead_letters=sum(found["dead_letters"].values()) - self._letters_before,
+            **counts,
+            new_dead_letters=sum(counts["dead_letters"].values()) - self._letters_before,
             rows=progress.rows,
             epochs=progress.epochs,
             seconds=progress.seconds,

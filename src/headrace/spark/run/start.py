@@ -205,7 +205,7 @@ def _check(node: Source | Lookup) -> None:
 
 def _open(job: SparkJob, identity: QueryIdentity, checkpoint: Checkpoint, outlets: list[Outlet], opened: ExitStack) -> dict[int, OpenSink]:
     """Open the sinks of a query, and let each repair what a killed run left."""
-    found: dict[int, OpenSink] = {}
+    sinks: dict[int, OpenSink] = {}
     live = identity.live()
     written = checkpoint.record(identity.name).totals.written.values()
     for one in outlets:
@@ -214,8 +214,8 @@ def _open(job: SparkJob, identity: QueryIdentity, checkpoint: Checkpoint, outlet
             one.sink.open(context)
             opened.callback(one.sink.close)
             one.sink.recover()
-        found[live[one.name].op] = one.opened(live[one.name].op, context, written)
-    return found
+        sinks[live[one.name].op] = one.opened(live[one.name].op, context, written)
+    return sinks
 
 
 def _started(

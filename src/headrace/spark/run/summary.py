@@ -235,13 +235,13 @@ def expectations_of(totals: Totals, sinks: Iterable[Node]) -> tuple[ExpectationC
 
 def lookups_of(totals: Totals, lookups: Mapping[int, str]) -> tuple[LookupCounts, ...]:
     """Return the counts of lookups; `lookups` maps numbers to names."""
-    found = []
+    counts = []
     for op, name in lookups.items():
-        hits, asked, requests, missed, micros = (
+        hits, keys, requests, missed, micros = (
             totals.of_input(op, 0, metric) for metric in ("hits", "asked", "requests", "missed", "micros")
         )
-        found.append(LookupCounts(name, hits, asked, requests, missed, round(micros / 1e6, 3)))
-    return tuple(found)
+        counts.append(LookupCounts(name, hits, keys, requests, missed, round(micros / 1e6, 3)))
+    return tuple(counts)
 
 
 def prove(inputs: tuple[InputCounts, ...]) -> None:

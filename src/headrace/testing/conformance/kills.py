@@ -25,7 +25,7 @@ SEED = 7
 def killed(
     report: Report,
     prefix: str,
-    made: Repeated,
+    repeated: Repeated,
     expected: Contents,
     points: Iterable[str],
     folder: Path,
@@ -34,7 +34,7 @@ def killed(
 ) -> None:
     """Kill processes at these points and at `kills` random moments, start them again, and check the result for each point."""
     names = {known(point) for point in points}
-    with closing(Work(made, folder, PARTITIONS, LOCAL, lambda text: None, child=child)) as work, ThreadPoolExecutor(AT_ONCE) as pool:
+    with closing(Work(repeated, folder, PARTITIONS, LOCAL, lambda text: None, child=child)) as work, ThreadPoolExecutor(AT_ONCE) as pool:
         alone = work.alone()
         assert alone.contents == expected, "without kills its rows are wrong"
         wanted = [kill for kill in alone.trace.points([SINK]) if kill.point in names]
@@ -48,5 +48,5 @@ def killed(
 
 def _holds(one: Tried) -> None:
     assert not one.failed, one.failed
-    said = [f"{sum(rows.values()):,} rows {what}" for what, rows in (("lost", one.lost), ("too many", one.doubled)) if rows]
-    assert not said, "; ".join(said)
+    problems = [f"{sum(rows.values()):,} rows {what}" for what, rows in (("lost", one.lost), ("too many", one.doubled)) if rows]
+    assert not problems, "; ".join(problems)

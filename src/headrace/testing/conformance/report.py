@@ -60,8 +60,8 @@ class Report:
             outcome = REFUSED if may_refuse and error.fault != "headrace" else FAILED
             self.lines.append(Line(name, outcome, f"{error.code}: {error.message}"))
         except Exception as error:
-            said = str(error) if isinstance(error, AssertionError) else f"{type(error).__name__}: {error}"
-            self.lines.append(Line(name, FAILED, said))
+            message = str(error) if isinstance(error, AssertionError) else f"{type(error).__name__}: {error}"
+            self.lines.append(Line(name, FAILED, message))
         else:
             self.lines.append(Line(name, PASSED))
 

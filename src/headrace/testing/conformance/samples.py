@@ -117,8 +117,8 @@ def plain(rows: Iterable[Sequence[Any]], schema: Struct) -> list[str]:
 
 
 def _plain(kind: Type) -> Callable[[Any], Any]:
-    found = _present(kind)
-    return lambda value: None if value is None else found(value)
+    present = _present(kind)
+    return lambda value: None if value is None else present(value)
 
 
 def _present(kind: Type) -> Callable[[Any], Any]:

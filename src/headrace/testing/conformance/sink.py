@@ -116,12 +116,12 @@ class _Checks:
 
     def _holds(self, sink: ports.Sink, schema: Struct, expected: Iterable[Row]) -> None:
         """Check that the sink has these rows and no others."""
-        found, wanted = Counter(plain(self._read(sink, schema), schema)), Counter(plain(expected, schema))
-        lost, doubled = wanted - found, found - wanted
-        said = [
+        actual, wanted = Counter(plain(self._read(sink, schema), schema)), Counter(plain(expected, schema))
+        lost, doubled = wanted - actual, actual - wanted
+        problems = [
             f"{sum(rows.values()):,} rows {what}, such as {min(rows)}" for what, rows in (("lost", lost), ("too many", doubled)) if rows
         ]
-        assert not said, "; ".join(said)
+        assert not problems, "; ".join(problems)
 
     def _epochs(self, mode: str) -> None:
         bench, sink = self._bench(mode)
@@ -138,14 +138,14 @@ class _Checks:
     def _rewound(self, bench: Workbench, sink: ports.Sink, mark: ports.Mark, rows: Sequence[Row]) -> None:
         """Check that the sink goes back to an earlier epoch if its traits say so, and otherwise refuses."""
         try:
-            found = bench.rewind(mark)
+            withdrawal = bench.rewind(mark)
         except HeadraceError as error:
             if sink.traits.rewinds or error.code != "CANNOT_REWIND":
                 raise
             return
         assert sink.traits.rewinds, "it can be rewound, but its traits say that it cannot"
-        assert found.first > mark.epoch, f"epochs from {found.first} on are withdrawn, but {mark.epoch} must stay"
-        found.work()
+        assert withdrawal.first > mark.epoch, f"epochs from {withdrawal.first} on are withdrawn, but {mark.epoch} must stay"
+        withdrawal.work()
         self._holds(sink, bench.schema, rows)
         there = bench.mark()
         assert there is not None and there.epoch == mark.epoch and there.agrees(mark.identity), (
@@ -257,8 +257,8 @@ class _Checks:
         self._holds(sink, bench.schema, simple(0, rows))
 
     def _killed(self, report: Report, mode: str, points: tuple[str, ...], kills: int) -> None:
-        made = _Killed(self, mode)
-        killed(report, f"{mode}: ", made, made.expected, points, self._place("killed").folder.parent, kills=kills)
+        copy = _Killed(self, mode)
+        killed(report, f"{mode}: ", copy, copy.expected, points, self._place("killed").folder.parent, kills=kills)
 
 
 def _marked(bench: Workbench, marks: bool) -> None:

@@ -152,9 +152,9 @@ class _Checks:
         epoch, rows = list(reader.run().items())[-1]
         forget_last(reader.checkpoint)
         reader.feed.add(simple(20, 10))
-        found = reader.run()
-        _same(found.pop(epoch, []), rows, reader.schema)
-        _same([row for more in found.values() for row in more], simple(20, 10), reader.schema)
+        epochs = reader.run()
+        _same(epochs.pop(epoch, []), rows, reader.schema)
+        _same([row for more in epochs.values() for row in more], simple(20, 10), reader.schema)
 
     def _empty(self) -> None:
         reader = self._reader()
@@ -176,11 +176,11 @@ class _Checks:
     def _stored(self) -> None:
         reader = self._reader()
         reader.feed.add(simple(0, 10))
-        given = reader.feed.source()
-        if given.connector not in ports.connectors():
-            raise NotTried(f"no entry point names the connector {given.connector}")
-        options = json.loads(json.dumps(given.options()))
-        again = ports.source_class(given.connector).from_options(options, reader.schema)
+        source = reader.feed.source()
+        if source.connector not in ports.connectors():
+            raise NotTried(f"no entry point names the connector {source.connector}")
+        options = json.loads(json.dumps(source.options()))
+        again = ports.source_class(source.connector).from_options(options, reader.schema)
         assert json.loads(json.dumps(again.options())) == options, "its options change when it is restored from them"
         _same(reader.all(again), simple(0, 10), reader.schema)
 
@@ -189,11 +189,11 @@ class _Checks:
         reader.feed.add(simple(0, 12))
         reader.feed.add(simple(12, 12))
         place = ports.Elsewhere("beginning", reader.checkpoint.parent / "beginning", self._server)
-        found = reader.feed.source().beginning(session(), place, 10, 3)
-        if found is None:
+        copy = reader.feed.source().beginning(session(), place, 10, 3)
+        if copy is None:
             raise NotTried("the source has none")
-        assert found.traits.bounded, "it has no end"
-        rows = Counter(plain(reader.all(found), reader.schema))
+        assert copy.traits.bounded, "it has no end"
+        rows = Counter(plain(reader.all(copy), reader.schema))
         more = rows - Counter(plain(simple(0, 24), reader.schema))
         assert not more, f"{more.total()} rows are not rows of the source"
         assert rows.total() >= 10, f"it has {rows.total()} rows, expected at least 10"
@@ -222,8 +222,8 @@ class _Checks:
         _same(reader.all(), simple(0, rows), reader.schema)
 
     def _killed(self, report: Report, points: tuple[str, ...]) -> None:
-        made = _Killed(self._reader())
-        killed(report, "", made, made.expected, points, made.folder, "headrace.testing.conformance.child")
+        copy = _Killed(self._reader())
+        killed(report, "", copy, copy.expected, points, copy.folder, "headrace.testing.conformance.child")
 
 
 class _Killed:
@@ -250,8 +250,8 @@ class _Killed:
         return {SINK: Counter(plain(sinks[SINK].contents(session(), schema), schema))}
 
 
-def _same(found: Iterable[Row], expected: Iterable[Row], schema: Struct) -> None:
-    came, wanted = Counter(plain(found, schema)), Counter(plain(expected, schema))
+def _same(actual: Iterable[Row], expected: Iterable[Row], schema: Struct) -> None:
+    came, wanted = Counter(plain(actual, schema)), Counter(plain(expected, schema))
     lost, more = wanted - came, came - wanted
-    said = [f"{rows.total():,} rows {what}, such as {min(rows)}" for what, rows in (("lost", lost), ("too many", more)) if rows]
-    assert not said, "; ".join(said)
+    problems = [f"{rows.total():,} rows {what}, such as {min(rows)}" for what, rows in (("lost", lost), ("too many", more)) if rows]
+    assert not problems, "; ".join(problems)

@@ -55,10 +55,10 @@ class Workbench:
     def feed(self, rows: Sequence[Row], *, gone: Sequence[Row] = ()) -> None:
         """Add an epoch that inserts rows and deletes the `gone` ones."""
         ddl = f"{self.ddl}, {CHANGE} string" if self.changes else self.ddl
-        given = [(*row, "delete") for row in gone] + [(*row, "insert") for row in rows] if self.changes else list(rows)
+        changes = [(*row, "delete") for row in gone] + [(*row, "insert") for row in rows] if self.changes else list(rows)
         memory: Any = ports.source_class("memory")
         laid = self.folder / "laid"
-        memory(given, ddl).beginning(session(), ports.Elsewhere("rows", laid), max(len(given), 1), 1)
+        memory(changes, ddl).beginning(session(), ports.Elsewhere("rows", laid), max(len(changes), 1), 1)
         self.input.mkdir(parents=True, exist_ok=True)
         next(laid.glob("*.parquet")).rename(self.input / f"{self.files:05}.parquet")
         shutil.rmtree(laid)

@@ -41,9 +41,9 @@ from headrace.syntax import references
 
 def shape(node: Stateful, level: int, at: Lowering) -> Shape:
     """Return the shape of an operator: what it keeps between epochs."""
-    found = node.inlets(at)
+    inlets = node.inlets(at)
     node.late_inputs(at)  # refuses inputs whose lateness cannot be decided
-    ending = _ending(node, found[0].key_schema, {inlet.name: inlet.side for inlet in found})
+    ending = _ending(node, inlets[0].key_schema, {inlet.name: inlet.side for inlet in inlets})
     cells = tuple(
         Cell(cell.name, cell.kind, cell.type, cell.was, key=cell.key, sql=cell.sql, expires_ms=cell.expires_ms, computed=cell.computed)
         for cell in node.cells
@@ -52,14 +52,14 @@ def shape(node: Stateful, level: int, at: Lowering) -> Shape:
         str(node.name),
         node.op,
         level,
-        found[0].key_schema,
+        inlets[0].key_schema,
         node.order_kept,
         node.clock_kept(ending),
-        {inlet.name: _input(node, inlet, at) for inlet in sorted(found, key=lambda inlet: inlet.side)},
+        {inlet.name: _input(node, inlet, at) for inlet in sorted(inlets, key=lambda inlet: inlet.side)},
         cells,
         node.site,
-        content=_content(node, found, ending, [str(before.name) for before in node.inputs]),
-        says=_content(node, found, ending, [""] * len(node.inputs)),
+        content=_content(node, inlets, ending, [str(before.name) for before in node.inputs]),
+        says=_content(node, inlets, ending, [""] * len(node.inputs)),
     )
 
 
@@ -78,12 +78,12 @@ def _input(node: Stateful, inlet: Inlet, at: Lowering) -> InputShape:
     )
 
 
-def _content(node: Stateful, found: tuple[Inlet, ...], ending: EndingText | None, inputs: Sequence[str]) -> str:
+def _content(node: Stateful, inlets: tuple[Inlet, ...], ending: EndingText | None, inputs: Sequence[str]) -> str:
     """Return a hash of all that an operator declares: its state is of no use to another. `inputs` are its names for its inputs."""
     if node.outlives_edits:
         return ""
     content = without_sites(encode(node, {node: str(node.name), **dict(zip(node.inputs, inputs, strict=True))}))
-    content |= {"inputs": [inlet.schema for inlet in found], "key": found[0].key_schema}
+    content |= {"inputs": [inlet.schema for inlet in inlets], "key": inlets[0].key_schema}
     content |= {} if ending is None else ending.to_json()
     del content["name"]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
@@ -91,10 +91,10 @@ def _content(node: Stateful, found: tuple[Inlet, ...], ending: EndingText | None
 
 def lower(node: Stateful, entry: Entry, at: Lowering) -> ProgramText | RelationalText:
     """Return an operator in a query document, with its outputs, without their routes."""
-    found, late = node.inlets(at), node.late_inputs(at)
-    inputs = tuple(InputText(name=one.name, side=one.side, schema=one.schema, judged=late.get(one.name)) for one in found)
+    inlets, late = node.inlets(at), node.late_inputs(at)
+    inputs = tuple(InputText(name=one.name, side=one.side, schema=one.schema, judged=late.get(one.name)) for one in inlets)
     sites = tuple(None if cell.site is None else str(cell.site) for cell in node.cells)
-    return node.text(_frame(node, entry, found[0].key_schema, inputs, node.line, sites), at)
+    return node.text(_frame(node, entry, inlets[0].key_schema, inputs, node.line, sites), at)
 
 
 def kept(node: Stateful, entry: Entry) -> ProgramText | RelationalText:
@@ -140,9 +140,9 @@ def _named_key(node: Stateful, key: str) -> str:
     stored = parse_schema(key).fields if key else ()
     # The key of a join has one more column if rows without partners are spread, or if it has no keys.
     named = [replace(field, name=name or field.name) for field, name in zip(stored, node.key_names, strict=False)]
-    made = Struct((*named, *stored[len(named) :]))
-    clash = len({name.lower() for name in made.names}) < len(made.names)
-    return key if clash else made.ddl
+    renamed = Struct((*named, *stored[len(named) :]))
+    clash = len({name.lower() for name in renamed.names}) < len(renamed.names)
+    return key if clash else renamed.ddl
 
 
 def _ending(node: Stateful, key: str, sides: Mapping[str, int]) -> EndingText | None:
