@@ -22,7 +22,7 @@ page of the code:
 ```text
 UNKNOWN_COLUMN: no column `amout` in charges
   at fraud.py:4: large = charges.filter("amout > 500")
-  hint: did you mean `amount`? It has: card, amount.
+  hint: did you mean `amount`? It has: card, amount
   more: headrace error UNKNOWN_COLUMN
 ```
 

@@ -159,7 +159,7 @@ class PlanError(HeadraceError):
         ...     charges.select("amout")
         ... except hr.PlanError as error:
         ...     print(error.code, error.hint)
-        UNKNOWN_COLUMN did you mean `amount`? It has: card, amount.
+        UNKNOWN_COLUMN did you mean `amount`? It has: card, amount
     """
 
 

@@ -165,7 +165,7 @@ def _file(job: str) -> list[tuple[str, dict[str, Any]]]:
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8")).get("job", {})
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
-        raise HeadraceError("BAD_SETTING", f"{FILE} cannot be read: {problem}", hint="write TOML with a table [job].") from None
+        raise HeadraceError("BAD_SETTING", f"{FILE} cannot be read: {problem}", hint="write TOML with a table [job]") from None
     general = {name: value for name, value in table.items() if not isinstance(value, dict)}
     own = table.get(job, {})
     return [(f"[job] of {FILE}", general), (f"[job.{job}] of {FILE}", own if isinstance(own, dict) else {})]

@@ -24,7 +24,8 @@ WORDS = _by_word(
         "rename(...)": "withcolumnrenamed withcolumnsrenamed",
         "group_by(...)": "groupby cube rollup",
         "group_by(...).agg(...)": "agg aggregate count sum mean value_counts",
-        "dedupe(...)": "dropduplicates drop_duplicates dropduplicateswithinwatermark",
+        "dedupe(on=...)": "dropduplicates drop_duplicates",
+        "dedupe(on=..., within=...)": "dropduplicateswithinwatermark",
         "distinct()": "unique",
         "top(...)": "orderby order_by sort sort_values limit head take nlargest",
         "union(...)": "unionall unionbyname concat append",
@@ -126,7 +127,7 @@ _OF_COLUMNS = _by_word(
 
 
 def function_cure(name: str, text: str = "") -> str | None:
-    """Return the hint for a function of PySpark that Spark SQL does not have; an argument that is a name, in `text`, is that of the example.
+    """Return the hint for a function of PySpark that Spark SQL does not have. Its example has the argument that the function has in `text`.
 
     >>> function_cure("countDistinct", "countDistinct(shop)")
     'write hr.f.count("shop").distinct(), in SQL count(DISTINCT shop)'

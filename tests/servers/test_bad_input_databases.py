@@ -118,7 +118,7 @@ def test_a_group_of_nulls(pg: Served, says: str) -> None:
     WHERE,
     "a table of an engine without transactions (MariaDB)",
     """
-    TABLE_SCHEMA: the table t uses the engine Aria, which has no transactions: part of an epoch could remain
+    TABLE_SCHEMA: the table t uses the engine Aria, which has no transactions: a failed epoch could leave some of its rows in the table
       at test_bad_input_databases.py:*: job = hr.job("bad", made(read).write.jdbc(place.url, "t", name="out", **{**place.options, **options}))
       hint: ALTER TABLE `t` ENGINE=InnoDB
       more: headrace error TABLE_SCHEMA
@@ -158,7 +158,7 @@ def test_a_second_unique_index(maria: Served, says: str) -> None:
     """
     TABLE_SCHEMA: the column x of the table t is int4, which cannot store every bigint
       at test_bad_input_databases.py:*: job = hr.job("bad", made(read).write.jdbc(place.url, "t", name="out", **{**place.options, **options}))
-      hint: bigint can; or cast the stream's column to a type that fits
+      hint: ALTER TABLE "t" ALTER "x" TYPE bigint; or cast the column in the stream to a type that fits
       more: headrace error TABLE_SCHEMA
     """,
     "found before anything is read, so no value can overflow later",
@@ -189,8 +189,8 @@ def test_a_text_that_the_column_does_not_take(pg: Served, says: str) -> None:
     WHERE,
     'a string that is too long for its column, with `on_refused="fail"`',
     """
-    ROW_REFUSED: out: <url> rejected a row: value too long for type character varying(3)
-      hint: nothing of the epoch was written. Correct such rows upstream of the sink, or make them dead letters: on_refused="dead_letter"
+    ROW_REFUSED: out: <url> rejected the row {"n":2,"x":"abcd"}: value too long for type character varying(3)
+      hint: correct such rows upstream of the sink, or make them dead letters: on_refused="dead_letter". Nothing of the epoch was written.
       more: headrace error ROW_REFUSED
     """,
     STOPS,
@@ -203,7 +203,9 @@ def test_a_text_that_is_too_long(pg: Served, says: str) -> None:
     pg.run("ALTER TABLE t ALTER x TYPE text")
     run(pg, [], "n int, x string")
     assert rows(pg, "t") == [(0, "abc"), (1, "d"), (2, "abcd")]
-    with pytest.raises(hr.HeadraceError, match=r'ROW_REFUSED: out: .* rejected a row: new row for relation "t" violates check constraint'):
+    with pytest.raises(
+        hr.HeadraceError, match=r'ROW_REFUSED: out: .* rejected the row .*: new row for relation "t" violates check constraint'
+    ):
         run(pg, [(100, "e")], "n int, x string", on_refused="fail")
 
 

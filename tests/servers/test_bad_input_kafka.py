@@ -268,7 +268,7 @@ def test_a_time_before_1970(broker: Broker, tmp_path: Path, says: str) -> None:
     'a timestamp before 1970, with `on_refused="fail"`',
     """
     KAFKA_RECORD: out: at is before 1970, which Kafka does not support as a timestamp
-      hint: replace it upstream of the sink: greatest(at, timestamp'1970-01-01')
+      hint: replace it upstream of the sink: greatest(at, timestamp_seconds(0))
       more: headrace error KAFKA_RECORD
     """,
     "the run ends; the next start writes the epoch exactly once",

@@ -28,7 +28,7 @@ GOOD = avro(1, SCHEMA, {"id": 7, "name": "seven"})
 BAD = [
     pytest.param(
         GOOD[:9], id="short",
-        marks=problem(WHERE, "a truncated Avro record", "schema 1: it ends too early", DEAD),
+        marks=problem(WHERE, "a truncated Avro record", "schema 1: the record ends too early", DEAD),
     ),
     pytest.param(
         GOOD + b"x", id="long",
@@ -38,7 +38,7 @@ BAD = [
         b'{"id": 7}', id="none",
         marks=[FULL, problem(
             WHERE, "a record without a schema id",
-            "not a record of a schema registry: it does not begin with a zero byte and a schema id", DEAD,
+            "not in the wire format of a schema registry: it does not begin with a zero byte and a schema id", DEAD,
         )],
     ),
     pytest.param(
@@ -102,8 +102,8 @@ def stopped(broker: Broker, registry: Registry, topic: str, place: Path, given: 
     WHERE,
     "the registry fails while a job runs",
     """
-    REGISTRY_UNREACHABLE: the registry <registry> cannot be used: it answered 500
-      hint: check the registry, its address, user and password; the next start continues after the last committed epoch
+    REGISTRY_UNREACHABLE: the registry <registry> cannot be used: it returned HTTP 500
+      hint: check the log of the registry; the next start continues after the last committed epoch
       more: headrace error REGISTRY_UNREACHABLE
     """,
     "the run ends, because the records may be valid; the next start reads them",
@@ -121,7 +121,7 @@ def test_a_registry_that_fails(broker: Broker, registry: Registry, tmp_path: Pat
     "a proxy answers instead of the registry while a job runs",
     """
     REGISTRY_UNREACHABLE: the registry <registry> cannot be used: its response is not JSON
-      hint: check the registry, its address, user and password; the next start continues after the last committed epoch
+      hint: check that the address is that of the registry, not of a proxy; the next start continues after the last committed epoch
       more: headrace error REGISTRY_UNREACHABLE
     """,
     "the run ends, because the records may be valid; the next start reads them",
@@ -139,8 +139,8 @@ def test_a_proxy_in_its_place(broker: Broker, registry: Registry, tmp_path: Path
     WHERE,
     "the registry's password is changed while a job runs",
     """
-    REGISTRY_UNREACHABLE: the registry <registry> cannot be used: it denied access: 401
-      hint: check the registry, its address, user and password; the next start continues after the last committed epoch
+    REGISTRY_UNREACHABLE: the registry <registry> cannot be used: it returned HTTP 401
+      hint: check its user and password; the next start continues after the last committed epoch
       more: headrace error REGISTRY_UNREACHABLE
     """,
     "the run ends; the next start reads the password again, then the records",
@@ -161,9 +161,9 @@ def test_a_password_that_is_changed(broker: Broker, registry: Registry, tmp_path
     WHERE,
     "a wrong password",
     """
-    REGISTRY_UNREACHABLE: the registry <registry> cannot be used: it denied access: 401 Unauthorized
+    REGISTRY_UNREACHABLE: the registry <registry> cannot be used: it returned HTTP 401 Unauthorized
       at test_bad_input_registry.py:*: read = hr.read.kafka(topic, servers=broker.servers, value="avro", registry=registry, end=end, name="orders")
-      hint: check that it runs, its address, and its user and password
+      hint: check its user and password
       more: headrace error REGISTRY_UNREACHABLE
     """,
     "nothing was read or written; each start reads the password again",

@@ -154,7 +154,7 @@ def test_a_topic_that_is_made_anew(broker: Broker, tmp_path: Path, says: str) ->
     "the topic is deleted while a job writes it",
     """
     TOPIC_MISSING: out: bad-sink-deleted: the topic was deleted
-      hint: the rows written before are lost with it: create the topic, and fresh=True writes all of them again. The page of this error describes how to continue without them.
+      hint: create the topic and start over with fresh=True, which writes all rows again; to continue without the rows that were lost, also delete kafka/out.json in the checkpoint
       more: headrace error TOPIC_MISSING
     """,
     "the epoch was not written; the next start refuses a new topic of the same name",
@@ -192,7 +192,7 @@ def test_a_topic_that_is_deleted_while_it_is_written(broker: Broker, tmp_path: P
     """
     TOPIC_MISSING: out: the topic bad-sink-missing at <server> no longer exists
       at test_bad_servers_kafka.py:*: return hr.job("bad", rows.write.kafka(topic, servers=servers, name="out", **options))
-      hint: the rows written before are lost with it. fresh=True writes all of them again; to continue without them, delete <note>
+      hint: start over with fresh=True, which writes all rows again; to continue without the rows that were lost, delete <note>
       more: headrace error TOPIC_MISSING
     """,
     "nothing was written; `create=` creates a topic only at the first start",
@@ -277,7 +277,7 @@ def test_a_wrong_password_for_writing(broker: Broker, tmp_path: Path, says: str,
     """
     KAFKA_DENIED: Kafka at <server> denies access to the user guest: Topic authorization failed
       at test_bad_servers_kafka.py:*: read = hr.read.kafka(topic, servers=servers, value="text", end=end, name="told", **options)
-      hint: grant the user the ACLs of each topic: DESCRIBE and READ to read it, DESCRIBE and WRITE to write it
+      hint: grant the user READ and DESCRIBE on the topic
       more: headrace error KAFKA_DENIED
     """,
     NOTHING,
@@ -294,8 +294,8 @@ def test_no_right_to_see(broker: Broker, tmp_path: Path, says: str, monkeypatch:
     READ,
     "a user who may see the topic but not read it",
     """
-    KAFKA_DENIED: told: Not authorized to access topics: [bad-unread]
-      hint: fix the cause; the next start continues after the last committed epoch
+    KAFKA_DENIED: told: Kafka denies the user access to the topic bad-unread
+      hint: grant the user READ on the topic; the next start continues after the last committed epoch
       more: headrace error KAFKA_DENIED
     """,
     "nothing of the epoch was written; once the user may read it, the next start resumes",
@@ -317,8 +317,8 @@ def test_no_right_to_read(broker: Broker, tmp_path: Path, says: str, monkeypatch
     WRITE,
     "a user without the right to write the topic",
     """
-    KAFKA_DENIED: out: bad-unwritten: Not authorized to access topics: [bad-unwritten]
-      hint: grant the user the right to write the topic, and its transactional ids and groups (prefix=); then the next start writes the epoch again, and no row is lost or duplicated.
+    KAFKA_DENIED: out: Kafka denies the user access to the topic bad-unwritten
+      hint: grant the user WRITE and READ on the topic, WRITE on transactional ids and READ on groups that begin with prefix=; the next start writes the epoch again
       more: headrace error KAFKA_DENIED
     """,
     "nothing of the epoch was written; once the user may write it, the next start writes the epoch",
@@ -343,7 +343,7 @@ def test_no_right_to_write(broker: Broker, tmp_path: Path, says: str, monkeypatc
     READ,
     "a server certificate of an untrusted authority",
     """
-    KAFKA_TLS: no connection by TLS to <server>: Path does not chain with any of the trust anchors
+    KAFKA_TLS: cannot open a TLS connection to <server>: Path does not chain with any of the trust anchors
       at test_bad_servers_kafka.py:*: read = hr.read.kafka(topic, servers=servers, value="text", end=end, name="told", **options)
       hint: check that this port uses TLS, and that the certificate is for this host and signed by the authority in security={"ca": "ca.pem"}
       more: headrace error KAFKA_TLS
@@ -364,7 +364,7 @@ def test_a_certificate_of_another_authority(broker: Broker, tmp_path: Path, says
     READ,
     "a server certificate for another host",
     """
-    KAFKA_TLS: no connection by TLS to localhost:PORT: No name matching localhost found
+    KAFKA_TLS: cannot open a TLS connection to localhost:PORT: No name matching localhost found
       at test_bad_servers_kafka.py:*: read = hr.read.kafka(topic, servers=servers, value="text", end=end, name="told", **options)
       hint: check that this port uses TLS, and that the certificate is for this host and signed by the authority in security={"ca": "ca.pem"}
       more: headrace error KAFKA_TLS
@@ -386,7 +386,7 @@ def test_a_certificate_of_another_host(broker: Broker, tmp_path: Path, says: str
     WRITE,
     "a server certificate of an untrusted authority",
     """
-    KAFKA_TLS: no connection by TLS to <server>: Path does not chain with any of the trust anchors
+    KAFKA_TLS: cannot open a TLS connection to <server>: Path does not chain with any of the trust anchors
       at test_bad_servers_kafka.py:*: return hr.job("bad", rows.write.kafka(topic, servers=servers, name="out", **options))
       hint: check that this port uses TLS, and that the certificate is for this host and signed by the authority in security={"ca": "ca.pem"}
       more: headrace error KAFKA_TLS

@@ -73,9 +73,9 @@ def test_a_wrong_password(redis: Redis, says: str, monkeypatch: pytest.MonkeyPat
     WRITE,
     "a server certificate of an untrusted authority",
     """
-    DATABASE_UNREACHABLE: <url> cannot be reached: Error 1 connecting to 127.0.0.1:PORT. [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self-signed certificate.
+    DATABASE_UNREACHABLE: no TLS connection to <url>: Error 1 connecting to 127.0.0.1:PORT. [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self-signed certificate.
       at test_bad_servers_redis.py:*: sink = read.write.redis(url or redis.url, prefix="t:", key="k", password=hr.secret(VARIABLE), name="out", **options)
-      hint: check that ca="ca.pem" names the authority that signed the certificate, and that it is for the host in the address
+      hint: check that the certificate is for the host in the address, and that ca="ca.pem" names the authority that signed it
       more: headrace error DATABASE_UNREACHABLE
     """,
     NOTHING,
@@ -95,9 +95,9 @@ def test_a_certificate_of_another_authority(redis: Redis, says: str, tmp_path: P
     WRITE,
     "a server certificate for another host",
     """
-    DATABASE_UNREACHABLE: <url> cannot be reached: Error 1 connecting to localhost:PORT. [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: Hostname mismatch, certificate is not valid for 'localhost'.
+    DATABASE_UNREACHABLE: no TLS connection to <url>: Error 1 connecting to localhost:PORT. [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: Hostname mismatch, certificate is not valid for 'localhost'.
       at test_bad_servers_redis.py:*: sink = read.write.redis(url or redis.url, prefix="t:", key="k", password=hr.secret(VARIABLE), name="out", **options)
-      hint: check that ca="ca.pem" names the authority that signed the certificate, and that it is for the host in the address
+      hint: check that the certificate is for the host in the address, and that ca="ca.pem" names the authority that signed it
       more: headrace error DATABASE_UNREACHABLE
     """,
     NOTHING,
@@ -165,7 +165,7 @@ def not_told(redis: Redis, url: str, **options: Any) -> str:
     "a wrong password",
     """
     LOOKUP_FAILED: told.lookup_c: the lookup failed: WRONGPASS invalid username-password pair or user is disabled
-      hint: check the table and its login. No row is lost: the next start repeats the epoch
+      hint: check user= and password=hr.secret("DB_PASSWORD") of the lookup. No row is lost: the next start repeats the epoch.
       more: headrace error LOOKUP_FAILED
     """,
     AGAIN,
@@ -185,8 +185,8 @@ def test_a_wrong_password_for_looking_up(redis: Redis, says: str, monkeypatch: p
     LOOK,
     "a server certificate of an untrusted authority",
     """
-    LOOKUP_FAILED: told.lookup_c: the lookup failed: the certificate of 127.0.0.1:PORT is not accepted: unable to find valid certification path to requested target; ca= must name the authority that signed it
-      hint: check the table and its login. No row is lost: the next start repeats the epoch
+    LOOKUP_FAILED: told.lookup_c: the lookup failed: the certificate of 127.0.0.1:PORT is not trusted: unable to find valid certification path to requested target
+      hint: check that ca="ca.pem" names the authority that signed the certificate. No row is lost: the next start repeats the epoch.
       more: headrace error LOOKUP_FAILED
     """,
     AGAIN,
@@ -211,7 +211,7 @@ def test_a_certificate_of_another_authority_for_looking_up(redis: Redis, says: s
     "a server certificate for another host",
     """
     LOOKUP_FAILED: told.lookup_c: the lookup failed: the certificate of localhost:PORT is not accepted: No name matching localhost found
-      hint: check the table and its login. No row is lost: the next start repeats the epoch
+      hint: check that the certificate is for the host in the address. No row is lost: the next start repeats the epoch.
       more: headrace error LOOKUP_FAILED
     """,
     AGAIN,

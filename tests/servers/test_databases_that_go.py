@@ -94,7 +94,7 @@ def test_server_that_does_not_come_back(other_postgres: Any, says: str) -> None:
     "the server crashes between staging and commit",
     """
     SINK_FAILED: out: postgresql://127.0.0.1:PORT/db1 has 0 of the 1 rows that tasks have staged there, as after a crash
-      hint: the next start writes the epoch again.
+      hint: the next start writes the epoch again
       more: headrace error SINK_FAILED
     """,
     "the next start writes the epoch exactly once",

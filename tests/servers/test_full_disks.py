@@ -42,7 +42,7 @@ def run(sink: Any, checkpoint: str | Path = "ck") -> None:
     "the disk of a files sink",
     """
     DISK_FULL: out: cannot write <file>: No space left on device
-      hint: free space for the checkpoint, the output and Spark's temporary folder, and start again: no row is lost or duplicated.
+      hint: free space for the checkpoint, the output and Spark's temporary folder, and start again: no row is lost or duplicated
       more: headrace error DISK_FULL
     """,
     THEN,
@@ -66,7 +66,7 @@ def test_files(disk: Disk, says: str) -> None:
     "the disk of the checkpoint",
     """
     DISK_FULL: No space left on device
-      hint: free space for the checkpoint, the output and Spark's temporary folder, and start again: no row is lost or duplicated.
+      hint: free space for the checkpoint, the output and Spark's temporary folder, and start again: no row is lost or duplicated
       more: headrace error DISK_FULL
     """,
     THEN,
@@ -89,7 +89,7 @@ def test_a_checkpoint(disk: Disk, says: str) -> None:
     "the disk of a Delta table",
     """
     DISK_FULL: out: No space left on device
-      hint: free space for the checkpoint, the output and Spark's temporary folder, and start again: no row is lost or duplicated.
+      hint: free space for the checkpoint, the output and Spark's temporary folder, and start again: no row is lost or duplicated
       more: headrace error DISK_FULL
     """,
     THEN,
@@ -116,7 +116,7 @@ def test_delta(disk: Disk, says: str) -> None:
     "the disk of PostgreSQL",
     """
     DISK_FULL: out: rows could not be staged: ERROR: could not extend file "<file>": No space left on device; Hint: Check free disk space.; Where: COPY <stage>, line N
-      hint: free space for the checkpoint, the output and Spark's temporary folder, and start again: no row is lost or duplicated.
+      hint: free space for the checkpoint, the output and Spark's temporary folder, and start again: no row is lost or duplicated
       more: headrace error DISK_FULL
     """,
     THEN,
@@ -163,7 +163,7 @@ def test_postgresql(postgres: Any, disk: Disk, says: str) -> None:
     "an SQLite file at its maximum size",
     """
     DISK_FULL: out: rows could not be staged: [SQLITE_FULL] Insertion failed because database is full (database or disk is full)
-      hint: free space for the checkpoint, the output and Spark's temporary folder, and start again: no row is lost or duplicated.
+      hint: free space for the checkpoint, the output and Spark's temporary folder, and start again: no row is lost or duplicated
       more: headrace error DISK_FULL
     """,
     THEN,

@@ -110,7 +110,7 @@ def test_a_database_that_is_put_back_while_a_job_runs(place: Place) -> None:
     check_error(
         """
         TABLE_REPLACED: sink: the table t ends with epoch 0, but the job has written epoch 1 there
-          hint: nothing was changed. Restore it, write later rows to another place, or start over with fresh=True.
+          hint: restore it, write the following rows to another place, or start over with fresh=True, which writes all rows again. Nothing was changed.
           more: headrace error TABLE_REPLACED
         """,
         lambda: started.commit(2, "c", 3),
@@ -188,7 +188,7 @@ def test_a_file_that_was_put_back_or_removed(sqlite: File, tmp_path: Path) -> No
         check_error(
             """
             TABLE_REPLACED: out: sqlite:<folder>/out.db, table t ends with epoch 0, but the job has written epoch 1 there
-              hint: nothing was changed. Restore it, write later rows to another place, or start over with fresh=True.
+              hint: restore it, write the following rows to another place, or start over with fresh=True, which writes all rows again. Nothing was changed.
               more: headrace error TABLE_REPLACED
             """,
             drilled_.run,
@@ -198,8 +198,8 @@ def test_a_file_that_was_put_back_or_removed(sqlite: File, tmp_path: Path) -> No
     sqlite.path.unlink()
     check_error(
         """
-        TABLE_MISSING: out: sqlite:<folder>/out.db, table t is gone, but the job has written epoch 1 there
-          hint: nothing was changed. Restore it, write later rows to another place, or start over with fresh=True.
+        TABLE_MISSING: out: sqlite:<folder>/out.db, table t no longer exists, but the job has written to it up to epoch 1
+          hint: restore it, write the following rows to another place, or start over with fresh=True, which writes all rows again. Nothing was changed.
           more: headrace error TABLE_MISSING
         """,
         drilled_.run,
@@ -228,7 +228,7 @@ def test_a_file_that_is_removed_while_a_job_runs(sqlite: File) -> None:
               more: headrace error TABLE_MISSING
             """
         check_error(gone, lambda: h.commit({"s": [("+", (2,))]}), hide={str(sqlite.path): "<file>"})
-        with pytest.raises(hr.HeadraceError, match=r"TABLE_MISSING: out: .* is gone, but the job has written epoch 0 there"):
+        with pytest.raises(hr.HeadraceError, match=r"TABLE_MISSING: out: .* no longer exists, but the job has written to it up to epoch 0"):
             h.restart()
         assert not sqlite.path.exists()
 

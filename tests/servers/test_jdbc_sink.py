@@ -246,7 +246,7 @@ def test_another_checkpoint_of_the_job(place: Place, tmp_path: Path) -> None:
         """
         TABLE_OWNED: the table result was written by the sink out of the job same, from another checkpoint or query
           at test_jdbc_sink.py:*: return hr.job("same", source.write.jdbc(place.url, "result", name="out", **place.options))
-          hint: write to another table, continue from the checkpoint that wrote it, or start with fresh=True, which empties it.
+          hint: write to another table, continue from the checkpoint that wrote it, or start with fresh=True, which empties it
           more: headrace error TABLE_OWNED
         """,
         lambda: job(3).run(checkpoint=tmp_path / "two", progress=False),
@@ -268,7 +268,7 @@ def test_a_table_that_others_write_too(place: Place, tmp_path: Path) -> None:
         """
         TABLE_OWNED: the table result was written by the sink out of the job one, from another checkpoint or query
           at test_jdbc_sink.py:*: return hr.job(name, hr.read.memory([(value,)], "n int", name="s").write.jdbc(place.url, "result", name="out", **place.options))
-          hint: write to another table, continue from the checkpoint that wrote it, or empty it by hand, and delete the job's row from _headrace_epochs.
+          hint: write to another table, continue from the checkpoint that wrote it, or empty it by hand, and delete the job's row from _headrace_epochs
           more: headrace error TABLE_OWNED
         """,
         lambda: job("one", 3).run(checkpoint=tmp_path / "three", fresh=True, progress=False),

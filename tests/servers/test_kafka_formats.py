@@ -255,7 +255,7 @@ def test_a_registry_that_does_not_take_a_schema(registry: Registry, monkeypatch:
     with pytest.raises(hr.HeadraceError) as raised:
         client.register("orders-value", "avro", "{}")
     assert (raised.value.code, raised.value.message) == (
-        "REGISTRY_UNREACHABLE", f"the registry {registry.url} cannot be used: it denied access: 401 Unauthorized",
+        "REGISTRY_UNREACHABLE", f"the registry {registry.url} cannot be used: it returned HTTP 401 Unauthorized",
     )  # fmt: skip
     monkeypatch.setenv("REGISTRY_PASSWORD", "geheim")
     opened = Client.of("write.kafka", {"url": registry.url, "user": "me", "password": hr.secret("REGISTRY_PASSWORD")})
@@ -531,7 +531,7 @@ def test_what_is_no_protobuf_of_the_registry_is_a_dead_letter(broker: Broker, re
     letters = sorted(dead.rows(), key=lambda letter: letter[3])
     assert [letter[3] for letter in letters] == list(range(1, len(bad) + 1))
     assert [letter[1] for letter in letters][:3] == [
-        "not a record of a schema registry: it does not begin with a zero byte and a schema id",
+        "not in the wire format of a schema registry: it does not begin with a zero byte and a schema id",
         "the registry has no schema with the id 77",
         "schema 5 is JSON, not PROTOBUF",
     ]

@@ -49,7 +49,7 @@ def test_nothing_is_emptied(broker: Broker, tmp_path: Path, monkeypatch: pytest.
         """
         TOPIC_MISSING: topic: the topic fresh at <server> no longer exists
           at test_kafka_fresh.py:*: topic = rows.write.kafka("fresh", name="topic", **{"servers": broker.servers, **options})
-          hint: the rows written before are lost with it. Create the topic; then fresh=True writes all of them again; to continue without them, delete <note>
+          hint: create the topic and start over with fresh=True, which writes all rows again; to continue without the rows that were lost, also delete <note>
           more: headrace error TOPIC_MISSING
         """,
         lambda: run(broker, tmp_path),

@@ -89,7 +89,7 @@ def test_a_checkpoint_that_was_put_back_in_mid_epoch(broker: Broker, tmp_path: P
     """
     TABLE_REPLACED: out: the topic history-replaced at <server> was deleted and created again since this job opened it
       at test_kafka_history.py:*: return Drill(folder, lambda stream: stream.write.kafka(topic, servers=broker.servers, name="out", **options), contents)
-      hint: the rows written before are lost with it. fresh=True writes all of them again; to continue without them, delete <note>
+      hint: start over with fresh=True, which writes all rows again; to continue without the rows that were lost, delete <note>
       more: headrace error TABLE_REPLACED
     """,
     "nothing was written; to continue with new rows only, delete the file that the hint names",

@@ -144,8 +144,8 @@ def test_what_is_no_record_of_the_registry_is_a_dead_letter(broker: Broker, regi
     assert out.rows() == [row(1)]
     letters = sorted(dead.rows(), key=lambda letter: letter[3])
     assert [(letter[1], letter[3]) for letter in letters] == [
-        ("not a record of a schema registry: it does not begin with a zero byte and a schema id", 1),
-        ("not a record of a schema registry: it does not begin with a zero byte and a schema id", 2),
+        ("not in the wire format of a schema registry: it does not begin with a zero byte and a schema id", 1),
+        ("not in the wire format of a schema registry: it does not begin with a zero byte and a schema id", 2),
         ("the registry has no schema with the id 77", 3),
         ("schema 2 is JSON, not AVRO", 4),
         (letters[4][1], 5),
@@ -351,9 +351,9 @@ def test_a_registry_with_a_password(broker: Broker, registry: Registry, monkeypa
     monkeypatch.setenv("REGISTRY_PASSWORD", "falsch")
     check_error(
         """
-        REGISTRY_UNREACHABLE: the registry <registry> cannot be used: it denied access: 401 Unauthorized
+        REGISTRY_UNREACHABLE: the registry <registry> cannot be used: it returned HTTP 401 Unauthorized
           at test_kafka_registry.py:*: lambda: hr.read.kafka(topic, servers=broker.servers, value="avro", registry=opened),
-          hint: check that it runs, its address, and its user and password
+          hint: check its user and password
           more: headrace error REGISTRY_UNREACHABLE
         """,
         lambda: hr.read.kafka(topic, servers=broker.servers, value="avro", registry=opened),
@@ -380,27 +380,28 @@ def test_a_registry_that_keeps_its_schemas_to_itself(broker: Broker, registry: R
     topic = broker.create_topic(f"registry-closed-{closed}")
     registry.register(f"{topic}-value", 'syntax = "proto3"; message Order { int32 id = 1; }', "PROTOBUF")
     registry.closed = closed
+    cure = "check its user and password" if closed == 403 else "check the log of the registry"
     told: dict[str, Any] = {"servers": broker.servers, "value": "protobuf", "registry": registry.url, "end": "latest"}
     check_error(
         """
         REGISTRY_UNREACHABLE: the registry <registry> cannot be used: <status>
           at test_kafka_registry.py:*: lambda: hr.read.kafka(topic, **told),
-          hint: check that it runs, its address, and its user and password
+          hint: <cure>
           more: headrace error REGISTRY_UNREACHABLE
         """,
         lambda: hr.read.kafka(topic, **told),
-        hide={registry.url: "<registry>", f"it denied access: {closed}": "<status>", f"it answered {closed}": "<status>"},
+        hide={registry.url: "<registry>", f"it returned HTTP {closed}": "<status>", cure: "<cure>"},
     )
     read = hr.read.kafka(topic, schema="id int", **told)
     check_error(
         """
         REGISTRY_UNREACHABLE: the registry <registry> cannot be used: <status>
           at test_kafka_registry.py:*: read = hr.read.kafka(topic, schema="id int", **told)
-          hint: check that it runs, its address, and its user and password
+          hint: <cure>
           more: headrace error REGISTRY_UNREACHABLE
         """,
         lambda: hr.collect(read),
-        hide={registry.url: "<registry>", f"it denied access: {closed}": "<status>", f"it answered {closed}": "<status>"},
+        hide={registry.url: "<registry>", f"it returned HTTP {closed}": "<status>", cure: "<cure>"},
     )
 
 
@@ -416,8 +417,8 @@ NO_JSON, NO_SCHEMA = "its response is not JSON", "its response has no schema"
         pytest.param(b"{}", 200, {}, NO_SCHEMA, marks=pytest.mark.full),
         pytest.param(b'{"schema": 7}', 200, {}, NO_SCHEMA, marks=pytest.mark.full),
         (b"null", 200, {}, NO_SCHEMA),
-        pytest.param(PAGE, 404, {}, "it answered 404", marks=pytest.mark.full),
-        (b'{"error_code": 404, "message": "HTTP 404 Not Found"}', 404, {}, "it answered 404"),
+        pytest.param(PAGE, 404, {}, "it returned HTTP 404", marks=pytest.mark.full),
+        (b'{"error_code": 404, "message": "HTTP 404 Not Found"}', 404, {}, "it returned HTTP 404"),
         (b"", 302, {"Location": "http://127.0.0.1:1/"}, "it redirects to http://127.0.0.1:1/"),
     ],
     ids=["page", "nothing", "object", "number", "null", "no-page", "no-path", "redirect"],
@@ -435,7 +436,7 @@ def test_somebody_in_between_answers_the_kernel(
     check_error(
         f"""
         REGISTRY_UNREACHABLE: the registry <registry> cannot be used: {why}
-          hint: check the registry, its address, user and password; the next start continues after the last committed epoch
+          hint: check that the address is that of the registry, not of a proxy; the next start continues after the last committed epoch
           more: headrace error REGISTRY_UNREACHABLE
         """,
         lambda: hr.job("between", out).run(checkpoint=tmp_path / "state", progress=False),
@@ -457,10 +458,10 @@ def test_somebody_in_between_answers_the_kernel(
         (b"{}", 200, {}, NO_SCHEMA),
         (b'{"schema": "{}", "id": "x"}', 200, {}, "its response has no schema id"),
         (b"{}", 200, {"Content-Length": "99"}, "its response is incomplete"),
-        (PAGE, 404, {}, "it answered 404 Not Found"),
+        (PAGE, 404, {}, "it returned HTTP 404 Not Found"),
         (b"{}", 404, {"Content-Length": "99"}, "its response is incomplete"),
         (b"", 302, {"Location": "http://127.0.0.1:1/"}, "it redirects to http://127.0.0.1:1/"),
-        (b"", 302, {}, "it answered 302 Found"),
+        (b"", 302, {}, "it returned HTTP 302 Found"),
     ],
 )
 def test_somebody_in_between_answers(registry: Registry, answer: bytes, status: int, headers: dict[str, str], why: str) -> None:
@@ -469,7 +470,7 @@ def test_somebody_in_between_answers(registry: Registry, answer: bytes, status: 
         f"""
         REGISTRY_UNREACHABLE: the registry <registry> cannot be used: {why}
           at test_kafka_registry.py:*: lambda: hr.read.kafka("orders", servers="localhost:9092", value="avro", registry=registry.url),
-          hint: check that it runs, its address, and its user and password
+          hint: check that the address is that of the registry, not of a proxy
           more: headrace error REGISTRY_UNREACHABLE
         """,
         lambda: hr.read.kafka("orders", servers="localhost:9092", value="avro", registry=registry.url),
@@ -512,7 +513,7 @@ def test_what_is_no_registry_at_all() -> None:
             """
             REGISTRY_UNREACHABLE: the registry <registry> cannot be used: its response is not HTTP
               at test_kafka_registry.py:*: lambda: hr.read.kafka("orders", servers="localhost:9092", value="avro", registry=url),
-              hint: check that it runs, its address, and its user and password
+              hint: check that the address is that of the registry, not of a proxy
               more: headrace error REGISTRY_UNREACHABLE
             """,
             lambda: hr.read.kafka("orders", servers="localhost:9092", value="avro", registry=url),
@@ -569,7 +570,7 @@ def test_a_registry_with_tls(broker: Broker, secured: Registry, tmp_path: Path) 
     check_error(
         """
         REGISTRY_UNREACHABLE: the registry <registry> cannot be used: its certificate is not trusted: PKIX path building failed: sun.security.provider.certpath.SunCertPathBuilderException: unable to find valid certification path to requested target
-          hint: check the registry, its address, user and password; the next start continues after the last committed epoch
+          hint: check that the certificate is for this host, and signed by the authority in registry={"url": ..., "ca": "root.crt"}; the next start continues after the last committed epoch
           more: headrace error REGISTRY_UNREACHABLE
         """,
         lambda: hr.collect(found),
@@ -598,7 +599,7 @@ def test_a_registry_with_the_certificate_of_another(broker: Broker, secured: Reg
     check_error(
         """
         REGISTRY_UNREACHABLE: the registry <registry> cannot be used: its certificate is not trusted: No subject alternative names matching IP address 127.0.0.1 found
-          hint: check the registry, its address, user and password; the next start continues after the last committed epoch
+          hint: check that the certificate is for this host, and signed by the authority in registry={"url": ..., "ca": "root.crt"}; the next start continues after the last committed epoch
           more: headrace error REGISTRY_UNREACHABLE
         """,
         lambda: hr.collect(found),

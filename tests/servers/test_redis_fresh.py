@@ -53,7 +53,7 @@ def test_a_fresh_start_leaves_the_keys_of_another_job(redis: Redis) -> None:
         check_error(
             """
             TABLE_OWNED: redis://127.0.0.1:PORT/0, keys t:* was written by the sink sink of the job job, from another checkpoint or query
-              hint: write to another prefix, continue from the checkpoint that wrote it, or delete the keys and _headrace:t: by hand: fresh=True does not, because another job wrote them.
+              hint: write to another prefix, continue from the checkpoint that wrote it, or delete the keys and _headrace:t: by hand: fresh=True does not, because another job wrote them
               more: headrace error TABLE_OWNED
             """,
             lambda fresh=fresh: sink(redis, job="other", checkpoint_id="c2", fresh=fresh),  # type: ignore[misc]  # of a loop

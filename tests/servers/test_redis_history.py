@@ -96,7 +96,7 @@ def test_a_server_that_is_put_back_while_a_job_runs(redis: Redis) -> None:
     check_error(
         """
         TABLE_REPLACED: sink: redis://127.0.0.1:PORT/0, keys t:* ends with epoch 0, but the job has written epoch 1 there
-          hint: nothing was changed. Restore it, write later rows to another place, or start over with fresh=True.
+          hint: restore it, write the following rows to another place, or start over with fresh=True, which writes all rows again. Nothing was changed.
           more: headrace error TABLE_REPLACED
         """,
         lambda: commit(sink, 2, "c", "z"),
@@ -171,7 +171,7 @@ def test_a_server_that_was_put_back_or_flushed(redis: Redis, tmp_path: Path) -> 
         check_error(
             """
             TABLE_REPLACED: out: redis://127.0.0.1:PORT/0, keys t:* holds no epoch of this job, but the job has written epoch 1 there
-              hint: nothing was changed. Restore it, write later rows to another place, or start over with fresh=True.
+              hint: restore it, write the following rows to another place, or start over with fresh=True, which writes all rows again. Nothing was changed.
               more: headrace error TABLE_REPLACED
             """,
             drill.run,

@@ -174,7 +174,7 @@ def test_the_note_is_gone(redis: Redis) -> None:
         check_error(
             """
             SINK_FAILED: out: the key _headrace:t:, which stores the last epoch, is gone or belongs to another writer
-              hint: start over with fresh=True; if the server evicts keys, give it more memory or another eviction policy.
+              hint: start over with fresh=True; if the server evicts keys, give it more memory or another eviction policy
               more: headrace error SINK_FAILED
             """,
             lambda: h.commit({"s": [("+", ("b", 2))]}),
@@ -191,7 +191,7 @@ def test_another_checkpoint_of_the_job(redis: Redis, tmp_path: Path) -> None:
         """
         TABLE_OWNED: redis://127.0.0.1:PORT/0, keys t:* was written by the sink out of the job same, from another checkpoint or query
           at test_redis_sink.py:*: return stream.write.redis(redis.url, **{"prefix": "t:", "key": "k", "password": hr.secret(VARIABLE), "name": "out", **options})
-          hint: write to another prefix, continue from the checkpoint that wrote it, or start with fresh=True, which empties it.
+          hint: write to another prefix, continue from the checkpoint that wrote it, or start with fresh=True, which empties it
           more: headrace error TABLE_OWNED
         """,
         lambda: job("b").run(checkpoint=tmp_path / "two", progress=False),

@@ -97,7 +97,7 @@ def test_what_was_refused_before_a_crash_and_is_taken_after_it(place: Place, mon
 def test_a_job_that_is_to_fail(place: Place) -> None:
     place.run(TABLE)
     sink = put(FIRST).write.jdbc(place.url, "t", name="out", on_refused="fail", **place.options)
-    with pytest.raises(HeadraceError, match=r"ROW_REFUSED: out: .* rejected a row: "):
+    with pytest.raises(HeadraceError, match=r"ROW_REFUSED: out: .* rejected the row "):
         run(sink)
     assert rows(place, "t") == [] and dead() == []
     run(put([]).write.jdbc(place.url, "t", name="out", **place.options))

@@ -84,7 +84,7 @@ def test_a_guarantee_that_a_text_weakens() -> None:
         """
         GUARANTEE: a is not written exactly once, but at least once: uuid() in charges.with_columns may give other values when an epoch is replayed (1 more of its sinks are not, either)
           at test_guarantee.py:*: job = hr.job("fraud", charges.with_columns("uuid() AS id").write.memory(name="a"), charges.write.console(name="b"))
-          hint: use an exactly-once sink, such as stream.write.files(...); job.explain() shows the reasons for each sink.
+          hint: use an exactly-once sink, such as stream.write.files(...); job.explain() shows the reasons for each sink
           more: headrace error GUARANTEE
         """,
         lambda: job.require("exactly once"),

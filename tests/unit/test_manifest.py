@@ -93,7 +93,7 @@ def test_another_checkpoint_is_refused(tmp_path: Path) -> None:
     check_error(
         """
         FOLDER_OWNED: <folder> holds the output of sink alerts of job job, written from another checkpoint
-          hint: write to another folder, continue from the checkpoint that wrote it, or start with fresh=True, which deletes the files it wrote.
+          hint: write to another folder, continue from the checkpoint that wrote it, or start with fresh=True, which deletes the files it wrote
           more: headrace error FOLDER_OWNED
         """,
         lambda: Manifest(tmp_path).claim(Owner("job", "alerts", "c2")),
@@ -106,7 +106,7 @@ def test_a_folder_of_another_job_is_refused(tmp_path: Path) -> None:
     check_error(
         """
         FOLDER_OWNED: <folder> holds the output of sink alerts of job job, but this is job third
-          hint: write to another folder; if the job job no longer exists, delete the folder by hand: fresh=True does not, as another job wrote it.
+          hint: write to another folder; if the job job no longer exists, delete the folder by hand: fresh=True does not, as another job wrote it
           more: headrace error FOLDER_OWNED
         """,
         lambda: Manifest(tmp_path).claim(Owner("third", "alerts", "c2")),
@@ -119,7 +119,7 @@ def test_another_query_is_refused_as_its_epochs_have_the_same_numbers(tmp_path: 
     check_error(
         """
         FOLDER_OWNED: <folder> holds the output of sink alerts of job job, written from another query of this job
-          hint: write to another folder, continue from the checkpoint that wrote it, or start with fresh=True, which deletes the files it wrote.
+          hint: write to another folder, continue from the checkpoint that wrote it, or start with fresh=True, which deletes the files it wrote
           more: headrace error FOLDER_OWNED
         """,
         lambda: Manifest(tmp_path).claim(Owner("job", "alerts", "c1", "other")),
@@ -138,7 +138,7 @@ def test_a_file_that_somebody_removed_is_noticed(tmp_path: Path) -> None:
     check_error(
         """
         OUTPUT_MISSING: <file> belongs to epoch 0, but is missing
-          hint: restore the file, or start with fresh=True to write the output again.
+          hint: restore the file, or start with fresh=True to write the output again
           more: headrace error OUTPUT_MISSING
         """,
         lambda: later.commit(1, []),
@@ -160,7 +160,7 @@ def test_a_process_that_was_replaced_does_not_take_an_epoch_back(tmp_path: Path)
     check_error(
         """
         LEASE_LOST: another process has written epoch 0 of <folder>: this one gave no sign of life for too long
-          hint: nothing is lost or duplicated, and the other process continues.
+          hint: nothing is lost or duplicated, and the other process continues
           more: headrace error LEASE_LOST
         """,
         lambda: slow.commit(0, early),
@@ -200,7 +200,7 @@ def test_a_manifest_of_a_later_version_is_refused(tmp_path: Path) -> None:
     check_error(
         """
         MANIFEST_FORMAT: <manifest> has format 4; this version of headrace reads formats 1 to 3
-          hint: use the version of headrace that wrote it.
+          hint: use the version of headrace that wrote it
           more: headrace error MANIFEST_FORMAT
         """,
         lambda: committed_files(tmp_path),
@@ -259,7 +259,7 @@ def test_manifests_are_put_together(tmp_path: Path) -> None:
 
 LACKS = """
         OUTPUT_MISSING: <folder>/_headrace lacks the manifest of epoch 2, after which epoch 5 was written
-          hint: restore the manifest, or start the job that wrote it with fresh=True to write the output again.
+          hint: restore the manifest, or start the job that wrote it with fresh=True to write the output again
           more: headrace error OUTPUT_MISSING
         """
 

@@ -303,7 +303,7 @@ _WORDS: Mapping[str, Callable[[Fault], Words]] = {
     "GENERATOR_IN_ROW_EXPRESSION": _generator,
     "SUBQUERY_IN_ROW_EXPRESSION": _per_row(_PER_ROW),
     "NOT_A_ROW_EXPRESSION": _per_row(_PER_ROW),
-    "INTERNAL": _says("INTERNAL", "this is a bug in headrace; please report it."),
+    "INTERNAL": _says("INTERNAL", "this is a bug in headrace; please report it"),
     "MISSING_GROUP_BY": _no_aggregate(_OUTSIDE),
     "NOT_AN_AGGREGATE": _no_aggregate(),
     "DISTINCT_AGGREGATE": _says("BAD_AGGREGATE", "keep the values seen in a map: seen = hr.Map(type, 'boolean'), and test seen.has(...)"),

@@ -55,7 +55,7 @@ def _keeps(folder: Path, job: str) -> bool:
         raise HeadraceError(
             "CHECKPOINT_OTHER_JOB",
             f"{folder}, which the settings give for the job {job}, is the checkpoint of {stored.job}",
-            hint=f"name the folder in which {job} keeps its state, or correct {FILE} or HEADRACE_CHECKPOINT.",
+            hint=f"name the folder in which {job} keeps its state, or correct {FILE} or HEADRACE_CHECKPOINT",
         )
     return stored is not None and stored.job == job
 

@@ -122,10 +122,12 @@ class Sink(ports.Sink):
                 if self.function is not None:
                     self.function(frame, epoch)
             except Exception as cause:
+                function = self.place.partition(":")[2]
                 raise RunError(
                     "FUNCTION_FAILED",
-                    f"{self.place.partition(':')[2]} failed in epoch {epoch} of the sink `{context.name}`: {type(cause).__name__}: {cause}",
-                    hint="correct the function and start again: the epoch is not committed, and the function is called again with the same rows",
+                    f"{function} failed in epoch {epoch} of the sink `{context.name}`: {type(cause).__name__}: {cause}",
+                    hint="correct the function and start again: the epoch is not committed, and the function is called again with the same "
+                    "rows",
                     cause=cause,
                 ) from masked_problem(cause)
         _remove(folder / "_headrace" / "staging")

@@ -279,7 +279,7 @@ def files_gone(files: Sequence[object]) -> ConnectorError:
     return ConnectorError(
         "OUTPUT_MISSING",
         f"{named}{more} {verb} to committed epochs, but {'is' if len(files) == 1 else 'are'} missing or truncated",
-        hint="restore the missing files, or start the job that wrote them with fresh=True to write the output again.",
+        hint="restore the missing files, or start the job that wrote them with fresh=True to write the output again",
     )
 
 
@@ -287,7 +287,7 @@ def _missing(epoch: int, file: Path) -> ConnectorError:
     return ConnectorError(
         "OUTPUT_MISSING",
         f"{file} belongs to epoch {epoch}, but is missing",
-        hint="restore the file, or start with fresh=True to write the output again.",
+        hint="restore the file, or start with fresh=True to write the output again",
     )
 
 
@@ -331,14 +331,14 @@ def may_write(folder: object, present: Owner | None, owner: Owner) -> None:
             "FOLDER_OWNED",
             f"{holds}, but this is job {owner.job}",
             hint=f"write to another folder; if the job {present.job} no longer exists, delete the folder by hand: fresh=True does not, "
-            "as another job wrote it.",
+            "as another job wrote it",
         )
     other = "checkpoint" if present.checkpoint != owner.checkpoint else "query of this job"
     raise CheckpointError(
         "FOLDER_OWNED",
         f"{holds}, written from another {other}",
         hint="write to another folder, continue from the checkpoint that wrote it, or start with fresh=True, "
-        "which deletes the files it wrote.",
+        "which deletes the files it wrote",
     )
 
 
@@ -355,7 +355,7 @@ def replaced(folder: object, epoch: int | None = None) -> CheckpointError:
     return CheckpointError(
         "LEASE_LOST",
         f"another process {does}: this one gave no sign of life for too long",
-        hint="nothing is lost or duplicated, and the other process continues.",
+        hint="nothing is lost or duplicated, and the other process continues",
     )
 
 

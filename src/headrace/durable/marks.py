@@ -61,11 +61,14 @@ class Mark:
 
     def lacks(self, written: Mark, sink: str, place: str) -> HeadraceError:
         """Return the error for a place that ends with this mark although the job has written `written`."""
-        holds = f"ends with {named(self.epoch)}" if self.epoch >= 0 else "holds no epoch of this job" if self.exists else "is gone"
+        holds = f"ends with {named(self.epoch)}" if self.epoch >= 0 else "holds no epoch of this job"
         return HeadraceError(
             "TABLE_REPLACED" if self.exists else "TABLE_MISSING",
-            f"{sink}: {place} {holds}, but the job has written epoch {written.epoch} there",
-            hint="nothing was changed. Restore it, write later rows to another place, or start over with fresh=True.",
+            f"{sink}: {place} {holds}, but the job has written epoch {written.epoch} there"
+            if self.exists
+            else f"{sink}: {place} no longer exists, but the job has written to it up to epoch {written.epoch}",
+            hint="restore it, write the following rows to another place, or start over with fresh=True, which writes all rows again. "
+            "Nothing was changed.",
         )
 
 

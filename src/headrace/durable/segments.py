@@ -223,7 +223,7 @@ def link_gone(place: object, entry: dict[str, Any]) -> ConnectorError:
     return ConnectorError(
         "OUTPUT_MISSING",
         f"{place} lacks the manifest of epoch {entry['after']}, after which epoch {entry['epoch']} was written",
-        hint="restore the manifest, or start the job that wrote it with fresh=True to write the output again.",
+        hint="restore the manifest, or start the job that wrote it with fresh=True to write the output again",
     )
 
 
@@ -233,7 +233,7 @@ def of_this_format(entry: dict[str, Any], place: object) -> dict[str, Any]:
         raise CheckpointError(
             "MANIFEST_FORMAT",
             f"{place} has format {entry.get('format')}; this version of headrace reads formats 1 to {FORMAT}",
-            hint="use the version of headrace that wrote it.",
+            hint="use the version of headrace that wrote it",
         )
     return entry
 

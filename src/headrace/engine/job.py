@@ -114,7 +114,7 @@ class Job:
             raise HeadraceError(
                 "GUARANTEE",
                 f"{shown(name)} is not written {EXACTLY}, but {shown.text(fact.text)}{more}",
-                hint="use an exactly-once sink, such as stream.write.files(...); job.explain() shows the reasons for each sink.",
+                hint="use an exactly-once sink, such as stream.write.files(...); job.explain() shows the reasons for each sink",
                 site=self.plan.nodes[name].site,
             )
         return self

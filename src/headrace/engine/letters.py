@@ -169,7 +169,7 @@ class Letters:
             raise HeadraceError(
                 "CHECKPOINT_SEALED",
                 f"the job {self.job} has read its bounded input to the end and fired all its timers",
-                hint="start over with fresh=True and repaired input; flush=False keeps a job open for later rows.",
+                hint="start over with fresh=True and repaired input; flush=False keeps a job open for later rows",
             )
         text = named.existing(path).read_bytes()
         rows = _checked(text, path, node, lines)
@@ -179,7 +179,7 @@ class Letters:
             raise HeadraceError(
                 "REPAIRED_BEFORE",
                 f"{path} was already replayed to {source}, as {before.name}",
-                hint="its rows count once; add --again (again=True) to count them again.",
+                hint="its rows count once; add --again (again=True) to count them again",
             )
         repaired.give(self.folder, source, text, digest, f".{lines.kind}")
         return rows

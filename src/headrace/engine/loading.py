@@ -29,6 +29,6 @@ def refuse_while_loading(what: str) -> None:
         raise HeadraceError(
             "RUN_WHILE_LOADING",
             f"{what} is called while {file} is being loaded",
-            hint='put it under `if __name__ == "__main__":`, so that only `python FILE` runs it.',
+            hint='put it under `if __name__ == "__main__":`, so that only `python FILE` runs it',
             site=here(),
         )

@@ -51,7 +51,7 @@ class State:
         self.epochs = tuple(sorted({number for numbers in there.values() for number in numbers}))
         if not self.epochs:
             raise HeadraceError(
-                "NO_STATE", f"the checkpoint {folder} has no state yet: no epoch is committed", hint="run the job first, or wait a moment."
+                "NO_STATE", f"the checkpoint {folder} has no state yet: no epoch is committed", hint="run the job first, or wait a moment"
             )
         if epoch is not None and epoch not in self.epochs:
             raise HeadraceError(
@@ -192,7 +192,7 @@ def no_checkpoint(folder: Path, other: Path | None = None) -> HeadraceError:
 
 
 def _none(job: str) -> HeadraceError:
-    hint = "job.explain() lists the state of each operator."
+    hint = "job.explain() lists the state of each operator"
     return HeadraceError("NO_STATE", f"the job {job} has no operator that keeps state", hint=hint)
 
 
@@ -204,7 +204,7 @@ def _where(folder: Path) -> str:
     return suggestion(
         folder.name,
         jobs,
-        "a job keeps its checkpoint in .headrace/NAME unless the setting `checkpoint` names another folder.",
+        "a job keeps its checkpoint in .headrace/NAME unless the setting `checkpoint` names another folder",
         shown=f"{JOBS}/{{}}",
     )
 

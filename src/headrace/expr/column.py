@@ -300,10 +300,10 @@ class Column:
         raise self._no_value("loop over it", loop_cure(in_handler.get()))
 
     def __len__(self) -> int:
-        raise self._no_value("take its length", "use hr.f.size(...) for arrays and maps, hr.f.length(...) for text")
+        raise self._no_value("take its length", "use hr.f.size(...) for arrays and maps, hr.f.length(...) for strings")
 
     def __contains__(self, item: object) -> bool:
-        raise self._no_value("search it with `in`", "use hr.f.array_contains(...) for arrays, .like(...) for text")
+        raise self._no_value("search it with `in`", "use hr.f.array_contains(...) for arrays, .like(...) for strings")
 
     def __int__(self) -> int:
         raise self._no_value("convert it to an int", 'use .cast("int")')

@@ -60,7 +60,7 @@ def literal(value: Any) -> str:
         raise PlanError(
             "BAD_LITERAL",
             "a Python function cannot be a SQL literal",
-            hint='pass a column or SQL text: hr.col("amount") * 2, or hr.expr("amount * 2")',
+            hint='pass a column or a SQL string: hr.col("amount") * 2, or hr.expr("amount * 2")',
             site=here(),
         )
     if isinstance(value, tuple):

@@ -61,5 +61,5 @@ def _failed(java: Java, reason: str) -> HeadraceError:
     return HeadraceError(
         "ARCHIVE_FAILED",
         f"{java.executable} (Java {java.version}) creates no archive of classes: {reason}",
-        hint="everything works without it, but each start of Spark takes longer; `headrace doctor` checks disk and memory.",
+        hint="everything works without it, but each start of Spark takes longer; `headrace doctor` checks disk and memory",
     )

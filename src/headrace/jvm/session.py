@@ -130,7 +130,7 @@ def _active() -> SparkSession | None:
             "CONNECT_SESSION",
             "this process is set up for Spark Connect, but headrace needs a classic session",
             hint="start Python without SPARK_REMOTE and without a Connect session; "
-            "for a cluster, use hr.session(master=...) or pass it a session.",
+            "for a cluster, use hr.session(master=...) or pass it a session",
         )
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
@@ -147,11 +147,11 @@ def _refuse_connect(spark: SparkSession) -> None:
         raise HeadraceError(
             "CONNECT_SESSION",
             f"a session of {type(spark).__module__.rpartition('.')[0]} has no JVM in reach, but headrace needs a classic session",
-            hint='pass one created with SparkSession.builder.config("spark.api.mode", "classic"), or none: headrace then creates one.',
+            hint='pass one created with SparkSession.builder.config("spark.api.mode", "classic"), or none: headrace then creates one',
         )
     if spark.sparkContext._jsc is None:
         raise HeadraceError(
-            "SESSION_START", "the given session was stopped", hint="pass a running one, or none: headrace then creates one."
+            "SESSION_START", "the given session was stopped", hint="pass a running one, or none: headrace then creates one"
         )
 
 
@@ -164,7 +164,7 @@ def _same_settings(spark: SparkSession, wanted: Mapping[str, str], *, passed_in:
             raise HeadraceError(
                 "SESSION_RUNNING",
                 f"expected {name} = {value}, but the running session has {'none' if has is None else has}",
-                hint="set it where that session is created." if passed_in else "stop the running session first, or pass no settings.",
+                hint="set it where that session is created" if passed_in else "stop the running session first, or pass no settings",
             )
 
 
@@ -214,7 +214,7 @@ def _start(wanted: Mapping[str, str]) -> SparkSession:
             raise HeadraceError(
                 "SESSION_START",
                 f"Spark did not start on {settings['spark.master']}: {_reason(log, problem)}",
-                hint=f"the log is in {log}; `headrace doctor` checks Java, memory, disk and the rest.",
+                hint=f"the log is in {log}; `headrace doctor` checks Java, memory, disk and the rest",
                 cause=problem,
             ) from masked_problem(problem)
         except BaseException:
@@ -282,7 +282,7 @@ def _same_version(version: str, place: str) -> None:
         raise HeadraceError(
             "SPARK_VERSION",
             f"{place} has Spark {version}, but the package pyspark is {pyspark.__version__}",
-            hint="use the same version on both sides; headrace supports Spark 4.3.",
+            hint="use the same version on both sides; headrace supports Spark 4.3",
         )
 
 
@@ -304,7 +304,7 @@ def _attach(spark: SparkSession) -> None:
         raise HeadraceError(
             "KERNEL_OTHER",
             f"the session has the kernel {carried}, but this headrace needs {key}",
-            hint="start a new session (and remove an old headrace jar from spark.jars).",
+            hint="start a new session (and remove an old headrace jar from spark.jars)",
         )
     _hide(spark.sparkContext.getConf().getAll())
     follow(jvm(spark).headrace.Masking.hide)

@@ -168,7 +168,7 @@ def _no_aggregate(groups: Groups, expression: Expression) -> PlanError:
     if text.lower() in (name.lower() for name in groups.names):
         hint = f"it is already a column of the result: {', '.join(groups.names)}"
     else:
-        hint = f'choose one value per group: {name}="max({text})", or min, sum, avg, count, first'
+        hint = f'choose one value per group: {name}="max({text})", or min, any_value, count; for numbers, sum or avg'
     message = f"`{text}` is a column of {label(groups.node)}, not an aggregate"
     return PlanError("NOT_AN_AGGREGATE", message, hint=hint, site=here())
 

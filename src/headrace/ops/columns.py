@@ -67,12 +67,12 @@ def _alone(name: str, expression: Expression) -> bool:
 def unknown(node: Node, name: str, *, meant_as_text: bool = False) -> PlanError:
     """Return the error for a column that a node does not have; a word as a value may have been meant as a string."""
     parts = name.split(".")
-    columns = f"it has: {', '.join(node.columns)}."
+    columns = f"it has: {', '.join(node.columns)}"
     if len(parts) > 1 and any(column.lower() == parts[0].lower() for column in node.columns):
         path = f'hr.col("{parts[0]}")' + "".join(f".{part}" for part in parts[1:])
         hint = f"write the field as {path}. I{columns[1:]}"
     else:
-        text = f' For a string write hr.lit("{name}").' if meant_as_text and nearest(name, node.columns) is None else ""
+        text = f'. For a string write hr.lit("{name}").' if meant_as_text and nearest(name, node.columns) is None else ""
         hint = suggestion(name, node.columns, columns) + text
     return PlanError("UNKNOWN_COLUMN", f"no column `{name}` in {label(node)}", hint=hint, site=here())
 

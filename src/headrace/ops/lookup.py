@@ -266,7 +266,7 @@ def _of_table(table: Table, name: str) -> str:
     names = table.connected.schema.names
     column = next((one for one in names if one.lower() == name.lower()), None)
     if column is None:
-        hint = suggestion(name, names, f"it has: {', '.join(names)}.")
+        hint = suggestion(name, names, f"it has: {', '.join(names)}")
         raise PlanError("UNKNOWN_COLUMN", f"no column `{name}` in {table.name}", hint=hint, site=here())
     return column
 

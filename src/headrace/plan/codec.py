@@ -34,7 +34,7 @@ def decode(data: Mapping[str, Any], nodes: Mapping[str, Node]) -> Node:
         raise PlanError(
             "PLAN_UNKNOWN_OPERATOR",
             f"this version of headrace does not know the operator `{word(op)}` (node `{name}`)",
-            hint="install the newer headrace that wrote the plan",
+            hint="install the newer headrace that wrote the plan; if the plan was edited by hand, correct the name",
         )
     hints = _hints(cls)
     known = {item.name: item for item in _stored(cls)}
@@ -43,7 +43,7 @@ def decode(data: Mapping[str, Any], nodes: Mapping[str, Node]) -> Node:
         raise PlanError(
             "PLAN_UNKNOWN_FIELD",
             f"this version of headrace does not know the field `{word(unknown[0])}` of `{op}` (node `{name}`)",
-            hint="install the newer headrace that wrote the plan",
+            hint="install the newer headrace that wrote the plan; if the plan was edited by hand, correct the name",
         )
     values: dict[str, Any] = {}
     for key, item in known.items():

@@ -102,7 +102,7 @@ class Plan:
             raise PlanError(
                 "PLAN_UNKNOWN_FIELD",
                 f"this version of headrace does not know the field `{word(unknown[0])}` of a plan",
-                hint="install the newer headrace that wrote the plan",
+                hint="install the newer headrace that wrote the plan; if the plan was edited by hand, correct the name",
             )
         nodes: dict[str, Node] = {}
         for item in _list(data, "nodes"):

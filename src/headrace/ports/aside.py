@@ -14,7 +14,7 @@ from headrace.ports.sink import SinkContext, Staged
 FOLDER = "refused"
 NULL_KEY = "NULL_KEY: a key column is null"
 """The reason for a row without a place in a target that is kept by key."""
-CURE = 'nothing of the epoch was written. Correct such rows upstream of the sink, or make them dead letters: on_refused="dead_letter"'
+CURE = 'correct such rows upstream of the sink, or make them dead letters: on_refused="dead_letter". Nothing of the epoch was written.'
 
 
 def put_aside(context: SinkContext, epoch: int, letters: Iterable[tuple[str, str]], part: int = 0) -> None:

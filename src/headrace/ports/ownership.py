@@ -149,5 +149,5 @@ class Ownership:
         return CheckpointError(
             "TABLE_OWNED",
             f"{self.place} was written by the sink {sink} of the job {holder.job}, from another checkpoint or query",
-            hint=f"write to another {self._each}, continue from the checkpoint that wrote it, or {cure}.",
+            hint=f"write to another {self._each}, continue from the checkpoint that wrote it, or {cure}",
         )

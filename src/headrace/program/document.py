@@ -27,7 +27,7 @@ class Fields:
             raise PlanError(
                 "PLAN_UNKNOWN_FIELD",
                 f"this version of headrace does not know the field `{unknown[0]}` of {self.what} of a state program",
-                hint="install the newer headrace that wrote the plan",
+                hint="install the newer headrace that wrote the plan; if the plan was edited by hand, correct the name",
             )
 
     def _get(self, name: str) -> Any:
@@ -38,7 +38,7 @@ class Fields:
     def text(self, name: str) -> str:
         value = self._get(name)
         if not isinstance(value, str):
-            raise self.wrong(f"{name!r} must be text, not {value!r}")
+            raise self.wrong(f"{name!r} must be a string, not {value!r}")
         return value
 
     def optional_text(self, name: str) -> str | None:

@@ -11,10 +11,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, available_timezones
 
 from headrace.errors import SchemaError, here
 from headrace.schema.types import Array, Atomic, Map, Struct, Type
+from headrace.spelling import suggestion
 
 Convert = Callable[[Any], Any]
 
@@ -45,7 +46,8 @@ def zone(name: str) -> dt.tzinfo:
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError):
-        hint = "use a name like Europe/Stockholm or UTC; on a machine without time zone data, `pip install tzdata`"
+        rest = "use a name like Europe/Stockholm or UTC; on a machine without time zone data, `pip install tzdata`"
+        hint = suggestion(name, available_timezones(), rest, least=0.75)
         error = SchemaError("UNKNOWN_TIME_ZONE", f"there is no time zone `{name}`", hint=hint, site=here())
     raise error
 

@@ -187,7 +187,7 @@ def test_tables_that_are_gone(drill: Drill) -> None:
             error = drill.refused()
             check_error(
                 f"{text}, but the job has written epoch 3 there\n"
-                "  hint: nothing was changed. Restore it, write later rows to another place, "
+                "  hint: restore it, write the following rows to another place, "
                 "or start over with fresh=True.\n"
                 f"  more: headrace error {error.code}",
                 error,

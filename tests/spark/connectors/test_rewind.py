@@ -221,7 +221,7 @@ def test_nothing_to_rewind(tmp_path: Path) -> None:
     check_error(
         """
         NOTHING_TO_REWIND: <folder>/checkpoint is not a folder, so there is no epoch to rewind to
-          hint: set checkpoint= to the folder in which the job keeps its state.
+          hint: set checkpoint= to the folder in which the job keeps its state
           more: headrace error NOTHING_TO_REWIND
         """,
         lambda: drill.job(1).rewind(checkpoint=drill.checkpoint),

@@ -89,7 +89,7 @@ def test_input_that_had_an_end_and_has_none_now(tmp_path: Path, mark: str) -> No
     check_error(
         """
         CHECKPOINT_SEALED: charges is unbounded now, and the job has read its bounded input to the end and fired all its timers
-          hint: start over with fresh=True; flush=False keeps a job open for later input.
+          hint: start over with fresh=True; flush=False keeps a job open for later input
           more: headrace error CHECKPOINT_SEALED
         """,
         lambda: fraud(tmp_path, follow=True).start(checkpoint=state),

@@ -276,7 +276,7 @@ def test_an_expression_that_fails_for_a_card_loses_nothing(tmp_path: Path) -> No
             """
             WAS_FAILED: sums: the first value of the cell ratio, `large / coalesce(small, 0)`, fails for the key {"card":"c"}: [DIVIDE_BY_ZERO] Division by zero. Use `try_divide` to tolerate divisor being 0 and return NULL instead. If necessary set "spark.sql.ansi.enabled" to "false" to bypass this error
               at test_computed.py:*: ratio = hr.Value("double", was=hr.col("large") / hr.f.coalesce("small", 0))
-              hint: correct the expression, for example with try_add or coalesce, and start again: no state is lost, and converted keys keep theirs.
+              hint: correct the expression, for example with try_add or coalesce, and start again: no state is lost, and converted keys keep theirs
               more: headrace error WAS_FAILED
             """,
             lambda: step(tmp_path, Ratio, ("a", "1.00"), ("c", "1.00")),

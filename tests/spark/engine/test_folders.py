@@ -284,7 +284,7 @@ def test_two_sinks_of_a_job_in_one_folder(tmp_path: Path) -> None:
         """
         FOLDER_OWNED: the sinks first and second both write to <folder>/out
           at test_folders.py:*: second = rows.filter("amount > 1").write.files(tmp_path / "link", format="json", name="second")
-          hint: give each sink a folder of its own, or combine streams of the same columns with union.
+          hint: give each sink a folder of its own, or combine streams of the same columns with union
           more: headrace error FOLDER_OWNED
         """,
         lambda: hr.job("twice", first, second),
@@ -300,7 +300,7 @@ def test_a_sink_where_a_source_of_the_job_reads(tmp_path: Path) -> None:
         """
         FOLDER_OWNED: the sink out writes to <folder>/in, where the source charges of the same job reads
           at test_folders.py:*: within = charges(tmp_path / "in").write.files(tmp_path / "link", format="json", name="out")
-          hint: give the sink a folder that no source of the job reads.
+          hint: give the sink a folder that no source of the job reads
           more: headrace error FOLDER_OWNED
         """,
         lambda: hr.job("circle", within),

@@ -109,7 +109,7 @@ def test_names_levels_and_queries(tmp_path: Path) -> None:
     with pytest.raises(HeadraceError) as refused:
         job(moved, 2).run(checkpoint=old, flush=False)
     assert {error.hint for error in (refused.value, *refused.value.also)} == {
-        "`headrace state migrate FILE --to FOLDER` creates a checkpoint for this version; fresh=True starts over with an empty one."
+        "`headrace state migrate FILE --to FOLDER` creates a checkpoint for this version; fresh=True starts over with an empty one"
     }
     # the last epoch was not committed, and the sinks hold it: the version that began it ends it
     for query in (old / "queries").iterdir():

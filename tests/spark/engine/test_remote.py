@@ -157,7 +157,7 @@ def test_a_folder_of_another(spark: SparkSession, place: str) -> None:
     check_error(
         """
         FOLDER_OWNED: <place> holds the output of sink out of job job, written from another checkpoint
-          hint: write to another folder, continue from the checkpoint that wrote it, or start with fresh=True, which deletes the files it wrote.
+          hint: write to another folder, continue from the checkpoint that wrote it, or start with fresh=True, which deletes the files it wrote
           more: headrace error FOLDER_OWNED
         """,
         lambda: RemoteManifest(spark, place).claim(Owner("job", "out", "c2")),

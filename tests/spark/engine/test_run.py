@@ -62,7 +62,7 @@ def test_bounded_input_is_read_flushed_and_sealed(tmp_path: Path) -> None:
     check_error(
         """
         CHECKPOINT_SEALED: charges (1 new) has new input, and the job has read its bounded input to the end and fired all its timers
-          hint: start over with fresh=True; flush=False keeps a job open for later input.
+          hint: start over with fresh=True; flush=False keeps a job open for later input
           more: headrace error CHECKPOINT_SEALED
         """,
         lambda: fraud(tmp_path, files_per_epoch=1).run(checkpoint=checkpoint),

@@ -292,7 +292,7 @@ def test_what_is_wrong_with_a_question(counts: Path) -> None:
         check_error(
             f"""
         BAD_SYNTAX: query: Spark cannot read `{text}` at '{near}'
-          hint: write one SELECT of Spark SQL over the tables of the state.
+          hint: write one SELECT of Spark SQL over the tables of the state
           more: headrace error BAD_SYNTAX
         """,
             lambda text=text: found.query(text),
@@ -300,7 +300,7 @@ def test_what_is_wrong_with_a_question(counts: Path) -> None:
     check_error(
         """
         BAD_EXPRESSION: query: [DIVIDE_BY_ZERO] Division by zero. Use `try_divide` to tolerate divisor being 0 and return NULL instead. If necessary set "spark.sql.ansi.enabled" to "false" to bypass this error
-          hint: use try_divide, try_cast and similar functions, which give null instead of an error.
+          hint: use try_divide, try_cast and similar functions, which give null instead of an error
           more: headrace error BAD_EXPRESSION
         """,
         lambda: found.query("SELECT 1 / (n - 1) FROM charges_Count"),

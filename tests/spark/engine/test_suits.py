@@ -73,7 +73,7 @@ def test_a_package_that_may_not_be_fetched(tmp_path: Path, monkeypatch: pytest.M
         """
         PACKAGE_MISSING: jdbc needs org.xerial:sqlite-jdbc:3.54.1.0, but this session may not fetch packages
           at test_suits.py:*: lambda: hr.job("suits", hr.read.memory([], "id int", name="rows").write.jdbc(f"sqlite:{tmp_path}/t.db", "t")),
-          hint: `headrace packages add jdbc` fetches them once; hr.session(packages="auto") lets jobs do it.
+          hint: `headrace packages add jdbc` fetches them once; hr.session(packages="auto") lets jobs do it
           more: headrace error PACKAGE_MISSING
         """,
         lambda: hr.job("suits", hr.read.memory([], "id int", name="rows").write.jdbc(f"sqlite:{tmp_path}/t.db", "t")),

@@ -90,7 +90,7 @@ def test_a_java_that_makes_none(tmp_path: Path) -> None:
     check_error(
         """
         ARCHIVE_FAILED: <java> (Java 99) creates no archive of classes: Error: -Xshare:dump is not supported
-          hint: everything works without it, but each start of Spark takes longer; `headrace doctor` checks disk and memory.
+          hint: everything works without it, but each start of Spark takes longer; `headrace doctor` checks disk and memory
           more: headrace error ARCHIVE_FAILED
         """,
         lambda: archive.writing(Java(script, "99", "PATH", None), tmp_path / "made"),
@@ -107,7 +107,7 @@ def test_an_archive_that_java_does_not_take_back(tmp_path: Path) -> None:
     check_error(
         """
         ARCHIVE_FAILED: <java> (Java 99) creates no archive of classes: [error][cds] shared class paths mismatch
-          hint: everything works without it, but each start of Spark takes longer; `headrace doctor` checks disk and memory.
+          hint: everything works without it, but each start of Spark takes longer; `headrace doctor` checks disk and memory
           more: headrace error ARCHIVE_FAILED
         """,
         lambda: archive.keep(Java(script, "99", "PATH", None), made, "/conf:/jars/a.jar"),
@@ -121,7 +121,7 @@ def test_a_folder_that_java_leaves_out(tmp_path: Path, monkeypatch: pytest.Monke
     check_error(
         """
         ARCHIVE_FAILED: /opt/java (Java 99) creates no archive of classes: it skips folders whose names are not ASCII, such as <jars>
-          hint: everything works without it, but each start of Spark takes longer; `headrace doctor` checks disk and memory.
+          hint: everything works without it, but each start of Spark takes longer; `headrace doctor` checks disk and memory
           more: headrace error ARCHIVE_FAILED
         """,
         lambda: archive.writing(Java(Path("/opt/java"), "99", "PATH", None), tmp_path / "made"),

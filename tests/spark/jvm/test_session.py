@@ -53,7 +53,7 @@ def test_other_settings_than_the_running_session_has(spark: SparkSession) -> Non
     check_error(
         """
         SESSION_RUNNING: expected spark.master = local[7], but the running session has local[2]
-          hint: stop the running session first, or pass no settings.
+          hint: stop the running session first, or pass no settings
           more: headrace error SESSION_RUNNING
         """,
         lambda: session(master="local[7]"),
@@ -61,7 +61,7 @@ def test_other_settings_than_the_running_session_has(spark: SparkSession) -> Non
     check_error(
         """
         SESSION_RUNNING: expected spark.x = 1, but the running session has none
-          hint: set it where that session is created.
+          hint: set it where that session is created
           more: headrace error SESSION_RUNNING
         """,
         lambda: session(spark, conf={"spark.x": 1}),
@@ -74,7 +74,7 @@ def test_a_kernel_of_another_headrace(spark: SparkSession, monkeypatch: pytest.M
     check_error(
         """
         KERNEL_OTHER: the session has the kernel <old>, but this headrace needs 137af0ec1d9eb0b6
-          hint: start a new session (and remove an old headrace jar from spark.jars).
+          hint: start a new session (and remove an old headrace jar from spark.jars)
           more: headrace error KERNEL_OTHER
         """,
         session,
@@ -89,7 +89,7 @@ def test_a_connect_session() -> None:
     check_error(
         """
         CONNECT_SESSION: a session of pyspark.sql.connect has no JVM in reach, but headrace needs a classic session
-          hint: pass one created with SparkSession.builder.config("spark.api.mode", "classic"), or none: headrace then creates one.
+          hint: pass one created with SparkSession.builder.config("spark.api.mode", "classic"), or none: headrace then creates one
           more: headrace error CONNECT_SESSION
         """,
         lambda: session(Remote()),  # type: ignore[arg-type]
@@ -101,7 +101,7 @@ def test_a_process_set_up_for_connect(monkeypatch: pytest.MonkeyPatch) -> None:
     check_error(
         """
         CONNECT_SESSION: this process is set up for Spark Connect, but headrace needs a classic session
-          hint: start Python without SPARK_REMOTE and without a Connect session; for a cluster, use hr.session(master=...) or pass it a session.
+          hint: start Python without SPARK_REMOTE and without a Connect session; for a cluster, use hr.session(master=...) or pass it a session
           more: headrace error CONNECT_SESSION
         """,
         session,
@@ -113,7 +113,7 @@ def test_a_spark_home_without_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     check_error(
         """
         SPARK_VERSION: there is no Spark with Scala 2.13 in <folder>
-          hint: unset SPARK_HOME to use the Spark of the package pyspark, which headrace needs anyway.
+          hint: unset SPARK_HOME to use the Spark of the package pyspark, which headrace needs anyway
           more: headrace error SPARK_VERSION
         """,
         kernel.spark_version,
@@ -125,7 +125,7 @@ def test_a_session_of_another_version() -> None:
     check_error(
         """
         SPARK_VERSION: the session has Spark 4.0.1, but the package pyspark is 4.3.0
-          hint: use the same version on both sides; headrace supports Spark 4.3.
+          hint: use the same version on both sides; headrace supports Spark 4.3
           more: headrace error SPARK_VERSION
         """,
         lambda: module._same_version("4.0.1", "the session"),
@@ -190,7 +190,7 @@ def test_spark_does_not_start() -> None:
     check_error(
         """
         SESSION_START: Spark did not start on local[1]: Too small maximum heap
-          hint: the log is in <log>; `headrace doctor` checks Java, memory, disk and the rest.
+          hint: the log is in <log>; `headrace doctor` checks Java, memory, disk and the rest
           more: headrace error SESSION_START
         """,
         done.stdout,

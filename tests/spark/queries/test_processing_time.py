@@ -229,7 +229,7 @@ def test_where_there_is_no_one_time(spark: SparkSession) -> None:
         """
         CLOCKS_MIXED: the groups of mixed have columns that close by event time and by processing time
           at test_processing_time.py:*: mixed = both.group_by("ts", "window_end").agg(n="count(*)").named("mixed")
-          hint: group by the columns of one of them; one Spark query has one clock.
+          hint: group by the columns of one of them; one Spark query has one clock
           more: headrace error CLOCKS_MIXED
         """,
         lambda: hr.job("job", mixed.write.memory()),

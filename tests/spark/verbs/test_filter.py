@@ -39,7 +39,7 @@ def test_an_unknown_column(spark: SparkSession) -> None:
         """
         UNKNOWN_COLUMN: no column `amout` in sales
           at test_filter.py:*: lambda: streams().sales.filter("amout > 1"),
-          hint: did you mean `amount`? It has: id, shop, amount.
+          hint: did you mean `amount`? It has: id, shop, amount
           more: headrace error UNKNOWN_COLUMN
         """,
         lambda: streams().sales.filter("amout > 1"),

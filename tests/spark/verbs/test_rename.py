@@ -35,7 +35,7 @@ def test_an_unknown_column() -> None:
         """
         UNKNOWN_COLUMN: no column `amout` in sales
           at test_rename.py:*: lambda: streams().sales.rename({"amout": "much"}),
-          hint: did you mean `amount`? It has: id, shop, amount.
+          hint: did you mean `amount`? It has: id, shop, amount
           more: headrace error UNKNOWN_COLUMN
         """,
         lambda: streams().sales.rename({"amout": "much"}),

@@ -103,7 +103,7 @@ def test_two_rows_of_a_key_stop_the_job(spark: SparkSession, tmp_path: Path) -> 
         """
         KEY_NOT_UNIQUE: by country: two rows have the key {"country":"SE"}: {"card":"a","country":"SE","spent":1} and {"card":"b","country":"SE","spent":2}
           at test_upserts.py:*: spent = charges.group_by("card", "country").agg(spent="sum(amount)").upserts("country").named("by country")
-          hint: name columns that identify each row, or keep one row per key: .top(1, by=..., per=...).
+          hint: name columns that identify each row, or keep one row per key: .top(1, by=..., per=...)
           more: headrace error KEY_NOT_UNIQUE
         """,
         lambda: hr.job("spent", spent.write.memory(key="country")).run(checkpoint=tmp_path / "c", progress=False, partitions=1),

@@ -142,7 +142,7 @@ def test_an_error_ends_with_the_code_of_its_fault(capsys: pytest.CaptureFixture[
     ("hint", "said"),
     [
         ("start over with fresh=True; flush=False keeps a job open", "start over with --fresh; --no-flush keeps a job open"),
-        ("its rows count once; add --again (again=True) to count them again.", "its rows count once; add --again to count them again."),
+        ("its rows count once; add --again (again=True) to count them again", "its rows count once; add --again to count them again"),
         ("continue with checkpoint=/state/new", "continue with --checkpoint /state/new"),
         ("continue with checkpoint=../new", "continue with --checkpoint ../new"),
         ("give an empty folder as checkpoint=.", "give an empty folder as --checkpoint."),

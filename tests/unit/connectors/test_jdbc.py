@@ -161,7 +161,7 @@ def test_two_sinks_of_the_same_keys() -> None:
         """
         FOLDER_OWNED: the sinks a and b both write to redis://cache:6379/0, keys t:*
           at test_jdbc.py:*: rows.write.redis(url, prefix="t:", key="k", name=name)._use()
-          hint: give each sink a folder of its own, or combine streams of the same columns with union.
+          hint: give each sink a folder of its own, or combine streams of the same columns with union
           more: headrace error FOLDER_OWNED
         """,
         lambda: compile(Plan.of("twice", sinks)),

@@ -183,7 +183,7 @@ def test_a_table_that_goes_while_it_is_written(tmp_path: Path, kind: str, key: s
     lake.make()
     check_error(
         f"TABLE_REPLACED: sink: {name} holds no epoch of this job, but the job has written epoch 1 there\n"
-        "  hint: nothing was changed. Restore it, write later rows to another place, or start over with fresh=True.\n"
+        "  hint: restore it, write the following rows to another place, or start over with fresh=True, which writes all rows again. Nothing was changed.\n"
         "  more: headrace error TABLE_REPLACED",
         lambda: sink.commit(2, staged),
     )

@@ -17,7 +17,7 @@ from tests.unit.errors import check_error
 OWNER = Owner("job", "out", "c1")
 FENCED = """
     LEASE_LOST: another process is now writing <folder>: this one gave no sign of life for too long
-      hint: nothing is lost or duplicated, and the other process continues.
+      hint: nothing is lost or duplicated, and the other process continues
       more: headrace error LEASE_LOST
 """
 
@@ -143,7 +143,7 @@ def test_a_manifest_in_the_middle_that_is_gone_is_noticed(tmp_path: Path) -> Non
     check_error(
         """
         OUTPUT_MISSING: <folder>/_headrace lacks the manifest of epoch 2, after which epoch 5 was written
-          hint: restore the manifest, or start the job that wrote it with fresh=True to write the output again.
+          hint: restore the manifest, or start the job that wrote it with fresh=True to write the output again
           more: headrace error OUTPUT_MISSING
         """,
         manifest.files,

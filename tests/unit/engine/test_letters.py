@@ -315,7 +315,7 @@ def test_a_file_that_was_given_before(checkpoint: Path, tmp_path: Path) -> None:
     check_error(
         """
         REPAIRED_BEFORE: <folder>/mended.csv was already replayed to limits, as 00001-3d5bb7d1b2c5.csv
-          hint: its rows count once; add --again (again=True) to count them again.
+          hint: its rows count once; add --again (again=True) to count them again
           more: headrace error REPAIRED_BEFORE
         """,
         lambda: hr.letters(checkpoint).replay("limits", mended),

@@ -16,7 +16,7 @@ def test_unknown_column() -> None:
         """
         UNKNOWN_COLUMN: no column `amout` in charges
           at test_verbs.py:*: charges.filter("amout > 3"),
-          hint: did you mean `amount`? It has: card, amount.
+          hint: did you mean `amount`? It has: card, amount
           more: headrace error UNKNOWN_COLUMN
         """,
         lambda: charges.filter("amout > 3"),

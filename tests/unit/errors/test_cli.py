@@ -127,7 +127,7 @@ def test_file_that_runs_something() -> None:
         """
         RUN_WHILE_LOADING: hr.show is called while job.py is being loaded
           at job.py:*: hr.show(charges)
-          hint: put it under `if __name__ == "__main__":`, so that only `python FILE` runs it.
+          hint: put it under `if __name__ == "__main__":`, so that only `python FILE` runs it
           more: headrace error RUN_WHILE_LOADING
         """,
         lambda: hr.load(path),

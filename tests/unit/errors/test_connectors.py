@@ -298,7 +298,7 @@ def test_partition_folders(tmp_path: Path) -> None:
         """
         PARTITION_FOLDERS: <folder> has folders card=..., but for JSON and CSV files columns are not read from folder names
           at test_connectors.py:*: lambda: source.check(),
-          hint: use Parquet, or remove the column from the schema
+          hint: use Parquet, or remove `card` from the schema
           more: headrace error PARTITION_FOLDERS
         """,
         lambda: source.check(),

@@ -70,7 +70,7 @@ def test_sink_with_a_weaker_guarantee() -> None:
         """
         GUARANTEE: screen is not written exactly once, but at least once: a repeated epoch is printed again
           at test_engine.py:*: job = made(charges.write.console(name="screen"))
-          hint: use an exactly-once sink, such as stream.write.files(...); job.explain() shows the reasons for each sink.
+          hint: use an exactly-once sink, such as stream.write.files(...); job.explain() shows the reasons for each sink
           more: headrace error GUARANTEE
         """,
         lambda: job.require("exactly once"),

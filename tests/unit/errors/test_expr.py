@@ -42,7 +42,7 @@ def test_literal_of_a_function() -> None:
         """
         BAD_LITERAL: a Python function cannot be a SQL literal
           at test_expr.py:*: lambda: x > (lambda row: 1),
-          hint: pass a column or SQL text: hr.col("amount") * 2, or hr.expr("amount * 2")
+          hint: pass a column or a SQL string: hr.col("amount") * 2, or hr.expr("amount * 2")
           more: headrace error BAD_LITERAL
         """,
         lambda: x > (lambda row: 1),
@@ -209,7 +209,7 @@ def test_length() -> None:
         """
         TRACED_VALUE: `x` has a value only when the job runs, so Python cannot take its length
           at test_expr.py:*: lambda: len(x),
-          hint: use hr.f.size(...) for arrays and maps, hr.f.length(...) for text
+          hint: use hr.f.size(...) for arrays and maps, hr.f.length(...) for strings
           more: headrace error TRACED_VALUE
         """,
         lambda: len(x),

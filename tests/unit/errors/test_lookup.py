@@ -41,7 +41,7 @@ def test_a_column_that_the_table_has_not() -> None:
         """
         UNKNOWN_COLUMN: no column `costumer` in customers
           at test_lookup.py:*: lambda: orders.lookup(customers, on={"customer": "costumer"}),
-          hint: did you mean `customer`? It has: customer, country.
+          hint: did you mean `customer`? It has: customer, country
           more: headrace error UNKNOWN_COLUMN
         """,
         lambda: orders.lookup(customers, on={"customer": "costumer"}),

@@ -32,7 +32,7 @@ def test_place_that_is_taken(tmp_path: Path, old: Path) -> None:
     check_error(
         """
         CHECKPOINT_EXISTS: <folder>/new already exists
-          hint: name a folder that does not exist.
+          hint: name a folder that does not exist
           more: headrace error CHECKPOINT_EXISTS
         """,
         lambda: migrate(job("sums"), old, tmp_path / "new"),
@@ -41,7 +41,7 @@ def test_place_that_is_taken(tmp_path: Path, old: Path) -> None:
     check_error(
         """
         CHECKPOINT_EXISTS: <folder>/old/new is inside the old checkpoint <folder>/old
-          hint: name a folder outside it.
+          hint: name a folder outside it
           more: headrace error CHECKPOINT_EXISTS
         """,
         lambda: migrate(job("sums"), old, old / "new"),
@@ -53,7 +53,7 @@ def test_nothing_to_migrate(tmp_path: Path, old: Path) -> None:
     check_error(
         """
         NOTHING_TO_MIGRATE: this version of the job can continue from <folder>/old, so there is nothing to migrate
-          hint: run the job with this checkpoint.
+          hint: run the job with this checkpoint
           more: headrace error NOTHING_TO_MIGRATE
         """,
         lambda: migrate(job("sums"), old, tmp_path / "new"),
@@ -62,7 +62,7 @@ def test_nothing_to_migrate(tmp_path: Path, old: Path) -> None:
     check_error(
         """
         NOTHING_TO_MIGRATE: <folder>/away is not a folder, so there is nothing to migrate
-          hint: set checkpoint= to the checkpoint of an earlier version of the job.
+          hint: set checkpoint= to the checkpoint of an earlier version of the job
           more: headrace error NOTHING_TO_MIGRATE
         """,
         lambda: migrate(job("sums"), tmp_path / "away", tmp_path / "new"),
@@ -72,7 +72,7 @@ def test_nothing_to_migrate(tmp_path: Path, old: Path) -> None:
     check_error(
         """
         NOTHING_TO_MIGRATE: no run has been started in <folder>/old, so there is nothing to migrate
-          hint: run the job with this checkpoint.
+          hint: run the job with this checkpoint
           more: headrace error NOTHING_TO_MIGRATE
         """,
         lambda: migrate(job("sums"), old, tmp_path / "new"),

@@ -54,7 +54,7 @@ def test_unknown_column() -> None:
         """
         UNKNOWN_COLUMN: no column `amout` in charges
           at test_ops.py:*: lambda: charges.filter("amout > 3"),
-          hint: did you mean `amount`? It has: card, amount, place, ts.
+          hint: did you mean `amount`? It has: card, amount, place, ts
           more: headrace error UNKNOWN_COLUMN
         """,
         lambda: charges.filter("amout > 3"),
@@ -66,7 +66,7 @@ def test_unknown_column_far_from_all() -> None:
         """
         UNKNOWN_COLUMN: no column `zzz` in charges
           at test_ops.py:*: lambda: charges.select("card", twice=hr.col("zzz") * 2),
-          hint: it has: card, amount, place, ts.
+          hint: it has: card, amount, place, ts
           more: headrace error UNKNOWN_COLUMN
         """,
         lambda: charges.select("card", twice=hr.col("zzz") * 2),
@@ -78,7 +78,7 @@ def test_field_as_a_column_name() -> None:
         """
         UNKNOWN_COLUMN: no column `place.city` in charges
           at test_ops.py:*: lambda: charges.select(hr.col("place.city")),
-          hint: write the field as hr.col("place").city. It has: card, amount, place, ts.
+          hint: write the field as hr.col("place").city. It has: card, amount, place, ts
           more: headrace error UNKNOWN_COLUMN
         """,
         lambda: charges.select(hr.col("place.city")),
@@ -90,7 +90,7 @@ def test_unknown_column_of_drop() -> None:
         """
         UNKNOWN_COLUMN: no column `Amounts` in charges
           at test_ops.py:*: lambda: charges.drop("Amounts"),
-          hint: did you mean `amount`? It has: card, amount, place, ts.
+          hint: did you mean `amount`? It has: card, amount, place, ts
           more: headrace error UNKNOWN_COLUMN
         """,
         lambda: charges.drop("Amounts"),
@@ -672,7 +672,7 @@ def test_join_asof() -> None:
         """
         UNKNOWN_COLUMN: no column `since` in rates
           at test_ops.py:*: lambda: charges.join_asof(rates, on="card", time=("ts", "since")),
-          hint: it has: card, at, rate.
+          hint: it has: card, at, rate
           more: headrace error UNKNOWN_COLUMN
         """,
         lambda: charges.join_asof(rates, on="card", time=("ts", "since")),
@@ -702,7 +702,7 @@ def test_a_column_where_an_aggregate_is_expected() -> None:
         """
         NOT_AN_AGGREGATE: `amount` is a column of charges, not an aggregate
           at test_ops.py:*: lambda: charges.group_by("card").agg(n="amount"),
-          hint: choose one value per group: n="max(amount)", or min, sum, avg, count, first
+          hint: choose one value per group: n="max(amount)", or min, any_value, count; for numbers, sum or avg
           more: headrace error NOT_AN_AGGREGATE
         """,
         lambda: charges.group_by("card").agg(n="amount"),
@@ -711,7 +711,7 @@ def test_a_column_where_an_aggregate_is_expected() -> None:
         """
         NOT_AN_AGGREGATE: `place.city` is a column of charges, not an aggregate
           at test_ops.py:*: lambda: charges.group_by().agg("place.city"),
-          hint: choose one value per group: city="max(place.city)", or min, sum, avg, count, first
+          hint: choose one value per group: city="max(place.city)", or min, any_value, count; for numbers, sum or avg
           more: headrace error NOT_AN_AGGREGATE
         """,
         lambda: charges.group_by().agg("place.city"),

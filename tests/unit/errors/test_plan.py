@@ -90,7 +90,7 @@ def test_unknown_field() -> None:
     check_error(
         """
         PLAN_UNKNOWN_FIELD: this version of headrace does not know the field `limit` of `filter` (node `charges.filter`)
-          hint: install the newer headrace that wrote the plan
+          hint: install the newer headrace that wrote the plan; if the plan was edited by hand, correct the name
           more: headrace error PLAN_UNKNOWN_FIELD
         """,
         lambda: hr.Plan.from_json(changed(limit=3)),
@@ -101,7 +101,7 @@ def test_unknown_field_of_the_plan() -> None:
     check_error(
         """
         PLAN_UNKNOWN_FIELD: this version of headrace does not know the field `owner` of a plan
-          hint: install the newer headrace that wrote the plan
+          hint: install the newer headrace that wrote the plan; if the plan was edited by hand, correct the name
           more: headrace error PLAN_UNKNOWN_FIELD
         """,
         lambda: hr.Plan.from_json({**plan(), "owner": "me"}),
@@ -112,7 +112,7 @@ def test_unknown_operator() -> None:
     check_error(
         """
         PLAN_UNKNOWN_OPERATOR: this version of headrace does not know the operator `sift` (node `charges.filter`)
-          hint: install the newer headrace that wrote the plan
+          hint: install the newer headrace that wrote the plan; if the plan was edited by hand, correct the name
           more: headrace error PLAN_UNKNOWN_OPERATOR
         """,
         lambda: hr.Plan.from_json(changed(op="sift")),

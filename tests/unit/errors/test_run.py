@@ -74,7 +74,7 @@ def test_checkpoint_of_another_job(folder: Path) -> None:
     check_error(
         """
         CHECKPOINT_OTHER_JOB: <folder> is the checkpoint of job fraud, but this is job sums
-          hint: give each job a folder of its own; if you renamed the job, keep the old name in hr.job(...), or start over with fresh=True.
+          hint: give each job a folder of its own; if you renamed the job, keep the old name in hr.job(...), or start over with fresh=True
           more: headrace error CHECKPOINT_OTHER_JOB
         """,
         lambda: begin(job("sums"), folder),
@@ -86,7 +86,7 @@ def test_checkpoint_under_other_settings(folder: Path) -> None:
     check_error(
         """
         SETTINGS_CHANGED: settings that affect results differ from those of the checkpoint: spark.sql.session.timeZone was UTC and is Europe/Berlin
-          hint: restore the old values, or start over with fresh=True.
+          hint: restore the old values, or start over with fresh=True
           more: headrace error SETTINGS_CHANGED
         """,
         lambda: begin(job("fraud", **{"spark.sql.session.timeZone": "Europe/Berlin"}), folder),
@@ -97,7 +97,7 @@ def test_checkpoint_with_other_partitions(folder: Path) -> None:
     check_error(
         """
         PARTITIONS_CHANGED: the checkpoint has 4 partitions, not 8
-          hint: write partitions=4 or leave it out, or start over with fresh=True.
+          hint: write partitions=4 or leave it out, or start over with fresh=True
           more: headrace error PARTITIONS_CHANGED
         """,
         lambda: begin(job("fraud"), folder, partitions=8),
@@ -110,7 +110,7 @@ def test_one_query_with_two_clocks() -> None:
         """
         CLOCKS_MIXED: charges.Sums.Remind uses processing time and is downstream of charges.Sums, which uses event time; one Spark query has one clock
           at test_run.py:*: plan = plan_of(charges.key_by("card").process(Sums, time="ts").key_by("card").process(Remind, order="arrival"))
-          hint: use one clock, or write the first result to files and read them in a second job; clock="event" is the default.
+          hint: use one clock, or write the first result to files and read them in a second job; clock="event" is the default
           more: headrace error CLOCKS_MIXED
         """,
         lambda: cut(plan, clocks(plan)),
@@ -207,7 +207,7 @@ def test_step_behind_dead_letters() -> None:
         """
         DEAD_LETTER_FAILED: charges.dead_letter.select: failed on a dead letter: CAST_INVALID_INPUT
           at job.py:*
-          hint: steps after a dead_letter output must not fail: use try_cast and similar functions there.
+          hint: steps after a dead_letter output must not fail: use try_cast and similar functions there
           more: headrace error DEAD_LETTER_FAILED
         """,
         failure(
@@ -227,7 +227,7 @@ def test_timers_without_end() -> None:
     check_error(
         """
         TIMER_LOOP: timers of charges.Ring have fired 1000000 times without time advancing
-          hint: in the handler of a timer, set timers later than its own time: self.again.set(at + hr.seconds(1)).
+          hint: in the handler of a timer, set timers later than its own time: self.again.set(at + hr.seconds(1))
           more: headrace error TIMER_LOOP
         """,
         failure(ended("TIMER_LOOP", "timers of charges.Ring have fired 1000000 times without time advancing"), None),
@@ -273,7 +273,7 @@ def test_full_disk_below_spark() -> None:
     check_error(
         """
         DISK_FULL: alerts: cannot write out/part-0.json: No space left on device
-          hint: free space for the checkpoint, the output and Spark's temporary folder, and start again: no row is lost or duplicated.
+          hint: free space for the checkpoint, the output and Spark's temporary folder, and start again: no row is lost or duplicated
           more: headrace error DISK_FULL
         """,
         failure(ended("SINK_WRITE", "cannot write out/part-0.json: No space left on device", node="alerts"), None),
@@ -284,7 +284,7 @@ def test_full_disk_in_a_sink() -> None:
     check_error(
         """
         DISK_FULL: alerts: No space left on device: out/_headrace/0.json
-          hint: free space for the checkpoint, the output and Spark's temporary folder, and start again: no row is lost or duplicated.
+          hint: free space for the checkpoint, the output and Spark's temporary folder, and start again: no row is lost or duplicated
           more: headrace error DISK_FULL
         """,
         failure(ended("SINK_COMMIT", "-"), None, OSError(errno.ENOSPC, "No space left on device", "out/_headrace/0.json"), "alerts"),

@@ -148,7 +148,7 @@ def test_time_zone() -> None:
         """
         UNKNOWN_TIME_ZONE: there is no time zone `Europe/Stockhom`
           at test_schema.py:*: lambda: zone("Europe/Stockhom"),
-          hint: use a name like Europe/Stockholm or UTC; on a machine without time zone data, `pip install tzdata`
+          hint: did you mean `Europe/Stockholm`? Use a name like Europe/Stockholm or UTC; on a machine without time zone data, `pip install tzdata`
           more: headrace error UNKNOWN_TIME_ZONE
         """,
         lambda: zone("Europe/Stockhom"),

@@ -42,7 +42,7 @@ def test_no_folder(tmp_path: Path) -> None:
     check_error(
         """
         NOT_A_CHECKPOINT: <folder>/none is not a checkpoint: there is no such folder
-          hint: a job keeps its checkpoint in .headrace/NAME unless the setting `checkpoint` names another folder.
+          hint: a job keeps its checkpoint in .headrace/NAME unless the setting `checkpoint` names another folder
           more: headrace error NOT_A_CHECKPOINT
         """,
         lambda: hr.state(tmp_path / "none"),
@@ -51,7 +51,7 @@ def test_no_folder(tmp_path: Path) -> None:
     check_error(
         """
         NOT_A_CHECKPOINT: <folder> is not a checkpoint: it has no job.json
-          hint: a job keeps its checkpoint in .headrace/NAME unless the setting `checkpoint` names another folder.
+          hint: a job keeps its checkpoint in .headrace/NAME unless the setting `checkpoint` names another folder
           more: headrace error NOT_A_CHECKPOINT
         """,
         lambda: hr.state(tmp_path),
@@ -101,7 +101,7 @@ def test_job_without_state(tmp_path: Path) -> None:
     check_error(
         """
         NO_STATE: the job count has no operator that keeps state
-          hint: job.explain() lists the state of each operator.
+          hint: job.explain() lists the state of each operator
           more: headrace error NO_STATE
         """,
         lambda: hr.state(checkpoint(tmp_path / "c", programs=False)),
@@ -112,7 +112,7 @@ def test_job_before_its_first_epoch(tmp_path: Path) -> None:
     check_error(
         """
         NO_STATE: the checkpoint <folder>/c has no state yet: no epoch is committed
-          hint: run the job first, or wait a moment.
+          hint: run the job first, or wait a moment
           more: headrace error NO_STATE
         """,
         lambda: hr.state(checkpoint(tmp_path / "c")),

@@ -102,7 +102,7 @@ def test_wrong_java_home(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     check_error(
         """
         JAVA_MISSING: JAVA_HOME is /nowhere, which has no bin/java
-          hint: unset JAVA_HOME, or install a Java (`pip install "headrace[java]"`, or your system's openjdk-17-jre-headless).
+          hint: unset JAVA_HOME, or install a Java (`pip install "headrace[java]"`, or your system's openjdk-17-jre-headless)
           more: headrace error JAVA_MISSING
         """,
         java.find,

@@ -54,7 +54,7 @@ def test_another_jar_of_that_name(repository: Path) -> None:
     check_error(
         f"""
         PACKAGE_DIFFERS: <repository>/org/example/one/1.0/one-1.0.jar is not the expected jar: its SHA-256 is cc6dc9af5b78dca34c8c2b1e2b0d6bafe1d3a63b5ed62edc2f4bfc21bd5bda4f, and that of org.example:one:1.0 is {JAR.sha256}
-          hint: the repository, or a proxy in front of it, serves another file; set HEADRACE_MAVEN to another repository.
+          hint: the repository, or a proxy in front of it, serves another file; set HEADRACE_MAVEN to another repository
           more: headrace error PACKAGE_DIFFERS
         """,
         lambda: provide(NEEDED),
@@ -100,7 +100,7 @@ def test_a_session_that_may_not_fetch(repository: Path) -> None:
     check_error(
         """
         PACKAGE_MISSING: example needs org.example:one:1.0, but this session may not fetch packages
-          hint: `headrace packages add example` fetches them once; hr.session(packages="auto") lets jobs do it.
+          hint: `headrace packages add example` fetches them once; hr.session(packages="auto") lets jobs do it
           more: headrace error PACKAGE_MISSING
         """,
         lambda: provide(NEEDED, fetching=False),
@@ -112,7 +112,7 @@ def test_many_jars_that_a_session_may_not_fetch(repository: Path) -> None:
     check_error(
         """
         PACKAGE_MISSING: many needs org.example:a:1, org.example:b:1, org.example:c:1, org.example:d:1 and 2 more, but this session may not fetch packages
-          hint: `headrace packages add many` fetches them once; hr.session(packages="auto") lets jobs do it.
+          hint: `headrace packages add many` fetches them once; hr.session(packages="auto") lets jobs do it
           more: headrace error PACKAGE_MISSING
         """,
         lambda: provide(Packages(jars, name="many"), fetching=False),
@@ -139,7 +139,7 @@ def test_who_says_whether_jobs_fetch(repository: Path, monkeypatch: pytest.Monke
     check_error(
         """
         BAD_SETTING: hr.session(packages=...) cannot be 'always'
-          hint: write one of: auto, never.
+          hint: write one of: auto, never
           more: headrace error BAD_SETTING
         """,
         lambda: hr.session(packages="always"),

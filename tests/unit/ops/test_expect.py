@@ -177,7 +177,7 @@ def test_a_column_that_does_not_exist() -> None:
         """
         UNKNOWN_COLUMN: no column `amout` in charges
           at test_expect.py:*: lambda: charges.expect(positive="amout > 0"),
-          hint: did you mean `amount`? It has: card, amount, ts.
+          hint: did you mean `amount`? It has: card, amount, ts
           more: headrace error UNKNOWN_COLUMN
         """,
         lambda: charges.expect(positive="amout > 0"),

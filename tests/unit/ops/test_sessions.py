@@ -130,7 +130,7 @@ def test_whose_sessions_has_to_be_said() -> None:
         """
         UNKNOWN_COLUMN: no column `crd` in charges
           at test_sessions.py:*: lambda: charges.window(hr.sessions("ts", "1 hour", per="crd")),
-          hint: did you mean `card`? It has: card, ts, amount.
+          hint: did you mean `card`? It has: card, ts, amount
           more: headrace error UNKNOWN_COLUMN
         """,
         lambda: charges.window(hr.sessions("ts", "1 hour", per="crd")),

@@ -272,7 +272,8 @@ def test_a_name_that_is_like_none_of_the_package(name: str) -> None:
         ("where", "filter(...)"),
         ("withColumn", "with_columns(...)"),
         ("groupBy", "group_by(...)"),
-        ("dropDuplicates", "dedupe(...)"),
+        ("dropDuplicates", "dedupe(on=...)"),
+        ("dropDuplicatesWithinWatermark", "dedupe(on=..., within=...)"),
         ("sort_values", "top(...)"),
         ("unionAll", "union(...)"),
         ("flter", "filter"),
@@ -334,7 +335,7 @@ def test_a_word_that_is_no_column_may_be_a_text() -> None:
         assert raised.value.hint == 'it has: card, amount. For a string write hr.lit("wholesale").'
     with pytest.raises(hr.PlanError) as raised:
         stream.select("wholesale")
-    assert raised.value.hint == "it has: card, amount."
+    assert raised.value.hint == "it has: card, amount"
 
 
 def test_a_source_with_a_watermark_stands_where_it_is_read() -> None:

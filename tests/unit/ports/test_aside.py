@@ -45,7 +45,7 @@ def test_a_job_that_is_to_fail_puts_nothing_aside(tmp_path: Path) -> None:
     check_error(
         """
         ROW_REFUSED: out: too large
-          hint: nothing of the epoch was written. Correct such rows upstream of the sink, or make them dead letters: on_refused="dead_letter"
+          hint: correct such rows upstream of the sink, or make them dead letters: on_refused="dead_letter". Nothing of the epoch was written.
           more: headrace error ROW_REFUSED
         """,
         lambda: put_aside(context, 3, [("too large", "a")]),

@@ -119,7 +119,7 @@ def test_another_checkpoint() -> None:
     check_error(
         """
         TABLE_OWNED: the table best was written by the sink best of the job guest, from another checkpoint or query
-          hint: write to another table, continue from the checkpoint that wrote it, or empty it by hand: fresh=True does not, because it is not only this job's.
+          hint: write to another table, continue from the checkpoint that wrote it, or empty it by hand: fresh=True does not, because it is not only this job's
           more: headrace error TABLE_OWNED
         """,
         lambda: own().empties([FOREIGN]),

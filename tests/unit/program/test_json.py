@@ -34,7 +34,7 @@ def test_an_unknown_field() -> None:
     check_error(
         """
         PLAN_UNKNOWN_FIELD: this version of headrace does not know the field `expires` of a cell of a state program
-          hint: install the newer headrace that wrote the plan
+          hint: install the newer headrace that wrote the plan; if the plan was edited by hand, correct the name
           more: headrace error PLAN_UNKNOWN_FIELD
         """,
         lambda: Traced.from_json({**STORED, "cells": [{**STORED["cells"][0], "expires": "1 day"}]}),

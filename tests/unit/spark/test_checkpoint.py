@@ -82,7 +82,7 @@ def test_a_folder_with_other_things_is_no_checkpoint(tmp_path: Path) -> None:
     check_error(
         """
         NOT_A_CHECKPOINT: <tmp> is not a checkpoint: it is not empty and has no job.json
-          hint: set checkpoint= to an empty or new folder.
+          hint: set checkpoint= to an empty or new folder
           more: headrace error NOT_A_CHECKPOINT
         """,
         lambda: Checkpoint(tmp_path),
@@ -96,7 +96,7 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     check_error(
         """
         CHECKPOINT_UNUSABLE: the checkpoint folder <tmp>/file/c cannot be used: Not a directory
-          hint: set checkpoint= to a folder on a disk of this machine that this user may write to.
+          hint: set checkpoint= to a local folder that this user can write to
           more: headrace error CHECKPOINT_UNUSABLE
         """,
         lambda: Checkpoint(tmp_path / "file" / "c"),
@@ -113,7 +113,7 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Mon
     check_error(
         """
         CHECKPOINT_UNUSABLE: the checkpoint folder <tmp> cannot be used: Permission denied
-          hint: set checkpoint= to a folder on a disk of this machine that this user may write to.
+          hint: set checkpoint= to a local folder that this user can write to
           more: headrace error CHECKPOINT_UNUSABLE
         """,
         lambda: Checkpoint(tmp_path),
@@ -133,7 +133,7 @@ def test_another_format_is_refused(tmp_path: Path) -> None:
     check_error(
         """
         CHECKPOINT_FORMAT: <tmp>/job.json has format 99; this version of headrace reads formats 1 to 3
-          hint: use the version of headrace that wrote it, or start over with fresh=True.
+          hint: use the version of headrace that wrote it, or start over with fresh=True
           more: headrace error CHECKPOINT_FORMAT
         """,
         lambda: Checkpoint(tmp_path),

@@ -77,7 +77,7 @@ def test_the_message() -> None:
         """
         EPOCH_UNFINISHED: sink: epoch 3 was interrupted, and large was changed since
           at test_compare.py:*: large = rows.filter(f"n > {least}").named("large")
-          hint: nothing was changed: run the version that wrote the checkpoint once, so that it finishes the epoch, then this one; or start over with fresh=True.
+          hint: nothing was changed: run the version that wrote the checkpoint once, so that it finishes the epoch, then this one; or start over with fresh=True
           more: headrace error EPOCH_UNFINISHED
         """,
         lambda: refuse_in_mid_epoch(plan(**{**BEFORE, "least": 2}), STORED, {"sink": 3}),

@@ -96,7 +96,7 @@ def test_offsets_that_were_changed(tmp_path: Path) -> None:
         """
         CHECKPOINT_INCOMPLETE: <tmp>/queries/main/offsets/0 is not the log with which this epoch began
           hint: parts of the checkpoint are missing, or were copied at different times.
-                restore the whole checkpoint from a copy made while no job was running on it, or start over with fresh=True
+                restore the whole checkpoint from a copy made while no job was running on it, or start over with fresh=True.
           more: headrace error CHECKPOINT_INCOMPLETE
         """,
         lambda: logs.history.begin(0),
@@ -262,11 +262,11 @@ def test_what_is_said_of_a_sink_that_was_emptied_or_removed(tmp_path: Path) -> N
     ids = logs.run(range(3))
     totals = Totals(2, {}, {}, written(2, ids[2]))
     hint = """
-          hint: nothing was changed. Restore it, write later rows to another place, or start over with fresh=True.
+          hint: restore it, write the following rows to another place, or start over with fresh=True, which writes all rows again. Nothing was changed.
     """.strip()
     check_error(
         f"""
-        TABLE_MISSING: best: out is gone, but the job has written epoch 2 there
+        TABLE_MISSING: best: out no longer exists, but the job has written to it up to epoch 2
           {hint}
           more: headrace error TABLE_MISSING
         """,

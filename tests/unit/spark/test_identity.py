@@ -110,7 +110,7 @@ def held(**changes: object) -> QueryShape:
     return changed(inputs={"event": replace(EVENT, **changes)})  # type: ignore[arg-type]
 
 
-CURE = "fresh=True starts over with an empty checkpoint; to keep the state, keep the earlier version of this part."
+CURE = "fresh=True starts over with an empty checkpoint; to keep the state, keep the earlier version of this part"
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_what_state_cannot_follow_is_refused(now: QueryShape, said: str) -> None
     assert raised.value.message == f"{said}, but the checkpoint holds state of the earlier version"
 
 
-REWRITTEN = "`headrace state migrate FILE --to FOLDER` creates a checkpoint for this version; fresh=True starts over with an empty one."
+REWRITTEN = "`headrace state migrate FILE --to FOLDER` creates a checkpoint for this version; fresh=True starts over with an empty one"
 KEYED = replace(
     ALERTS,
     key="card int, day date",
@@ -238,7 +238,7 @@ def test_a_stateless_query_whose_source_was_renamed_is_refused() -> None:
     check_error(
         """
         STATE_CHANGED: the source charges is gone and the source payments is new in query main, but the checkpoint holds state of the earlier version
-          hint: fresh=True starts over with an empty checkpoint; to keep the state, keep the earlier version of this part.
+          hint: fresh=True starts over with an empty checkpoint; to keep the state, keep the earlier version of this part
           more: headrace error STATE_CHANGED
         """,
         lambda: again(stored, query(OUT, DEAD, sources=("payments",))),
@@ -252,7 +252,7 @@ def test_a_sink_that_another_query_wrote_is_refused() -> None:
     check_error(
         """
         STATE_CHANGED: the sink out was written by query main and would now be written by query p, but the checkpoint holds state of the earlier version
-          hint: fresh=True starts over with an empty checkpoint; to keep the state, keep the earlier version of this part.
+          hint: fresh=True starts over with an empty checkpoint; to keep the state, keep the earlier version of this part
           more: headrace error STATE_CHANGED
         """,
         lambda: again(stored, query(KEPT, DEAD), moved),
@@ -277,11 +277,11 @@ def test_all_reasons_are_given_at_once() -> None:
     check_error(
         """
         STATE_CHANGED: alerts is now keyed by shop string instead of card string, but the checkpoint holds state of the earlier version
-          hint: fresh=True starts over with an empty checkpoint; to keep the state, keep the earlier version of this part.
+          hint: fresh=True starts over with an empty checkpoint; to keep the state, keep the earlier version of this part
           more: headrace error STATE_CHANGED
 
         STATE_CHANGED: counts has order="time" instead of "arrival", but the checkpoint holds state of the earlier version
-          hint: fresh=True starts over with an empty checkpoint; to keep the state, keep the earlier version of this part.
+          hint: fresh=True starts over with an empty checkpoint; to keep the state, keep the earlier version of this part
           more: headrace error STATE_CHANGED
         """,
         lambda: again(stored, query(replace(ALERTS, key="shop string"), replace(COUNTS, order="time"), OUT)),
@@ -322,7 +322,7 @@ def test_another_content_under_the_same_name_is_refused() -> None:
     check_error(
         """
         STATE_CHANGED: spent computes something different, but the checkpoint holds state of the earlier version
-          hint: fresh=True starts over with an empty checkpoint; to keep the state, keep the earlier version of this part.
+          hint: fresh=True starts over with an empty checkpoint; to keep the state, keep the earlier version of this part
           more: headrace error STATE_CHANGED
         """,
         lambda: again(stored, query(replace(spent, content="max"), OUT, clock="none")),

@@ -123,7 +123,7 @@ def test_clocks_behind_each_other_are_refused() -> None:
         """
         CLOCKS_MIXED: wait uses processing time and is downstream of a, which uses event time; one Spark query has one clock
           at test_levels.py:*: wait = count(t, "a").key_by("k").process(Wait, order="arrival").named("wait")
-          hint: use one clock, or write the first result to files and read them in a second job; clock="event" is the default.
+          hint: use one clock, or write the first result to files and read them in a second job; clock="event" is the default
           more: headrace error CLOCKS_MIXED
         """,
         lambda: queries(wait),

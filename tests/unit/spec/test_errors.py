@@ -349,12 +349,12 @@ views:
         """
         UNKNOWN_COLUMN: no column `amout` in charges
           at job.yaml:6:43: large: {from: charges, steps: [{filter: amout > 3}]}
-          hint: did you mean `amount`? It has: card, amount, ts.
+          hint: did you mean `amount`? It has: card, amount, ts
           more: headrace error UNKNOWN_COLUMN
 
         UNKNOWN_COLUMN: no column `crad` in charges
           at job.yaml:8:43: cards: {from: charges, steps: [{select: [crad]}]}
-          hint: did you mean `card`? It has: card, amount, ts.
+          hint: did you mean `card`? It has: card, amount, ts
           more: headrace error UNKNOWN_COLUMN
 
         BAD_OPTION: write.console: mode cannot be 'chnges'
@@ -450,7 +450,7 @@ def test_a_column_that_does_not_exist(job: Made) -> None:
         """
         UNKNOWN_COLUMN: no column `amout` in charges.select
           at job.yaml:9:17: - filter: amout > 3
-          hint: did you mean `amount`? It has: card, amount.
+          hint: did you mean `amount`? It has: card, amount
           more: headrace error UNKNOWN_COLUMN
         """,
         job(step("select: [card, amount]", "filter: amout > 3")),

@@ -221,7 +221,7 @@ class Sink(ports.Options, ports.Sink):
             yield database
             database.commit()
         except duckdb.TransactionException as problem:
-            hint = "the next start writes the epoch again."
+            hint = "the next start writes the epoch again"
             raise RunError("SINK_FAILED", f"{self.path}, table {self.table}: {problem}", hint=hint) from None
         finally:
             # what was not committed is rolled back

@@ -102,10 +102,10 @@ def no_columns_of_scans(format: str, schema: Struct) -> None:
     """
     taken = [name for name in schema.names if name.lower() in _OF_SCANS]
     if taken and format not in TEXTS:
-        one = len(taken) == 1
+        names, them = ("this name is", "it") if len(taken) == 1 else ("these names are", "them")
         raise wrong(
-            f"read.files: columns of {format} files cannot be named {listing(taken, 'or')}: {'this name is' if one else 'these names are'} reserved",
-            f"remove {'it' if one else 'them'} from the schema, or write the files with other column names",
+            f"read.files: columns of {format} files cannot be named {listing(taken, 'or')}: {names} reserved",
+            f"remove {them} from the schema, or write the files with other column names",
         )
 
 
@@ -117,7 +117,7 @@ def no_partition_folders(folder: Path, schema: Struct) -> None:
             raise ConnectorError(
                 "PARTITION_FOLDERS",
                 f"{folder} has folders {name}=..., but for JSON and CSV files columns are not read from folder names",
-                hint="use Parquet, or remove the column from the schema",
+                hint=f"use Parquet, or remove `{name}` from the schema",
                 site=here(),
             )
 

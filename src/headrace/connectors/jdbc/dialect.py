@@ -118,6 +118,10 @@ class Dialect(ABC):
         """The statement by which a user makes a key unique."""
         return f"ALTER TABLE {self.quote(*place)} ADD UNIQUE ({self.names(key)})"
 
+    def type_statement(self, place: Sequence[str], column: str, kind: str) -> str | None:
+        """The statement by which a user gives a column another type and changes nothing else; None if there is none."""
+        return None
+
     def unfit(self, database: Database, target: Target) -> tuple[str, str] | None:
         """The reason why a table with the right columns cannot be written exactly once, and the cure; None if it can."""
         return None
@@ -139,8 +143,8 @@ class Dialect(ABC):
         return self.upsert(target, stage, tasks)
 
     @abstractmethod
-    def why(self, problem: Problem, address: Address) -> HeadraceError | None:
-        """The error for a refusal with a known cause; None for any other."""
+    def why(self, problem: Problem, address: Address, *, writes: bool = False) -> HeadraceError | None:
+        """The error for a refusal with a known cause, of a sink that `writes` or of a source; None for any other."""
 
     def text(self, value: str, kind: str) -> str:
         """The expression for a value of the stream's type `kind` as text."""
@@ -259,6 +263,18 @@ def base(type: Type) -> str:
 def unreachable(address: Address, message: str, hint: str = "") -> ConnectorError:
     hint = hint or "check that the server runs and that its port can be reached from here"
     return ConnectorError("DATABASE_UNREACHABLE", f"{address} cannot be reached: {message}", hint=hint)
+
+
+def untrusted(address: Address, message: str, trusted: str) -> ConnectorError:
+    hint = f"check that the certificate is for this host, and signed by the authority in {trusted}"
+    return ConnectorError("DATABASE_UNREACHABLE", f"no TLS connection to {address}: {message.removeprefix('SSL error: ')}", hint=hint)
+
+
+def rights(writes: bool) -> str:
+    """The hint for a user without rights, of a sink or of a source."""
+    if not writes:
+        return "grant the user SELECT on the table"
+    return "grant the user SELECT, INSERT, UPDATE and DELETE on the table, and CREATE on its schema for staging tables"
 
 
 def full(address: Address, message: str) -> RunError:

@@ -7,7 +7,21 @@ from typing import ClassVar
 
 from headrace.connectors.jdbc.address import Address
 from headrace.connectors.jdbc.database import Database, Problem
-from headrace.connectors.jdbc.dialect import IDLE, SILENCE, TASK, WEIGHT, Column, Dialect, Target, base, full, refused, unreachable
+from headrace.connectors.jdbc.dialect import (
+    IDLE,
+    SILENCE,
+    TASK,
+    WEIGHT,
+    Column,
+    Dialect,
+    Target,
+    base,
+    full,
+    refused,
+    rights,
+    unreachable,
+    untrusted,
+)
 from headrace.errors import HeadraceError
 from headrace.ports import Jar
 from headrace.schema import Type, digits
@@ -137,7 +151,7 @@ class MariaDb(Dialect):
             *target.place,
         )
         if engines:
-            reason = f"uses the engine {engines[0][0]}, which has no transactions: part of an epoch could remain"
+            reason = f"uses the engine {engines[0][0]}, which has no transactions: a failed epoch could leave some of its rows in the table"
             return reason, f"ALTER TABLE {table} ENGINE=InnoDB"
         clash = next(iter(self._clashes(database, target)), None) if target.key else None
         if clash is None:
@@ -193,23 +207,18 @@ class MariaDb(Dialect):
     def drop(self, database: Database, table: str) -> None:
         database.update(f"SET STATEMENT lock_wait_timeout = 2 FOR DROP TABLE IF EXISTS {table}")
 
-    def why(self, problem: Problem, address: Address) -> HeadraceError | None:
+    def why(self, problem: Problem, address: Address, *, writes: bool = False) -> HeadraceError | None:
         message = problem.message
         if problem.vendor in (1044, 1045, 1698) or problem.state == "28000":
             return refused(address, message, 'check user= and password=hr.secret("DB_PASSWORD")')
         if problem.vendor == 1049:
             return refused(address, message, "create it, or correct the address")
         if problem.vendor in (1142, 1143):
-            return refused(
-                address,
-                message,
-                "grant the user SELECT on the table; a sink also needs INSERT, UPDATE, DELETE, and CREATE for its staging tables",
-            )
+            return refused(address, message, rights(writes))
         if problem.vendor in (1021, 1114) or "errno: 28" in message or "Errcode: 28" in message:
             return full(address, message)
         if any(sign in message.lower() for sign in ("ssl", "certificat", "pkix")):
-            hint = f"check that the certificate is for this host, and signed by the authority in {_TRUSTED}"
-            return unreachable(address, message, hint)
+            return untrusted(address, message, _TRUSTED)
         return unreachable(address, message) if problem.state.startswith("08") else None
 
 

@@ -7,7 +7,21 @@ from typing import ClassVar
 
 from headrace.connectors.jdbc.address import Address
 from headrace.connectors.jdbc.database import Database, Problem
-from headrace.connectors.jdbc.dialect import IDLE, SILENCE, TASK, WEIGHT, Column, Dialect, Target, base, full, refused, unreachable
+from headrace.connectors.jdbc.dialect import (
+    IDLE,
+    SILENCE,
+    TASK,
+    WEIGHT,
+    Column,
+    Dialect,
+    Target,
+    base,
+    full,
+    refused,
+    rights,
+    unreachable,
+    untrusted,
+)
 from headrace.errors import HeadraceError
 from headrace.ports import Jar
 from headrace.schema import Type, digits
@@ -155,26 +169,21 @@ class PostgreSql(Dialect):
             database.update("SET LOCAL lock_timeout = '2s'")
             super().drop(database, table)
 
-    def why(self, problem: Problem, address: Address) -> HeadraceError | None:
+    def type_statement(self, place: Sequence[str], column: str, kind: str) -> str | None:
+        return f"ALTER TABLE {self.quote(*place)} ALTER {self.quote(column)} TYPE {kind}"
+
+    def why(self, problem: Problem, address: Address, *, writes: bool = False) -> HeadraceError | None:
         message, state = problem.message.removeprefix("FATAL: ").removeprefix("ERROR: "), problem.state
         if state in ("28P01", "28000") or "no password was provided" in message:
             return refused(address, message, 'check user= and password=hr.secret("DB_PASSWORD")')
         if state == "3D000":
             return refused(address, message, "create it, or correct the address")
         if state == "42501":
-            return refused(
-                address,
-                message,
-                "grant the user SELECT on the table; a sink also needs INSERT, UPDATE, DELETE, and CREATE for its staging tables",
-            )
+            return refused(address, message, rights(writes))
         if state == "53100":
             return full(address, message)
         if "SSL" in message or "certificat" in message.lower() or "hostnameverifier" in message.lower():
-            return unreachable(
-                address,
-                message,
-                f"check that the certificate is for this host, and signed by the authority in {_TRUSTED}",
-            )
+            return untrusted(address, message, _TRUSTED)
         return unreachable(address, message) if state[:2] in ("08", "57") or state == "53300" else None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 _OF_TABLE = 1
 """The part of an epoch's dead letters for rows that the table refuses."""
+_SHOWN = 500
+"""The characters of a rejected row in an error."""
 
 
 class Sink(ports.Options, ports.Sink):
@@ -238,9 +241,10 @@ class Sink(ports.Options, ports.Sink):
             try:
                 self._steadily(epoch, staged.identity, lambda: self._write(epoch, tasks, staged.count, gone=gone))
             except Problem as problem:
-                if not problem.of_row or self._context.on_refused == "fail":
+                if not problem.of_row:
                     raise
-                self._steadily(epoch, staged.identity, lambda: self._write_most(epoch, tasks, staged.count))
+                failure = problem if self._context.on_refused == "fail" else None
+                self._steadily(epoch, staged.identity, lambda: self._write_most(epoch, tasks, staged.count, failure))
         except Problem as problem:
             if self.address.removed:
                 raise HeadraceError("TABLE_MISSING", f"{self._context.name}: the file {self.address.file} is gone", hint=GONE) from None
@@ -300,15 +304,17 @@ class Sink(ports.Options, ports.Sink):
             raise HeadraceError(
                 "SINK_FAILED",
                 f"{self._context.name}: {self.address} has more rows than the {count} that tasks have staged there",
-                hint="the next start writes the epoch again.",
+                hint="the next start writes the epoch again",
             )
         self._end(count)
 
-    def _write_most(self, epoch: int, tasks: str, count: int) -> None:
-        """Write the rows that the table accepts, and put the others aside."""
+    def _write_most(self, epoch: int, tasks: str, count: int, failure: Problem | None) -> None:
+        """Write the rows that the table accepts, and put the others aside; after a `failure` that ends the run, raise it with its row."""
         self._check(tasks, count)
-        refused = Refused(self._database, self.dialect, self._target, self._context.schema, self._stage, tasks)
-        put_aside(self._context, epoch, refused.write(), _OF_TABLE)
+        letters = Refused(self._database, self.dialect, self._target, self._context.schema, self._stage, tasks).write()
+        if failure is not None:
+            raise self._rejection(*letters[0]) if letters else failure
+        put_aside(self._context, epoch, letters, _OF_TABLE)
         self._end(count)
 
     def _check(self, tasks: str, count: int) -> None:
@@ -317,7 +323,7 @@ class Sink(ports.Options, ports.Sink):
             raise HeadraceError(
                 "SINK_FAILED",
                 f"{self._context.name}: {self.address} has {there} of the {count} rows that tasks have staged there, as after a crash",
-                hint="the next start writes the epoch again.",
+                hint="the next start writes the epoch again",
             )
 
     def _end(self, count: int) -> None:
@@ -359,14 +365,21 @@ class Sink(ports.Options, ports.Sink):
         password = self.password.read() if self.password is not None else None
         return {**self.dialect.properties(self.user, password, self.patience), **self.driver_options}
 
+    def _rejection(self, reason: str, row: str) -> HeadraceError:
+        """The error for a row that the table rejects."""
+        shown = row if len(row) <= _SHOWN else f"{row[:_SHOWN]}..."
+        return HeadraceError("ROW_REFUSED", f"{self._context.name}: {self.address} rejected the row {shown}: {reason}", hint=CURE)
+
     def _refusal(self, problem: Problem) -> HeadraceError:
         """The error for a refusal by the database."""
         name, message = self._context.name, problem.message.removeprefix("ERROR: ")
         if problem.of_row:
             return HeadraceError("ROW_REFUSED", f"{name}: {self.address} rejected a row: {message}", hint=CURE)
         if self.dialect.missing(problem) and STAGE not in message:
-            return HeadraceError("TABLE_MISSING", f"{name}: a table of {self.address} is missing: {message}", hint=GONE)
-        return self.dialect.why(problem, self.address) or HeadraceError(
+            table = f"the table {'.'.join(self.place)}" if self.place[-1] in message else "a table"
+            message = re.sub(r"; Position: \d+", "", message)
+            return HeadraceError("TABLE_MISSING", f"{name}: {table} of {self.address} is missing: {message}", hint=GONE)
+        return self.dialect.why(problem, self.address, writes=True) or HeadraceError(
             "SINK_FAILED",
             f"{name}: {self.address} reported: {problem.message}",
             hint="fix the cause and start again: no row is lost or duplicated",

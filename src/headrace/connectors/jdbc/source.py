@@ -124,6 +124,8 @@ class Source(ports.Options, ports.Source):
             "from": self._from,
             "columns": dialect.names(read.names),
             "ddl": read.ddl,
+            "source": context.name,
+            "shown": self._named,
             "follow": str(self.follow).lower(),
             "settle": str(self.settle_ms),
         }

@@ -94,7 +94,7 @@ class Sqlite(Dialect):
             f"WHERE {WEIGHT} > 0 AND {TASK} IN ({tasks}) ON CONFLICT ({keys}) {action}"
         )
 
-    def why(self, problem: Problem, address: Address) -> HeadraceError | None:
+    def why(self, problem: Problem, address: Address, *, writes: bool = False) -> HeadraceError | None:
         message = problem.message
         if "SQLITE_FULL" in message:
             return full(address, message)

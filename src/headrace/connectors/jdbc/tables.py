@@ -41,7 +41,7 @@ def target(database: Database, dialect: Dialect, place: tuple[str, ...], schema:
     name = ".".join(place)
     table_columns = dialect.columns(database, place)
     columns = [_column(table_columns, field, name) for field in schema.names]
-    _fit(dialect, schema, columns, name)
+    _fit(dialect, schema, columns, place)
     _complete(table_columns, columns, name)
     keys = [next(column for column, field in zip(columns, schema.names, strict=True) if field.lower() == one.lower()).name for one in key]
     if keys and frozenset(keys) not in dialect.unique(database, place):
@@ -106,14 +106,15 @@ def _column(table_columns: Sequence[Column], name: str, table: str) -> Column:
     )
 
 
-def _fit(dialect: Dialect, schema: Struct, columns: Sequence[Column], table: str) -> None:
+def _fit(dialect: Dialect, schema: Struct, columns: Sequence[Column], place: tuple[str, ...]) -> None:
     wanted = dict(typed(dialect, schema))
     for field, column in zip(schema.fields, columns, strict=True):
         if not dialect.fits(field.type, column):
+            change = dialect.type_statement(place, column.name, wanted[field.name]) or f"change the column to {wanted[field.name]}"
             raise ConnectorError(
                 "TABLE_SCHEMA",
-                f"the column {column.name} of the table {table} is {_shown(column)}, which cannot store every {field.type}",
-                hint=f"{wanted[field.name]} can; or cast the stream's column to a type that fits",
+                f"the column {column.name} of the table {'.'.join(place)} is {_shown(column)}, which cannot store every {field.type}",
+                hint=f"{change}; or cast the column in the stream to a type that fits",
             )
 
 

@@ -27,7 +27,7 @@ register(
             "ConnectorError",
             "environment",
             "a schema registry that does not answer",
-            "check the registry, its address, user and password; the next start continues after the last committed epoch",
+            "check that it runs, and its address; the next start continues after the last committed epoch",
         ),
         "TOPIC_GONE": Code(
             "ConnectorError",

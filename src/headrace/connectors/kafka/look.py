@@ -89,24 +89,22 @@ def look(cluster: Cluster, topics: Topics) -> TopicOffsets:
     return TopicOffsets(partitions, answer["ids"])
 
 
-_LACKING = "grant the user the ACLs of each topic: DESCRIBE and READ to read it, DESCRIBE and WRITE to write it"
-
-
-def refused(cluster: Cluster, problem: str, message: str) -> HeadraceError:
-    """The error for a cluster that does not answer as expected."""
+def refused(cluster: Cluster, problem: str, message: str, *, writes: bool = False) -> HeadraceError:
+    """The error for a cluster that does not answer a source, or a sink that `writes`, as expected."""
     message = re.sub(r"\.? Call: \w+$", "", " ".join(message.split())).rstrip(". ")
     if problem == "tls":
         hint = (
             "check that this port uses TLS, and that the certificate is for this host and signed by the authority in "
             'security={"ca": "ca.pem"}'
         )
-        return ConnectorError("KAFKA_TLS", f"no connection by TLS to {cluster.servers}: {message}", hint=hint, site=here())
+        return ConnectorError("KAFKA_TLS", f"cannot open a TLS connection to {cluster.servers}: {message}", hint=hint, site=here())
     if problem == "denied":
         user = f" {cluster.security['user']}" if "user" in cluster.security else ""
+        lacking = f"grant the user {'WRITE, READ' if writes else 'READ'} and DESCRIBE on the topic"
         return ConnectorError(
             "KAFKA_DENIED",
             f"Kafka at {cluster.servers} denies access to the user{user}: {message}",
-            hint=_LACKING if "authoriz" in message.lower() else "check the user and the password; each start reads the password again",
+            hint=lacking if "authoriz" in message.lower() else "check the user and the password; each start reads the password again",
             site=here(),
         )
     if problem == "settings":

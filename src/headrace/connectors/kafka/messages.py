@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from headrace.connectors.kafka.registry import UNREACHABLE
+from headrace.connectors.kafka.registry import cure
 from headrace.errors import ConnectorError, here
 from headrace.jvm.session import jvm, session
 from headrace.ports.options import wrong
@@ -83,7 +83,7 @@ def schema_answer(request: Mapping[str, str], answer: str) -> dict[str, Any]:
     if "problem" not in content:
         return content
     if "code" in content:
-        raise ConnectorError(content["code"], content["problem"], hint=UNREACHABLE, site=here())
+        raise ConnectorError(content["code"], content["problem"], hint=cure(content["problem"]), site=here())
     if "descriptor" in request:
         raise ConnectorError(
             "DESCRIPTOR_UNREADABLE", f"the descriptor file is invalid: {content['problem']}", hint=_DESCRIPTOR_HINT, site=here()

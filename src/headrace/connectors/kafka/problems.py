@@ -8,7 +8,7 @@ from headrace.errors import CODES, HeadraceError
 
 _REFUSED = {"KAFKA_TLS": "tls", "KAFKA_DENIED": "denied", "KAFKA_UNREACHABLE": "unreachable"}
 _HINTS = {
-    "CHECKPOINT_BEHIND": "two copies of one checkpoint have written this topic. Stop the other job, or give this one another topic",
+    "CHECKPOINT_BEHIND": "two copies of one checkpoint have written this topic. Stop the other job, or give this one another topic.",
     "KAFKA_FAILED": "check the log of the broker and start again: no row is lost or duplicated",
     "TOPIC_MISSING": 'create it, or let headrace create it: create={"partitions": 4}',
     "KAFKA_TRANSACTION_TIMEOUT": 'the brokers allow less (transaction.max.timeout.ms); set transaction_timeout="5 minutes", for example',
@@ -18,7 +18,7 @@ _HINTS = {
 def problem(code: str, cluster: Cluster, topic: str, message: str) -> HeadraceError:
     """The error for a problem that the kernel reports."""
     if code in _REFUSED:
-        return refused(cluster, _REFUSED[code], message)
+        return refused(cluster, _REFUSED[code], message, writes=True)
     if code == "TOPIC_MISSING":
         message = f"there is no topic {topic} at {cluster.servers}"
     elif code != "CHECKPOINT_BEHIND":

@@ -27,8 +27,6 @@ _UNTOLD = (403, 404, 405)
 """The statuses with which a registry answers that does not know a schema, or does not check compatibility."""
 _TYPE = "application/vnd.schemaregistry.v1+json"
 _PLACES = re.compile(r"\{[^}]*\}?")
-UNREACHABLE = "check that it runs, its address, and its user and password"
-"""The hint if a registry does not answer."""
 _CA = 'check that the certificate is for this host, and signed by the authority in registry={"url": ..., "ca": "root.crt"}'
 _WITH = f'registry="http://localhost:8081" is for value: {", ".join(TYPES)}'
 
@@ -237,7 +235,7 @@ class Registry:
             body = self._sent(request)
         except (OSError, ValueError, http.client.HTTPException) as cause:
             reason = cause.reason if isinstance(cause, urllib.error.URLError) else cause
-            raise self._failed(_why(reason), hint=_CA if isinstance(reason, ssl.SSLCertVerificationError) else UNREACHABLE) from None
+            raise self._failed(_why(reason)) from None
         try:
             response = json.loads(body)
         except ValueError:
@@ -261,8 +259,8 @@ class Registry:
     def _certificates(self) -> str:
         return "" if self.ca is None else certificates("the registry", "ca", self.ca)
 
-    def _failed(self, why: str, hint: str = UNREACHABLE) -> ConnectorError:
-        return ConnectorError("REGISTRY_UNREACHABLE", f"the registry {self.url} cannot be used: {why}", hint=hint, site=here())
+    def _failed(self, why: str) -> ConnectorError:
+        return ConnectorError("REGISTRY_UNREACHABLE", f"the registry {self.url} cannot be used: {why}", hint=cure(why), site=here())
 
     def _word(self) -> str:
         if self.password is None:
@@ -294,7 +292,20 @@ class _Refused(Exception):
 
 
 def _status(refused: _Refused) -> str:
-    return f"it denied access: {refused}" if refused.status in (401, 403) else f"it answered {refused}"
+    return f"it returned HTTP {refused}"
+
+
+def cure(why: str) -> str:
+    """The hint for a registry that cannot be used, by the reason."""
+    if re.search(r"HTTP 40[13]\b", why):
+        return "check its user and password"
+    if re.search(r"HTTP 5\d\d", why):
+        return "check the log of the registry"
+    if "certificate" in why:
+        return _CA
+    if re.search(r"its response|it redirects|it returned HTTP", why):
+        return "check that the address is that of the registry, not of a proxy"
+    return "check that it runs, and its address"
 
 
 def _why(cause: Any) -> str:

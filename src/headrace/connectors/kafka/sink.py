@@ -266,9 +266,12 @@ class Sink(SinkOptions, ports.Sink):
         if known in (None, topic_id) or (topic_id and _WITHOUT_IDS in (known, topic_id)):
             return
         place = f"topic {self.topic} at {self.cluster.servers}"
-        first = "Create the topic; then " if topic_id is None and self.create is None else ""
-        cure = f"fresh=True writes all of them again; to continue without them, delete {_note(context)}"
-        hint = f"the rows written before are lost with it. {first}{cure}"
+        absent = topic_id is None and self.create is None
+        first, also = ("create the topic and ", "also ") if absent else ("", "")
+        hint = (
+            f"{first}start over with fresh=True, which writes all rows again; "
+            f"to continue without the rows that were lost, {also}delete {_note(context)}"
+        )
         if topic_id is None:
             raise ConnectorError("TOPIC_MISSING", f"{context.name}: the {place} no longer exists", hint=hint)
         raise ConnectorError(

@@ -43,7 +43,8 @@ def refusal(name: str, url: str, problem: Exception) -> HeadraceError:
     if isinstance(problem, redis.ConnectionError | redis.TimeoutError):
         hint = "check that the server runs and that its port can be reached from here"
         if "certificate" in message.lower():
-            hint = 'check that ca="ca.pem" names the authority that signed the certificate, and that it is for the host in the address'
+            hint = 'check that the certificate is for the host in the address, and that ca="ca.pem" names the authority that signed it'
+            return ConnectorError("DATABASE_UNREACHABLE", f"no TLS connection to {url}: {message}", hint=hint)
         return ConnectorError("DATABASE_UNREACHABLE", f"{url} cannot be reached: {message}", hint=hint)
     if "maxmemory" in message:
         hint = "give the server more memory (maxmemory) and start again: no row is lost or duplicated"

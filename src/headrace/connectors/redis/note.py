@@ -170,7 +170,7 @@ class Note:
         return HeadraceError(
             "SINK_FAILED",
             f"{self._context.name}: the key {self.key}, which stores the last epoch, is gone or belongs to another writer",
-            hint="start over with fresh=True; if the server evicts keys, give it more memory or another eviction policy.",
+            hint="start over with fresh=True; if the server evicts keys, give it more memory or another eviction policy",
         )
 
 

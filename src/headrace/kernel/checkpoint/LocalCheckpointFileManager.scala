@@ -155,7 +155,7 @@ private final class AtomicFile(
         underlyingStream.flush()
         if (sync) channel.force(true)
         channel.close()
-        Held.check(target)
+        StillOwner.check(target)
         Logged.around(target)(AtomicFile.publish(temporary, target, overwrite))
         if (Sums.kept(target)) Sums.write(target, summing.sums)
         if (sync) AtomicFile.syncFolder(target.getParent)

@@ -15,7 +15,7 @@ object Inspect {
   def open(session: SparkSession, document: String): Inspected = {
     val own = Inside.clone(session)
     val all = kept(own, document, new Families(own, _, _))
-    val names = new Names(all.map(_.called))
+    val names = new TableNames(all.map(_.called))
     new Inspected(own, all.flatMap { one =>
       one.layout.parts.collect { case table: Table => (names.give(one.called, table.suffix), table.schema, one.tables.rows(table)) }
     })

@@ -9,7 +9,7 @@ import org.apache.spark.unsafe.types.UTF8String
 
 /** Writes rows as JSON text, with Spark's own generator. */
 final class RowJson(schema: StructType) {
-  private lazy val json = new JsonText(schema, Moments.Whole + ("ignoreNullFields" -> "false"), Settings.zone)
+  private lazy val json = new JsonText(schema, TimeFormats.Whole + ("ignoreNullFields" -> "false"), Settings.zone)
 
   /** Returns a row's text. A row that cannot be written is still a dead letter, with the cause instead of its text. */
   def apply(row: InternalRow): UTF8String =

@@ -32,7 +32,7 @@ private final class Analyse(
   private def substituted(plan: LogicalPlan): LogicalPlan = plan match {
     case r: UnresolvedRelation =>
       val named = r.multipartIdentifier match {
-        case Seq(one) if !r.isStreaming => tables.find(t => Names.fold(t._1) == Names.fold(one))
+        case Seq(one) if !r.isStreaming => tables.find(t => DistinctNames.fold(t._1) == DistinctNames.fold(one))
         case _ => None
       }
       named match {
@@ -64,7 +64,7 @@ private final class Analyse(
 
   /** A table as of a time on the left side of its join. */
   private def versions(clause: Analyse.Clause, view: View, alias: LogicalPlan, table: LogicalPlan): LogicalPlan = {
-    val from = times.collectFirst { case (name, time) if name == view.name => view.output.find(a => Names.fold(a.name) == Names.fold(time)) }.flatten
+    val from = times.collectFirst { case (name, time) if name == view.name => view.output.find(a => DistinctNames.fold(a.name) == DistinctNames.fold(time)) }.flatten
     if (SystemTime.isNow(clause.time)) throw Refused(s"the stream ${view.name} FOR SYSTEM_TIME AS OF now", Cures.systemTime, table, view.name)
     val at = from.getOrElse(throw new Refused(s"FOR SYSTEM_TIME AS OF on ${view.name}, which has no event time", Cures.versions, clause.time.trim, table.origin))
     val time = sql.expression(clause.time)

@@ -100,7 +100,7 @@ private object Calls {
   /** The name of a function: the registered name, or for one of Spark's own, the name in the query or in its class, if that is a name of
     * the class.
     */
-  def name(e: Expression): Option[String] = Outside.name(e).map(Names.quoted).orElse(builtin(e))
+  def name(e: Expression): Option[String] = Outside.name(e).map(DistinctNames.quoted).orElse(builtin(e))
 
   private def builtin(e: Expression): Option[String] = {
     val wanted = e.getTagValue(FunctionRegistry.FUNC_ALIAS).toSeq :+ e.prettyName

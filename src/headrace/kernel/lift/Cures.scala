@@ -11,7 +11,7 @@ private object Cures {
   val constant = "write its value into the query"
   val correlated = "join the two tables instead"
   val count = "count with a separate aggregate"
-  val deduplicated = "use dropDuplicates, which needs no watermark"
+  val deduplicated = "use .dedupe(on=..., within=...) on the stream, or dropDuplicates, which needs no watermark"
   val expires = "SELECT /*+ EXPIRES('7 days') */ card, sum(amount) FROM charges GROUP BY card"
   val expression = "use other functions of Spark SQL"
   val frame = "read the rows with hr.read and build the DataFrame from stream.as_dataframe()"

@@ -20,9 +20,9 @@ final class Printer(scope: Scope) {
 
   private[lift] def text(e: Expression, in: Lambdas): Text = e match {
     case Alias(child, _) => text(child, in)
-    case a: AttributeReference => Text(Names.quoted(scope.name(a).getOrElse(throw unknown(a))))
+    case a: AttributeReference => Text(DistinctNames.quoted(scope.name(a).getOrElse(throw unknown(a))))
     case l: Literal => literal(l)
-    case v: NamedLambdaVariable => Text(Names.quoted(in.names.getOrElse(v.exprId, throw unknown(v))))
+    case v: NamedLambdaVariable => Text(DistinctNames.quoted(in.names.getOrElse(v.exprId, throw unknown(v))))
     case f: LambdaFunction => lambda(f, in)
 
     case And(l, r) => chain("AND", AND, l, r, in)
@@ -66,8 +66,8 @@ final class Printer(scope: Scope) {
       Text(s"CASE ${whens.mkString(" ")}$last END")
     case GetStructField(child, ordinal, _) =>
       val name = child.dataType.asInstanceOf[StructType].fields(ordinal).name
-      Text(s"${at(child, PRIMARY, in)}.${Names.quoted(name)}")
-    case GetArrayStructFields(child, field, _, _, _) => Text(s"${at(child, PRIMARY, in)}.${Names.quoted(field.name)}")
+      Text(s"${at(child, PRIMARY, in)}.${DistinctNames.quoted(name)}")
+    case GetArrayStructFields(child, field, _, _, _) => Text(s"${at(child, PRIMARY, in)}.${DistinctNames.quoted(field.name)}")
     case GetArrayItem(child, index, failing) if failing == Settings.isAnsi => Text(s"${at(child, PRIMARY, in)}[${text(index, in).text}]")
     case GetArrayItem(child, index, false) => Text(s"get(${arguments(Seq(child, index), in)})")
     case GetMapValue(child, key) => Text(s"${at(child, PRIMARY, in)}[${text(key, in).text}]")
@@ -135,7 +135,7 @@ final class Printer(scope: Scope) {
 
   private def lambda(f: LambdaFunction, in: Lambdas): Text = {
     val inner = in.bind(f.arguments)
-    val names = f.arguments.map(a => Names.quoted(inner.names(a.exprId)))
+    val names = f.arguments.map(a => DistinctNames.quoted(inner.names(a.exprId)))
     val head = if (names.size == 1) names.head else names.mkString("(", ", ", ")")
     Text(s"$head -> ${text(f.function, inner).text}", 0)
   }
@@ -183,10 +183,10 @@ object Printer {
   /** The names of the lambda variables around an expression; `taken` are the columns, which a variable must not hide. */
   final case class Lambdas(taken: Seq[String], names: Map[ExprId, String]) {
 
-    /** Names the variables. A DataFrame numbers its variables through the whole session: the number is removed. */
+    /** DistinctNames the variables. A DataFrame numbers its variables through the whole session: the number is removed. */
     def bind(variables: Seq[NamedExpression]): Lambdas = {
       val wanted = variables.map(_.name.replaceFirst("(?<=.)_\\d+$", ""))
-      copy(names = names ++ variables.map(_.exprId).zip(Names.distinct(wanted, taken ++ names.values)))
+      copy(names = names ++ variables.map(_.exprId).zip(DistinctNames.distinct(wanted, taken ++ names.values)))
     }
   }
 
@@ -208,5 +208,5 @@ object Printer {
 
   private def escaped(escape: Char): String = if (escape == '\\') "" else s" ESCAPE ${Literals.quoted(escape.toString)}"
 
-  private def collation(c: ResolvedCollation): String = c.collationName.split('.').map(Names.quoted).last
+  private def collation(c: ResolvedCollation): String = c.collationName.split('.').map(DistinctNames.quoted).last
 }

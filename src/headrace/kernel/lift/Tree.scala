@@ -40,11 +40,11 @@ private final class Tree(session: SparkSession) {
   }
 
   private def project(child: Lifted, list: Seq[NamedExpression]): Lifted = {
-    val names = Names.distinct(list.map(_.name))
+    val names = DistinctNames.distinct(list.map(_.name))
     val scope = Scope(list.map(_.toAttribute).zip(names))
     val printed = list.map(text(child.scope, _))
     val columns = names.zip(printed).map { case (n, p) => pair(n, p.text) }
-    if (names == child.scope.names && names.map(Names.quoted) == printed.map(_.text)) child.copy(scope = scope)
+    if (names == child.scope.names && names.map(DistinctNames.quoted) == printed.map(_.text)) child.copy(scope = scope)
     else {
       verify.rows(child.scope, printed)
       Lifted(node("project", "columns" -> array(columns), "input" -> child.json), scope)
@@ -85,7 +85,7 @@ private final class Tree(session: SparkSession) {
       case LeftSemi => ("semi", None, left.scope)
       case LeftAnti => ("anti", None, left.scope)
       case ExistenceJoin(exists) =>
-        val name = Names.distinct(Seq(exists.name), both.names).head
+        val name = DistinctNames.distinct(Seq(exists.name), both.names).head
         ("existence", Some(name), Scope(left.scope.columns :+ (exists -> name)))
       case other => throw Refused(s"a ${other.sql} join", Cures.node, j, other.sql)
     }
@@ -141,7 +141,7 @@ private final class Tree(session: SparkSession) {
       case other => wrong(other)
     }
     verify.rows(left.scope, keys.map(_._1))
-    val names = Names.distinct(right.scope.names, left.scope.names)
+    val names = DistinctNames.distinct(right.scope.names, left.scope.names)
     val json = node(
       "lookup",
       "how" -> JString(if (l.outer) "left" else "inner"),
@@ -154,10 +154,10 @@ private final class Tree(session: SparkSession) {
   }
 
   private def renamed(child: Lifted, taken: Seq[String]): Lifted = {
-    val names = Names.distinct(child.scope.names, taken)
+    val names = DistinctNames.distinct(child.scope.names, taken)
     if (names == child.scope.names) child
     else {
-      val columns = names.zip(child.scope.names).map { case (n, old) => pair(n, Names.quoted(old)) }
+      val columns = names.zip(child.scope.names).map { case (n, old) => pair(n, DistinctNames.quoted(old)) }
       Lifted(node("project", "columns" -> array(columns), "input" -> child.json), Scope(child.scope.columns.map(_._1).zip(names)))
     }
   }
@@ -165,7 +165,7 @@ private final class Tree(session: SparkSession) {
   private def aggregate(a: Aggregate): Lifted = {
     val child = of(a.child)
     val g = Grouped.of(a)
-    val names = Names.distinct((g.keys ++ g.functions).map(_.name))
+    val names = DistinctNames.distinct((g.keys ++ g.functions).map(_.name))
     val keys = g.keys.map(text(child.scope, _))
     val functions = g.functions.map(text(child.scope, _))
     verify.rows(child.scope, keys)
@@ -183,7 +183,7 @@ private final class Tree(session: SparkSession) {
 
   private def window(w: Window): Lifted = {
     val child = of(w.child)
-    val names = Names.distinct(w.windowExpressions.map(_.name), child.scope.names)
+    val names = DistinctNames.distinct(w.windowExpressions.map(_.name), child.scope.names)
     val functions = w.windowExpressions.map(text(child.scope, _))
     val keys = w.partitionSpec.map(text(child.scope, _))
     verify.rows(child.scope, functions ++ keys)
@@ -226,7 +226,7 @@ private final class Tree(session: SparkSession) {
       case s: SessionWindows => sessions(s, g.generatorOutput, child)
       // INTERSECT ALL and EXCEPT ALL: each row is repeated by its count, which is at least one.
       case ReplicateRows(count +: columns) =>
-        val times = Names.distinct(Seq("n"), child.scope.names).head
+        val times = DistinctNames.distinct(Seq("n"), child.scope.names).head
         val n = text(child.scope, count)
         verify.rows(child.scope, Seq(n))
         val json = generated(s"explode(sequence(1L, ${n.text}))", Seq(times), outer = false, child)
@@ -235,7 +235,7 @@ private final class Tree(session: SparkSession) {
       case generator: Expression =>
         val printed = text(child.scope, generator)
         verify.generator(child.scope, printed, g.generatorOutput.size)
-        val names = Names.distinct(g.generatorOutput.map(_.name), child.scope.names)
+        val names = DistinctNames.distinct(g.generatorOutput.map(_.name), child.scope.names)
         val json = generated(printed.text, names, g.outer, child)
         Lifted(json, Scope(child.scope.columns ++ g.generatorOutput.zip(names)))
     }
@@ -245,7 +245,7 @@ private final class Tree(session: SparkSession) {
     if (!TimeWindows.isTime(w.child.dataType)) throw Refused(s"windows over a column of type ${w.child.dataType.sql}", Cures.windows, w, w.child.sql)
     val time = text(child.scope, w.child)
     verify.rows(child.scope, Seq(time))
-    val names = Names.distinct(columns.map(_.name), child.scope.names)
+    val names = DistinctNames.distinct(columns.map(_.name), child.scope.names)
     val json = node(
       "windows",
       "kind" -> JString(w.kind),
@@ -263,7 +263,7 @@ private final class Tree(session: SparkSession) {
     if (!TimeWindows.isTime(s.time.dataType)) throw Refused(s"sessions over a column of type ${s.time.dataType.sql}", Cures.sessionTables, s, s.time.sql)
     val (time, until, per) = (text(child.scope, s.time), s.until.map(text(child.scope, _)), s.per.map(text(child.scope, _)))
     verify.rows(child.scope, (time +: until.toSeq) ++ per)
-    val names = Names.distinct(columns.map(_.name), child.scope.names)
+    val names = DistinctNames.distinct(columns.map(_.name), child.scope.names)
     val json = node(
       "sessions",
       "per" -> strings(per.map(_.text)),
@@ -298,7 +298,7 @@ private final class Tree(session: SparkSession) {
 
   private def values(plan: LogicalPlan, output: Seq[Attribute], rows: Seq[Seq[Expression]]): Lifted = {
     if (rows.size > MOST) throw Refused(s"VALUES of more than $MOST_TEXT rows", "pass that many rows as a stream", plan, "VALUES")
-    val names = Names.distinct(output.map(_.name))
+    val names = DistinctNames.distinct(output.map(_.name))
     val printed = rows.map(_.map(text(Scope(Nil), _)))
     verify.rows(Scope(Nil), printed.flatten)
     val columns = names.zip(output).map { case (n, a) => pair(n, Literals.sql(a.dataType)) }

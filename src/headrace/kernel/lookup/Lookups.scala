@@ -17,7 +17,7 @@ final class Lookups(
     carried: Carried,
     ops: Set[Int],
     constant: Set[Int],
-    @transient tables: Tables,
+    @transient tables: LoadedTables,
     loaded: Map[Int, Broadcast[Loaded]] = Map.empty)
     extends Work {
   override def name: String = "lookup"

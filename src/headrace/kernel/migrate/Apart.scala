@@ -22,7 +22,7 @@ private[migrate] final class Apart(rekeyed: Map[Int, Change], schema: StructType
     var former: Array[Byte] = null
     rows.map { row =>
       if (rekeyed.nonEmpty) {
-        val (to, from) = (Store.groupOf(row), row.getBinary(Store.Former))
+        val (to, from) = (StoreRows.groupOf(row), row.getBinary(StoreRows.Former))
         if (group != null && Arrays.equals(group, to)) {
           if (!Arrays.equals(former, from)) throw meet(former, from)
         } else {

@@ -31,11 +31,11 @@ object Migrate {
       val rekeyed = changes.filter(_.key.isDefined).map(c => c.op -> c).toMap
 
       def rewritten(state: DataFrame): DataFrame = {
-        val sorted = state.sortWithinPartitions(Store.group)
+        val sorted = state.sortWithinPartitions(StoreRows.group)
         val regroup = new Regroup(changes.map(c => c.op -> c).toMap, state.schema, counted)
-        val regrouped = staged(regroup, toAttributes(Store.withFormer(state.schema)), sorted)
-        val moved = regrouped.repartition(migration.partitions, functions.col(Store.group))
-        val together = if (rekeyed.isEmpty) moved else moved.sortWithinPartitions(Store.group)
+        val regrouped = staged(regroup, toAttributes(StoreRows.withFormer(state.schema)), sorted)
+        val moved = regrouped.repartition(migration.partitions, functions.col(StoreRows.group))
+        val together = if (rekeyed.isEmpty) moved else moved.sortWithinPartitions(StoreRows.group)
         staged(new Apart(rekeyed, state.schema), toAttributes(state.schema), together)
       }
       def staged(work: Work, output: Seq[org.apache.spark.sql.catalyst.expressions.Attribute], from: DataFrame) =

@@ -17,7 +17,7 @@ private[migrate] final class Regroup(changes: Map[Int, Change], schema: StructTy
   override def name: String = "regroup"
 
   override def apply(partition: Int, rows: Iterator[InternalRow]): Iterator[InternalRow] = new Iterator[InternalRow] {
-    private val store = new Store(schema)
+    private val store = new StoreRows(schema)
     private val rewrites = changes.map { case (op, change) => op -> new OperatorRewrite(change) }
     private val counts = scala.collection.mutable.HashMap.empty[Int, Counted]
     private var former: Array[Byte] = _
@@ -42,7 +42,7 @@ private[migrate] final class Regroup(changes: Map[Int, Change], schema: StructTy
     override def next(): InternalRow = ready.next()
 
     private def take(row: InternalRow): Iterator[InternalRow] = {
-      val group = Store.groupOf(row)
+      val group = StoreRows.groupOf(row)
       if (former != null && Arrays.equals(group, former)) rewritten(row)
       else {
         val before = finish()
@@ -63,12 +63,12 @@ private[migrate] final class Regroup(changes: Map[Int, Change], schema: StructTy
 
     private def rewritten(row: InternalRow): Iterator[InternalRow] = {
       val kind = store.kindOf(row)
-      val family = row.getUTF8String(Store.Family).copy()
-      val number = if (kind == Store.Whole) 0L else store.numberOf(row, kind)
-      if (kind == Store.Page && rewrite != null && rewrite.keep(number, () => store.bytesOf(row))) {
+      val family = row.getUTF8String(StoreRows.Family).copy()
+      val number = if (kind == StoreRows.Whole) 0L else store.numberOf(row, kind)
+      if (kind == StoreRows.Page && rewrite != null && rewrite.keep(number, () => store.bytesOf(row))) {
         bagFamily = family
         Iterator.empty
-      } else Iterator.single(counting(store.raw(group, kind, number, family, row.getBinary(Store.Value), former)))
+      } else Iterator.single(counting(store.raw(group, kind, number, family, row.getBinary(StoreRows.Value), former)))
     }
 
     /** The rewritten pages of the group. */
@@ -78,7 +78,7 @@ private[migrate] final class Regroup(changes: Map[Int, Change], schema: StructTy
         val pages = rewrite.pages(Wire.isShared(former), count)
         val (to, from, of, family) = (group, former, count, bagFamily)
         pages.map { case (number, bytes) =>
-          val stored = store.row(to, Store.Page, number, family, bytes, from)
+          val stored = store.row(to, StoreRows.Page, number, family, bytes, from)
           of.bytes += stored.getSizeInBytes
           stored
         }

@@ -1,7 +1,7 @@
 package headrace.query
 
 import headrace.level.{Level, Tag, Tail}
-import headrace.lookup.{Lookups, Tables}
+import headrace.lookup.{LoadedTables, Lookups}
 import headrace.task.Carried
 import headrace.wire.{Wire, WireBuffer}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -45,7 +45,7 @@ final class Frames(session: SparkSession, carried: Carried) {
   }
 
   /** A round of lookups on the rows so far. */
-  def lookups(ops: Set[Int], constant: Set[Int], tables: Tables, from: LogicalPlan): LogicalPlan =
+  def lookups(ops: Set[Int], constant: Set[Int], tables: LoadedTables, from: LogicalPlan): LogicalPlan =
     stage(new Lookups(carried, ops, constant, tables), from)
 
   /** Distributes rows for the sinks by their keys: a replay assigns each row to the same task, however the input is split into tasks. */

@@ -7,9 +7,9 @@ import java.util.{Map => JMap, UUID}
 import scala.jdk.CollectionConverters._
 
 import headrace.HeadraceKernelException
-import headrace.checkpoint.Held
+import headrace.checkpoint.StillOwner
 import headrace.document.{DocumentText, SourceText}
-import headrace.lookup.{Clients, TableLoader, Tables}
+import headrace.lookup.{Clients, LoadedTables, TableLoader}
 import headrace.query._
 import headrace.sink.{Committer, Sink}
 import headrace.source.Control
@@ -72,13 +72,13 @@ object Kernel {
       val time = new Time(if (manualClock) Some(now) else None)
       val sink = Sink.table(own, doc.sinks, own.conf.get("spark.sql.session.timeZone"), committer)
       Lineage.shorten(own, checkpoint)
-      Held.by(checkpoint, () => committer.still())
+      StillOwner.by(checkpoint, () => committer.still())
       val running = Inside.start(own, checkpoint, frame, sink, Trigger.ProcessingTime(trigger.toLong), time)
       val ticks = if (doc.clock == "processing") Some(new Ticks(control, time)) else None
-      new Run(running, control, time, ticks, () => { Pool.drop(query); Clients.drop(query); Held.drop(checkpoint) })
+      new Run(running, control, time, ticks, () => { Pool.drop(query); Clients.drop(query); StillOwner.drop(checkpoint) })
     } catch {
       case e: Throwable =>
-        Held.drop(checkpoint)
+        StillOwner.drop(checkpoint)
         Control.drop(control)
         throw e
     }
@@ -105,7 +105,7 @@ object Kernel {
     val operators = doc.levels.flatten.map(binding.hosted)
     val rounds = doc.lookups.getOrElse(Nil)
     val lookups = rounds.flatten.flatten.map(text => text -> binding.lookup(text, own.conf.get("spark.sql.session.timeZone")))
-    val tables = new Tables(own, loader, lookups.collect { case (text, spec) if spec.ask.isEmpty => binding.whole(text, spec) })
+    val tables = new LoadedTables(own, loader, lookups.collect { case (text, spec) if spec.ask.isEmpty => binding.whole(text, spec) })
     val frames = new Frames(own, Carried(query, own.sparkContext.broadcast(Specs(sources, operators, lookups.map(_._2)))))
     def lookedUp(level: Int, plan: LogicalPlan): LogicalPlan =
       rounds.lift(level).toSeq.flatten.foldLeft(plan) { (from, round) =>

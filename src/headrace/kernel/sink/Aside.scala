@@ -43,6 +43,6 @@ final class Aside(sink: String, schema: StructType, val fails: Boolean) {
 
 private object Aside {
   val Most: Long = 64L << 20
-  val Cure = "nothing of the epoch was written. Correct such rows upstream of the sink, or make them dead letters: on_refused=\"dead_letter\""
+  val Cure = "correct such rows upstream of the sink, or make them dead letters: on_refused=\"dead_letter\". Nothing of the epoch was written."
   val mapper = new ObjectMapper
 }

@@ -8,7 +8,7 @@ import scala.util.control.NonFatal
 
 import headrace.{HeadraceKernelException, Secrets}
 import headrace.bind.Clock
-import headrace.checkpoint.Held
+import headrace.checkpoint.StillOwner
 import headrace.document.SinkText
 import headrace.point.Point
 import headrace.wire.Wire
@@ -61,7 +61,7 @@ private[sink] final class SinkTable(sinks: Seq[SinkSpec], stages: Map[Int, Write
     override def createStreamingWriterFactory(info: PhysicalWriteInfo): StreamingDataWriterFactory = {
       // Spark starts the tasks of the epoch after this call.
       val answer = committer.begin(Inside.number(SparkSession.active))
-      if (!answer.startsWith(Committer.Begins)) Held.require(answer)
+      if (!answer.startsWith(Committer.Begins)) StillOwner.require(answer)
       Clock.tell(SparkSession.active.sparkContext, Wire.calendar(Inside.now(SparkSession.active)) * 1000)
       new TaskWriters(sinks, shared, run, answer.stripPrefix(Committer.Begins))
     }
@@ -75,7 +75,7 @@ private[sink] final class SinkTable(sinks: Seq[SinkSpec], stages: Map[Int, Write
           case e: RuntimeException =>
             throw new HeadraceKernelException("SINK_COMMIT", s"epoch $epoch could not be committed: ${e.getMessage}", cause = e)
         }
-      Held.require(problem)
+      StillOwner.require(problem)
     }
 
     /** Cleans up after tasks that had finished; failed tasks have cleaned up after themselves. (The sink's recovery removes what a task

@@ -135,7 +135,7 @@ object LineParser {
   def message(e: Throwable): String = {
     val chain = Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(20).toSeq
     chain.map(one => short(String.valueOf(one.getMessage))).zip(chain).collectFirst {
-      case (_, _: EOFException) => "it ends too early"
+      case (_, _: EOFException) => "the record ends too early"
       case (text, _) if text.nonEmpty && text != "null" => text
     }.getOrElse(s"the reader failed with ${chain.last.getClass.getSimpleName}")
   }

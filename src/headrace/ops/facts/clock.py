@@ -37,7 +37,7 @@ def clock_of_groups(node: Contract, group: Group | None) -> Clock:
         raise HeadraceError(
             "CLOCKS_MIXED",
             f"the groups of {node.name} have columns that close by event time and by processing time",
-            hint="group by the columns of one of them; one Spark query has one clock.",
+            hint="group by the columns of one of them; one Spark query has one clock",
             site=node.site,
         )
     # The end of input closes windows of processing time, too.

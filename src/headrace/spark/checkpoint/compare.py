@@ -54,7 +54,7 @@ def identified(job: SparkJob, stored: Stored | None, folder: Path, *, offline: b
             "CHECKPOINT_OTHER_JOB",
             f"{folder} is the checkpoint of job {stored.job}, but this is job {job.plan.job}",
             hint="give each job a folder of its own; if you renamed the job, keep the old name in hr.job(...), "
-            "or start over with fresh=True.",
+            "or start over with fresh=True",
         )
     changed = [
         f"{name} was {stored.settings.get(name)} and is {value}"
@@ -65,7 +65,7 @@ def identified(job: SparkJob, stored: Stored | None, folder: Path, *, offline: b
         raise HeadraceError(
             "SETTINGS_CHANGED",
             f"settings that affect results differ from those of the checkpoint: {'; '.join(changed)}",
-            hint="restore the old values, or start over with fresh=True.",
+            hint="restore the old values, or start over with fresh=True",
         )
     return identify(stored.identity, job.shapes, offline=offline)
 
@@ -105,7 +105,7 @@ def _unfinished(sink: str, epoch: int, change: str, site: Site | None = None) ->
         "EPOCH_UNFINISHED",
         f"{sink}: epoch {epoch} was interrupted, and {change} since",
         hint="nothing was changed: run the version that wrote the checkpoint once, so that it finishes the epoch, then this one; "
-        "or start over with fresh=True.",
+        "or start over with fresh=True",
         site=site,
     )
 

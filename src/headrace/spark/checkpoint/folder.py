@@ -82,7 +82,7 @@ def stored_in(folder: Path) -> Stored | None:
             raise HeadraceError(
                 "CHECKPOINT_FORMAT",
                 f"{path} has format {short(value['format'])}; this version of headrace reads formats 1 to {FORMAT}",
-                hint="use the version of headrace that wrote it, or start over with fresh=True.",
+                hint="use the version of headrace that wrote it, or start over with fresh=True",
             )
         return _stored(value, folder)
     except HeadraceError as problem:
@@ -243,7 +243,7 @@ def unusable(folder: Path, reason: str) -> HeadraceError:
     return HeadraceError(
         "CHECKPOINT_UNUSABLE",
         f"the checkpoint folder {folder} cannot be used: {reason}",
-        hint="set checkpoint= to a folder on a disk of this machine that this user may write to.",
+        hint="set checkpoint= to a local folder that this user can write to",
     )
 
 
@@ -264,5 +264,5 @@ def _must_be_ours(folder: Path) -> None:
         raise HeadraceError(
             "NOT_A_CHECKPOINT",
             f"{folder} is not a checkpoint: it is not empty and has no job.json",
-            hint="set checkpoint= to an empty or new folder.",
+            hint="set checkpoint= to an empty or new folder",
         )

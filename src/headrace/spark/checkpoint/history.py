@@ -120,7 +120,7 @@ def _incomplete(what: Path, why: str) -> HeadraceError:
     return HeadraceError(
         "CHECKPOINT_INCOMPLETE",
         f"{what} {why}",
-        hint=f"parts of the checkpoint are missing, or were copied at different times.\n{CURE}",
+        hint=f"parts of the checkpoint are missing, or were copied at different times.\n{CURE}.",
     )
 
 

@@ -121,8 +121,8 @@ class Identity:
         return cls(tuple(QueryIdentity.from_json(one) for one in value["queries"]), typed(value["next"], int))
 
 
-_KEEP = "fresh=True starts over with an empty checkpoint; to keep the state, keep the earlier version of this part."
-_MIGRATE = "`headrace state migrate FILE --to FOLDER` creates a checkpoint for this version; fresh=True starts over with an empty one."
+_KEEP = "fresh=True starts over with an empty checkpoint; to keep the state, keep the earlier version of this part"
+_MIGRATE = "`headrace state migrate FILE --to FOLDER` creates a checkpoint for this version; fresh=True starts over with an empty one"
 
 
 def refuse(what: str, site: Site | None = None, cure: str | None = None) -> HeadraceError:

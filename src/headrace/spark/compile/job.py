@@ -114,7 +114,7 @@ def _no_sink_in_a_source(plan: Plan) -> None:
             raise HeadraceError(
                 "FOLDER_OWNED",
                 f"the sink {sink.name} writes to {sink.connect().owns}, where the source {source.name} of the same job reads",
-                hint="give the sink a folder that no source of the job reads.",
+                hint="give the sink a folder that no source of the job reads",
                 site=sink.site,
             )
 
@@ -128,6 +128,6 @@ def _one_sink_a_folder(plan: Plan) -> None:
             raise HeadraceError(
                 "FOLDER_OWNED",
                 f"the sinks {taken[owned].name} and {sink.name} both write to {owned}",
-                hint="give each sink a folder of its own, or combine streams of the same columns with union.",
+                hint="give each sink a folder of its own, or combine streams of the same columns with union",
                 site=sink.site,
             )

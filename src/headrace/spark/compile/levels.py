@@ -88,7 +88,7 @@ def _refuse_mixed(sink: Node, event: Node, processing: Node) -> None:
     raise HeadraceError(
         "CLOCKS_MIXED",
         f"{why}; one Spark query has one clock",
-        hint='use one clock, or write the first result to files and read them in a second job; clock="event" is the default.',
+        hint='use one clock, or write the first result to files and read them in a second job; clock="event" is the default',
         site=processing.site,
     )
 
@@ -162,7 +162,7 @@ def _share_no_state(queries: Sequence[Query]) -> None:
                 raise HeadraceError(
                     "CLOCKS_MIXED",
                     f"{node.name} feeds operators of event time and of processing time, which run as two Spark queries",
-                    hint="write its result to files and read them in a second job, or use timers of one clock.",
+                    hint="write its result to files and read them in a second job, or use timers of one clock",
                     site=node.site,
                 )
             seen[node] = query

@@ -76,7 +76,7 @@ class Inspected:
         columns = {field.name: field for name, schema in self.schemas.items() if name.lower() in words for field in schema.fields}
         error = error_of(Fault.from_json(problem, None, Struct(tuple(columns.values()))))
         if error.code == "BAD_SYNTAX":
-            error.hint = "write one SELECT of Spark SQL over the tables of the state."
+            error.hint = "write one SELECT of Spark SQL over the tables of the state"
         return error
 
 

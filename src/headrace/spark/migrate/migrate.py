@@ -48,11 +48,11 @@ def migrate(job: SparkJob, old: Path, new: Path, *, dry_run: bool = False) -> Mi
     began = time.monotonic()
     old, new = old.absolute(), new.absolute()
     if new.exists():
-        raise HeadraceError("CHECKPOINT_EXISTS", f"{new} already exists", hint="name a folder that does not exist.")
+        raise HeadraceError("CHECKPOINT_EXISTS", f"{new} already exists", hint="name a folder that does not exist")
     if new.is_relative_to(old):
-        raise HeadraceError("CHECKPOINT_EXISTS", f"{new} is inside the old checkpoint {old}", hint="name a folder outside it.")
+        raise HeadraceError("CHECKPOINT_EXISTS", f"{new} is inside the old checkpoint {old}", hint="name a folder outside it")
     if not old.is_dir():
-        raise _nothing(f"{old} is not a folder", "set checkpoint= to the checkpoint of an earlier version of the job.")
+        raise _nothing(f"{old} is not a folder", "set checkpoint= to the checkpoint of an earlier version of the job")
     checkpoint = Checkpoint(old)
     with closing(checkpoint):
         to = checkpoint.migrated
@@ -60,7 +60,7 @@ def migrate(job: SparkJob, old: Path, new: Path, *, dry_run: bool = False) -> Mi
         if to is not None and to.exists():
             raise migrated(old, to)
         if checkpoint.stored is None or not checkpoint.begun:
-            raise _nothing(f"no run has been started in {old}", "run the job with this checkpoint.")
+            raise _nothing(f"no run has been started in {old}", "run the job with this checkpoint")
         stored = checkpoint.stored
         job = with_frozen_schemas(job, stored)
         identity, names = identified(job, stored, old, offline=True)
@@ -71,7 +71,7 @@ def migrate(job: SparkJob, old: Path, new: Path, *, dry_run: bool = False) -> Mi
         by_query = {query.name: rewrites(stored.identity, identity, query) for query in stored.identity.queries}
         programs = [Migrated(one.name, one.rewritten, one.projected) for changed in by_query.values() for one in changed]
         if not any(one.rewritten for one in programs):
-            raise _nothing(f"this version of the job can continue from {old}", "run the job with this checkpoint.")
+            raise _nothing(f"this version of the job can continue from {old}", "run the job with this checkpoint")
         if not dry_run:
             counts = _Making(job, stored, identity, old, checkpoint.lease.term, new, by_query).run()
             programs = [replace(program, **counts.get(program.program, {})) for program in programs]

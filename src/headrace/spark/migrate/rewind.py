@@ -146,4 +146,4 @@ def _note(folder: Path, step: Rewound, what: str) -> None:
 
 def _nothing(what: str) -> HeadraceError:
     why = f"{what}, so there is no epoch to rewind to"
-    return HeadraceError("NOTHING_TO_REWIND", why, hint="set checkpoint= to the folder in which the job keeps its state.")
+    return HeadraceError("NOTHING_TO_REWIND", why, hint="set checkpoint= to the folder in which the job keeps its state")

@@ -24,8 +24,8 @@ from headrace.spark.checkpoint.examine import whole
 # Conditions of the kernel, with headrace's code and cure. The cures of connectors' own conditions are declared with their codes.
 _KNOWN: Mapping[str, tuple[str, str | None]] = {
     "KEYS_MEET": ("KEYS_MEET", "keep the old key type; the state of two keys cannot be merged"),
-    "KEY_NOT_UNIQUE": ("KEY_NOT_UNIQUE", "name columns that identify each row, or keep one row per key: .top(1, by=..., per=...)."),
-    "LOOKUP_FAILED": ("LOOKUP_FAILED", "check the table and its login. No row is lost: the next start repeats the epoch"),
+    "KEY_NOT_UNIQUE": ("KEY_NOT_UNIQUE", "name columns that identify each row, or keep one row per key: .top(1, by=..., per=...)"),
+    "LOOKUP_FAILED": ("LOOKUP_FAILED", None),
     "EXPECTATION_FAILED": (
         "EXPECTATION_FAILED",
         'nothing of its epoch is written. Repair the input, or send such rows to the dead letters: on_violation="dead_letter".',
@@ -33,24 +33,24 @@ _KNOWN: Mapping[str, tuple[str, str | None]] = {
     "MALFORMED_ROW": ("MALFORMED_ROW", 'correct the input, or send such rows to the dead letters: malformed="dead_letter"'),
     "DEAD_LETTER_FAILED": (
         "DEAD_LETTER_FAILED",
-        "steps after a dead_letter output must not fail: use try_cast and similar functions there.",
+        "steps after a dead_letter output must not fail: use try_cast and similar functions there",
     ),
-    "MEMORY_SOURCE_LOST": ("ROWS_GONE", "rows in memory are lost with their process: start over with fresh=True, or write them to files."),
-    "KEY_COLLATION": ("WRONG_TYPE", "key by something that is compared byte by byte: lower(name), or the column collated as UTF8_BINARY."),
-    "ORDER_TYPE": ("WRONG_TYPE", 'leave out the column, or convert it to a string: select("...", d="to_json(column)").'),
-    "QUERY_FAILED": ("BAD_EXPRESSION", "use try_divide, try_cast and similar functions, which give null instead of an error."),
-    "SINK_COMMIT": ("SINK_FAILED", "fix the cause and start again: the epoch is written again."),
-    "SINK_SCHEMA": ("WRONG_TYPE", 'give the column a type that the format supports: with_columns(d="to_json(column)").'),
-    "SINK_WRITE": ("SINK_FAILED", "fix the cause and start again: the epoch is written again."),
-    "SOURCE_SCHEMA": ("WRONG_TYPE", "declare the schema that the files have; to change a type, cast after the source."),
-    "STATE_LAYOUT": ("STATE_MISMATCH", "start the newer version of the job, or start over with fresh=True."),
+    "MEMORY_SOURCE_LOST": ("ROWS_GONE", "rows in memory are lost with their process: start over with fresh=True, or write them to files"),
+    "KEY_COLLATION": ("WRONG_TYPE", "key by something that is compared byte by byte: lower(name), or the column collated as UTF8_BINARY"),
+    "ORDER_TYPE": ("WRONG_TYPE", 'leave out the column, or convert it to a string: select("...", d="to_json(column)")'),
+    "QUERY_FAILED": ("BAD_EXPRESSION", "use try_divide, try_cast and similar functions, which give null instead of an error"),
+    "SINK_COMMIT": ("SINK_FAILED", "fix the cause and start again: the epoch is written again"),
+    "SINK_SCHEMA": ("WRONG_TYPE", 'give the column a type that the format supports: with_columns(d="to_json(column)")'),
+    "SINK_WRITE": ("SINK_FAILED", "fix the cause and start again: the epoch is written again"),
+    "SOURCE_SCHEMA": ("WRONG_TYPE", "declare the schema that the files have; to change a type, cast after the source"),
+    "STATE_LAYOUT": ("STATE_MISMATCH", "start the newer version of the job, or start over with fresh=True"),
     "CHECKPOINT_UNREADABLE": ("CHECKPOINT_UNREADABLE", CURE),
     "CHECKPOINT_INCOMPLETE": ("CHECKPOINT_INCOMPLETE", CURE),
-    "TABLE_REPLACED": ("TABLE_REPLACED", "start over with fresh=True, or restore the table that it read."),
-    "TIMER_LOOP": ("TIMER_LOOP", "in the handler of a timer, set timers later than its own time: self.again.set(at + hr.seconds(1))."),
+    "TABLE_REPLACED": ("TABLE_REPLACED", "start over with fresh=True, or restore the table that it read"),
+    "TIMER_LOOP": ("TIMER_LOOP", "in the handler of a timer, set timers later than its own time: self.again.set(at + hr.seconds(1))"),
     "WAS_FAILED": (
         "WAS_FAILED",
-        "correct the expression, for example with try_add or coalesce, and start again: no state is lost, and converted keys keep theirs.",
+        "correct the expression, for example with try_add or coalesce, and start again: no state is lost, and converted keys keep theirs",
     ),
     "STATE_OF_ANOTHER_LEVEL": ("STATE_MISMATCH", "restore the whole checkpoint from a backup, or start over with fresh=True"),
 }
@@ -90,6 +90,8 @@ def failure(
         return HeadraceError("UNKNOWN_FILE_SYSTEM", f"{node}the session has no file system for {scheme}://", hint=cure(scheme), site=site)
     if condition in _KNOWN:
         code, hint = _KNOWN[condition]
+        if condition == "LOOKUP_FAILED":
+            hint = f"{_lookup_cure(message)}. No row is lost: the next start repeats the epoch."
         return HeadraceError(code, f"{node}{message}", hint=fault.get("hint") or hint, site=site)
     if condition in ("INTERNAL", "KERNEL_DOCUMENT"):
         return HeadraceError("INTERNAL", f"{node}{message}", hint=f"this is a bug in headrace; please report it{where}", site=site)
@@ -108,6 +110,17 @@ def failure(
         message = f"{message}; caused by {cause}"
     hint = onward(again, f"{fault['class']}: {message}") + where
     return HeadraceError("RUN_FAILED", f"{node}{message}", hint=hint, site=site)
+
+
+def _lookup_cure(message: str) -> str:
+    """Return the hint for a lookup's failure, which only its message tells apart from others."""
+    if re.search(r"No name matching|No subject alternative|hostname \S+ could not be verified|Hostname mismatch", message):
+        return "check that the certificate is for the host in the address"
+    if re.search(r"is not trusted|certification path|trust anchors", message):
+        return 'check that ca="ca.pem" names the authority that signed the certificate'
+    if re.search(r"password|Access denied|WRONGPASS|NOAUTH|NOPERM|\b40[13]\b", message):
+        return 'check user= and password=hr.secret("DB_PASSWORD") of the lookup'
+    return "check the table and the server that has it"
 
 
 def onward(again: bool, message: str = "") -> str:
@@ -130,7 +143,7 @@ def full(message: str, site: Site | None = None) -> HeadraceError:
     return HeadraceError(
         "DISK_FULL",
         message,
-        hint="free space for the checkpoint, the output and Spark's temporary folder, and start again: no row is lost or duplicated.",
+        hint="free space for the checkpoint, the output and Spark's temporary folder, and start again: no row is lost or duplicated",
         site=site,
     )
 

@@ -152,7 +152,7 @@ def _partitions(stored: Stored | None, wanted: int | None) -> int:
         raise HeadraceError(
             "PARTITIONS_CHANGED",
             f"the checkpoint has {stored.partitions} partitions, not {wanted}",
-            hint=f"write partitions={stored.partitions} or leave it out, or start over with fresh=True.",
+            hint=f"write partitions={stored.partitions} or leave it out, or start over with fresh=True",
         )
     return stored.partitions
 
@@ -187,5 +187,5 @@ def _sealed(what: str) -> HeadraceError:
     return HeadraceError(
         "CHECKPOINT_SEALED",
         f"{what}, and the job has read its bounded input to the end and fired all its timers",
-        hint="start over with fresh=True; flush=False keeps a job open for later input.",
+        hint="start over with fresh=True; flush=False keeps a job open for later input",
     )

@@ -63,5 +63,5 @@ def _failed(lookup: Lookup, why: str) -> HeadraceError:
     return HeadraceError(
         "LOOKUP_FAILED",
         f"{lookup.name}: the lookup failed: {masked(why)}",
-        hint="nothing was removed: fix the table or its address, and start again.",
+        hint="nothing was removed: fix the table or its address, and start again",
     )

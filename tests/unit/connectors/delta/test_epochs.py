@@ -187,7 +187,7 @@ def test_a_table_that_another_checkpoint_wrote_is_not_written(tmp_path: Path) ->
     sink.commit(0, stage(sink, 0, rows(("a", 1))))
     check_error(
         f"TABLE_OWNED: {tmp_path}/t was written by the sink sink of the job job, from another checkpoint or query\n"
-        "  hint: write to another table, continue from the checkpoint that wrote it, or start with fresh=True, which empties it.\n"
+        "  hint: write to another table, continue from the checkpoint that wrote it, or start with fresh=True, which empties it\n"
         "  more: headrace error TABLE_OWNED",
         lambda: opened(Sink(tmp_path / "t"), context(tmp_path, checkpoint_id="c2")),
     )
@@ -199,7 +199,7 @@ def test_a_table_that_another_checkpoint_wrote_is_not_written(tmp_path: Path) ->
     opened(Sink(tmp_path / "t"), context(tmp_path, "k string", job="guest", checkpoint_id="c3"))
     check_error(
         f"TABLE_OWNED: {tmp_path}/t was written by the sink sink of the job guest, from another checkpoint or query\n"
-        "  hint: write to another table, continue from the checkpoint that wrote it, or delete those rows by hand: fresh=True does not, because they are not only this job's.\n"
+        "  hint: write to another table, continue from the checkpoint that wrote it, or delete those rows by hand: fresh=True does not, because they are not only this job's\n"
         "  more: headrace error TABLE_OWNED",
         lambda: opened(Sink(tmp_path / "t"), context(tmp_path, "k string", job="guest", checkpoint_id="c4", fresh=True)),
     )

@@ -143,7 +143,7 @@ def test_a_table_that_another_checkpoint_wrote(tmp_path: Path) -> None:
     out.commit(0, stage(out, 0, rows(("a", 1))))
     check_error(
         "TABLE_OWNED: db.t was written by the sink sink of the job job, from another checkpoint or query\n"
-        "  hint: write to another table, continue from the checkpoint that wrote it, or start with fresh=True, which empties it.\n"
+        "  hint: write to another table, continue from the checkpoint that wrote it, or start with fresh=True, which empties it\n"
         "  more: headrace error TABLE_OWNED",
         lambda: opened(sink(tmp_path), context(tmp_path, checkpoint_id="c2")),
     )

@@ -6,7 +6,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 
 import scala.collection.mutable
 
-import headrace.letter.{Failure, Moments}
+import headrace.letter.{Failure, TimeFormats}
 import headrace.lookup.{Answer, LookupStage, Unanswerable}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, Cast, EvalMode, Expression, GenericInternalRow, JsonToStructs, UnsafeProjection, UnsafeRow}
@@ -74,7 +74,7 @@ final class HttpLookup(name: String, key: StructType, table: StructType, options
   /** The keys as a JSON list of objects. */
   private def body(wanted: Array[InternalRow]): String = {
     val out = new StringWriter
-    new JsonText(ArrayType(key), Moments.Whole, timeZone).to(out).write(new GenericArrayData(wanted.toArray[Any]))
+    new JsonText(ArrayType(key), TimeFormats.Whole, timeZone).to(out).write(new GenericArrayData(wanted.toArray[Any]))
     out.toString
   }
 

@@ -27,20 +27,22 @@ private[jdbc] object Failure {
   /** The same without the severity that PostgreSQL puts first. */
   def plain(problem: Throwable): String = text(problem).stripPrefix("FATAL: ").stripPrefix("ERROR: ")
 
-  /** Converts a source's failure while its query runs. */
-  def asking[T](server: Server)(action: => T): T =
+  /** Converts a failure of a source while its query runs; `shown` is what it reads, "the table t" or "the query". */
+  def asking[T](server: Server, source: String, shown: String)(action: => T): T =
     try action
     catch {
       case known: HeadraceKernelException => throw known
       case NonFatal(e) if sql(e).nonEmpty =>
         val reason = sql(e).get
         val address = server.address
-        val (code, what, cure) =
-          if (Server.missing(reason) || server.removed) ("TABLE_MISSING", s"$address: ", "restore it")
-          else if (Server.transient(reason)) ("DATABASE_UNREACHABLE", s"$address cannot be reached: ", "check that the server runs")
-          else ("DATABASE_REFUSED", s"$address rejected the request: ", "fix the cause")
-        val hint = s"$cure; then the next start continues after the last committed epoch"
-        throw new HeadraceKernelException(code, what + plain(reason), cause = e, hint = hint)
+        val (code, message, cure) =
+          if (server.removed) ("TABLE_MISSING", s"the file $address no longer exists", "restore it")
+          else if (Server.missing(reason) && shown.startsWith("the table")) ("TABLE_MISSING", s"$shown of $address no longer exists", "restore it")
+          else if (Server.missing(reason)) ("TABLE_MISSING", s"$shown of $address: ${plain(reason)}", "restore the table")
+          else if (Server.transient(reason)) ("DATABASE_UNREACHABLE", s"$address cannot be reached: ${plain(reason)}", "check that the server runs")
+          else ("DATABASE_REFUSED", s"$address rejected the request: ${plain(reason)}", "fix the cause")
+        val hint = s"$cure and start again: the run continues after the last committed epoch"
+        throw new HeadraceKernelException(code, message, source, cause = e, hint = hint)
     }
 
   /** The SQL exception that is the cause, if there is one. */

@@ -1,6 +1,6 @@
 package headrace.jdbc
 
-import headrace.letter.Moments
+import headrace.letter.TimeFormats
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, Cast, Expression, RuntimeReplaceable, StructsToJson, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.types._
 
@@ -36,7 +36,7 @@ private[jdbc] final class Flat(schema: StructType, timeZone: String, texts: Bool
 }
 
 private[jdbc] object Flat {
-  private val Json = Moments.Whole + ("ignoreNullFields" -> "false")
+  private val Json = TimeFormats.Whole + ("ignoreNullFields" -> "false")
 
   def isNested(of: DataType): Boolean = of match {
     case _: StructType | _: ArrayType | _: MapType | VariantType => true

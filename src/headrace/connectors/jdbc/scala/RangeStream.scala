@@ -77,7 +77,7 @@ private[jdbc] final class RangeStream(read: Range) extends MicroBatchStream with
     case _ => Seq(RangePartition(from, Some(to)))
   }
 
-  private def asking[T](action: => T): T = Failure.asking(read.server)(action)
+  private def asking[T](action: => T): T = read.asking(action)
 
   override def createReaderFactory(): PartitionReaderFactory = new RangeReaders(read)
   override def commit(end: Offset): Unit = ()
@@ -97,9 +97,9 @@ private final class RangeReaders(read: Range) extends PartitionReaderFactory {
 }
 
 private final class RangeReader(read: Range, range: RangePartition) extends PartitionReader[InternalRow] {
-  private val connection = Failure.asking(read.server)(read.server.connect())
+  private val connection = read.asking(read.server.connect())
   private val results =
-    try Failure.asking(read.server) {
+    try read.asking {
       RangeTable.flowing(connection)
       val statement = connection.prepareStatement(read.sql(range.start, range.end))
       statement.setFetchSize(RangeReader.Fetched)
@@ -123,7 +123,7 @@ private final class RangeReader(read: Range, range: RangePartition) extends Part
         row(next, problem)
         true
       }
-    catch { case e: Exception => Failure.asking(read.server)(throw e) }
+    catch { case e: Exception => read.asking(throw e) }
   override def get(): InternalRow = row
 
   /** Detects invalid texts: SQLite stores any bytes as text, and a driver replaces those that are not UTF-8 by U+FFFD. The result set is

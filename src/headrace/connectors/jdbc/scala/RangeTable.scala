@@ -42,7 +42,20 @@ class RangeTable extends TableProvider {
 }
 
 /** The description of a read. */
-private[jdbc] final case class Range(server: Server, from: String, columns: String, by: Option[String], follow: Boolean, settle: Long, schema: StructType) {
+private[jdbc] final case class Range(
+    server: Server,
+    from: String,
+    columns: String,
+    by: Option[String],
+    follow: Boolean,
+    settle: Long,
+    schema: StructType,
+    source: String,
+    shown: String) {
+
+  /** Converts a failure while the query runs. */
+  def asking[T](action: => T): T = Failure.asking(server, source, shown)(action)
+
   def dialect: JdbcDialect = JdbcDialects.get(server.url)
 
   /** A query for the rows after `start` up to `end`, if these are given. */
@@ -74,7 +87,9 @@ private[jdbc] object Range {
       Option(options.get("by")),
       options.getBoolean("follow", false),
       options.getLong("settle", 0),
-      schema)
+      schema,
+      options.get("source"),
+      options.getOrDefault("shown", "the table"))
 }
 
 object RangeTable {

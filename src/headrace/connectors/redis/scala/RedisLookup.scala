@@ -114,8 +114,7 @@ final class RedisLookup(name: String, key: StructType, table: StructType, option
     causes.collectFirst { case refused: JedisAccessControlException => refused.getMessage }.orElse {
       if (!unknown && !causes.exists(_.isInstanceOf[CertificateException])) None
       else {
-        val cure = if (unknown) "; ca= must name the authority that signed it" else ""
-        Some(s"the certificate of ${options("host")}:${options("port")} is not accepted: ${causes.last.getMessage}$cure")
+        Some(s"the certificate of ${options("host")}:${options("port")} is not ${if (unknown) "trusted" else "accepted"}: ${causes.last.getMessage}")
       }
     }
   }

@@ -10,7 +10,7 @@ import org.apache.spark.sql.types.{StructField, StructType, TimestampType}
 private[program] final class HeldTable(program: Program, input: Program.Input) extends BagTable {
   private val keys = if (input.broadcast) Nil else Layout.column(program.key, new StructType)
 
-  override def bag: Int = Held.Cell
+  override def bag: Int = HeldRows.Cell
   override def suffix: String = s"held_${input.name}"
   override def shared: Boolean = input.broadcast
 
@@ -18,10 +18,10 @@ private[program] final class HeldTable(program: Program, input: Program.Input) e
 
   override def reader(): Iterator[Stored] => Iterator[Seq[Any]] = {
     val row = new UnsafeRow(input.schema.length)
-    _.filter(stored => Held.sideOf(stored.bytes) == input.side).flatMap { stored =>
+    _.filter(stored => HeldRows.sideOf(stored.bytes) == input.side).flatMap { stored =>
       val bytes = stored.value
       row.pointTo(bytes, bytes.length)
-      val columns = keys.map(_ => stored.key) :+ Held.timeOf(stored.bytes) :+ row
+      val columns = keys.map(_ => stored.key) :+ HeldRows.timeOf(stored.bytes) :+ row
       Iterator.range(0L, stored.count).map(_ => columns)
     }
   }

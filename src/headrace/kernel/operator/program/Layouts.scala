@@ -87,7 +87,7 @@ final case class Layouts(
       Platform.putLong(bytes, Platform.BYTE_ARRAY_OFFSET + 8, armed)
       var n = 0
       def mark(id: Int): Unit = { Platform.putInt(bytes, Platform.BYTE_ARRAY_OFFSET + Layouts.MarksAt + 4 * n, id); n += 1 }
-      if (holds) mark(Held.Cell)
+      if (holds) mark(HeldRows.Cell)
       i = 0
       while (i < from.chained.length) { if (from.chained(i)) mark(timerIds(i)); i += 1 }
       i = 0
@@ -102,7 +102,7 @@ final case class Layouts(
   /** Removes the pages of lists and maps that this version of the program no longer has. */
   private def drop(bytes: Array[Byte], state: State): Unit = {
     val marks = (0 until Layouts.marks(bytes)).map(Layouts.mark(bytes, _))
-    val kept = pagedIds.toSet ++ sharedIds ++ timers + Held.Cell
+    val kept = pagedIds.toSet ++ sharedIds ++ timers + HeldRows.Cell
     marks.filterNot(kept).foreach(Entries.drop(state, _))
   }
 
@@ -134,7 +134,7 @@ object Layouts {
   def armed(bytes: Array[Byte]): Long = if (bytes == null) State.Never else Platform.getLong(bytes, Platform.BYTE_ARRAY_OFFSET + 8)
 
   /** Does the key hold rows? */
-  def holds(bytes: Array[Byte]): Boolean = marked(bytes, Held.Cell)
+  def holds(bytes: Array[Byte]): Boolean = marked(bytes, HeldRows.Cell)
 
   /** Does the key have only held rows apart from its row? */
   def onlyHolds(bytes: Array[Byte]): Boolean = marks(bytes) == 1 && holds(bytes)

@@ -46,7 +46,7 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
   private var lateDone = false
   // Can this task's keys read what is kept for all of them?
   private var isSharedOpen = false
-  private val held = new Held
+  private val held = new HeldRows
   private val pointers = sides.map(s => if (s == null) null else new UnsafeRow(s.schema.length))
 
   machine.outputs(spec.timeColumns, spec.clock)

@@ -18,7 +18,7 @@ private[program] final class Result(aggregation: Aggregation) extends Serializab
         case d: DeclarativeAggregate =>
           val result = BindReferences.bindReference[Expression](d.evaluateExpression, AttributeSeq(d.aggBufferAttributes))
           Result.Declared(d.initialValues, result, f.buffer, at)
-        case _ => Result.Held(Imperative.of(f, aggregation.columns), at)
+        case _ => Result.Buffered(Imperative.of(f, aggregation.columns), at)
       }
     }
   }
@@ -44,7 +44,7 @@ private object Result {
     }
   }
 
-  final case class Held(imperative: Imperative, at: Int) extends Part {
+  final case class Buffered(imperative: Imperative, at: Int) extends Part {
     override def of(buffers: InternalRow): Any = {
       if (buffers == null) imperative.begin() else imperative.load(buffers, at)
       imperative.result()

@@ -18,7 +18,7 @@ abstract class RegisteredLines(spec: LineSpec, kind: String) extends LineParser(
   override protected def parse(line: Array[Byte], file: UTF8String, position: Long): Int = {
     val id = Registry.id(line)
     if (id == Registry.Plain) plain(line, file, position)
-    else if (id < 0) malformed("not a record of a schema registry: it does not begin with a zero byte and a schema id")
+    else if (id < 0) malformed("not in the wire format of a schema registry: it does not begin with a zero byte and a schema id")
     else
       registry.schema(id) match {
         case None => malformed(s"the registry has no schema with the id $id")

@@ -75,15 +75,27 @@ final class Registry private (url: String, authorization: Option[String], ca: Op
     }
   }
 
-  private def status(code: Int): String = if (code == 401 || code == 403) s"it denied access: $code" else s"it answered $code"
+  private def status(code: Int): String = s"it returned HTTP $code"
 
-  private def failed(why: String) = new HeadraceKernelException("REGISTRY_UNREACHABLE", s"the registry $url cannot be used: $why")
+  private def failed(why: String) = new HeadraceKernelException("REGISTRY_UNREACHABLE", s"the registry $url cannot be used: $why", hint = Registry.cure(why))
 }
 
 object Registry {
 
   /** A schema. `files` are the schemas that it refers to, by name, each after those that it refers to itself. */
   final case class Schema(kind: String, text: String, files: SeqMap[String, String])
+
+  /** The hint for a failure, by its reason. */
+  private def cure(why: String): String = {
+    val first =
+      if (Seq("HTTP 401", "HTTP 403").exists(why.contains)) "check its user and password"
+      else if (why.contains("HTTP 5")) "check the log of the registry"
+      else if (why.contains("certificate"))
+        """check that the certificate is for this host, and signed by the authority in registry={"url": ..., "ca": "root.crt"}"""
+      else if (why.startsWith("it re") || why.startsWith("its response")) "check that the address is that of the registry, not of a proxy"
+      else "check that it runs, and its address"
+    s"$first; the next start continues after the last committed epoch"
+  }
 
   private val Tries = 3
   private val Patience = 10L

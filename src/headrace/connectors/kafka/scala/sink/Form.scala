@@ -4,7 +4,7 @@ import java.io.Writer
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util
 
-import headrace.letter.Moments
+import headrace.letter.TimeFormats
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.headrace.{CsvText, JsonText}
 import org.apache.spark.sql.types.{BinaryType, StructType}
@@ -36,7 +36,7 @@ private[kafka] object Form {
   private final class Json(schema: StructType, places: Seq[Int], timeZone: String) extends Form {
     private val pick = picked(schema, places)
     private val out = new Utf8Writer
-    private val json = new JsonText(StructType(places.map(schema(_))), Moments.Whole + ("ignoreNullFields" -> "false"), timeZone).to(out)
+    private val json = new JsonText(StructType(places.map(schema(_))), TimeFormats.Whole + ("ignoreNullFields" -> "false"), timeZone).to(out)
 
     override def apply(row: UnsafeRow): Array[Byte] = {
       out.clear()
@@ -47,7 +47,7 @@ private[kafka] object Form {
 
   private final class Csv(schema: StructType, places: Seq[Int], timeZone: String) extends Form {
     private val pick = picked(schema, places)
-    private val csv = new CsvText(StructType(places.map(schema(_))), Moments.Whole, timeZone)
+    private val csv = new CsvText(StructType(places.map(schema(_))), TimeFormats.Whole, timeZone)
 
     override def apply(row: UnsafeRow): Array[Byte] = csv(pick(row)).getBytes(UTF_8)
   }

@@ -62,7 +62,7 @@ private[kafka] abstract class Records(stage: KafkaStage, epoch: Long, send: Prod
       if (millis < 0) {
         val column = stage.schema(layout.timestamp).name
         val why = s"${stage.name}: $column is before 1970, which Kafka does not support as a timestamp"
-        val cure = s"replace it upstream of the sink: greatest($column, timestamp'1970-01-01')"
+        val cure = s"replace it upstream of the sink: greatest($column, timestamp_seconds(0))"
         throw new HeadraceKernelException("KAFKA_RECORD", why, stage.name, hint = cure)
       }
       millis

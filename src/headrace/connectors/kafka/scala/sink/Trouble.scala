@@ -27,11 +27,18 @@ private[kafka] object Trouble {
         case "TABLE_REPLACED" => "the topic was deleted and created again since this job opened it"
         case _ => words(cause)
       }
-      new HeadraceKernelException(code, s"${stage.topic}: $text", stage.name, cause = e, hint = hints.get(code).orNull)
+      val message = if (text.startsWith("Kafka denies")) text else s"${stage.topic}: $text"
+      val hint = hints.get(code).map(_.replace("<note>", s"kafka/${stage.name}.json in the checkpoint")).orNull
+      new HeadraceKernelException(code, message, stage.name, cause = e, hint = hint)
   }
 
   /** One line. For a failed handshake, only the causes explain it. */
   def words(e: Throwable): String = {
+    val topics = e match {
+      case denied: TopicAuthorizationException => denied.unauthorizedTopics
+      case _ => Collections.emptySet[String]
+    }
+    if (!topics.isEmpty) return s"Kafka denies the user access to the topic ${String.join(", ", topics)}"
     val causes = e match {
       case _: SslAuthenticationException => Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(10).toSeq
       case _ => Seq(e)
@@ -62,8 +69,13 @@ private[kafka] object Trouble {
         named(e) match {
           case Some(("TOPIC_MISSING", cause)) => throw new HeadraceKernelException("TOPIC_GONE", s"$source: ${words(cause)}", source, cause = e)
           case Some((code, cause)) =>
-            val hint = if (code == "KAFKA_UNREACHABLE") "once the brokers answer again, " + onward else "fix the cause; " + onward
-            throw new HeadraceKernelException(code, s"$source: ${words(cause)}", source, cause = e, hint = hint)
+            val hint = (code, cause) match {
+              case ("KAFKA_UNREACHABLE", _) => "once the brokers answer again, "
+              case (_, _: TopicAuthorizationException) => "grant the user READ on the topic; "
+              case (_, _: AuthenticationException) => "check the user and the password; "
+              case _ => "fix the cause; "
+            }
+            throw new HeadraceKernelException(code, s"$source: ${words(cause)}", source, cause = e, hint = hint + onward)
           case None => throw e
         }
     }
@@ -91,7 +103,7 @@ private[kafka] object Trouble {
     case _ => null
   }).map(_ -> e)
 
-  private val page = "The page of this error describes how to continue without them."
+  private val afresh = "start over with fresh=True, which writes all rows again; to continue without the rows that were lost"
   private val onward = "the next start continues after the last committed epoch"
 
   // Python reports the errors found before a run starts, with its own hints.
@@ -101,11 +113,10 @@ private[kafka] object Trouble {
       "and of the topic, max.message.bytes; or filter such rows: .filter(\"length(body) < 1000000\")"),
     "KAFKA_FENCED" -> ("another process has taken over the job and continues; or the epoch took longer than " +
       "transaction_timeout: raise it or make epochs smaller, and start again. No row is lost or duplicated."),
-    "KAFKA_DENIED" -> ("grant the user the right to write the topic, and its transactional ids and groups (prefix=); " +
-      "then the next start writes the epoch again, and no row is lost or duplicated."),
-    "TOPIC_MISSING" -> s"the rows written before are lost with it: create the topic, and fresh=True writes all of them again. $page",
-    "TABLE_REPLACED" -> s"the rows written before are lost with it: fresh=True writes all of them again. $page",
-    "KAFKA_UNREACHABLE" -> "once the brokers answer again, the next start writes the epoch again; no row is lost or duplicated.",
-    "KAFKA_FAILED" -> ("the next start writes the epoch again, and fails again if the cause remains; " +
-      "no row is lost or duplicated."))
+    "KAFKA_DENIED" -> ("grant the user WRITE and READ on the topic, WRITE on transactional ids and READ on groups that begin with prefix=; " +
+      "the next start writes the epoch again"),
+    "TOPIC_MISSING" -> s"create the topic and $afresh, also delete <note>",
+    "TABLE_REPLACED" -> s"$afresh, delete <note>",
+    "KAFKA_UNREACHABLE" -> "once the brokers answer again, the next start writes the epoch again; no row is lost or duplicated",
+    "KAFKA_FAILED" -> "the next start writes the epoch again, and fails again if the cause remains; no row is lost or duplicated")
 }

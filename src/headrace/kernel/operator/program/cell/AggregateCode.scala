@@ -21,7 +21,7 @@ private[cell] final class AggregateCode(ctx: CodegenContext, places: Places, pro
     aggregation.functions.map { f =>
       val part = f.function match {
         case d: DeclarativeAggregate => new Declared(d, f.filter, at)
-        case _ => new Held(f, at)
+        case _ => new ImperativePart(f, at)
       }
       at += f.buffer.size
       part
@@ -139,7 +139,7 @@ private[cell] final class AggregateCode(ctx: CodegenContext, places: Places, pro
     }.unzip match { case (keep, back) => (keep.mkString("\n"), back.mkString("\n")) }
   }
 
-  private final class Held(f: Aggregation.Function, first: Int) extends Part {
+  private final class ImperativePart(f: Aggregation.Function, first: Int) extends Part {
     private val out = Field(ctx.freshName("result"), headrace.bind.Bind.loosen(f.function.dataType))
     private val slot = out.slot(places.add(out))
     private val saved = f.buffer.map { t =>

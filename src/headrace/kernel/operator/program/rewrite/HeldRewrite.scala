@@ -2,7 +2,7 @@ package headrace.operator.program.rewrite
 
 import headrace.bag.{Bag, Cursor, Pages}
 import headrace.operator.RowChange
-import headrace.operator.program.Held
+import headrace.operator.program.HeldRows
 import headrace.wire.{OrderBytes, OrderKey}
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 
@@ -21,13 +21,13 @@ private[program] final class HeldRewrite(changes: Map[Int, RowChange]) {
     now.open(to)
     cursor.forward()
     while (cursor.next()) {
-      val (time, side) = (Held.timeOf(cursor.keyBytes), Held.sideOf(cursor.keyBytes))
+      val (time, side) = (HeldRows.timeOf(cursor.keyBytes), HeldRows.sideOf(cursor.keyBytes))
       val change = sides(side)
       cursor.value(change.row)
       val rewritten = change.columns(change.row)
       ord.clear()
       change.order.row(hasTime = true, time, side, rewritten, ord)
-      Held.add(now, ord.toArray, rewritten, cursor.count, key)
+      HeldRows.add(now, ord.toArray, rewritten, cursor.count, key)
     }
     val n = now.size
     was.abandon()

@@ -4,7 +4,7 @@ import headrace.bag.Pages
 import headrace.bind.Declared
 import headrace.document.{CellChangeText, KeptCellText, ProgramChangeText}
 import headrace.operator.{Rewrite, RowChange}
-import headrace.operator.program.{Held, Program}
+import headrace.operator.program.{HeldRows, Program}
 import headrace.state.State
 import org.apache.spark.sql.catalyst.expressions.Literal
 import org.apache.spark.sql.types.{DataType, TimestampType}
@@ -13,7 +13,7 @@ import org.apache.spark.sql.types.{DataType, TimestampType}
 private[program] final case class ProgramRewrite(name: String, cells: Map[Int, CellChange], held: Map[Int, RowChange]) extends Rewrite {
 
   /** A bag of entries is rewritten with that of their times. */
-  override def changes(bag: Int): Boolean = cells.contains(bag) || cells.contains(bag - Program.Expiry) || (bag == Held.Cell && held.nonEmpty)
+  override def changes(bag: Int): Boolean = cells.contains(bag) || cells.contains(bag - Program.Expiry) || (bag == HeldRows.Cell && held.nonEmpty)
 
   override def instance(): Rewrite.Run = new ProgramRewriteRun(this)
 }
@@ -55,7 +55,7 @@ private final class ProgramRewriteRun(change: ProgramRewrite) extends Rewrite.Ru
       val (main, times) = (to(cell), to(cell + Program.Expiry))
       if (shared) versions(cell)(pages, main, times) else entries(cell)(pages, main, times)
     }
-    val rows = for { rewrite <- held; pages <- from.get(Held.Cell) } yield rewrite(pages, to(Held.Cell))
+    val rows = for { rewrite <- held; pages <- from.get(HeldRows.Cell) } yield rewrite(pages, to(HeldRows.Cell))
     Rewrite.Counted(rewritten.sum, rows.getOrElse(0L))
   }
 }

@@ -9,7 +9,7 @@ import org.apache.spark.unsafe.types.UTF8String
   *
   * Two families hold a group's value and its pages, from `SparkState`; the other two hold its alarms, one by group and one by time.
   */
-private[migrate] object Store {
+private[migrate] object StoreRows {
 
   /** The columns, with the names that Spark gives them. */
   val group = "partition_key"
@@ -44,8 +44,8 @@ private[migrate] object Store {
 }
 
 /** Reads and makes rows of the store. One instance per task; its rows are valid until the next one is made. */
-private[migrate] final class Store(schema: StructType) {
-  import Store._
+private[migrate] final class StoreRows(schema: StructType) {
+  import StoreRows._
 
   private val kinds = scala.collection.mutable.HashMap.empty[UTF8String, Kind]
   private val whole = UnsafeProjection.create(withFormer(schema))

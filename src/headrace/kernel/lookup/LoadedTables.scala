@@ -23,9 +23,9 @@ trait TableLoader {
 final case class WholeTable(spec: LookupSpec, by: Seq[Expression], refreshMs: Option[Long])
 
 /** The tables that a query has loaded, in the driver. Each is sent to the executors once, and again after each reload. */
-final class Tables(session: SparkSession, loader: TableLoader, tables: Seq[WholeTable]) {
-  private final class Held(val table: Broadcast[Loaded], val state: String, var at: Long)
-  private val held = mutable.HashMap.empty[Int, Held]
+final class LoadedTables(session: SparkSession, loader: TableLoader, tables: Seq[WholeTable]) {
+  private final class CachedTable(val table: Broadcast[Loaded], val state: String, var at: Long)
+  private val cached = mutable.HashMap.empty[Int, CachedTable]
 
   /** The tables for an epoch that begins now, by the number of the lookup. */
   private[lookup] def now(ops: Set[Int]): Map[Int, Broadcast[Loaded]] = synchronized {
@@ -34,7 +34,7 @@ final class Tables(session: SparkSession, loader: TableLoader, tables: Seq[Whole
 
   private def current(table: WholeTable): Broadcast[Loaded] = {
     val millis = Client.ticker.read() / 1000000L
-    val known = held.get(table.spec.op)
+    val known = cached.get(table.spec.op)
     if (known.exists(one => table.refreshMs.forall(millis - one.at < _))) known.get.table
     else {
       // Read before the table is loaded: changes in between are loaded the next time.
@@ -46,7 +46,7 @@ final class Tables(session: SparkSession, loader: TableLoader, tables: Seq[Whole
         val sent = Patience(table.spec.retryMs).of(table.spec)(session.sparkContext.broadcast(load(table)))
         // Tasks of the previous epoch are done with the old one.
         known.foreach(_.table.destroy())
-        held(table.spec.op) = new Held(sent, state, millis)
+        cached(table.spec.op) = new CachedTable(sent, state, millis)
         sent
       }
     }

@@ -7,7 +7,7 @@ import headrace.HeadraceKernelException
 import org.apache.hadoop.fs.Path
 
 /** Checks whether a process may still log the input of epochs: while it was suspended, another may have replaced it. */
-object Held {
+object StillOwner {
   private val checks = new ConcurrentHashMap[LocalPath, () => String]
 
   /** Registers a check that runs before an epoch of the query with this checkpoint is logged. `still` returns null, or the reason why it

@@ -10,9 +10,9 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
   *
   * Nothing is read before it is needed. The first row is read in place: it is valid until the next is taken or added.
   */
-private[program] final class Held {
+private[program] final class HeldRows {
   private val bag = new Bag
-  private val pages = new CellPages(Held.Cell)
+  private val pages = new CellPages(HeldRows.Cell)
   private val key = new OrderBytes
   private var isOpen = false
   private var atFirst = false
@@ -23,7 +23,7 @@ private[program] final class Held {
   def isEmpty: Boolean = if (isOpen) bag.isEmpty else !pages.hasAny
 
   /** The time, the side and the columns of the first row. */
-  def time: Long = { first(); Held.long(bag.keyBytes, bag.keyAt) ^ Long.MinValue }
+  def time: Long = { first(); HeldRows.long(bag.keyBytes, bag.keyAt) ^ Long.MinValue }
   def side: Byte = { first(); (bag.keyBytes(bag.keyAt + 8) ^ 0x80).toByte }
   def row(to: UnsafeRow): Unit = { first(); bag.value(to) }
 
@@ -48,7 +48,7 @@ private[program] final class Held {
   def add(ord: Array[Byte], row: UnsafeRow): Unit = {
     open()
     atFirst = false
-    Held.add(bag, ord, row, 1L, key)
+    HeldRows.add(bag, ord, row, 1L, key)
   }
 
   /** Writes what has changed. */
@@ -79,7 +79,7 @@ private[program] final class Held {
   }
 }
 
-object Held {
+object HeldRows {
 
   /** The number of its bag among those of the cells, whose ids begin at 1. */
   val Cell = 0
