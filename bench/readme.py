@@ -69,8 +69,8 @@ def compare(name: str) -> Path:
 
 def measured() -> dict[str, str]:
     """Return the page's block of measurements: one row per query of Nexmark."""
-    found = _read("nexmark")
-    on, how, results = found["machine"], found["how"], found["results"]
+    stored = _read("nexmark")
+    on, how, results = stored["machine"], stored["how"], stored["results"]
     names = ("headrace", "Flink SQL")
     titles = {name: f"{name}, {query.title}" for name, query in QUERIES.items()}
     seconds = [[f"{one['contenders'][name]['median']:.1f}" if name in one["contenders"] else "—" for name in names] for one in results]
@@ -86,7 +86,7 @@ def measured() -> dict[str, str]:
     lines = [
         f"Seconds (medians) for {how['events']:,} events on {on['cores']} cores ({on['processor']}), with Spark {on['spark']}, Flink "
         f"{on['flink']} and heaps of {how['heap'].removesuffix('g')} GiB. {conditions(how)} The column × is Flink's time divided by "
-        f"headrace's; its geometric mean is {found['geometric_mean']:.2f}.",
+        f"headrace's; its geometric mean is {stored['geometric_mean']:.2f}.",
         "",
         *cells(["", *names, "×", "rows of the result"], ["---", *["--:"] * 4], *rows),
         "",
@@ -155,13 +155,13 @@ def _read(name: str) -> Any:
     return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
 
 
-def table(found: Mapping[str, Any]) -> str:
-    return f"{rates(found, tuple(HEADS))}\n{items(result for result in found['results'] if result['unit'] not in (RATE, SPEED))}"
+def table(stored: Mapping[str, Any]) -> str:
+    return f"{rates(stored, tuple(HEADS))}\n{items(result for result in stored['results'] if result['unit'] not in (RATE, SPEED))}"
 
 
-def rates(found: Mapping[str, Any], names: Sequence[str]) -> str:
+def rates(stored: Mapping[str, Any], names: Sequence[str]) -> str:
     """Return the state programs by these contenders, as a table."""
-    on, results = found["machine"], found["results"]
+    on, results = stored["machine"], stored["results"]
     medians = [{name: one["median"] for name, one in result["contenders"].items()} for result in results if result["unit"] == RATE]
     first = who.TITLES[names[0]]
     means = {
@@ -185,10 +185,10 @@ def rates(found: Mapping[str, Any], names: Sequence[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def in_time(found: Mapping[str, Any], name: str) -> str:
+def in_time(stored: Mapping[str, Any], name: str) -> str:
     """Return how headrace in the order of time compares with a contender that handles rows as they arrive."""
     mine, other = who.TITLES[who.IN_TIME], who.TITLES[name]
-    results = [result["contenders"] for result in found["results"] if result["unit"] == RATE and other in result["contenders"]]
+    results = [result["contenders"] for result in stored["results"] if result["unit"] == RATE and other in result["contenders"]]
     shares = [one[mine]["median"] / one[other]["median"] for one in results]
     return (
         f'With `order="time"` the rate of headrace is {min(shares):.2f} to {max(shares):.2f} times that of {HEADS[name]}, '
@@ -250,26 +250,28 @@ def large(results: Iterable[Mapping[str, Any]]) -> str:
 
 def queries() -> str:
     """Return TPC-H as a table, and other queries kept up to date as a list."""
-    found = _read("queries")
-    return f"{tpch()}\nOther queries, on {machines([found])}. In brackets: the value divided by the first one.\n\n{items(found['results'])}"
+    stored = _read("queries")
+    return (
+        f"{tpch()}\nOther queries, on {machines([stored])}. In brackets: the value divided by the first one.\n\n{items(stored['results'])}"
+    )
 
 
 def sinks() -> str:
     """Return the measurements of sinks and lookups as a list."""
-    found = _read("connectors")
-    return f"On {machines([found])}. In brackets: the time divided by the first one.\n\n{items(found['results'])}"
+    stored = _read("connectors")
+    return f"On {machines([stored])}. In brackets: the time divided by the first one.\n\n{items(stored['results'])}"
 
 
 def tpch() -> str:
     """Return epochs over the views of TPC-H, and Spark batch, by the scale of the data."""
-    found = _read("tpch")
+    stored = _read("tpch")
     rows = []
-    for result in found["results"]:
+    for result in stored["results"]:
         if size := _TPCH.fullmatch(result["title"]):
             times = [float(result["contenders"][name]["median"]) for name in (ONE_ROW, PERCENT, BATCH)]
             rows.append([size[1], size[2], *(f"{time:,.0f}" for time in times), multiple(times[2] / times[1])])
     lines = [
-        f"TPC-H, 22 views in one job: milliseconds on {machines([found])}. The column × is the time of Spark batch divided by that of an "
+        f"TPC-H, 22 views in one job: milliseconds on {machines([stored])}. The column × is the time of Spark batch divided by that of an "
         "epoch that changes 1 % of the rows.",
         "",
         *cells(["scale factor", "rows", ONE_ROW, PERCENT, "Spark batch, 22 queries", "×"], ["--:"] * 6, *rows),
@@ -277,23 +279,23 @@ def tpch() -> str:
     return "\n".join(lines) + "\n"
 
 
-def machines(found: Iterable[Mapping[str, Any]]) -> str:
-    of = [one["machine"] for one in found]
+def machines(stored: Iterable[Mapping[str, Any]]) -> str:
+    of = [one["machine"] for one in stored]
     shown = (f"{on['cores']} cores ({on['processor']}) with {on['memory_gib']:.0f} GiB, Spark {on['spark']}" for on in of)
     return " and ".join(dict.fromkeys(shown))
 
 
-def nexmark(found: Mapping[str, Any], plans: str) -> str:
+def nexmark(stored: Mapping[str, Any], plans: str) -> str:
     """Return each query of Nexmark against Flink SQL: both times, and the ratio of headrace's speed. `plans` is the page with the plans."""
-    on, how = found["machine"], found["how"]
-    both = [one for one in found["results"] if one["ratio"] is not None]
+    on, how = stored["machine"], stored["how"]
+    both = [one for one in stored["results"] if one["ratio"] is not None]
     best = max(both, key=lambda one: float(one["ratio"]))
     others = geometric_mean(one["ratio"] for one in both if one is not best)
     lines = [
         f"\nNexmark (`make bench-nexmark`): seconds for {how['events']:,} events on {on['cores']} cores ({on['processor']}), with Spark "
         f"{on['spark']} and Flink {on['flink']}. {conditions(how)}\n\n"
         "The row × is Flink's time divided by headrace's: above 1 headrace is faster, below 1 Flink. In the geometric mean of the "
-        f"{len(both)} queries that both run it is {multiple(found['geometric_mean'])}; without {short(best)}, headrace's best query, "
+        f"{len(both)} queries that both run it is {multiple(stored['geometric_mean'])}; without {short(best)}, headrace's best query, "
         f"{multiple(others)}. "
         f"[Nexmark]({plans}) has each query's plan.\n\n",
     ]

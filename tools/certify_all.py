@@ -91,28 +91,33 @@ def run(name: str, cells: Cells, only: str = "") -> bool:
         if servers is not None:
             outages = {RESTARTED: servers.restart, HUNG: servers.hang}
             rounds += [(what, {"points": OUT_AT, "outages": {what: outage}}) for what, outage in outages.items()]
-        for what, asked in rounds:
+        for what, options in rounds:
             if not what.startswith(only) or what in done:
                 continue
             print(f"{name}: {what}", flush=True)
             addresses = {} if servers is None else servers.addresses
-            found = certify(module.job, servers=addresses, readers=READERS, report=lambda text: print(f"  {text}", flush=True), **asked)
-            print(found, flush=True)
+            certificate = certify(module.job, servers=addresses, readers=READERS, report=_report, **options)
+            print(certificate, flush=True)
             # A reader that finds no rows would miss none either: that is no result.
-            if not all(sink.rows for sink in found.sinks):
+            if not all(sink.rows for sink in certificate.sinks):
                 fine = False
                 continue
-            fine = fine and found.holds
-            mine.update(made(found, what))
+            fine = fine and certificate.holds
+            mine.update(cells_of(certificate, what))
             keep(cells)
     return fine and not any(map(_broken, mine.values()))
 
 
-def made(found: Certificate, what: str) -> dict[str, dict[str, Any]]:
+def cells_of(certificate: Certificate, what: str) -> dict[str, dict[str, Any]]:
     """Return the cells of a round, by place."""
     executors = what in ("executors", "tasks of executors")
-    said = {"round": what, "executors": executors, "date": found.date, "commit": commit()}
-    return {f"{one.point}@{one.of}{' on an executor' if executors else ''}": {**one.to_json(), **said} for one in _together(found.tried)}
+    common = {"round": what, "executors": executors, "date": certificate.date, "commit": commit()}
+    on = " on an executor" if executors else ""
+    return {f"{one.point}@{one.of}{on}": {**one.to_json(), **common} for one in _together(certificate.tried)}
+
+
+def _report(text: str) -> None:
+    print(f"  {text}", flush=True)
 
 
 def _together(tried: Iterable[Tried]) -> Iterator[Tried]:
@@ -177,10 +182,10 @@ def _restored(cells: Mapping[str, list[Mapping[str, Any]]]) -> str:
     codes: Counter[str] = Counter()
     for cell in all_of_them:
         codes.update(cell["outcomes"])
-    said = ", ".join(f"{what} {count:,}" for what, count in codes.most_common())
+    summary = ", ".join(f"{what} {count:,}" for what, count in codes.most_common())
     why = "the sink stores no identity of its epochs, and received some rows again"
     unnoticed = f" Rows of the starts that were {UNNOTICED} are not counted: {why}." if codes[UNNOTICED] else ""
-    return f"{_summed(all_of_them, 'starts on restored checkpoints')} Outcomes: {said}.{unnoticed}\n\n{_lines(lines)}"
+    return f"{_summed(all_of_them, 'starts on restored checkpoints')} Outcomes: {summary}.{unnoticed}\n\n{_lines(lines)}"
 
 
 def _outcomes(cells: list[Mapping[str, Any]]) -> str:
@@ -221,11 +226,11 @@ def _on_executor(point: str) -> str:
     return f"{point}, an executor"
 
 
-def _cell(found: list[Mapping[str, Any]]) -> str:
-    if not found:
+def _cell(tried: list[Mapping[str, Any]]) -> str:
+    if not tried:
         return ""
-    kills, lost, doubled = (sum(_count(cell[what]) for cell in found) for what in ("kills", "lost", "doubled"))
-    failed = " **failed**" if any(cell["failed"] for cell in found) else ""
+    kills, lost, doubled = (sum(_count(cell[what]) for cell in tried) for what in ("kills", "lost", "doubled"))
+    failed = " **failed**" if any(cell["failed"] for cell in tried) else ""
     return f"{kills}{f' **lost {lost:,}**' if lost else ''}{f' **duplicated {doubled:,}**' if doubled else ''}{failed}"
 
 
@@ -248,13 +253,13 @@ def main() -> int:
         help="only rounds whose names begin so: points, made to fail, at random, executors, tasks of executors, put back, server",
     )
     parser.add_argument("--page", action="store_true", help="only write the table")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     cells = kept()
     fine = True
-    for name in [] if asked.page else asked.jobs or jobs():
-        if asked.again:
+    for name in [] if options.page else options.jobs or jobs():
+        if options.again:
             cells.pop(name, None)
-        fine = run(name, cells, asked.only) and fine
+        fine = run(name, cells, options.only) and fine
     keep(cells)
     return 0 if fine else 1
 

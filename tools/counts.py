@@ -83,10 +83,10 @@ def _operators(trees: dict[Path, ast.Module]) -> set[str]:
                 bases[f"{_module(file)}.{one.name}"] = {names.get(base, f"{_module(file)}.{base}") for base in of}
         if file == SOURCE / "ops" / "__init__.py":
             bases |= {f"headrace.ops.{name}": {full} for name, full in names.items()}
-    found = {"headrace.plan.Node"}
-    while more := {name for name, of in bases.items() if name not in found and of & found}:
-        found |= more
-    return found
+    classes = {"headrace.plan.Node"}
+    while more := {name for name, of in bases.items() if name not in classes and of & classes}:
+        classes |= more
+    return classes
 
 
 def _imported(tree: ast.Module) -> dict[str, str]:

@@ -25,16 +25,16 @@ def main() -> None:
     from tools.golden_jobs import CASES, PLANS
 
     target = GOLDEN / str(FORMAT)
-    asked = sys.argv[1:] or [*PLANS, *CASES]
+    options = sys.argv[1:] or [*PLANS, *CASES]
     for name, job in PLANS.items():
-        if name in asked:
+        if name in options:
             _write(target / "plans" / f"{name}.json", without_sites(job().plan.to_json()))
-    for name, made in CASES.items():
-        if name not in asked:
+    for name, cases in CASES.items():
+        if name not in options:
             continue
         case = target / "checkpoints" / name
         shutil.rmtree(case, ignore_errors=True)
-        for number, run in enumerate(made(), 1):
+        for number, run in enumerate(cases(), 1):
             _write(case / str(number) / "plan.json", without_sites(run.job.plan.to_json()))
             files = {**run.changed, **{(source, number): rows for source, rows in run.files.items()}}
             for (source, of_run), rows in files.items():

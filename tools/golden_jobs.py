@@ -23,8 +23,8 @@ class Run:
 
 
 def read(name: str, schema: str = ROWS, *, timed: bool = True) -> hr.Stream:
-    made = hr.read.files(f"in/{name}", format="json", schema=schema, files_per_epoch=1, name=name)
-    return made.watermark("ts", "5 minutes") if timed else made
+    stream = hr.read.files(f"in/{name}", format="json", schema=schema, files_per_epoch=1, name=name)
+    return stream.watermark("ts", "5 minutes") if timed else stream
 
 
 def kept(stream: hr.Stream, name: str) -> hr.Sink:
@@ -96,8 +96,8 @@ class Cells(hr.Program):
 
 def cells() -> Iterator[Run]:
     rows = read("rows", "k string, v int, ts timestamp, many int").explode(hr.expr("sequence(1, many)"), as_="n")
-    made = rows.key_by("k").process(Cells, order="arrival").named("cells")
-    job = hr.job("cells", kept(made, "cells"), kept(made.output(Cells.fired), "fired"))
+    stream = rows.key_by("k").process(Cells, order="arrival").named("cells")
+    job = hr.job("cells", kept(stream, "cells"), kept(stream.output(Cells.fired), "fired"))
     yield Run(job, {"rows": [row("a", 1, 0, many=300), row("b", 1, 1, many=1), row("a", 2, 2, many=1), row("c", 5, 9, many=2)]})
     yield Run(job, {"rows": [row("a", 3, 30, many=2), row("b", 2, 100, many=1), row("a", 4, 200, many=301), row("b", 3, 201, many=1)]})
 
@@ -129,8 +129,8 @@ class InTime(hr.Program):
 
 def held() -> Iterator[Run]:
     prices = read("prices", "k string, price int, ts timestamp")
-    made = read("rows").key_by("k").process(InTime, prices=prices.key_by("k"), time="at").named("in_time")
-    job = hr.job("held", kept(made, "made"), kept(made.output("late"), "late"), kept(made.output("late_prices"), "late_prices"))
+    stream = read("rows").key_by("k").process(InTime, prices=prices.key_by("k"), time="at").named("in_time")
+    job = hr.job("held", kept(stream, "made"), kept(stream.output("late"), "late"), kept(stream.output("late_prices"), "late_prices"))
     first = {"rows": [row(k, n, n) for n in range(1, 13) for k in ("a", "b", "c")]}
     first["prices"] = [{"k": k, "price": 10 * n, "ts": f"2026-01-01 10:{n:02}:30"} for n in range(0, 12, 2) for k in ("a", "b")]
     yield Run(job, first)
@@ -156,8 +156,8 @@ class Limits(hr.Program):
 
 def broadcast() -> Iterator[Run]:
     rules = read("rules", "name string, most int, ts timestamp")
-    made = read("rows").key_by("k").process(Limits, rules=hr.broadcast(rules)).named("limits")
-    job = hr.job("broadcast", kept(made, "made"))
+    stream = read("rows").key_by("k").process(Limits, rules=hr.broadcast(rules)).named("limits")
+    job = hr.job("broadcast", kept(stream, "made"))
 
     def rule(name: str, most: int | None, minute: int) -> dict[str, Any]:
         return {"name": name, "most": most, "ts": f"2026-01-01 10:{minute:02}:30"}
@@ -185,8 +185,8 @@ class ByTheWall(hr.Program):
 
 
 def processing() -> Iterator[Run]:
-    made = read("rows", timed=False).key_by("k").process(ByTheWall).named("by_the_wall")
-    job = hr.job("processing", kept(made, "made"))
+    stream = read("rows", timed=False).key_by("k").process(ByTheWall).named("by_the_wall")
+    job = hr.job("processing", kept(stream, "made"))
     yield Run(job, {"rows": [row("a", 1, 0), row("b", 2, 0), row("a", 3, 1)]})
     yield Run(job, {"rows": [row("a", 4, 2), row("c", 5, 3)]})
 
@@ -325,8 +325,8 @@ def versions() -> Iterator[Run]:
     job = hr.job("versions", *sinks)
 
     def run(rows: Rows, **minutes: range) -> Run:
-        told = [{"k": k, "price": minute, "at": row(k, 0, minute)["ts"]} for k, of in minutes.items() for minute in of]
-        return Run(job, {"rows": rows, "prices": told, "rates": told})
+        rows_of_prices = [{"k": k, "price": minute, "at": row(k, 0, minute)["ts"]} for k, of in minutes.items() for minute in of]
+        return Run(job, {"rows": rows, "prices": rows_of_prices, "rates": rows_of_prices})
 
     yield run([row("a", 1, 1), *(row("m", v, v % 60) for v in range(600))], a=range(2), m=range(0, 60, 2))
     yield run([row("a", 2, 70)], m=range(61, 66))
@@ -455,7 +455,7 @@ def everything() -> hr.Job:
     rules = hr.read.files("in/rules.json", format="json", schema=ROWS, name="rules").watermark("ts", "1 minute")
     both = csv.union(parquet.filter("v > 1").rename({"v": "w"}).with_columns(v="w + 1").drop("w").select("k", "v", "ts"))
     inputs = {"more": memory.key_by("k"), "rules": hr.broadcast(rules)}
-    made = (
+    streams = (
         both.explode("array(k, 'x')", as_="k2")
         .key_by(hr.col("k2").alias("k"))
         .process(Statements, order="time", time="ts", **inputs)
@@ -464,10 +464,10 @@ def everything() -> hr.Job:
     ticks = hr.read.rate(5, name="rate").filter("value % 2 = 0")
     return hr.job(
         "everything",
-        made.write.files("result/made", format="parquet", partition_by="k", name="made"),
-        made.output(Statements.other).write.console(rows=5, name="console"),
-        made.output("late").write.memory(name="late"),
-        made.output("dead_letter").write.foreach_batch(send, name="dead"),
+        streams.write.files("result/made", format="parquet", partition_by="k", name="made"),
+        streams.output(Statements.other).write.console(rows=5, name="console"),
+        streams.output("late").write.memory(name="late"),
+        streams.output("dead_letter").write.foreach_batch(send, name="dead"),
         ticks.write.console(name="ticks"),
     )
 
@@ -533,12 +533,12 @@ def lakes() -> hr.Job:
         hr.Stream(source(one.from_options(one.options(), schema), schema.ddl, name, inferred=True))
         for one, name in ((changes, "delta"), (snapshots, "iceberg"))
     ]
-    given = {"key": "k", "partition_by": ["v"], "schema": "add", "properties": {"owner": "me"}}
+    options = {"key": "k", "partition_by": ["v"], "schema": "add", "properties": {"owner": "me"}}
     merged = read[0].union(read[1])
     return hr.job(
         "lakes",
-        merged.write.delta("out/rows", compact_every=5, vacuum="7 days", storage_options=storage, name="to delta", **given),
-        merged.write.iceberg("db.out", catalog=catalog, name="to iceberg", **given),
+        merged.write.delta("out/rows", compact_every=5, vacuum="7 days", storage_options=storage, name="to delta", **options),
+        merged.write.iceberg("db.out", catalog=catalog, name="to iceberg", **options),
     )
 
 
@@ -645,12 +645,12 @@ def lookups() -> hr.Job:
     few = hr.lookup.memory([("a", "first")], "id string, place string", name="few", constant=True)
     secret = hr.secret("GOLDEN_PASSWORD")
     kept = hr.lookup.redis("redis://localhost", "number string, city string", key="number", prefix="city:", password=secret)
-    found = rows.lookup(names, on="k", how="inner")
-    all = found.lookup(few, on={"upper(k)": "id"}).lookup(kept, on={"name": "number"}, cache="1 hour")
+    joined = rows.lookup(names, on="k", how="inner")
+    all = joined.lookup(few, on={"upper(k)": "id"}).lookup(kept, on={"name": "number"}, cache="1 hour")
     return hr.job(
         "lookups",
         all.write.files("result/found", format="json", name="found"),
-        found.output("missed").write.files("result/missed", format="json", name="missed"),
+        joined.output("missed").write.files("result/missed", format="json", name="missed"),
     )
 
 

@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT))
 
 from headrace.errors import Site  # noqa: E402
 from headrace.jvm.parts import Json, OneOf, Part, key_of  # noqa: E402
-from headrace.ops.parts import LookupRequest, ProgramRequest, RelationRequest, StepsRequest, RelationText  # noqa: E402
+from headrace.ops.parts import LookupRequest, ProgramRequest, RelationRequest, RelationText, StepsRequest  # noqa: E402
 from headrace.ops.relational import Relational  # noqa: E402
 from headrace.plan.node import REGISTRY  # noqa: E402
 from headrace.spark.compile.fields import Document  # noqa: E402
@@ -50,16 +50,16 @@ _RESERVED = {"case", "class", "match", "object", "type", "val"}
 
 def files() -> dict[str, str]:
     """Return the text of each file by its name."""
-    found: dict[str, list[type[Part]]] = {}
+    by_file: dict[str, list[type[Part]]] = {}
     seen: set[type[Part]] = set()
     for name, roots in DOCUMENTS.items():
         for part in (part for root in roots for part in _reached(root, seen)):
             several = one_of(part)
-            found.setdefault(name if several is None else scala_name(several), []).append(part)
+            by_file.setdefault(name if several is None else scala_name(several), []).append(part)
     names = Counter(scala_name(part) for part in seen)
     if twice := [name for name, number in names.items() if number > 1]:
         raise ValueError(f"two parts are called {twice[0]}")
-    return {f"{name}.scala": _file(parts) for name, parts in found.items()}
+    return {f"{name}.scala": _file(parts) for name, parts in by_file.items()}
 
 
 def _reached(part: type[Part], seen: set[type[Part]]) -> Iterator[type[Part]]:
@@ -92,8 +92,8 @@ def kinds(part: type[Part]) -> Kinds:
         # The return type of `relation` is an operator's own class.
         operators = [(op, cls) for op, cls in sorted(REGISTRY.items()) if issubclass(cls, Relational) and _is_ours(cls)]
         return [(get_type_hints(cls.relation)["return"], op) for op, cls in operators]
-    found = part.__subclasses__() if issubclass(part, OneOf) and _has_kinds(part) else []
-    return sorted(((one, one.kind_name) for one in found if _is_ours(one)), key=lambda kind: kind[1] is None)
+    subclasses = part.__subclasses__() if issubclass(part, OneOf) and _has_kinds(part) else []
+    return sorted(((one, one.kind_name) for one in subclasses if _is_ours(one)), key=lambda kind: kind[1] is None)
 
 
 def _has_kinds(part: type[Part]) -> bool:
@@ -274,10 +274,10 @@ def _call(head: str, arguments: list[str], indent: str, tail: str = "") -> str:
 
 def _comment(part: type[Part]) -> str:
     """Return the docstring of a class, with the Scala names of its fields."""
-    said = inspect.cleandoc(part.__doc__ or "").split("\n\n>>>")[0]
+    text = inspect.cleandoc(part.__doc__ or "").split("\n\n>>>")[0]
     for one in part.ordered():
-        said = said.replace(f"`{one.name}`", f"`{field_name(one).strip('`')}`")
-    first, *rest = said.splitlines()
+        text = text.replace(f"`{one.name}`", f"`{field_name(one).strip('`')}`")
+    first, *rest = text.splitlines()
     if not rest:
         return f"/** {first} */"
     return "\n".join([f"/** {first}", *(f"  * {line}".rstrip() for line in rest), "  */"])
@@ -309,8 +309,8 @@ def operators() -> str:
 
 def written() -> dict[str, str]:
     """Return the document files in the tree."""
-    found = {file.name: file.read_text(encoding="utf-8") for file in FOLDER.iterdir()}
-    return {name: text for name, text in found.items() if text.startswith(NOTE)}
+    texts = {file.name: file.read_text(encoding="utf-8") for file in FOLDER.iterdir()}
+    return {name: text for name, text in texts.items() if text.startswith(NOTE)}
 
 
 if __name__ == "__main__":

@@ -34,8 +34,8 @@ def found(coordinates: list[str]) -> Iterator[tuple[str, str]]:
             for one in coordinates
         )
         (Path(work) / "pom.xml").write_text(_POM.format(wanted), encoding="utf-8")
-        told = [f"-DoutputDirectory={work}/jars", "-DincludeScope=runtime", "-Dmdep.useRepositoryLayout=true"]
-        subprocess.run(["mvn", "-q", "-B", "dependency:copy-dependencies", *told], cwd=work, stdout=subprocess.DEVNULL, check=True)
+        settings = [f"-DoutputDirectory={work}/jars", "-DincludeScope=runtime", "-Dmdep.useRepositoryLayout=true"]
+        subprocess.run(["mvn", "-q", "-B", "dependency:copy-dependencies", *settings], cwd=work, stdout=subprocess.DEVNULL, check=True)
         for jar in sorted((Path(work) / "jars").rglob("*.jar")):
             version, artifact, *group = reversed(jar.parent.relative_to(Path(work) / "jars").parts)
             if jar.name != f"{artifact}-{version}.jar":

@@ -78,12 +78,12 @@ def _text(node: ast.expr, names: dict[str, str]) -> str:
 
 def text() -> str:
     """Return the generated page."""
-    found = cases()
+    problems = cases()
     parts = [_HEAD]
-    for where in sorted({case.where for case in found}):
+    for where in sorted({case.where for case in problems}):
         parts.append(f"\n## {where}\n\n| problem | error or dead letter | effect |\n|---|---|---|\n")
         rows: dict[tuple[str, str], list[str]] = {}
-        for case in found:
+        for case in problems:
             if case.where == where:
                 rows.setdefault((_told(case.says), _cell(case.then)), []).append(_cell(case.what))
         parts.extend(f"| {'; '.join(dict.fromkeys(whats))} | {says} | {then} |\n" for (says, then), whats in rows.items())
@@ -94,14 +94,14 @@ def _told(says: str) -> str:
     if not says:
         return "none"
     first = says.splitlines()[0]
-    found = re.match(r"([A-Z_]+): (.*)", first)
-    if found and len(says.splitlines()) > 1:
-        return f"[{found[1]}](../errors/{found[1]}.md): `{_ADVICE.sub('', _cell(found[2]))}`"
+    match = re.match(r"([A-Z_]+): (.*)", first)
+    if match and len(says.splitlines()) > 1:
+        return f"[{match[1]}](../errors/{match[1]}.md): `{_ADVICE.sub('', _cell(match[2]))}`"
     return f"dead letter: `{_cell(first)}`"
 
 
-def _cell(said: str) -> str:
-    return re.sub(r"\s+", " ", said).replace("|", "\\|")
+def _cell(text: str) -> str:
+    return re.sub(r"\s+", " ", text).replace("|", "\\|")
 
 
 if __name__ == "__main__":

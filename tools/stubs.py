@@ -38,9 +38,9 @@ def methods(kind: str, returns: str) -> str:
         cls = getattr(module, kind, None)
         if cls is None:
             continue
-        found = parameters(cls, kind)
-        shown = ["self", *(spelled(one) for one in found if one.kind is not one.KEYWORD_ONLY), "*"]
-        shown += [spelled(one) for one in found if one.kind is one.KEYWORD_ONLY]
+        listed = parameters(cls, kind)
+        shown = ["self", *(spelled(one) for one in listed if one.kind is not one.KEYWORD_ONLY), "*"]
+        shown += [spelled(one) for one in listed if one.kind is one.KEYWORD_ONLY]
         first = inspect.cleandoc(cls.__doc__ or name).split("\n\n")[0]
         text = f"def {name}(\n" + "".join(f"    {part},\n" for part in shown) + f") -> {returns}:\n"
         parts.append(text + textwrap.indent(f'"""{first}"""\n', "    "))

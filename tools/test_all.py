@@ -79,7 +79,7 @@ def report(done: dict[str, dict[str, str | float]]) -> Path:
     """Write the dated table of a complete run."""
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
     day = datetime.now(UTC).strftime("%Y-%m-%d")
-    passed = sum(int(found[1]) for row in done.values() if (found := re.search(r"(\d+) passed", str(row["said"]))))
+    passed = sum(int(match[1]) for row in done.values() if (match := re.search(r"(\d+) passed", str(row["said"]))))
     lines = [
         f"# All tests, {day}",
         "",
@@ -101,9 +101,9 @@ def report(done: dict[str, dict[str, str | float]]) -> Path:
 def index() -> None:
     """Write the page that lists all results, the newest first."""
     pages = sorted(RESULTS.glob("*-tests.md"), reverse=True)
-    told = [f"* [{page.stem.removesuffix('-tests')}]({page.name}): {page.read_text(encoding='utf-8').splitlines()[2]}" for page in pages]
+    links = [f"* [{page.stem.removesuffix('-tests')}]({page.name}): {page.read_text(encoding='utf-8').splitlines()[2]}" for page in pages]
     head = "# Test results\n\nWhat `make test-all` found: every test there is, property tests with many cases.\n\n"
-    (RESULTS / "index.md").write_text(head + "\n".join(told) + "\n", encoding="utf-8")
+    (RESULTS / "index.md").write_text(head + "\n".join(links) + "\n", encoding="utf-8")
 
 
 def main() -> int:

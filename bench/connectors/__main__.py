@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 
 import bench.connectors
 import headrace as hr
-from bench.state.measure import Result, machine, told
+from bench.state.measure import Result, machine, progress
 from bench.state.show import ended, keep, show
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# A module has `measure(spark, folder, rounds, scale, told) -> list[Result]`, and starts the server that it needs.
+# A module has `measure(spark, folder, rounds, scale, report) -> list[Result]`, and starts the server that it needs.
 ALL = tuple(sorted(module.name for module in pkgutil.iter_modules(bench.connectors.__path__) if not module.name.startswith("_")))
 
 
@@ -34,20 +34,21 @@ def main() -> int:
     parser.add_argument(
         "--json", type=Path, default=Path("bench/results/connectors.json"), help="where the numbers go (default: %(default)s)"
     )
-    asked = parser.parse_args()
-    if unknown := set(asked.names) - set(ALL):
+    options = parser.parse_args()
+    if unknown := set(options.names) - set(ALL):
         parser.error(f"{', '.join(sorted(unknown))}: there are {', '.join(ALL)}")
     spark = session()
     on, results = {"date": dt.date.today().isoformat(), **machine()}, list[Result]()
     folder = Path(tempfile.mkdtemp(prefix="headrace-connectors-"))
     try:
-        for name in asked.names or ALL:
-            told(f"— {name}")
+        for name in options.names or ALL:
+            progress(f"— {name}")
             (folder / name).mkdir()
-            results += importlib.import_module(f"bench.connectors.{name}").measure(spark, folder / name, asked.rounds, asked.scale, told)
+            module = importlib.import_module(f"bench.connectors.{name}")
+            results += module.measure(spark, folder / name, options.rounds, options.scale, progress)
     finally:
         show(on, results)
-        keep(asked.json, on, results)
+        keep(options.json, on, results)
         spark.stop()
         shutil.rmtree(folder, ignore_errors=True)
     return ended(results)

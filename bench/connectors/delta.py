@@ -23,23 +23,23 @@ Contender = Callable[["SparkSession", Path, Path, Path], None]
 _runs = itertools.count()
 
 
-def measure(spark: SparkSession, folder: Path, rounds: int, scale: float, told: Callable[[str], object]) -> list[Result]:
+def measure(spark: SparkSession, folder: Path, rounds: int, scale: float, report: Callable[[str], object]) -> list[Result]:
     """Return the seconds of each contender, from the start of the query to its end."""
     rows = int(ROWS * scale)
-    given = folder / "given"
-    made = spark.range(rows).selectExpr(
+    source = folder / "given"
+    frame = spark.range(rows).selectExpr(
         "id",
         "element_at(array('de', 'fr', 'it', 'at'), cast(id % 4 as int) + 1) AS country",
         "cast(id % 100000 / 7 as decimal(12,2)) AS amount",
         "timestamp'2026-01-01 00:00:00' + make_dt_interval(0, 0, 0, id % 1000000) AS at",
         "concat('a note of some length about order number ', id) AS note",
     )
-    made.repartition(FILES).write.parquet(str(given))
+    frame.repartition(FILES).write.parquet(str(source))
 
     def run(contender: Contender) -> Callable[[], float]:
-        return lambda: seconds(spark, contender, given, folder / f"work-{next(_runs)}", rows)
+        return lambda: seconds(spark, contender, source, folder / f"work-{next(_runs)}", rows)
 
-    samples = in_turns({APPEND: run(by_headrace), SPARKS: run(by_spark)}, rounds, warm=2, told=told)
+    samples = in_turns({APPEND: run(by_headrace), SPARKS: run(by_spark)}, rounds, warm=2, report=report)
     mine, theirs = samples[APPEND], samples[SPARKS]
     goals = [
         Goal("as long as Spark's sink, by the medians", median(mine) / median(theirs), TIMES_AS_LONG),
@@ -49,27 +49,27 @@ def measure(spark: SparkSession, folder: Path, rounds: int, scale: float, told: 
     return [Result(f"Parquet to a Delta table, {rows:,} rows of 5 columns", "s", samples, goals, remarks, base=APPEND)]
 
 
-def seconds(spark: SparkSession, contender: Contender, given: Path, work: Path, rows: int) -> float:
+def seconds(spark: SparkSession, contender: Contender, source: Path, work: Path, rows: int) -> float:
     """Time one run into a folder of its own, without the check of its output."""
     try:
         began = time.perf_counter()
-        contender(spark, given, work / "out", work / "checkpoint")
+        contender(spark, source, work / "out", work / "checkpoint")
         spent = time.perf_counter() - began
-        found = counted(spark, work / "out")
-        if found != rows:
-            raise RuntimeError(f"{contender.__name__}: {found} rows instead of {rows}")
+        count = counted(spark, work / "out")
+        if count != rows:
+            raise RuntimeError(f"{contender.__name__}: {count} rows instead of {rows}")
         return spent
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
 
-def by_headrace(spark: SparkSession, given: Path, out: Path, checkpoint: Path) -> None:
-    rows = hr.read.files(given, format="parquet", schema=SCHEMA, name="rows")
+def by_headrace(spark: SparkSession, source: Path, out: Path, checkpoint: Path) -> None:
+    rows = hr.read.files(source, format="parquet", schema=SCHEMA, name="rows")
     hr.job("copy", rows.write.delta(out)).run(checkpoint=checkpoint, progress=False)
 
 
-def by_spark(spark: SparkSession, given: Path, out: Path, checkpoint: Path) -> None:
-    writer = spark.readStream.schema(SCHEMA).parquet(str(given)).writeStream.format("parquet")
+def by_spark(spark: SparkSession, source: Path, out: Path, checkpoint: Path) -> None:
+    writer = spark.readStream.schema(SCHEMA).parquet(str(source)).writeStream.format("parquet")
     writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start(str(out)).awaitTermination()
 
 

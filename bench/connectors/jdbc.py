@@ -27,26 +27,26 @@ COLUMNS = "id bigint, country string, amount decimal(12,2), at timestamp, note s
 Contender = Callable[["SparkSession", Postgres, str, Path], None]
 
 
-def measure(spark: SparkSession, folder: Path, rounds: int, scale: float, told: Callable[[str], object]) -> list[Result]:
+def measure(spark: SparkSession, folder: Path, rounds: int, scale: float, report: Callable[[str], object]) -> list[Result]:
     """Return the seconds of each contender, from the start of the job to its end."""
     rows = int(ROWS * scale)
     attach(spark, [NEEDS])
-    given = folder / "given"
-    made = spark.range(rows).selectExpr(
+    source = folder / "given"
+    frame = spark.range(rows).selectExpr(
         "id",
         "element_at(array('de', 'fr', 'it', 'at'), cast(id % 4 as int) + 1) AS country",
         "cast(id % 100000 / 7 as decimal(12,2)) AS amount",
         "timestamp'2026-01-01 00:00:00' + make_dt_interval(0, 0, 0, id % 1000000) AS at",
         "concat('a note of some length about order number ', id) AS note",
     )
-    made.repartition(4).write.parquet(str(given))
+    frame.repartition(4).write.parquet(str(source))
     with running(started()) as server:
 
         def run(contender: Contender) -> Callable[[], float]:
-            return lambda: seconds(spark, server, contender, given, folder / "work", rows)
+            return lambda: seconds(spark, server, contender, source, folder / "work", rows)
 
         contenders = {UPSERT: run(by_upsert), APPEND: run(by_append), SPARKS: run(by_spark)}
-        samples = in_turns(contenders, rounds, warm=1, told=told)
+        samples = in_turns(contenders, rounds, warm=1, report=report)
     times = median(samples[SPARKS]) / median(samples[UPSERT])
     goals = [Goal("as fast as row inserts of Spark's writer, by the medians", times, TIMES_FASTER, at_least=True)]
     remarks = [
@@ -56,7 +56,7 @@ def measure(spark: SparkSession, folder: Path, rounds: int, scale: float, told: 
     return [Result(f"Into PostgreSQL, {rows:,} rows", "s", samples, goals, remarks, base=UPSERT)]
 
 
-def seconds(spark: SparkSession, server: Postgres, contender: Contender, given: Path, work: Path, rows: int) -> float:
+def seconds(spark: SparkSession, server: Postgres, contender: Contender, source: Path, work: Path, rows: int) -> float:
     """Time one contender that writes all rows into a table of its own."""
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir()

@@ -31,7 +31,7 @@ Contender = Callable[["SparkSession", Broker, str, Path, int], int]
 _topics = itertools.count()
 
 
-def measure(spark: SparkSession, folder: Path, rounds: int, scale: float, told: Callable[[str], object]) -> list[Result]:
+def measure(spark: SparkSession, folder: Path, rounds: int, scale: float, report: Callable[[str], object]) -> list[Result]:
     """Return the seconds of each contender, from the start of the job to its end."""
     records = int(RECORDS * scale)
     attach(spark, [KAFKA])
@@ -45,7 +45,7 @@ def measure(spark: SparkSession, folder: Path, rounds: int, scale: float, told: 
             return lambda: seconds(spark, broker, contender, folder / "work", records)
 
         contenders = {HEADRACE: run(by_headrace), BARE: run(by_headrace_bare), SPARKS: run(by_spark)}
-        samples = in_turns(contenders, rounds, warm=2, told=told)
+        samples = in_turns(contenders, rounds, warm=2, report=report)
     finally:
         broker.kill()
     mine, theirs = samples[HEADRACE], samples[SPARKS]
@@ -76,9 +76,9 @@ def seconds(spark: SparkSession, broker: Broker, contender: Contender, work: Pat
         began = time.perf_counter()
         epochs = contender(spark, broker, topic, work, records // EPOCHS)
         spent = time.perf_counter() - began
-        found = len(broker.consume(topic))
-        if (found, epochs) != (records, EPOCHS):
-            raise RuntimeError(f"{contender.__name__}: {found} records in {epochs} epochs instead of {records} in {EPOCHS}")
+        count = len(broker.consume(topic))
+        if (count, epochs) != (records, EPOCHS):
+            raise RuntimeError(f"{contender.__name__}: {count} records in {epochs} epochs instead of {records} in {EPOCHS}")
         return spent
     finally:
         shutil.rmtree(work, ignore_errors=True)

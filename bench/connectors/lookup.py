@@ -26,12 +26,12 @@ NONE, CACHED, ASKED, ONE, FILES = "no lookup", "answers kept", "each epoch asks"
 TIMES_AS_LONG = 2.0
 
 
-def measure(spark: SparkSession, folder: Path, rounds: int, scale: float, told: Callable[[str], object]) -> list[Result]:
+def measure(spark: SparkSession, folder: Path, rounds: int, scale: float, report: Callable[[str], object]) -> list[Result]:
     """Return the seconds of each contender, from the start of the job to its end."""
     rows, keys = int(ROWS * scale), max(int(KEYS * scale), 1)
     orders = folder / "orders"
-    made = spark.range(rows).selectExpr("id", f"concat('c', pmod(xxhash64(id), {keys})) AS customer", "id % 100 AS amount")
-    made.repartition(EPOCHS, "id").write.parquet(str(orders))
+    frame = spark.range(rows).selectExpr("id", f"concat('c', pmod(xxhash64(id), {keys})) AS customer", "id % 100 AS amount")
+    frame.repartition(EPOCHS, "id").write.parquet(str(orders))
     names = spark.range(keys).selectExpr("concat('c', id) AS customer", "concat('name of ', id) AS name")
     names.coalesce(1).write.option("header", "true").csv(str(folder / "names"))
     os.environ[VARIABLE] = PASSWORD
@@ -49,10 +49,10 @@ def measure(spark: SparkSession, folder: Path, rounds: int, scale: float, told: 
             FILES: (files, {}),
         }
 
-        def run(table: Any, given: dict[str, Any]) -> Callable[[], float]:
-            return lambda: seconds(orders, table, given, folder / "work", rows)
+        def run(table: Any, options_of: dict[str, Any]) -> Callable[[], float]:
+            return lambda: seconds(orders, table, options_of, folder / "work", rows)
 
-        samples = in_turns({name: run(*given) for name, given in options.items()}, rounds, told=told)
+        samples = in_turns({name: run(*options_of) for name, options_of in options.items()}, rounds, report=report)
     finally:
         over(server)
     least = {name: median(values) for name, values in samples.items()}
@@ -63,13 +63,13 @@ def measure(spark: SparkSession, folder: Path, rounds: int, scale: float, told: 
     return [Result(f"{rows:,} rows looked up in Redis, in {EPOCHS} epochs", "s", samples, goals, remarks, base=NONE)]
 
 
-def seconds(orders: Path, table: Any, given: dict[str, Any], work: Path, rows: int) -> float:
+def seconds(orders: Path, table: Any, options_of: dict[str, Any], work: Path, rows: int) -> float:
     """Time a job that looks each order up and counts the results."""
     shutil.rmtree(work, ignore_errors=True)
     schema = "id bigint, customer string, amount bigint"
     stream = hr.read.files(orders, format="parquet", schema=schema, files_per_epoch=1, name="orders")
     if table is not None:
-        stream = stream.lookup(table, on="customer", how="inner", **given)
+        stream = stream.lookup(table, on="customer", how="inner", **options_of)
     counted = stream.group_by().agg(n="count(*)", amount="sum(amount)")
     kept = counted.write.memory()
     job = hr.job("looked-up", kept)

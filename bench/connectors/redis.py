@@ -23,20 +23,20 @@ PER_SECOND = 50_000
 COLUMNS = "id bigint, country string, amount int"
 
 
-def measure(spark: SparkSession, folder: Path, rounds: int, scale: float, told: Callable[[str], object]) -> list[Result]:
+def measure(spark: SparkSession, folder: Path, rounds: int, scale: float, report: Callable[[str], object]) -> list[Result]:
     """Return the seconds of each contender, from the start of the job to its end."""
     rows = int(ROWS * scale)
-    given = folder / "given"
-    made = spark.range(rows).selectExpr("id", "concat('country ', id % 50) AS country", "cast(id % 1000 as int) AS amount")
-    made.repartition(2).write.parquet(str(given))
+    source = folder / "given"
+    frame = spark.range(rows).selectExpr("id", "concat('country ', id % 50) AS country", "cast(id % 1000 as int) AS amount")
+    frame.repartition(2).write.parquet(str(source))
     os.environ[VARIABLE] = PASSWORD
     server = started()
     try:
 
         def run(value: str) -> Callable[[], float]:
-            return lambda: seconds(server, given, folder / "work", value, rows)
+            return lambda: seconds(server, source, folder / "work", value, rows)
 
-        samples = in_turns({JSON: run("json"), HASH: run("hash")}, rounds, warm=1, told=told)
+        samples = in_turns({JSON: run("json"), HASH: run("hash")}, rounds, warm=1, report=report)
     finally:
         over(server)
     per_second = rows / median(samples[JSON])
@@ -48,11 +48,11 @@ def measure(spark: SparkSession, folder: Path, rounds: int, scale: float, told: 
     return [Result(f"Into Redis, {rows:,} rows", "s", samples, goals, remarks, base=JSON)]
 
 
-def seconds(server: Redis, given: Path, work: Path, value: str, rows: int) -> float:
+def seconds(server: Redis, source: Path, work: Path, value: str, rows: int) -> float:
     """Time a job that writes all rows into an empty server."""
     shutil.rmtree(work, ignore_errors=True)
     server.run("FLUSHALL")
-    read = hr.read.files(given, format="parquet", schema=COLUMNS, name="given")
+    read = hr.read.files(source, format="parquet", schema=COLUMNS, name="given")
     job = hr.job("bench", read.write.redis(server.url, prefix="row:", key="id", value=value, password=hr.secret(VARIABLE)))
     begun = time.perf_counter()
     job.run(checkpoint=work / "state", progress=False)

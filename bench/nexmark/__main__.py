@@ -19,43 +19,43 @@ from bench.nexmark.flink import SETTINGS, STATES, VERSION, Flink
 from bench.nexmark.measure import FLINK, HEADRACE, Measured, mean, measure
 from bench.nexmark.oracle import Oracle
 from bench.nexmark.queries import QUERIES
-from bench.state.measure import machine, median, told
+from bench.state.measure import machine, median, progress
 
 MOST_FOR_ORACLE = 10_000_000
 """With more events than this, DuckDB does not check the answers, because it holds all of them in memory; the two still have to agree."""
 
 
 def main() -> int:
-    asked = arguments()
-    events = make(asked.scale, asked.epochs)
-    disordered = make(asked.scale, asked.epochs, late=True) if asked.disorder else None
+    options = arguments()
+    events = make(options.scale, options.epochs)
+    disordered = make(options.scale, options.epochs, late=True) if options.disorder else None
     spark = hr.session(
         master=f"local[{CORES}]",
-        conf={"spark.driver.memory": asked.memory, "spark.sql.shuffle.partitions": f"{CORES}", "spark.sql.session.timeZone": "UTC"},
+        conf={"spark.driver.memory": options.memory, "spark.sql.shuffle.partitions": f"{CORES}", "spark.sql.session.timeZone": "UTC"},
     )
     process = int(spark._jvm.java.lang.ProcessHandle.current().pid())
     oracle = Oracle(events) if events.events <= MOST_FOR_ORACLE else None
     on, results = machine() | {"flink": VERSION}, list[Measured]()
     with ExitStack() as stack:
         stack.callback(spark.stop)
-        stack.callback(lambda: (show(on, events, results), keep(asked, on, results)))
-        flink = started(stack, asked, events)
-        for name in asked.queries:
+        stack.callback(lambda: (show(on, events, results), keep(options, on, results)))
+        flink = started(stack, options, events)
+        for name in options.queries:
             query = QUERIES[name]
-            told(f"— {query.name}, {query.title}")
+            progress(f"— {query.name}, {query.title}")
             # both JVMs are cold at the first query
             warm = 1 if results else 3
             rows = oracle.rows(query) if oracle else None
-            results.append(measure(query, events, disordered, rows, process, flink, asked.rounds, warm, told))
+            results.append(measure(query, events, disordered, rows, process, flink, options.rounds, warm, progress))
     return 0
 
 
 def arguments() -> argparse.Namespace:
     def names(text: str) -> list[str]:
-        found = text.split(",")
-        if unknown := set(found) - set(QUERIES):
+        chosen = text.split(",")
+        if unknown := set(chosen) - set(QUERIES):
             raise argparse.ArgumentTypeError(f"{', '.join(sorted(unknown))}: there are q0 to q22")
-        return found
+        return chosen
 
     def count(text: str) -> int:
         factor = {"k": 1_000, "m": 1_000_000}.get(text[-1:].lower(), 1)
@@ -73,11 +73,11 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def started(stack: ExitStack, asked: argparse.Namespace, events: Events) -> Flink | None:
+def started(stack: ExitStack, options: argparse.Namespace, events: Events) -> Flink | None:
     try:
-        flink = stack.enter_context(Flink(asked.flink_state, asked.memory))
+        flink = stack.enter_context(Flink(options.flink_state, options.memory))
     except subprocess.CalledProcessError as problem:
-        told(f"Flink is left out, it could not be installed: {problem}")
+        progress(f"Flink is left out, it could not be installed: {problem}")
         return None
     flink.over(events)
     return flink
@@ -117,13 +117,13 @@ def _cells(result: Measured, name: str) -> tuple[str, str, str]:
     return (f"{min(values):.2f}", f"{median(values):.2f}", f"{result.peaks[name]:,}") if values else ("—", "—", "—")
 
 
-def keep(asked: argparse.Namespace, on: dict[str, object], results: list[Measured]) -> None:
+def keep(options: argparse.Namespace, on: dict[str, object], results: list[Measured]) -> None:
     how = {
-        "events": asked.scale,
-        "epochs": asked.epochs,
+        "events": options.scale,
+        "epochs": options.epochs,
         "cores": CORES,
-        "heap": asked.memory,
-        "flink": SETTINGS | STATES[asked.flink_state],
+        "heap": options.memory,
+        "flink": SETTINGS | STATES[options.flink_state],
     }
     average = mean(result.ratio for result in results)
     kept = {
@@ -132,9 +132,9 @@ def keep(asked: argparse.Namespace, on: dict[str, object], results: list[Measure
         "geometric_mean": None if average is None else round(average, 3),
         "results": [result.to_json() for result in results],
     }
-    asked.json.parent.mkdir(parents=True, exist_ok=True)
-    asked.json.write_text(json.dumps(kept, indent=2) + "\n")
-    told(f"the numbers lie in {asked.json}")
+    options.json.parent.mkdir(parents=True, exist_ok=True)
+    options.json.write_text(json.dumps(kept, indent=2) + "\n")
+    progress(f"the numbers lie in {options.json}")
 
 
 if __name__ == "__main__":

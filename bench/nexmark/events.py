@@ -70,11 +70,11 @@ def make(events: int, epochs: int, *, seed: int = 1, late: bool = False, cache: 
     if not folder.exists():
         fresh = folder.with_suffix(".new")
         shutil.rmtree(fresh, ignore_errors=True)
-        made = Events(fresh, events, epochs)
-        made.stream.mkdir(parents=True)
-        _write(made, Generator(seed), arrivals(events, seed, late))
-        made.side.mkdir()
-        (made.side / "side.json").write_text("".join(json.dumps({"key": i, "value": str(i)}) + "\n" for i in range(SIDE_ROWS)))
+        events_made = Events(fresh, events, epochs)
+        events_made.stream.mkdir(parents=True)
+        _write(events_made, Generator(seed), arrivals(events, seed, late))
+        events_made.side.mkdir()
+        (events_made.side / "side.json").write_text("".join(json.dumps({"key": i, "value": str(i)}) + "\n" for i in range(SIDE_ROWS)))
         fresh.rename(folder)
     return Events(folder, events, epochs)
 
@@ -89,14 +89,14 @@ def arrivals(events: int, seed: int, late: bool) -> Numbers:
     return np.argsort(Generator(seed).time(numbers) + delay, kind="stable")
 
 
-def _write(made: Events, generator: Generator, order: Numbers) -> None:
-    bounds = np.arange(made.epochs + 1) * made.events // made.epochs
-    for epoch in range(made.epochs):
+def _write(events: Events, generator: Generator, order: Numbers) -> None:
+    bounds = np.arange(events.epochs + 1) * events.events // events.epochs
+    for epoch in range(events.epochs):
         of_epoch = order[bounds[epoch] : bounds[epoch + 1]]
         # groups of fifty events stay together, so that both files have the same share of each kind
         core = of_epoch // OF % CORES
         for number in range(CORES):
-            with (made.stream / f"{epoch:04}-{number}.json").open("wb") as file:
+            with (events.stream / f"{epoch:04}-{number}.json").open("wb") as file:
                 for text in lines(generator, of_epoch[core == number]):
                     file.write(text)
 
@@ -108,13 +108,13 @@ def lines(generator: Generator, numbers: Numbers) -> Iterator[bytes]:
     for first in range(0, len(numbers), BLOCK):
         block = numbers[first : first + BLOCK]
         kind = kinds(block)
-        made, places = [], []
+        texts, places = [], []
         for code, name in ((PERSON, "person"), (AUCTION, "auction"), (BID, "bid")):
             place = np.flatnonzero(kind == code)
             if len(place):
-                made.append(_json(code, name, getattr(generator, name)(block[place])))
+                texts.append(_json(code, name, getattr(generator, name)(block[place])))
                 places.append(place)
-        sorted_lines = pa.concat_arrays(made).take(np.argsort(np.concatenate(places)))
+        sorted_lines = pa.concat_arrays(texts).take(np.argsort(np.concatenate(places)))
         _, offsets, text = sorted_lines.buffers()
         (end,) = np.frombuffer(offsets, np.int32)[len(block) : len(block) + 1]
         yield text.to_pybytes()[:end]

@@ -145,11 +145,11 @@ class Generator:
         numbers = np.arange(CHANNELS + len(HOT_CHANNELS))
         lengths = [3 + self._chance.below(f"url {part} length", numbers, 2) for part in range(3)]
         parts = [self._chance.text(f"url {part}", numbers, self._chance.spaced, lengths[part]).to_pylist() for part in range(3)]
-        told = self._chance.below("channel in url", numbers, 10) > 0
+        named = self._chance.below("channel in url", numbers, 10) > 0
         urls = []
         for number in numbers:
             path = "/".join(part[number].replace(" ", "_") for part in parts)
-            channel = f"&channel_id={_reversed(int(number))}" if number < CHANNELS and told[number] else ""
+            channel = f"&channel_id={_reversed(int(number))}" if number < CHANNELS and named[number] else ""
             urls.append(f"https://www.nexmark.com/{path}/item.htm?query=1{channel}")
         return pa.array([*(f"channel-{number}" for number in range(CHANNELS)), *HOT_CHANNELS]), pa.array(urls)
 

@@ -64,20 +64,20 @@ class Flink:
         return {"seconds": ended / 1000 - began}
 
     def count(self, text: str) -> dict[str, Any]:
-        found = 0
+        rows = 0
         with self._tables.sql_query(f"SELECT count(*) FROM ({text}) AS answer").execute().collect() as counts:
             for (count,) in counts:
-                found = count
-        return {"rows": found}
+                rows = count
+        return {"rows": rows}
 
 
-def answer(flink: Flink, asked: dict[str, Any]) -> dict[str, Any]:
+def answer(flink: Flink, request: dict[str, Any]) -> dict[str, Any]:
     try:
-        if "tables" in asked:
-            return flink.make(asked["tables"])
-        if "count" in asked:
-            return flink.count(asked["count"])
-        return flink.run(asked["query"], asked["sink"], asked["folders"])
+        if "tables" in request:
+            return flink.make(request["tables"])
+        if "count" in request:
+            return flink.count(request["count"])
+        return flink.run(request["query"], request["sink"], request["folders"])
     except Exception as problem:
         return {"error": str(problem)}
 

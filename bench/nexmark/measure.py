@@ -66,51 +66,51 @@ def measure(
     flink: Flink | None,
     rounds: int,
     warm: int,
-    told: Callable[[str], object],
+    report: Callable[[str], object],
 ) -> Measured:
     """Measure a query. `rows`: the size of the answer, if it is known. `process`: the JVM of headrace. `disordered`: the same events, some
     of them late; no query forgets anything, so the answer is the same.
     """
-    found = Measured(query, None if query.name == OF_THE_CLOCK else rows)
+    outcome = Measured(query, None if query.name == OF_THE_CLOCK else rows)
     runs: dict[str, Callable[[], float]] = {}
 
     def taken(name: str, process: int, run: Callable[[], float]) -> Callable[[], float]:
         def measured() -> float:
             memory.forget(process)
             seconds = run()
-            found.peaks[name] = max(found.peaks.get(name, 0), memory.most(process))
+            outcome.peaks[name] = max(outcome.peaks.get(name, 0), memory.most(process))
             return seconds
 
         return measured
 
-    _same(found, HEADRACE, ours.rows(query, events))
+    _same(outcome, HEADRACE, ours.rows(query, events))
     runs[HEADRACE] = taken(HEADRACE, process, lambda: ours.seconds(query, events))
     if disordered is not None:
         late = disordered
-        _same(found, DISORDERED, ours.rows(query, late))
+        _same(outcome, DISORDERED, ours.rows(query, late))
         runs[DISORDERED] = taken(DISORDERED, process, lambda: ours.seconds(query, late))
     if flink is None:
-        found.absent[FLINK] = "it could not be installed"
+        outcome.absent[FLINK] = "it could not be installed"
     else:
         try:
-            _same(found, FLINK, flink.rows(query))
+            _same(outcome, FLINK, flink.rows(query))
             runs[FLINK] = taken(FLINK, flink.process, lambda: flink.seconds(query))
         except Refused as refused:
-            found.absent[FLINK] = str(refused)
-    found.samples = in_turns(runs, rounds, warm=warm, told=told)
-    return found
+            outcome.absent[FLINK] = str(refused)
+    outcome.samples = in_turns(runs, rounds, warm=warm, report=report)
+    return outcome
 
 
-def _same(found: Measured, name: str, rows: int) -> None:
+def _same(measured: Measured, name: str, rows: int) -> None:
     """Check that all contenders return the same number of rows, except for the query of processing time."""
-    if found.query.name == OF_THE_CLOCK:
+    if measured.query.name == OF_THE_CLOCK:
         return
-    if found.rows is not None and rows != found.rows:
-        raise RuntimeError(f"{found.query.name}: {name} gives {rows:,} rows instead of {found.rows:,}")
-    found.rows = rows
+    if measured.rows is not None and rows != measured.rows:
+        raise RuntimeError(f"{measured.query.name}: {name} gives {rows:,} rows instead of {measured.rows:,}")
+    measured.rows = rows
 
 
 def mean(ratios: Iterable[float | None]) -> float | None:
     """Return the geometric mean of the ratios that exist."""
-    found = [ratio for ratio in ratios if ratio is not None]
-    return geometric_mean(found) if found else None
+    known = [ratio for ratio in ratios if ratio is not None]
+    return geometric_mean(known) if known else None

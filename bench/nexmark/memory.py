@@ -13,6 +13,6 @@ def forget(process: int) -> None:
 
 def most(process: int) -> int:
     """Return the peak in MiB since `forget`."""
-    found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{process}/status").read_text())
-    assert found is not None
-    return int(found[1]) // 1024
+    match = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{process}/status").read_text())
+    assert match is not None
+    return int(match[1]) // 1024

@@ -23,8 +23,8 @@ class Oracle:
 
     def rows(self, query: Query) -> int:
         """Return the number of rows in the answer."""
-        ((found,),) = self._database.execute(f"SELECT count(*) FROM ({query.oracle})").fetchall()
-        return int(found)
+        ((count,),) = self._database.execute(f"SELECT count(*) FROM ({query.oracle})").fetchall()
+        return int(count)
 
     def answer(self, query: Query) -> list[tuple[Any, ...]]:
         return self._database.execute(query.oracle).fetchall()

@@ -39,8 +39,8 @@ def seconds(query: Query, events: Events) -> float:
 def rows(query: Query, events: Events) -> int:
     """Return the number of rows in the answer at the end of the stream, counted by a query."""
     counted = hr.sql("SELECT count(*) AS n FROM answer", answer=view(query, streams(events)))
-    ((found,),) = hr.collect(counted).rows()
-    return int(found)
+    ((count,),) = hr.collect(counted).rows()
+    return int(count)
 
 
 def kept(queries: Iterable[Query], events: Events, folder: Path, files_per_epoch: int | None = CORES) -> hr.Job:

@@ -25,11 +25,11 @@ def main() -> None:
     PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), texts() | plans()), encoding="utf-8")
 
 
-def filled(page: str, made: Mapping[str, str]) -> str:
+def filled(page: str, blocks: Mapping[str, str]) -> str:
     """Return the page with these texts between the marks `<!-- NAME -->` and `<!-- end -->`. Other blocks are unchanged."""
-    if missing := set(made) - {found[1] for found in _BLOCK.finditer(page)}:
+    if missing := set(blocks) - {block[1] for block in _BLOCK.finditer(page)}:
         raise ValueError(f"the page has no place for {', '.join(sorted(missing))}")
-    return _BLOCK.sub(lambda found: f"<!-- {found[1]} -->\n{made.get(found[1], found[2])}<!-- end -->\n", page)
+    return _BLOCK.sub(lambda block: f"<!-- {block[1]} -->\n{blocks.get(block[1], block[2])}<!-- end -->\n", page)
 
 
 def texts() -> dict[str, str]:

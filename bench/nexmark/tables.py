@@ -25,10 +25,10 @@ def streams(events: Events, files_per_epoch: int | None = CORES) -> dict[str, hr
     """Return the tables for headrace, with one epoch of files at a time."""
     schema = "event_type int, " + ", ".join(f"{name} struct<{_typed(columns, ':')}>" for name, columns in COLUMNS.items())
     stream = hr.read.files(events.stream, format="json", schema=schema, files_per_epoch=files_per_epoch, name="events")
-    found = {
+    tables = {
         name: hr.sql(f"SELECT {name}.* FROM events WHERE event_type = {code}", events=stream).named(name) for name, code in KINDS.items()
     }
-    return found | {"side_input": hr.read.files(events.side, format="json", schema=SIDE, name="side_input")}
+    return tables | {"side_input": hr.read.files(events.side, format="json", schema=SIDE, name="side_input")}
 
 
 def in_duckdb(events: Events) -> list[str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import headrace as hr
 from bench.queries import heap, join, levels
-from bench.state.measure import Result, machine, told
+from bench.state.measure import Result, machine, progress
 from bench.state.show import ended, keep, show
 
 if TYPE_CHECKING:
@@ -30,20 +30,20 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, help="rounds that count, instead of each one's own number")
     parser.add_argument("--scale", type=float, default=1.0, help="the share of the rows that the join and the heap get (default: all)")
     parser.add_argument("--json", type=Path, default=Path("bench/results/queries.json"), help="where the numbers go (default: %(default)s)")
-    asked = parser.parse_args()
-    if unknown := set(asked.names) - set(ALL):
+    options = parser.parse_args()
+    if unknown := set(options.names) - set(ALL):
         parser.error(f"{', '.join(sorted(unknown))}: there are {', '.join(ALL)}")
     spark = session()
     on, results = {"date": dt.date.today().isoformat(), **machine()}, list[Result]()
     folder = Path(tempfile.mkdtemp(prefix="headrace-queries-"))
     try:
         for name in ALL:
-            if name in (asked.names or ALL):
-                told(f"— {name}")
-                results += measure(spark, name, folder / name, asked)
+            if name in (options.names or ALL):
+                progress(f"— {name}")
+                results += measure(spark, name, folder / name, options)
     finally:
         show(on, results)
-        keep(asked.json, on, results)
+        keep(options.json, on, results)
         spark.stop()
         shutil.rmtree(folder, ignore_errors=True)
     return ended(results)
@@ -63,13 +63,13 @@ def session() -> SparkSession:
     )
 
 
-def measure(spark: SparkSession, name: str, folder: Path, asked: argparse.Namespace) -> list[Result]:
+def measure(spark: SparkSession, name: str, folder: Path, options: argparse.Namespace) -> list[Result]:
     folder.mkdir()
     if name == "heap":
-        return [heap.measure(spark, folder, asked.scale, told)]
+        return [heap.measure(spark, folder, options.scale, progress)]
     if name == "join":
-        return [join.measure(spark, folder, asked.rounds or 3, asked.scale, told)]
-    return levels.measure(spark, folder, asked.rounds or 30, told)
+        return [join.measure(spark, folder, options.rounds or 3, options.scale, progress)]
+    return levels.measure(spark, folder, options.rounds or 30, progress)
 
 
 if __name__ == "__main__":

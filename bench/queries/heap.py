@@ -27,7 +27,7 @@ QUERY = "SELECT id, seller, count(*) AS bids, max(price) AS most FROM bids JOIN 
 GROWN = 1.15
 
 
-def measure(spark: SparkSession, folder: Path, scale: float, told: Callable[[str], object]) -> Result:
+def measure(spark: SparkSession, folder: Path, scale: float, report: Callable[[str], object]) -> Result:
     """Return the mebibytes used after each tenth."""
     rows = int(ROWS * scale)
     # a bid arrives with its auction, so that the groups grow with the sides of the join
@@ -43,7 +43,7 @@ def measure(spark: SparkSession, folder: Path, scale: float, told: Callable[[str
             wait(run, len(SCHEMAS) * rows * tenth // TENTHS)
             used.append(mebibytes(spark))
             keys.append(run.progress.state_keys)
-            told(f"heap with state of {keys[-1]:,} keys: {used[-1]:,.0f} MiB")
+            report(f"heap with state of {keys[-1]:,} keys: {used[-1]:,.0f} MiB")
     finally:
         run.stop()
     return Result(

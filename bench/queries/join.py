@@ -36,18 +36,18 @@ class Answer:
     hashes: int
 
 
-def measure(spark: SparkSession, folder: Path, rounds: int, scale: float, told: Callable[[str], object]) -> Result:
+def measure(spark: SparkSession, folder: Path, rounds: int, scale: float, report: Callable[[str], object]) -> Result:
     """Return the seconds of each contender, from the start of the job to its end."""
     bids, auctions = int(BIDS * scale), int(AUCTIONS * scale)
     make(spark, folder / "input", bids=bids, auctions=auctions, auction=f"pmod(xxhash64(id), {auctions})", epochs=EPOCHS)
     expected = batch(spark, folder / "input")
-    told(f"Spark batch: {expected.rows:,} rows")
+    report(f"Spark batch: {expected.rows:,} rows")
 
     def run(contender: Callable[[SparkSession, Path, Path], int]) -> Callable[[], float]:
         return lambda: seconds(spark, contender, folder, expected)
 
     contenders = {HEADRACE: run(by_headrace), SPARKS: run(by_spark), NEWER: run(by_spark_in_newer_format)}
-    samples = in_turns(contenders, rounds, told=told)
+    samples = in_turns(contenders, rounds, report=report)
     mine, theirs = samples[HEADRACE], samples[SPARKS]
     goals = [
         Goal("as fast as Spark's join, by the medians", median(theirs) / median(mine), TIMES_AS_FAST, at_least=True),
@@ -67,26 +67,27 @@ def seconds(spark: SparkSession, contender: Callable[[SparkSession, Path, Path],
         began = time.perf_counter()
         epochs = contender(spark, folder / "input", work)
         spent = time.perf_counter() - began
-        found = answer(spark.read.parquet(str(work / "result")))
-        if (found, epochs) != (expected, EPOCHS):
-            raise RuntimeError(f"{contender.__name__}: {found} in {epochs} epochs instead of {expected} in {EPOCHS}")
+        result = answer(spark.read.parquet(str(work / "result")))
+        if (result, epochs) != (expected, EPOCHS):
+            raise RuntimeError(f"{contender.__name__}: {result} in {epochs} epochs instead of {expected} in {EPOCHS}")
         return spent
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
 
-def by_headrace(_: SparkSession, given: Path, work: Path) -> int:
+def by_headrace(_: SparkSession, source: Path, work: Path) -> int:
     """Run headrace's join; returns its number of epochs, as the runs of Spark's join do."""
     tables = {
-        name: hr.read.files(given / name, format="parquet", schema=schema, files_per_epoch=1, name=name) for name, schema in SCHEMAS.items()
+        name: hr.read.files(source / name, format="parquet", schema=schema, files_per_epoch=1, name=name)
+        for name, schema in SCHEMAS.items()
     }
     job = hr.job("join", hr.sql(QUERY, **tables).write.files(work / "result", format="parquet"))
     return job.run(checkpoint=work / "checkpoint", progress=False, partitions=PARTITIONS).epochs
 
 
-def by_spark(spark: SparkSession, given: Path, work: Path) -> int:
+def by_spark(spark: SparkSession, source: Path, work: Path) -> int:
     for name, schema in SCHEMAS.items():
-        frame = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(given / name))
+        frame = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(source / name))
         frame.createOrReplaceTempView(name)
     writer = spark.sql(QUERY).writeStream.format("parquet").option("checkpointLocation", str(work / "checkpoint"))
     query = writer.trigger(availableNow=True).start(str(work / "result"))
@@ -94,19 +95,19 @@ def by_spark(spark: SparkSession, given: Path, work: Path) -> int:
     return sum(1 for report in query.recentProgress if report["numInputRows"])
 
 
-def by_spark_in_newer_format(spark: SparkSession, given: Path, work: Path) -> int:
+def by_spark_in_newer_format(spark: SparkSession, source: Path, work: Path) -> int:
     """Uses fewer stores than Spark's default format."""
     with setting(spark, FORMAT, "4"):
-        return by_spark(spark, given, work)
+        return by_spark(spark, source, work)
 
 
-def batch(spark: SparkSession, given: Path) -> Answer:
+def batch(spark: SparkSession, source: Path) -> Answer:
     for name in SCHEMAS:
-        spark.read.parquet(str(given / name)).createOrReplaceTempView(name)
+        spark.read.parquet(str(source / name)).createOrReplaceTempView(name)
     return answer(spark.sql(QUERY))
 
 
 def answer(rows: DataFrame) -> Answer:
     hashes = f"xxhash64({', '.join(sorted(rows.columns))})"
-    (found,) = rows.selectExpr("count(1) AS n", f"coalesce(sum(cast({hashes} AS decimal(38, 0))), 0) AS hashes").collect()
-    return Answer(int(found["n"]), int(found["hashes"]))
+    (row,) = rows.selectExpr("count(1) AS n", f"coalesce(sum(cast({hashes} AS decimal(38, 0))), 0) AS hashes").collect()
+    return Answer(int(row["n"]), int(row["hashes"]))

@@ -24,14 +24,14 @@ TIMES_ONE = 1.5
 """How many times as long as the epoch of one aggregate the epoch of many may take."""
 
 
-def measure(spark: SparkSession, folder: Path, rounds: int, told: Callable[[str], object]) -> list[Result]:
+def measure(spark: SparkSession, folder: Path, rounds: int, report: Callable[[str], object]) -> list[Result]:
     cache = spark.conf.get("spark.sql.codegen.cache.maxEntries")
-    return [over_each_other(folder / "over", rounds, told), beside_each_other(folder / "beside", rounds, told, f"{cache}")]
+    return [over_each_other(folder / "over", rounds, report), beside_each_other(folder / "beside", rounds, report, f"{cache}")]
 
 
-def over_each_other(folder: Path, rounds: int, told: Callable[[str], object]) -> Result:
+def over_each_other(folder: Path, rounds: int, report: Callable[[str], object]) -> Result:
     jobs = {f"{depth} level{'s' if depth > 1 else ''}": partial(tower, depth=depth) for depth in DEPTHS}
-    samples = fed_in_turns(folder, jobs, rounds, told)
+    samples = fed_in_turns(folder, jobs, rounds, report)
     medians = [median(values) for values in samples.values()]
     added = (medians[-1] - medians[0]) / (DEPTHS[-1] - DEPTHS[0])
     return Result(
@@ -43,9 +43,9 @@ def over_each_other(folder: Path, rounds: int, told: Callable[[str], object]) ->
     )
 
 
-def beside_each_other(folder: Path, rounds: int, told: Callable[[str], object], cache: str) -> Result:
+def beside_each_other(folder: Path, rounds: int, report: Callable[[str], object], cache: str) -> Result:
     jobs = {"1 aggregate": partial(row, count=1), f"{MANY} aggregates": partial(row, count=MANY)}
-    samples = fed_in_turns(folder, jobs, rounds, told)
+    samples = fed_in_turns(folder, jobs, rounds, report)
     one, many = (median(values) for values in samples.values())
     return Result(
         f"one-row epoch of {MANY} different aggregates of one source in one job (trigger time)",
@@ -57,19 +57,19 @@ def beside_each_other(folder: Path, rounds: int, told: Callable[[str], object], 
 
 
 def fed_in_turns(
-    folder: Path, made: Mapping[str, Callable[[hr.Stream], hr.Stream]], rounds: int, told: Callable[[str], object]
+    folder: Path, queries: Mapping[str, Callable[[hr.Stream], hr.Stream]], rounds: int, report: Callable[[str], object]
 ) -> dict[str, list[float]]:
     """Return the milliseconds of the epochs of jobs over folders of their own, all running at once."""
     running: dict[str, Followed] = {}
-    numbers = {name: iter(range(10**9)) for name in made}
+    numbers = {name: iter(range(10**9)) for name in queries}
 
     def fed(name: str) -> Callable[[], float]:
         return lambda: running[name].feed({"k0": next(numbers[name]) % KEYS, "v": 1})
 
     try:
-        for name, query in made.items():
+        for name, query in queries.items():
             running[name] = started(folder / name.replace(" ", "-"), query)
-        return in_turns({name: fed(name) for name in made}, rounds, warm=max(5, rounds // 3), told=told)
+        return in_turns({name: fed(name) for name in queries}, rounds, warm=max(5, rounds // 3), report=report)
     finally:
         for job in running.values():
             job.stop()
@@ -84,11 +84,11 @@ def started(folder: Path, query: Callable[[hr.Stream], hr.Stream]) -> Followed:
 
 def tower(events: hr.Stream, depth: int) -> hr.Stream:
     """Return stacked aggregates, each grouped by the sums of the one before: a row moves a group of every level from one sum to another."""
-    found = events.group_by("k0").agg(k1="sum(v)")
+    stream = events.group_by("k0").agg(k1="sum(v)")
     for level in range(2, depth + 1):
         # never 0, so that each row that enters a group changes its sum
-        found = found.group_by(f"k{level - 1}").agg(**{f"k{level}": f"sum(k{level - 2} + {level})"})
-    return found
+        stream = stream.group_by(f"k{level - 1}").agg(**{f"k{level}": f"sum(k{level - 2} + {level})"})
+    return stream
 
 
 def row(events: hr.Stream, count: int) -> hr.Stream:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import headrace as hr
 from bench.state import cold, compare, contenders, epoch, large, programs
 from bench.state.contenders.scala import jar
-from bench.state.measure import Result, machine, told
+from bench.state.measure import Result, machine, progress
 from bench.state.show import ended, keep, show
 from bench.state.workloads import WORKLOADS
 
@@ -30,19 +30,19 @@ ALL = (*WORKLOADS, *OTHERS)
 
 
 def main() -> int:
-    asked = arguments()
+    options = arguments()
     # Python processors get times without a zone, which must be in the session's.
     os.environ["TZ"] = "UTC"
     time.tzset()
     # Spark's Python operator needs the interpreter with its dependencies.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    spark = session(with_scala=contenders.SCALA in asked.contenders)
+    spark = session(with_scala=contenders.SCALA in options.contenders)
     on, results = machine(), list[Result]()
     try:
-        measure(spark, asked, results)
+        measure(spark, options, results)
     finally:
         show(on, results)
-        keep(asked.json, on, results)
+        keep(options.json, on, results)
         spark.stop()
     return ended(results)
 
@@ -50,10 +50,10 @@ def main() -> int:
 def arguments() -> argparse.Namespace:
     def names(all: tuple[str, ...]) -> dict[str, object]:
         def chosen(text: str) -> list[str]:
-            found = text.split(",")
-            if unknown := set(found) - set(all):
+            names = text.split(",")
+            if unknown := set(names) - set(all):
                 raise argparse.ArgumentTypeError(f"{', '.join(sorted(unknown))}: there are {', '.join(all)}")
-            return found
+            return names
 
         return {"type": chosen, "default": list(all)}
 
@@ -67,9 +67,9 @@ def arguments() -> argparse.Namespace:
         "--large", action="store_true", help="instead: headrace with 10 times the events and 20 times the keys, and its heap"
     )
     parser.add_argument("--json", type=Path, help="where the numbers go (default: bench/results/state.json, or large.json)")
-    asked = parser.parse_args()
-    asked.json = asked.json or Path("bench/results") / ("large.json" if asked.large else "state.json")
-    return asked
+    options = parser.parse_args()
+    options.json = options.json or Path("bench/results") / ("large.json" if options.large else "state.json")
+    return options
 
 
 def session(*, with_scala: bool) -> SparkSession:
@@ -86,27 +86,27 @@ def session(*, with_scala: bool) -> SparkSession:
     )
 
 
-def measure(spark: SparkSession, asked: argparse.Namespace, results: list[Result]) -> None:
+def measure(spark: SparkSession, options: argparse.Namespace, results: list[Result]) -> None:
     """Add results to the list one by one, so that a failure keeps those before it."""
-    workloads = [WORKLOADS[name] for name in asked.only if name in WORKLOADS]
-    if asked.large:
-        for workload in workloads if len(asked.only) < len(ALL) else [WORKLOADS["count"]]:
-            told(f"— {workload.name}, large")
-            results.extend(large.measure(spark, workload, asked.events, asked.keys, asked.rounds or 3, told))
+    workloads = [WORKLOADS[name] for name in options.only if name in WORKLOADS]
+    if options.large:
+        for workload in workloads if len(options.only) < len(ALL) else [WORKLOADS["count"]]:
+            progress(f"— {workload.name}, large")
+            results.extend(large.measure(spark, workload, options.events, options.keys, options.rounds or 3, progress))
         return
-    taking = contenders.contenders(spark, asked.contenders, told) if workloads else {}
+    taking = contenders.contenders(spark, options.contenders, progress) if workloads else {}
     for workload in workloads:
-        told(f"— {workload.name}")
-        results.append(compare.measure(spark, workload, taking, asked.events, asked.keys, asked.rounds or 3, told))
+        progress(f"— {workload.name}")
+        results.append(compare.measure(spark, workload, taking, options.events, options.keys, options.rounds or 3, progress))
     if mean := compare.means(results):
         results.append(mean)
     folder = Path(tempfile.mkdtemp(prefix="headrace-bench-"))
     try:
-        for name in asked.only:
+        for name in options.only:
             if name in OTHERS:
                 module, rounds = OTHERS[name]
-                told(f"— {name}")
-                results.append(module.measure(spark, folder / name, asked.rounds or rounds, told))
+                progress(f"— {name}")
+                results.append(module.measure(spark, folder / name, options.rounds or rounds, progress))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

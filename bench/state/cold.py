@@ -34,11 +34,11 @@ print(sorted(hr.collect(charges.key_by("card").process(Count)).rows()))
 ANSWER = "[('a', 1), ('a', 2), ('b', 1)]"
 
 
-def measure(spark: SparkSession, folder: Path, rounds: int, told: Callable[[str], object]) -> Result:
+def measure(spark: SparkSession, folder: Path, rounds: int, report: Callable[[str], object]) -> Result:
     folder.mkdir(parents=True)
     script = folder / "small_job.py"
     script.write_text(SCRIPT)
-    samples = in_turns({"first result": lambda: first_result(script)}, rounds, told=told)
+    samples = in_turns({"first result": lambda: first_result(script)}, rounds, report=report)
     return Result(
         "first result of a small job from a cold start, the kernel's jar being there",
         "s",

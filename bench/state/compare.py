@@ -31,22 +31,22 @@ def measure(
     events: int,
     keys: int,
     rounds: int,
-    told: Callable[[str], object],
+    report: Callable[[str], object],
 ) -> Result:
     """Return the rates in events per second, in turns."""
     lacking = {name: why for name, one in contenders.items() if (why := one.lacks(workload))}
     taking = {name: one for name, one in contenders.items() if name not in lacking}
-    check(spark, workload, taking, told)
+    check(spark, workload, taking, report)
     shares = {name: max(one.share, min(1.0, ENOUGH / events)) for name, one in taking.items()}
     inputs = {name: make(spark, workload, int(events * share), max(1, int(keys * share))) for name, share in shares.items()}
 
-    def rate(one: Contender, given: Events) -> Callable[[], float]:
-        return lambda: given.events / one.seconds(workload, given)
+    def rate(one: Contender, events: Events) -> Callable[[], float]:
+        return lambda: events.events / one.seconds(workload, events)
 
     runs = {name: rate(one, inputs[name]) for name, one in taking.items()}
     # the JVM compiles hot code in the background, for longer than one round
-    in_turns({taking[name].name: runs[name] for name in COMPILED if name in taking}, 0, warm=2, told=told)
-    samples = in_turns({taking[name].name: run for name, run in runs.items()}, rounds, told=told)
+    in_turns({taking[name].name: runs[name] for name in COMPILED if name in taking}, 0, warm=2, report=report)
+    samples = in_turns({taking[name].name: run for name, run in runs.items()}, rounds, report=report)
     goals = []
     if {who.HEADRACE, who.SCALA} <= set(taking):
         speed = ratios(samples)[who.TITLES[who.SCALA]]
@@ -57,22 +57,22 @@ def measure(
     return Result(f"{workload.title}, {events:,} events, {full:,} keys", "events/s", samples, goals, [*less, *absent], base=base(samples))
 
 
-def check(spark: SparkSession, workload: Workload, contenders: Mapping[str, Contender], told: Callable[[str], object]) -> None:
+def check(spark: SparkSession, workload: Workload, contenders: Mapping[str, Contender], report: Callable[[str], object]) -> None:
     """Check that all return the same number of rows, with the same sums."""
     events = make(spark, workload, *CHECKED)
     answers: dict[str, Answer] = {one.name: one.answer(workload, events) for name, one in contenders.items() if name != who.READING}
     if len(set(answers.values())) > 1:
-        found = "\n".join(f"  {name}: {answer.rows} rows, sums {answer.sums}" for name, answer in answers.items())
-        raise RuntimeError(f"the contenders do not agree on {workload.name}:\n{found}")
+        lines = "\n".join(f"  {name}: {answer.rows} rows, sums {answer.sums}" for name, answer in answers.items())
+        raise RuntimeError(f"the contenders do not agree on {workload.name}:\n{lines}")
     for answer in list(answers.values())[:1]:
         sums = ", ".join(f"{name} {total}" for name, total in zip(workload.sums, answer.sums, strict=True))
-        told(f"all put out {answer.rows:,} rows for {events.events:,} events; sums: {sums}")
+        report(f"all put out {answer.rows:,} rows for {events.events:,} events; sums: {sums}")
 
 
 def means(results: list[Result]) -> Result | None:
     """Return how many times as fast as each other contender headrace is, in the geometric mean, with the goals."""
     speeds = {
-        who.TITLES[name]: [found[who.TITLES[name]] for r in results if who.TITLES[name] in (found := ratios(r.samples))] for name in GOALS
+        who.TITLES[name]: [each[who.TITLES[name]] for r in results if who.TITLES[name] in (each := ratios(r.samples))] for name in GOALS
     }
     samples = {title: values for title, values in speeds.items() if values}
     if not samples:

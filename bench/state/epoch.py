@@ -20,7 +20,7 @@ MANAGER = "spark.sql.streaming.checkpointFileManagerClass"
 SPARKS = "org.apache.spark.sql.execution.streaming.checkpointing.FileContextBasedCheckpointFileManager"
 
 
-def measure(spark: SparkSession, folder: Path, rounds: int, told: Callable[[str], object]) -> Result:
+def measure(spark: SparkSession, folder: Path, rounds: int, report: Callable[[str], object]) -> Result:
     ours = start(folder / "ours")
     with setting(spark, MANAGER, SPARKS):
         sparks = start(folder / "sparks")
@@ -34,7 +34,7 @@ def measure(spark: SparkSession, folder: Path, rounds: int, told: Callable[[str]
             {"headrace's file manager": lambda: ours.feed(row()), "Spark's file manager": lambda: sparks.feed(row())},
             rounds,
             warm=max(5, rounds // 3),
-            told=told,
+            report=report,
         )
     finally:
         ours.stop()

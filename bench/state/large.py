@@ -24,17 +24,17 @@ FILES_PER_EPOCH = 2
 
 
 def measure(
-    spark: SparkSession, workload: Workload, events: int, keys: int, rounds: int, told: Callable[[str], object]
+    spark: SparkSession, workload: Workload, events: int, keys: int, rounds: int, report: Callable[[str], object]
 ) -> tuple[Result, Result]:
     """Return the rates of both sizes, and the heap by epoch."""
     few = make_slices(spark, workload, events, keys, FILES_PER_EPOCH)
     many = make_slices(spark, workload, events * TIMES_EVENTS, keys * TIMES_KEYS, FILES_PER_EPOCH * EPOCHS)
 
-    def rate(given: Events, files: int) -> Callable[[], float]:
+    def rate(events: Events, files: int) -> Callable[[], float]:
         def run(checkpoint: str) -> None:
-            made(workload, given, "arrival", files).run(checkpoint=checkpoint, progress=False, partitions=2)
+            made(workload, events, "arrival", files).run(checkpoint=checkpoint, progress=False, partitions=2)
 
-        return lambda: given.events / timed(run)
+        return lambda: events.events / timed(run)
 
     at_once = FILES_PER_EPOCH * EPOCHS
     runs = {
@@ -42,11 +42,11 @@ def measure(
         title(many): rate(many, at_once),
         f"{title(many)}, {EPOCHS} epochs": rate(many, FILES_PER_EPOCH),
     }
-    samples = in_turns(runs, rounds, told=told)
+    samples = in_turns(runs, rounds, report=report)
     of_few, of_many, _ = (median(values) for values in samples.values())
     goal = Goal("of the rate with few keys", of_many / of_few, 0.75, at_least=True)
     rates = Result(f"{workload.title}, large", "events/s", samples, [goal], [], base=title(few))
-    used = heap(spark, workload, many, told)
+    used = heap(spark, workload, many, report)
     # the first epochs fill caches and compile code
     settled = used[len(used) // 3 :]
     grown = Goal("of the heap a third of the way, at the end", settled[-1] / settled[0], 1.1)
@@ -58,7 +58,7 @@ def title(events: Events) -> str:
     return f"{events.events:,} events, {events.keys:,} keys"
 
 
-def heap(spark: SparkSession, workload: Workload, events: Events, told: Callable[[str], object]) -> list[float]:
+def heap(spark: SparkSession, workload: Workload, events: Events, report: Callable[[str], object]) -> list[float]:
     """Return the mebibytes used at the end of each epoch."""
     java = spark._jvm
     beans = java.java.lang.management.ManagementFactory.getMemoryMXBean()
@@ -71,7 +71,7 @@ def heap(spark: SparkSession, workload: Workload, events: Events, told: Callable
                 seen = run.progress.epochs
                 beans.gc()
                 used.append(beans.getHeapMemoryUsage().getUsed() / 2**20)
-                told(f"heap after epoch {seen}: {used[-1]:,.0f} MiB")
+                report(f"heap after epoch {seen}: {used[-1]:,.0f} MiB")
             time.sleep(0.02)
         run.wait()
     return used

@@ -65,14 +65,14 @@ class Result:
 
 
 def in_turns(
-    contenders: Mapping[str, Callable[[], float]], rounds: int, *, warm: int = 1, told: Callable[[str], object]
+    contenders: Mapping[str, Callable[[], float]], rounds: int, *, warm: int = 1, report: Callable[[str], object]
 ) -> dict[str, list[float]]:
     """Run every contender `rounds` times, in turns; the first `warm` rounds warm caches and compilers and do not count."""
     samples: dict[str, list[float]] = {name: [] for name in contenders}
     for number in range(warm + rounds):
         for name, run in contenders.items():
             value = run()
-            told(f"{'warm-up' if number < warm else f'round {number - warm + 1}'}  {name}: {value:,.2f}")
+            report(f"{'warm-up' if number < warm else f'round {number - warm + 1}'}  {name}: {value:,.2f}")
             if number >= warm:
                 samples[name].append(value)
     return samples
@@ -106,6 +106,6 @@ def processor() -> str:
     return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.processor())
 
 
-def told(text: str) -> None:
+def progress(text: str) -> None:
     """Print progress to standard error, so that standard output has only the tables."""
     print(text, file=sys.stderr, flush=True)

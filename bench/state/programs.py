@@ -34,7 +34,7 @@ class Above(hr.Program):
             hr.emit(k=self.key.k, above=self.limit, n=n)
 
 
-def measure(spark: SparkSession, folder: Path, rounds: int, told: Callable[[str], object]) -> Result:
+def measure(spark: SparkSession, folder: Path, rounds: int, report: Callable[[str], object]) -> Result:
     one, many = start(folder / "one", 1), start(folder / "many", MANY)
     numbers = iter(range(10**9))
 
@@ -46,7 +46,7 @@ def measure(spark: SparkSession, folder: Path, rounds: int, told: Callable[[str]
             {"one program": lambda: one.feed(row()), f"{MANY} programs": lambda: many.feed(row())},
             rounds,
             warm=max(5, rounds // 3),
-            told=told,
+            report=report,
         )
     finally:
         one.stop()

@@ -6,7 +6,7 @@ import json
 import sys
 from pathlib import Path
 
-from bench.state.measure import Result, median, told
+from bench.state.measure import Result, median, progress
 
 
 def show(on: dict[str, object], results: list[Result]) -> None:
@@ -45,7 +45,7 @@ def text(value: float, unit: str) -> str:
 def keep(file: Path, on: dict[str, object], results: list[Result]) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps({"machine": on, "results": [result.to_json() for result in results]}, indent=2) + "\n")
-    told(f"the numbers lie in {file}")
+    progress(f"the numbers lie in {file}")
 
 
 def ended(results: list[Result]) -> int:

@@ -9,7 +9,7 @@ import argparse
 from pathlib import Path
 
 import headrace as hr
-from bench.state.measure import Result, machine, told
+from bench.state.measure import Result, machine, progress
 from bench.state.show import ended, keep, show
 from bench.tpch.measure import growth, measure
 
@@ -20,23 +20,23 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5, help="rounds that count (default: %(default)s)")
     parser.add_argument("--memory", default="4g", help="heap of the JVM (default: %(default)s)")
     parser.add_argument("--json", type=Path, default=Path("bench/results/tpch.json"), help="where the numbers go (default: %(default)s)")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     spark = hr.session(
         master="local[2]",
-        conf={"spark.driver.memory": asked.memory, "spark.sql.shuffle.partitions": "2", "spark.sql.session.timeZone": "UTC"},
+        conf={"spark.driver.memory": options.memory, "spark.sql.shuffle.partitions": "2", "spark.sql.session.timeZone": "UTC"},
     )
     on, results, by_scale = machine(), list[Result](), dict[float, Result]()
     try:
-        for scale in sorted(float(text) for text in asked.scales.split(",")):
-            told(f"— scale factor {scale:g}")
-            found = measure(spark, scale, asked.rounds, told)
-            results += found
-            by_scale[scale] = found[-1]
+        for scale in sorted(float(text) for text in options.scales.split(",")):
+            progress(f"— scale factor {scale:g}")
+            measured = measure(spark, scale, options.rounds, progress)
+            results += measured
+            by_scale[scale] = measured[-1]
         if grown := growth(by_scale):
             results.append(grown)
     finally:
         show(on, results)
-        keep(asked.json, on, results)
+        keep(options.json, on, results)
         spark.stop()
     return ended(results)
 

@@ -129,8 +129,8 @@ def _of(table: pa.Table, column: str, values: list[int], *, there: bool = True) 
     import pyarrow as pa
     from pyarrow import compute
 
-    found = compute.is_in(table[column], pa.array(values, table.schema.field(column).type))
-    return table.filter(found if there else compute.invert(found))
+    mask = compute.is_in(table[column], pa.array(values, table.schema.field(column).type))
+    return table.filter(mask if there else compute.invert(mask))
 
 
 def _without(table: pa.Table, gone: pa.Table, keys: tuple[str, ...]) -> pa.Table:

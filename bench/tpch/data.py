@@ -35,7 +35,7 @@ def _plain(field: Any) -> Any:
 
 def program() -> str:
     """Return the path of `tpchgen-cli`: where pip put it, which need not be on the PATH."""
-    found = shutil.which("tpchgen-cli", path=sysconfig.get_path("scripts")) or shutil.which("tpchgen-cli")
-    if found is None:
+    path = shutil.which("tpchgen-cli", path=sysconfig.get_path("scripts")) or shutil.which("tpchgen-cli")
+    if path is None:
         raise RuntimeError("tpchgen-cli is missing: pip install tpchgen-cli")
-    return found
+    return path

@@ -33,13 +33,13 @@ LIMIT, ONE_ROW_LIMIT = 0.25, 2000
 """The share of Spark batch's time that an epoch of a hundredth of the rows may take, and the milliseconds of an epoch of one row."""
 
 
-def measure(spark: SparkSession, scale: float, rounds: int, told: Callable[[str], object]) -> list[Result]:
+def measure(spark: SparkSession, scale: float, rounds: int, report: Callable[[str], object]) -> list[Result]:
     folder = Path(tempfile.mkdtemp(prefix="headrace-tpch-"))
     views = Views(folder / "views")
     batch = Batch(spark, folder / "batch")
     try:
         database = Database(tables(scale), slices=SLICES)
-        loaded = load(database, views, told)
+        loaded = load(database, views, report)
         batch.hold(database.live)
         compare(batch, views)
         samples = in_turns(
@@ -49,7 +49,7 @@ def measure(spark: SparkSession, scale: float, rounds: int, told: Callable[[str]
                 BATCH: batch.milliseconds,
             },
             rounds,
-            told=told,
+            report=report,
         )
         batch.hold(database.live)
         compare(batch, views)
@@ -69,13 +69,13 @@ def measure(spark: SparkSession, scale: float, rounds: int, told: Callable[[str]
     ]
 
 
-def load(database: Database, views: Views, told: Callable[[str], object]) -> dict[str, list[float]]:
+def load(database: Database, views: Views, report: Callable[[str], object]) -> dict[str, list[float]]:
     """Return the times of the loading epochs, and of the refreshes between."""
     spent: dict[str, list[float]] = {SLICE: [], "refresh": []}
 
     def fed(name: str, epoch: Epoch) -> None:
         spent[name].append(views.feed(epoch))
-        told(f"{name}: {spent[name][-1]:,.0f} ms, {database.rows:,} rows")
+        report(f"{name}: {spent[name][-1]:,.0f} ms, {database.rows:,} rows")
 
     for number in range(SLICES):
         fed(SLICE, database.load(number))

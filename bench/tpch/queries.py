@@ -30,11 +30,11 @@ class Query:
 
 def read(file: Path) -> Query:
     lines = file.read_text(encoding="utf-8").splitlines()
-    said, sql = [line[3:] for line in lines if line.startswith("-- ")], [line for line in lines if not line.startswith("--")]
+    comments, sql = [line[3:] for line in lines if line.startswith("-- ")], [line for line in lines if not line.startswith("--")]
     text = "\n".join(sql).strip().removesuffix(";")
-    ties = next((line.removeprefix("ties: ") for line in said if line.startswith("ties: ")), None)
+    ties = next((line.removeprefix("ties: ") for line in comments if line.startswith("ties: ")), None)
     before, limit, count = text.rpartition("\nLIMIT")
-    return Query(file.stem, said[0], text, text if ties is None else f"{before}, {ties}{limit}{count}")
+    return Query(file.stem, comments[0], text, text if ties is None else f"{before}, {ties}{limit}{count}")
 
 
 QUERIES = [read(file) for file in sorted(_FOLDER.glob("q*.sql"))]

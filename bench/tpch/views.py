@@ -44,9 +44,9 @@ class Views:
 
     def _table(self, name: str, schema: str) -> hr.Stream:
         # a database's own log of changes needs no validation
-        given = f"{schema}, {OPERATION} string"
+        columns = f"{schema}, {OPERATION} string"
         path = self._folder / name
-        return hr.read.files(path, format="parquet", schema=given, follow=True, change_column=OPERATION, trusted=True, name=name)
+        return hr.read.files(path, format="parquet", schema=columns, follow=True, change_column=OPERATION, trusted=True, name=name)
 
     def feed(self, epoch: Epoch) -> float:
         """Put all files in place together; if an epoch begins between two of them, the time of both epochs counts."""

@@ -25,21 +25,21 @@ TITLES = ("State and cost of each operator", "Where they are")
 
 def test_what_is_named_is_there() -> None:
     named = {
-        (page.name, found)
+        (page.name, path)
         for page in PAGES
-        for found in _NAMED.findall(re.sub(r"\]\([^)]*\)", "]", page.read_text(encoding="utf-8")))
-        if not found.startswith(OF_CHECKPOINTS) and "NAME" not in found
+        for path in _NAMED.findall(re.sub(r"\]\([^)]*\)", "]", page.read_text(encoding="utf-8")))
+        if not path.startswith(OF_CHECKPOINTS) and "NAME" not in path
     }
     assert len(named) > 30, "this test has lost what it looks for"
-    assert [(page, found) for page, found in sorted(named) if not any((root / found).exists() for root in ROOTS)] == []
+    assert [(page, path) for page, path in sorted(named) if not any((root / path).exists() for root in ROOTS)] == []
 
 
 def test_numbers_of_formats() -> None:
     text = (ROOT / "docs" / "contribute" / "formats.md").read_text(encoding="utf-8")
-    said = {file: number for number, file in re.findall(r"\| (\d+), in `([\w/.]+)`", text)}
+    numbers = {file: number for number, file in re.findall(r"\| (\d+), in `([\w/.]+)`", text)}
     modules = (codec, folder, record, history, segments, document, certificate)
     source = ROOT / "src" / "headrace"
-    assert said == {str(Path(str(module.__file__)).relative_to(source)): str(module.FORMAT) for module in modules}
+    assert numbers == {str(Path(str(module.__file__)).relative_to(source)): str(module.FORMAT) for module in modules}
 
 
 def test_every_operator_with_state_is_in_the_map() -> None:

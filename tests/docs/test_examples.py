@@ -93,8 +93,8 @@ def test_the_first_program_is_short() -> None:
 
 
 def modules() -> list[str]:
-    found = [module.name for module in pkgutil.walk_packages(headrace.__path__, "headrace.") if not module.name.endswith("__main__")]
-    return ["headrace", *(name for name in found if "\n>>> " in _source(name) or "    >>> " in _source(name))]
+    names = [module.name for module in pkgutil.walk_packages(headrace.__path__, "headrace.") if not module.name.endswith("__main__")]
+    return ["headrace", *(name for name in names if "\n>>> " in _source(name) or "    >>> " in _source(name))]
 
 
 def _source(name: str) -> str:

@@ -13,18 +13,18 @@ from tests.spark.conftest import spark as spark
 
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[kafka.Broker]:
-    made = kafka.started(tmp_path_factory.mktemp("kafka") / "one")
-    yield made
-    made.kill()
+    server = kafka.started(tmp_path_factory.mktemp("kafka") / "one")
+    yield server
+    server.kill()
 
 
 @pytest.fixture(scope="module", name="postgres")
 def _postgres() -> Iterator[postgres.Postgres]:
-    with running(postgres.started()) as made:
-        yield made
+    with running(postgres.started()) as server:
+        yield server
 
 
 @pytest.fixture(scope="module", name="mariadb")
 def _mariadb() -> Iterator[mariadb.MariaDb]:
-    with running(mariadb.started()) as made:
-        yield made
+    with running(mariadb.started()) as server:
+        yield server

@@ -32,10 +32,10 @@ class Place:
     def rows(self, name: str, columns: tuple[str, ...], *, newest: bool) -> Rows:
         match self.kind:
             case "kafka":
-                found = self.server.consume(f"{self.folder.name}-{name}")
+                records = self.server.consume(f"{self.folder.name}-{name}")
                 if newest:
-                    found = {record.key: record for record in found}.values()
-                values = [json.loads(record.value) for record in found if record.value is not None]
+                    records = {record.key: record for record in records}.values()
+                values = [json.loads(record.value) for record in records if record.value is not None]
                 return [tuple(value[column] for column in columns) for value in values]
             case "delta":
                 return of_delta(self.folder / name)
@@ -61,9 +61,15 @@ class Child:
     def __init__(self, place: Place, name: str, arguments: tuple[str, ...], environment: dict[str, str]) -> None:
         self.log = place.folder / name
         command = [sys.executable, "-m", "tests.faults.places", str(place.folder), place.kind, place.address, *arguments]
-        given = {**os.environ, "HEADRACE_MASTER": "local[2]", "SPARK_DRIVER_MEMORY": "1g", "HEADRACE_LEASE": "10 seconds", **environment}
+        variables = {
+            **os.environ,
+            "HEADRACE_MASTER": "local[2]",
+            "SPARK_DRIVER_MEMORY": "1g",
+            "HEADRACE_LEASE": "10 seconds",
+            **environment,
+        }
         with self.log.open("wb") as out:
-            self.process = subprocess.Popen(command, stdout=out, stderr=out, env=given, start_new_session=True)
+            self.process = subprocess.Popen(command, stdout=out, stderr=out, env=variables, start_new_session=True)
 
     def said(self) -> str:
         return self.log.read_text()

@@ -30,16 +30,16 @@ def _duckdb() -> Any:
     """DuckDB with the extensions for lakes, which PyPI has for just this version."""
     import duckdb
 
-    made = duckdb.connect()
+    database = duckdb.connect()
     for name in ("delta", "avro", "iceberg"):
         (file,) = Path(*import_module(f"duckdb_extension_{name}").__path__).glob("extensions/*/*.duckdb_extension")
-        made.execute(f"LOAD '{file}'")
-    return made
+        database.execute(f"LOAD '{file}'")
+    return database
 
 
-def _selected(source: str, given: Sequence[Any], schema: Struct) -> Rows:
+def _selected(source: str, parameters: Sequence[Any], schema: Struct) -> Rows:
     columns = ", ".join(f'"{name}"::VARCHAR' for name in schema.names)
-    return list(_duckdb().cursor().execute(f"SELECT {columns} FROM {source}", given).fetchall())
+    return list(_duckdb().cursor().execute(f"SELECT {columns} FROM {source}", parameters).fetchall())
 
 
 def files(sink: Any, schema: Struct) -> Rows:
@@ -49,8 +49,8 @@ def files(sink: Any, schema: Struct) -> Rows:
     if not seen:
         return []
     function = {"json": "read_json", "csv": "read_csv", "parquet": "read_parquet"}[sink.format]
-    told = {"csv": ", header = true, all_varchar = true"}.get(sink.format, "")
-    return _selected(f"{function}(?, hive_partitioning = true, union_by_name = true{told})", [list(map(str, seen))], schema)
+    options = {"csv": ", header = true, all_varchar = true"}.get(sink.format, "")
+    return _selected(f"{function}(?, hive_partitioning = true, union_by_name = true{options})", [list(map(str, seen))], schema)
 
 
 def delta(sink: Any, schema: Struct) -> Rows:
@@ -60,10 +60,10 @@ def delta(sink: Any, schema: Struct) -> Rows:
 def iceberg(sink: Any, schema: Struct) -> Rows:
     """By the metadata that the catalog, a database of SQLite, has for the table."""
     namespace, _, table = sink.place.name.rpartition(".")
-    asked = "SELECT metadata_location FROM iceberg_tables WHERE table_namespace = ? AND table_name = ?"
+    query = "SELECT metadata_location FROM iceberg_tables WHERE table_namespace = ? AND table_name = ?"
     with closing(sqlite3.connect(sink.place.options["uri"].removeprefix("sqlite:///"))) as catalog:
-        found = catalog.execute(asked, (namespace, table)).fetchall()
-    return [row for (place,) in found for row in _selected("iceberg_scan(?)", [place.removeprefix("file://")], schema)]
+        locations = catalog.execute(query, (namespace, table)).fetchall()
+    return [row for (place,) in locations for row in _selected("iceberg_scan(?)", [place.removeprefix("file://")], schema)]
 
 
 def jdbc(sink: Any, schema: Struct) -> Rows:
@@ -87,8 +87,8 @@ def _mariadb(rest: str) -> Any:
 
     host, _, name = rest.partition("?")[0].removeprefix("//").partition("/")
     address, _, port = host.partition(":")
-    given = {"user": mariadb_server.USER, "password": mariadb_server.PASSWORD, "charset": "utf8mb4"}
-    return pymysql.connect(host=address, port=int(port), database=name, **given)
+    account = {"user": mariadb_server.USER, "password": mariadb_server.PASSWORD, "charset": "utf8mb4"}
+    return pymysql.connect(host=address, port=int(port), database=name, **account)
 
 
 def kafka(sink: Any, schema: Struct) -> Rows:
@@ -111,11 +111,11 @@ def http(sink: Any, schema: Struct) -> Rows:
     """What the receiver shows: rows, or of changes what is left, as how many there are depends on the epochs."""
     import urllib3
 
-    found: Counter[tuple[str, ...]] = Counter()
+    counts: Counter[tuple[str, ...]] = Counter()
     for line in urllib3.request("GET", sink.url).data.decode().split("\n")[:-1]:
         row = json.loads(line)
-        found[_texts(row, schema)] += -1 if row.get("_change") == "delete" else 1
-    return list(found.elements())
+        counts[_texts(row, schema)] += -1 if row.get("_change") == "delete" else 1
+    return list(counts.elements())
 
 
 def _texts(values: Mapping[str, Any], schema: Struct) -> tuple[str, ...]:

@@ -102,8 +102,8 @@ def run(folder: Path, until: int, how: str) -> End:
 
 
 def commits(folder: Path) -> list[Path]:
-    found = (folder / "state/queries/main/commits").glob("*")
-    return sorted((file for file in found if file.name.isdigit()), key=lambda file: int(file.name))
+    files = (folder / "state/queries/main/commits").glob("*")
+    return sorted((file for file in files if file.name.isdigit()), key=lambda file: int(file.name))
 
 
 def committed(folder: Path) -> int:

@@ -27,7 +27,7 @@ job = hr.job("small", counts.write.files(r"{out}", format="parquet", mode="chang
 @pytest.mark.usefixtures("spark")
 def test_a_certificate_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "job.py").write_text(JOB.format(out=tmp_path / "out"))
-    asked = [
+    arguments = [
         str(tmp_path / "job.py"),
         "--points",
         "in sink commit",
@@ -37,10 +37,10 @@ def test_a_certificate_on_the_command_line(tmp_path: Path, capsys: pytest.Captur
         "--out",
         str(tmp_path / "said"),
     ]
-    assert main(["certify", *asked]) == 0
-    said, told = capsys.readouterr()
-    assert said.startswith("small: killed 1 time, made to fail 1 time\n  counted (files): exactly once, 3 rows\n")
-    assert "headrace: faults so far: 2" in told
+    assert main(["certify", *arguments]) == 0
+    output, progress = capsys.readouterr()
+    assert output.startswith("small: killed 1 time, made to fail 1 time\n  counted (files): exactly once, 3 rows\n")
+    assert "headrace: faults so far: 2" in progress
     # nothing was written where the job itself writes
     assert not (tmp_path / "out").exists()
     kept = json.loads((tmp_path / "said" / "small.json").read_text())
@@ -57,10 +57,10 @@ def test_a_certificate_on_the_command_line(tmp_path: Path, capsys: pytest.Captur
 def test_random_kills_of_processes_and_executors(tmp_path: Path) -> None:
     rows = hr.read.memory([(id,) for id in range(400)], "id bigint", name="rows")
     job = hr.job("random", rows.distinct().write.files(tmp_path / "out", format="json", name="copied", mode="changes"))
-    found = certify(job, points=[], random=3, seed=5)
-    assert (found.kills, found.holds) == (3, True), found
-    found = certify(job, points=["after staging"], executors=1, epochs=3)
-    assert ({one.point for one in found.tried}, found.holds) == ({"after staging", "at random"}, True), found
+    certificate = certify(job, points=[], random=3, seed=5)
+    assert (certificate.kills, certificate.holds) == (3, True), certificate
+    certificate = certify(job, points=["after staging"], executors=1, epochs=3)
+    assert ({one.point for one in certificate.tried}, certificate.holds) == ({"after staging", "at random"}, True), certificate
 
 
 @pytest.mark.full
@@ -68,8 +68,8 @@ def test_random_kills_of_processes_and_executors(tmp_path: Path) -> None:
 def test_what_is_made_to_fail(tmp_path: Path) -> None:
     rows = hr.read.memory([(id,) for id in range(60)], "id bigint", name="rows")
     job = hr.job("failing", rows.write.files(tmp_path / "out", format="json", name="copied"))
-    found = certify(job, points=[], fails=["in a task", "before sink commit", "before the commit log"], epochs=4)
-    tried = [(one.point, one.of, one.kills, one.lost, one.doubled, one.failed) for one in found.tried]
+    certificate = certify(job, points=[], fails=["in a task", "before sink commit", "before the commit log"], epochs=4)
+    tried = [(one.point, one.of, one.kills, one.lost, one.doubled, one.failed) for one in certificate.tried]
     points = [("before sink commit", "copied"), ("before the commit log", "main"), ("in a task", "copied")]
     assert tried == [(f"made to fail, {point}", of, 1, {}, {}, "") for point, of in points]
 
@@ -84,21 +84,21 @@ def test_servers_are_restarted_while_a_process_sleeps(tmp_path: Path) -> None:
     def restart() -> None:
         asleep.append(len(sleeping()))
 
-    found = certify(job, points=["in a task", "before sink commit"], epochs=3, outages={"server restarted": restart})
+    certificate = certify(job, points=["in a task", "before sink commit"], epochs=3, outages={"server restarted": restart})
     assert [count > 0 for count in asleep] == [True, True]
-    tried = [(one.point, one.of, one.kills, one.lost, one.doubled, one.failed) for one in found.tried]
+    tried = [(one.point, one.of, one.kills, one.lost, one.doubled, one.failed) for one in certificate.tried]
     assert tried == [(f"server restarted, {point}", "copied", 1, {}, {}, "") for point in ("before sink commit", "in a task")]
 
 
 def sleeping() -> list[int]:
     """The processes that were stopped and belong to a certification."""
-    found = []
+    processes = []
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             stopped = (process / "stat").read_text().rpartition(")")[2].split()[0] == "T"
             if stopped and b"headrace-certify-" in (process / "cmdline").read_bytes():
-                found.append(int(process.name))
-    return found
+                processes.append(int(process.name))
+    return processes
 
 
 @pytest.mark.full
@@ -109,7 +109,7 @@ def sleeping() -> list[int]:
 def test_a_broken_sink_has_no_certificate(tmp_path: Path, fault: str, lost: list[bool], doubled: list[bool]) -> None:
     rows = hr.read.memory([(id,) for id in range(60)], "id bigint", name="rows")
     job = hr.job("broken", rows.write.lines(str(tmp_path / "out"), fault, name="out"))  # type: ignore[attr-defined]  # of a test's own
-    found = certify(job, points=["after sink commit", "after the commit log"], epochs=4)
-    assert [one.point for one in found.tried] == ["after sink commit", "after the commit log"]
-    assert ([bool(one.lost) for one in found.tried], [bool(one.doubled) for one in found.tried]) == (lost, doubled), found
-    assert not found.holds
+    certificate = certify(job, points=["after sink commit", "after the commit log"], epochs=4)
+    assert [one.point for one in certificate.tried] == ["after sink commit", "after the commit log"]
+    assert ([bool(one.lost) for one in certificate.tried], [bool(one.doubled) for one in certificate.tried]) == (lost, doubled), certificate
+    assert not certificate.holds

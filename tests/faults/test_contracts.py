@@ -43,8 +43,8 @@ def rows(folder: Path) -> Counter[tuple[Any, ...]]:
 
 def check(folder: Path, summary: hr.Summary) -> None:
     """Against what the input says by itself."""
-    given = [row for part in (*ROWS, MENDED) for row in part]
-    sound = [row for row in given if row[1] > 0]
+    all_rows = [row for part in (*ROWS, MENDED) for row in part]
+    sound = [row for row in all_rows if row[1] > 0]
     assert rows(folder / "out") == Counter(sound)
     net = Counter[tuple[Any, ...]]()
     for (*row, change), n in rows(folder / "sums").items():
@@ -52,10 +52,10 @@ def check(folder: Path, summary: hr.Summary) -> None:
     groups = {k: [v for key, v in sound if key == k] for k in "abc"}
     assert +net == Counter((k, sum(vs), len(vs)) for k, vs in groups.items()) and not -net
     counted = {one.name: (one.passed, one.violated) for one in summary.expectations}
-    assert counted == {"positive": (len(sound), len(given) - len(sound)), "small": (len(sound) - 1, 1), "few": (3, 0)}
-    assert [(one.read, one.malformed) for one in summary.sources] == [(len(given) + 2, 2)]
+    assert counted == {"positive": (len(sound), len(all_rows) - len(sound)), "small": (len(sound) - 1, 1), "few": (3, 0)}
+    assert [(one.read, one.malformed) for one in summary.sources] == [(len(all_rows) + 2, 2)]
     letters = [row[4].partition(":")[0] for row in hr.letters(folder / "state").table().rows()]
-    assert Counter(letters) == {"not JSON": 2, "EXPECTATION": len(given) - len(sound)}
+    assert Counter(letters) == {"not JSON": 2, "EXPECTATION": len(all_rows) - len(sound)}
 
 
 @pytest.mark.full

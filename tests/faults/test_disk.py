@@ -46,11 +46,11 @@ def test_a_disk_without_room(tmp_path: Path) -> None:
     assert full.stderr.startswith("DISK_FULL: "), full.stderr
     assert "no row is lost or duplicated" in full.stderr
     assert "\tat " not in full.stderr and "Traceback" not in full.stderr
-    found = [json.loads(line)["id"] for file in hr.committed_files(tmp_path / "out") for line in file.read_text().splitlines()]
-    assert sorted(found) == [0, 1, 2]
+    written = [json.loads(line)["id"] for file in hr.committed_files(tmp_path / "out") for line in file.read_text().splitlines()]
+    assert sorted(written) == [0, 1, 2]
     assert not any((tmp_path / "out" / "_headrace" / "staging").glob("**/*.json"))
 
     again = run(tmp_path)
     assert again.returncode == 0, again.stderr
-    found = [json.loads(line)["id"] for file in hr.committed_files(tmp_path / "out") for line in file.read_text().splitlines()]
-    assert sorted(found) == list(range(33))
+    written = [json.loads(line)["id"] for file in hr.committed_files(tmp_path / "out") for line in file.read_text().splitlines()]
+    assert sorted(written) == list(range(33))

@@ -43,14 +43,14 @@ class Command:
 
     def others(self) -> list[int]:
         """The processes that it has started: they have its environment."""
-        found = []
+        numbers = []
         for place in Path("/proc").glob("[0-9]*"):
             try:
                 if self._tag.encode() in (place / "environ").read_bytes().split(b"\0"):
-                    found.append(int(place.name))
+                    numbers.append(int(place.name))
             except OSError:
                 pass
-        return [number for number in found if number != self._process.pid]
+        return [number for number in numbers if number != self._process.pid]
 
     def jvm_starts(self) -> bool:
         return bool(self.others())

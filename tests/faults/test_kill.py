@@ -45,13 +45,13 @@ def start(folder: Path, log: Path) -> subprocess.Popen[bytes]:
 
 
 def children(process: int) -> list[int]:
-    found = []
+    processes = []
     for status in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError, ValueError):
             fields = status.read_text().rpartition(")")[2].split()
             if int(fields[1]) == process:
-                found.append(int(status.parent.name))
-    return found
+                processes.append(int(status.parent.name))
+    return processes
 
 
 def epochs(folder: Path) -> int:
@@ -108,10 +108,10 @@ def check(folder: Path, expected: dict[str, list[int]]) -> None:
         for row in rows:
             by_key.setdefault(row["k"], []).append((row["n"], row["id"]))
         for key, ids in expected.items():
-            found = sorted(by_key[key])
-            numbers = [n for n, id in found if id >= 0]
+            pairs = sorted(by_key[key])
+            numbers = [n for n, id in pairs if id >= 0]
             assert numbers == list(range(1, len(ids) + 1)), (last, key)
-            assert [id for _, id in found if id >= 0] == ids, (last, key)
+            assert [id for _, id in pairs if id >= 0] == ids, (last, key)
         # nothing that is not committed lies among the visible files
         visible = {path for path in (folder / name).iterdir() if path.is_file()}
         assert visible == set(hr.committed_files(folder / name))

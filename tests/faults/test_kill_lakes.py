@@ -50,7 +50,7 @@ def start(folder: Path, lake: str, point: str = "") -> subprocess.Popen[bytes]:
 
 def finish(folder: Path, lake: str, rows: list[tuple[str, int]]) -> None:
     assert start(folder, lake).wait(600) == 0, (folder / "log").read_text()[-3000:]
-    copied, summed, told_rows, lying, live = (of_delta if lake == "delta" else of_iceberg)(folder)
+    copied, summed, changes, lying, live = (of_delta if lake == "delta" else of_iceberg)(folder)
     assert Counter(copied) == Counter(rows)
     sums: dict[str, tuple[int, int]] = {}
     for k, n in rows:
@@ -58,10 +58,10 @@ def finish(folder: Path, lake: str, rows: list[tuple[str, int]]) -> None:
         sums[k] = (count + 1, total + n)
     expected = sorted((k, *numbers) for k, numbers in sums.items())
     assert sorted(summed) == expected
-    told: Counter[tuple[Any, ...]] = Counter()
-    for *row, change in told_rows:
-        told[tuple(row)] += 1 if change == "insert" else -1
-    assert sorted((+told).elements()) == expected and not -told
+    net: Counter[tuple[Any, ...]] = Counter()
+    for *row, change in changes:
+        net[tuple(row)] += 1 if change == "insert" else -1
+    assert sorted((+net).elements()) == expected and not -net
     assert lying == live, "files that belong to nobody"
     assert not [path for path in folder.rglob("_headrace/**/*.parquet") if "state" not in path.parts]
 

@@ -54,9 +54,9 @@ def done(folder: Path, *command: str) -> str:
     """What a command says that ends well."""
     before = len((folder / "log").read_text()) if (folder / "log").exists() else 0
     code = started(folder, *command).wait(300)
-    said = (folder / "log").read_text()[before:]
-    assert code == 0, said
-    return said
+    output = (folder / "log").read_text()[before:]
+    assert code == 0, output
+    return output
 
 
 def killed(folder: Path, at: Path, *command: str) -> None:

@@ -31,9 +31,9 @@ def test_each_point_is_passed_in_its_place(tmp_path: Path) -> None:
     assert {of for name, of in passed if name in OF_SINKS} == {"out", "twice", "#dead_letters"}
     assert not (points / "acted").exists()
     # the epoch that gives rows out for the first time
-    given = passed.index(("in a task", "out"))
-    begun = max(at for at, line in enumerate(passed[:given]) if line == ("before offsets are logged", "main"))
-    ended = passed.index(("after the commit log", "main"), given)
+    task = passed.index(("in a task", "out"))
+    begun = max(at for at, line in enumerate(passed[:task]) if line == ("before offsets are logged", "main"))
+    ended = passed.index(("after the commit log", "main"), task)
     names = list(dict.fromkeys(name for name, of in passed[begun : ended + 1] if of in ("main", "out")))
     # of the two levels the first has written its state before the second gives rows to a writer
     assert [name for name in names if "state" not in name] == [name for name in POINTS if "state" not in name]

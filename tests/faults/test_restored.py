@@ -44,10 +44,10 @@ SOME = {
 
 @pytest.mark.usefixtures("spark")
 def test_backups_that_are_put_back(tmp_path: Path) -> None:
-    found = certify(job(tmp_path), points=[], restored=[1], backups=SOME)
-    assert {one.of: dict(one.outcomes) for one in found.tried} == SOME, found
-    assert found.holds and {one.point for one in found.tried} == {"put back after 1 epoch"}
-    assert str(found).startswith("small: killed 0 times, started 21 times on checkpoints that were put back\n")
+    certificate = certify(job(tmp_path), points=[], restored=[1], backups=SOME)
+    assert {one.of: dict(one.outcomes) for one in certificate.tried} == SOME, certificate
+    assert certificate.holds and {one.point for one in certificate.tried} == {"put back after 1 epoch"}
+    assert str(certificate).startswith("small: killed 0 times, started 21 times on checkpoints that were put back\n")
 
 
 @pytest.mark.full
@@ -66,9 +66,9 @@ def test_rows_that_are_lost_are_found(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_a_sink_that_cannot_tell(tmp_path: Path) -> None:
     rows = hr.read.memory([(id,) for id in range(200)], "id bigint", name="rows")
     untold = hr.job("untold", rows.write.lines(str(tmp_path / "out"), "", name="out"))  # type: ignore[attr-defined]  # of a test's own
-    found = certify(untold, points=[], restored=[2], backups=["the newest without state/", "an early copy", "the newest"])
-    assert [dict(one.outcomes) for one in found.tried] == [{"exact": 1}, {"not noticed": 2}, {"exact": 1}], found
-    assert found.holds
+    certificate = certify(untold, points=[], restored=[2], backups=["the newest without state/", "an early copy", "the newest"])
+    assert [dict(one.outcomes) for one in certificate.tried] == [{"exact": 1}, {"not noticed": 2}, {"exact": 1}], certificate
+    assert certificate.holds
 
 
 def made(folder: Path, number: int) -> Path:
@@ -95,13 +95,13 @@ def test_what_is_put_back(tmp_path: Path) -> None:
         return Counter(file.read_text() for file in checkpoint.rglob("*") if file.is_file())
 
     whole = {2: moments(early)["2"], 5: moments(newest)["5"]}
-    found = {name: moments(make) for name, make in BACKUPS.items()}
+    certificate = {name: moments(make) for name, make in BACKUPS.items()}
     shutil.rmtree(checkpoint)
-    assert found.pop("an early copy") == {"2": whole[2]} and found.pop("the newest") == {"5": whole[5]}
-    for name, counts in found.items():
+    assert certificate.pop("an early copy") == {"2": whole[2]} and certificate.pop("the newest") == {"5": whole[5]}
+    for name, counts in certificate.items():
         if "without" in name:
             (moment,) = counts
             assert counts[moment] < whole[int(moment)] and (moment == "5") == name.startswith("the newest"), name
         else:
             assert set(counts) == {"2", "5"}, name
-    assert len(found) == 9 + 2 * len(PARTS)
+    assert len(certificate) == 9 + 2 * len(PARTS)

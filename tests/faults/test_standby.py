@@ -18,10 +18,10 @@ PATIENCE = 120
 
 
 def start(folder: Path, log: Path, *arguments: str, **environment: str) -> subprocess.Popen[bytes]:
-    given = {**os.environ, "HEADRACE_MASTER": "local[2]", "SPARK_DRIVER_MEMORY": "1g", "HEADRACE_LEASE": "10 seconds", **environment}
+    variables = {**os.environ, "HEADRACE_MASTER": "local[2]", "SPARK_DRIVER_MEMORY": "1g", "HEADRACE_LEASE": "10 seconds", **environment}
     with log.open("wb") as out:
         return subprocess.Popen(
-            [sys.executable, str(CHILD), str(folder), *arguments], stdout=out, stderr=out, env=given, start_new_session=True
+            [sys.executable, str(CHILD), str(folder), *arguments], stdout=out, stderr=out, env=variables, start_new_session=True
         )
 
 

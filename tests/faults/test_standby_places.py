@@ -65,8 +65,8 @@ def test_one_that_is_killed_is_replaced(place: Place, children: list[Child]) -> 
     children.append(second := place.start("second", "--standby"))
     until((points / "acted").exists, "the first stands in the middle of a commit")
     until(lambda: "waiting to take over" in second.said(), "the second waits")
-    found = place.rows("added", ("k", "id"), newest=False)
-    assert 0 < len(found) < EPOCHS * ROWS
+    added = place.rows("added", ("k", "id"), newest=False)
+    assert 0 < len(added) < EPOCHS * ROWS
     first.sent(signal.SIGKILL)
     second.ended()
     place.check(rows)

@@ -31,7 +31,7 @@ def lay_out(folder: Path, epochs: int) -> list[Totals]:
     """Orders and shops, a file of each an epoch, and what the totals are after each of them. In each epoch a shop moves."""
     regions: dict[str, str] = {}
     orders: list[tuple[str, int]] = []
-    found: list[Totals] = [[]]
+    totals: list[Totals] = [[]]
     for name in ("orders", "shops"):
         (folder / name).mkdir(parents=True)
     for epoch in range(epochs):
@@ -40,15 +40,15 @@ def lay_out(folder: Path, epochs: int) -> list[Totals]:
         for shop in moved:
             regions[shop] = f"region {(epoch + int(shop[-1])) % 5}"
             moves.append({"shop": shop, "region": regions[shop], "op": "insert"})
-        given = [{"id": id, "shop": f"shop {id * 7 % SHOPS}", "amount": id % 97} for id in range(epoch * ROWS, (epoch + 1) * ROWS)]
-        for name, rows in (("orders", given), ("shops", moves)):
+        new_orders = [{"id": id, "shop": f"shop {id * 7 % SHOPS}", "amount": id % 97} for id in range(epoch * ROWS, (epoch + 1) * ROWS)]
+        for name, rows in (("orders", new_orders), ("shops", moves)):
             (folder / name / f"{epoch:03}.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
-        orders += [(str(row["shop"]), int(str(row["amount"]))) for row in given]
+        orders += [(str(row["shop"]), int(str(row["amount"]))) for row in new_orders]
         amounts: dict[str, list[int]] = defaultdict(list)
         for shop, amount in orders:
             amounts[regions[shop]].append(amount)
-        found.append(sorted((region, sum(each), len(each)) for region, each in amounts.items()))
-    return found
+        totals.append(sorted((region, sum(each), len(each)) for region, each in amounts.items()))
+    return totals
 
 
 class Three:

@@ -44,13 +44,13 @@ class Asked:
 
     def joined(self, row: Row, versions: Iterable[Row], width: int) -> list[Row]:
         """The rows that come of one: one, or none."""
-        found = self.version(row, versions)
-        if found is None:
+        version = self.version(row, versions)
+        if version is None:
             return [(*row, *(None,) * (width - 1))] if self.how == "left" else []
-        return [(*row, *found[1:])]
+        return [(*row, *version[1:])]
 
     def answer(self, rows: Iterable[Row], versions: Sequence[Row], width: int) -> list[Row]:
-        return in_order([made for row in rows for made in self.joined(row, versions, width)])
+        return in_order([joined for row in rows for joined in self.joined(row, versions, width)])
 
 
 @dataclass

@@ -31,8 +31,8 @@ def a_time(rng: random.Random, span: int) -> dt.datetime:
 
 def chosen(*kinds: Iterable[Any]) -> Maker:
     """Rows with a value of each kind between the key and the time."""
-    given = [list(kind) for kind in kinds]
-    return lambda rng, key, ts: (key, *(rng.choice(one) for one in given), ts)
+    choices = [list(kind) for kind in kinds]
+    return lambda rng, key, ts: (key, *(rng.choice(one) for one in choices), ts)
 
 
 @dataclass(frozen=True)
@@ -276,15 +276,15 @@ def arrivals(subject: Subject, rng: random.Random, *, keys: int, rows: int, span
     A row arrives less than the delay after its time, so it keeps the watermark's promise wherever the cuts are; the share `late` of them
     comes up to six times later and may break it.
     """
-    found: Arrivals = []
+    arrived: Arrivals = []
     for name, make in subject.makers.items():
         for _ in range(rows):
             ts = a_time(rng, span)
             wait = DELAY * rng.uniform(0, 0.99)
             if rng.random() < late:
                 wait *= 6
-            found.append((ts + wait, name, make(rng, f"k{rng.randrange(keys)}", ts)))
-    return sorted(found, key=lambda arrival: arrival[0])
+            arrived.append((ts + wait, name, make(rng, f"k{rng.randrange(keys)}", ts)))
+    return sorted(arrived, key=lambda arrival: arrival[0])
 
 
 def parted(subject: Subject, rng: random.Random, arrivals: Arrivals) -> dict[str, list[Row]]:
@@ -299,9 +299,9 @@ def parted(subject: Subject, rng: random.Random, arrivals: Arrivals) -> dict[str
 
 def epochs(subject: Subject, rng: random.Random, *, keys: int, rows: int, cuts: int, late: float = 0.0) -> Epochs:
     """Rows of each input, cut into epochs at random places."""
-    found = arrivals(subject, rng, keys=keys, rows=rows, span=subject.span, late=late)
-    at = sorted(rng.randrange(len(found) + 1) for _ in range(cuts))
-    return [parted(subject, rng, found[begin:end]) for begin, end in zip([0, *at], [*at, len(found)], strict=True)]
+    arrived = arrivals(subject, rng, keys=keys, rows=rows, span=subject.span, late=late)
+    at = sorted(rng.randrange(len(arrived) + 1) for _ in range(cuts))
+    return [parted(subject, rng, arrived[begin:end]) for begin, end in zip([0, *at], [*at, len(arrived)], strict=True)]
 
 
 def side_by_side(

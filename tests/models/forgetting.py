@@ -64,7 +64,7 @@ class Forgetting:
 
     def rows(self) -> list[Any]:
         """All that is there: of what is remembered, and of what was said and forgotten."""
-        found = Counter(self.left_behind)
+        counts = Counter(self.left_behind)
         for group in self.groups.values():
-            found += self.answer(*group.sides)
-        return list(found.elements())
+            counts += self.answer(*group.sides)
+        return list(counts.elements())

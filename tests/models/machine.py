@@ -58,8 +58,8 @@ class Model:
         self.pending.pop((timer, key), None)
 
     def clear_all(self, timer: str) -> None:
-        for found in [one for one in self.pending if one[0] == timer]:
-            del self.pending[found]
+        for pending in [one for one in self.pending if one[0] == timer]:
+            del self.pending[pending]
 
     def at(self, timer: str, key: Any = None) -> dt.datetime | None:
         return self.pending[timer, key][0] if (timer, key) in self.pending else None
@@ -100,8 +100,8 @@ def times(epochs: Sequence[Mapping[str, Iterable[dt.datetime]]], delay: dt.timed
     latest: dict[str, dt.datetime] = {}
     marks: list[dt.datetime | None] = [None]
     for epoch in epochs:
-        for source, given in epoch.items():
-            for time in given:
+        for source, source_times in epoch.items():
+            for time in source_times:
                 latest[source] = max(time, latest.get(source, time))
         mark = marks[-1]
         if set(latest) == set(epochs[0]):
@@ -208,10 +208,10 @@ class Machine:
 
     def outputs(self) -> dict[str, Counter[Row]]:
         """The rows of each output so far, with how often each is there."""
-        found: dict[str, Counter[Row]] = {}
+        emitted: dict[str, Counter[Row]] = {}
         for output, row in self.out:
-            found.setdefault(output, Counter())[row] += 1
-        return found
+            emitted.setdefault(output, Counter())[row] += 1
+        return emitted
 
 
 def run(model: type[Model], epochs: Sequence[Mapping[str, Sequence[Row]]], times: Times, *, order: str = "time") -> dict[str, Counter[Row]]:

@@ -20,13 +20,13 @@ NONE = dt.timedelta(0)
 
 def merged(spans: Iterable[Span]) -> list[Span]:
     """Spans that overlap or touch, as one."""
-    found: list[Span] = []
+    result: list[Span] = []
     for start, end in sorted(spans):
-        if found and start <= found[-1][1]:
-            found[-1] = (found[-1][0], max(found[-1][1], end))
+        if result and start <= result[-1][1]:
+            result[-1] = (result[-1][0], max(result[-1][1], end))
         else:
-            found.append((start, end))
-    return found
+            result.append((start, end))
+    return result
 
 
 def around(sessions: list[Span], time: dt.datetime) -> Span:
@@ -85,21 +85,21 @@ class Sessions:
 
     def rows(self) -> list[Row]:
         """All rows that were in time, each with its session as it is now."""
-        told = self.closed.copy()
+        answer = self.closed.copy()
         for row, n in self.kept.items():
             session = around(self._sessions(self.key(row)), self._start(row))
-            told[(*row, *session, session[1] - MILLI)] += n
-        assert told == self._at_once(), "what has closed is the answer over all rows in time"
-        return list(told.elements())
+            answer[(*row, *session, session[1] - MILLI)] += n
+        assert answer == self._at_once(), "what has closed is the answer over all rows in time"
+        return list(answer.elements())
 
     def _at_once(self) -> Counter[Row]:
         """The answer over all rows that were in time, without a watermark."""
-        found: Counter[Row] = Counter()
+        counts: Counter[Row] = Counter()
         for row, n in (+self.in_time).items():
             spans = [self.span(one) for one, m in self.in_time.items() if m and self.key(one) == self.key(row)]
             session = around(merged(spans), self._start(row))  # type: ignore[arg-type]  # rows in time have spans
-            found[(*row, *session, session[1] - MILLI)] += n
-        return +found
+            counts[(*row, *session, session[1] - MILLI)] += n
+        return +counts
 
     def _add(self, key: Any, rows: dict[Row, int], limit: dt.datetime | None) -> None:
         mark = self.marks.get(key)

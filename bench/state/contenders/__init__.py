@@ -30,7 +30,7 @@ TITLES = {
 SHARES = {PANDAS: 0.2}
 
 
-def contenders(spark: SparkSession, names: Iterable[str], told: Callable[[str], object]) -> dict[str, Contender]:
+def contenders(spark: SparkSession, names: Iterable[str], report: Callable[[str], object]) -> dict[str, Contender]:
     makers: dict[str, Callable[[], Contender]] = {
         HEADRACE: lambda: Kernel(TITLES[HEADRACE], "arrival"),
         IN_TIME: lambda: Kernel(TITLES[IN_TIME], "time"),
@@ -40,13 +40,13 @@ def contenders(spark: SparkSession, names: Iterable[str], told: Callable[[str], 
         BYTEWAX: lambda: Bytewax(TITLES[BYTEWAX], python(*PACKAGES)),
         READING: lambda: ReadingAlone(TITLES[READING], spark),
     }
-    found: dict[str, Contender] = {}
+    by_name: dict[str, Contender] = {}
     for name in names:
         try:
-            found[name] = makers[name]()
+            by_name[name] = makers[name]()
         except subprocess.CalledProcessError as problem:
-            told(f"{TITLES[name]} is left out, it could not be installed: {problem}")
-    return found
+            report(f"{TITLES[name]} is left out, it could not be installed: {problem}")
+    return by_name
 
 
 __all__ = ["BYTEWAX", "HEADRACE", "IN_TIME", "NAMES", "PANDAS", "READING", "ROW", "SCALA", "TITLES", "Answer", "Contender", "contenders"]

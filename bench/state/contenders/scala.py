@@ -24,8 +24,8 @@ class ScalaProcessor(Spark):
     def query(self, workload: Workload, rows: DataFrame) -> DataFrame:
         from pyspark.sql import DataFrame
 
-        made = self.spark._jvm.headrace.bench.Contenders.apply(workload.name, rows._jdf)
-        return DataFrame(made, self.spark)
+        frame = self.spark._jvm.headrace.bench.Contenders.apply(workload.name, rows._jdf)
+        return DataFrame(frame, self.spark)
 
 
 def jar() -> Path:
@@ -37,8 +37,8 @@ def jar() -> Path:
     if not target.is_file():
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target.parent) as work:
-            said = scalac(find(), SOURCES, Path(work) / "contenders.jar")
-            if said is not None:
-                raise RuntimeError(f"the Scala processors could not be compiled:\n{said}")
+            output = scalac(find(), SOURCES, Path(work) / "contenders.jar")
+            if output is not None:
+                raise RuntimeError(f"the Scala processors could not be compiled:\n{output}")
             shutil.move(Path(work) / "contenders.jar", target)
     return target

@@ -41,16 +41,16 @@ class Spark:
         return timed(run)
 
     def answer(self, workload: Workload, events: Events) -> Answer:
-        found: list[tuple[int, ...]] = []
+        results: list[tuple[int, ...]] = []
 
         def add(frame: DataFrame, _: int) -> None:
             texts = ["count(1)", *(f"coalesce(sum({text}), 0)" for text in workload.sum_texts)]
-            found.append(tuple(map(int, frame.selectExpr(*texts).first() or ())))
+            results.append(tuple(map(int, frame.selectExpr(*texts).first() or ())))
 
         with checkpoint() as folder:
             writer = self.query(workload, read(self.spark, workload, events)).writeStream.foreachBatch(add)
             writer.option("checkpointLocation", folder).outputMode("append").trigger(availableNow=True).start().awaitTermination()
-        rows, *sums = map(sum, zip(*found, strict=True))
+        rows, *sums = map(sum, zip(*results, strict=True))
         return Answer(rows, tuple(sums))
 
 

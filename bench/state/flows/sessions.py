@@ -21,16 +21,16 @@ class Sessions(StatefulBatchLogic):
         self.start, self.last, self.n = state or (0, 0, 0)
 
     def on_batch(self, values: list[int]) -> tuple[list[Any], bool]:
-        found = []
+        closed = []
         for ts in values:
             if self.n and ts > self.last + GAP:
-                found.append((self.start, self.last, self.n))
+                closed.append((self.start, self.last, self.n))
                 self.n = 0
             if not self.n:
                 self.start = ts
             self.last = ts
             self.n += 1
-        return found, StatefulBatchLogic.RETAIN
+        return closed, StatefulBatchLogic.RETAIN
 
     def on_eof(self) -> tuple[list[Any], bool]:
         return [(self.start, self.last, self.n)], StatefulBatchLogic.DISCARD

@@ -60,14 +60,14 @@ class GrowingPandas(GrowingRow):
         before = self.size.get()
         old = before[0] if before else 0
         values = pandas.concat([frame["v"] for frame in rows])
-        found = []
+        results = []
         for taken in range(EVERY - old % EVERY, len(values) + 1, EVERY):
             kept = sum(value for (value,) in self.values.get()) if old else 0
-            found.append((key[0], old + taken, kept + int(values.iloc[:taken].sum())))
+            results.append((key[0], old + taken, kept + int(values.iloc[:taken].sum())))
         self.values.appendList([(int(value),) for value in values])
         self.size.update((old + len(values),))
-        if found:
-            yield pandas.DataFrame(found, columns=["k", "n", "total"])
+        if results:
+            yield pandas.DataFrame(results, columns=["k", "n", "total"])
 
 
 LIST = Workload(

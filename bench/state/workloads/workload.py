@@ -77,6 +77,6 @@ def in_frames(processor: type[Any]) -> type[Any]:
 def framed(rows: Iterator[Any]) -> Iterator[Any]:
     import pandas
 
-    found = list(rows)
-    if found:
-        yield pandas.DataFrame(found, columns=list(found[0].__fields__))
+    listed = list(rows)
+    if listed:
+        yield pandas.DataFrame(listed, columns=list(listed[0].__fields__))

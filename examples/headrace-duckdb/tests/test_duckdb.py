@@ -24,13 +24,13 @@ def sink(place: Elsewhere, key: tuple[str, ...]) -> Sink:
     return Sink(str(place.folder.with_suffix(".duckdb")), "t", key=key)
 
 
-def rows(made: Sink, schema: Struct) -> Iterable[Sequence[Any]]:
+def rows(sink: Sink, schema: Struct) -> Iterable[Sequence[Any]]:
     """What is there, by nothing of the sink's."""
-    if not Path(made.path).exists():
+    if not Path(sink.path).exists():
         return []
-    with duckdb.connect(made.path) as database:
-        found = database.execute("FROM t").arrow().read_all().to_pylist()
-    return [tuple(row.get(name) for name in schema.names) for row in found]
+    with duckdb.connect(sink.path) as database:
+        records = database.execute("FROM t").arrow().read_all().to_pylist()
+    return [tuple(row.get(name) for name in schema.names) for row in records]
 
 
 def refused(report: Any) -> list[str]:
@@ -65,9 +65,9 @@ def test_a_file_that_another_process_has_open(tmp_path: Path) -> None:
 
 
 def test_what_a_plan_stores() -> None:
-    made = Sink("shop.duckdb", "charges", key="card")  # type: ignore[arg-type]  # a name will do
-    assert made.options() == {"path": "shop.duckdb", "table": "charges", "key": ["card"]}
-    assert Sink.from_options(made.options()).options() == made.options()
+    sink = Sink("shop.duckdb", "charges", key="card")  # type: ignore[arg-type]  # a name will do
+    assert sink.options() == {"path": "shop.duckdb", "table": "charges", "key": ["card"]}
+    assert Sink.from_options(sink.options()).options() == sink.options()
     charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
     with pytest.raises(hr.ConnectorError, match=r"write\.duckdb: key cannot be 5"):
         charges.write.duckdb("shop.duckdb", "charges", key=5)

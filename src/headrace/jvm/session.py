@@ -150,9 +150,7 @@ def _refuse_connect(spark: SparkSession) -> None:
             hint='pass one created with SparkSession.builder.config("spark.api.mode", "classic"), or none: headrace then creates one',
         )
     if spark.sparkContext._jsc is None:
-        raise HeadraceError(
-            "SESSION_START", "the given session was stopped", hint="pass a running one, or none: headrace then creates one"
-        )
+        raise HeadraceError("SESSION_START", "the given session was stopped", hint="pass a running one, or none: headrace then creates one")
 
 
 def _same_settings(spark: SparkSession, wanted: Mapping[str, str], *, passed_in: bool) -> None:

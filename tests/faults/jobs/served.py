@@ -95,9 +95,9 @@ def http() -> Iterator[Servers]:
     url = f"http://127.0.0.1:{port}"
 
     def started() -> subprocess.Popen[bytes]:
-        made = spawn([sys.executable, receiver.__file__, str(port), str(folder / "kept.db")], folder / "log")
+        process = spawn([sys.executable, receiver.__file__, str(port), str(folder / "kept.db")], folder / "log")
         urllib3.request("GET", url, retries=urllib3.Retry(100, backoff_factor=0.02, backoff_max=0.5))
-        return made
+        return process
 
     def killed() -> None:
         server.kill()

@@ -114,15 +114,15 @@ class Sink(ports.Options, ports.Sink):
         self._own = self._owned(context)
         with self._transaction() as database:
             database.execute(f"CREATE TABLE IF NOT EXISTS {MARKS} ({_COLUMNS.replace(',', ' VARCHAR,')} VARCHAR)")
-            made = self._make(database, context)
+            created = self._make(database, context)
             others = self._others(database)
             self._own.claim(self._held(database, context))
             self._own.refuse_twice(others)
             if self._own.empties(others):
                 database.execute(f"DELETE FROM {_quoted(self.table)}")
                 database.execute(f"DELETE FROM {MARKS} WHERE place = ?", [self.table])
-                made = True
-            self._store(database, self._own.last, made=made)
+                created = True
+            self._store(database, self._own.last, made=created)
 
     def recover(self) -> None:
         left = [other for other in self._folder.parent.iterdir() if int(other.name) < self._context.term]
@@ -180,8 +180,8 @@ class Sink(ports.Options, ports.Sink):
             for name, kind in wanted.items():
                 if name.lower() not in there:
                     database.execute(f"ALTER TABLE {_quoted(self.table)} ADD COLUMN {_quoted(name)} {kind}")
-            found = database.execute(f"SELECT made FROM {MARKS} WHERE place = ? AND job = ?", [self.table, context.job]).fetchone()
-            return found is not None and found[0] == "true"
+            row = database.execute(f"SELECT made FROM {MARKS} WHERE place = ? AND job = ?", [self.table, context.job]).fetchone()
+            return row is not None and row[0] == "true"
         columns = ", ".join(f"{_quoted(name)} {kind}" for name, kind in wanted.items())
         database.execute(f"CREATE TABLE {_quoted(self.table)} ({columns})")
         return True
@@ -189,25 +189,25 @@ class Sink(ports.Options, ports.Sink):
     def _held(self, database: DuckDBPyConnection, context: ports.SinkContext) -> Held:
         """What the table holds of this checkpoint's query."""
         sql = f"SELECT epoch, identity, term FROM {MARKS} WHERE place = ? AND checkpoint = ? AND query = ?"
-        found = database.execute(sql, [self.table, context.checkpoint_id, context.query]).fetchone() if _columns(database, MARKS) else None
-        return Held() if found is None else Held(ports.Mark(int(found[0]), found[1]), int(found[2]))
+        row = database.execute(sql, [self.table, context.checkpoint_id, context.query]).fetchone() if _columns(database, MARKS) else None
+        return Held() if row is None else Held(ports.Mark(int(row[0]), row[1]), int(row[2]))
 
     def _others(self, database: DuckDBPyConnection) -> list[Holder]:
         sql = f"SELECT job, sink, checkpoint, query, term, made FROM {MARKS} WHERE place = ?"
-        found = database.execute(sql, [self.table]).fetchall()
-        return [Holder(job, sink, of, query, int(term), made == "true") for job, sink, of, query, term, made in found]
+        rows = database.execute(sql, [self.table]).fetchall()
+        return [Holder(job, sink, of, query, int(term), created == "true") for job, sink, of, query, term, created in rows]
 
-    def _store(self, database: DuckDBPyConnection, mark: ports.Mark, made: bool | None = None) -> None:
+    def _store(self, database: DuckDBPyConnection, mark: ports.Mark, created: bool | None = None) -> None:
         context = self._context
         mine = [self.table, context.checkpoint_id, context.query]
         where = "place = ? AND checkpoint = ? AND query = ?"
-        if made is None:
+        if created is None:
             sql = f"UPDATE {MARKS} SET epoch = ?, identity = ? WHERE {where}"
             database.execute(sql, [mark.epoch, mark.identity, *mine])
             return
         words = [self.table, context.job, context.name, context.checkpoint_id, context.query]
         database.execute(f"DELETE FROM {MARKS} WHERE {where}", mine)
-        values = [*words, str(made).lower(), context.term, mark.epoch, mark.identity]
+        values = [*words, str(created).lower(), context.term, mark.epoch, mark.identity]
         database.execute(f"INSERT INTO {MARKS} ({_COLUMNS}) VALUES ({', '.join('?' for _ in values)})", values)
 
     @contextmanager
@@ -238,9 +238,9 @@ class Sink(ports.Options, ports.Sink):
                 if "lock" not in str(problem):
                     raise RunError("SINK_FAILED", f"{self.path} cannot be opened: {problem}", hint="look at its path") from None
                 if time.monotonic() > until:
-                    said = str(problem).removeprefix("IO Error: ").partition(". See also")[0]
+                    reason = str(problem).removeprefix("IO Error: ").partition(". See also")[0]
                     hint = "close it there; wait= says how long to wait for it."
-                    raise ConnectorError("DUCKDB_LOCKED", f"{self.path} is open in another process: {said}", hint=hint) from None
+                    raise ConnectorError("DUCKDB_LOCKED", f"{self.path} is open in another process: {reason}", hint=hint) from None
                 time.sleep(0.05)
 
 
