@@ -251,9 +251,8 @@ def large(results: Iterable[Mapping[str, Any]]) -> str:
 def queries() -> str:
     """Return TPC-H as a table, and other queries kept up to date as a list."""
     stored = _read("queries")
-    return (
-        f"{tpch()}\nOther queries, on {machines([stored])}. In brackets: the value divided by the first one.\n\n{items(stored['results'])}"
-    )
+    others = f"Other queries, on {machines([stored])}. In brackets: the value divided by the first one."
+    return f"{tpch()}\n{others}\n\n{items(stored['results'])}"
 
 
 def sinks() -> str:

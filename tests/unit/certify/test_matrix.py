@@ -159,7 +159,7 @@ def test_backups_of_one_kind_are_one_cell() -> None:
     tried = [Tried("put back after 4 epochs", way, 2, 1.0, outcomes={"CHECKPOINT_INCOMPLETE": 2}) for way in ways]
     tried[3] = Tried("put back after 4 epochs", ways[3], 1, 1.0, lost={"out": 3}, outcomes={"exact": 1})
     found = Certificate("job", "2026-01-02", "0.1.0", (), tuple(tried), {}, 9, 3, 1.0, 0)
-    cells = certify_all.made(found, "put back after 4")
+    cells = certify_all.cells_of(found, "put back after 4")
     point = "put back after 4 epochs@"
     assert {place: (cell["kills"], cell["outcomes"], cell["lost"]) for place, cell in cells.items()} == {
         f"{point}{ways[3]}": (1, {"exact": 1}, {"out": 3}),

@@ -75,7 +75,7 @@ def test_folder_beside_the_checkpoint_of_its_name(tmp_path: Path, monkeypatch: p
     check_error(
         """
         NOT_A_CHECKPOINT: <folder>/smus is not a checkpoint: there is no such folder
-          hint: did you mean .headrace/sums? A job keeps its checkpoint in .headrace/NAME unless the setting `checkpoint` names another folder.
+          hint: did you mean .headrace/sums? A job keeps its checkpoint in .headrace/NAME unless the setting `checkpoint` names another folder
           more: headrace error NOT_A_CHECKPOINT
         """,
         lambda: hr.state("smus"),
