@@ -86,7 +86,7 @@ def text() -> str:
         for case in problems:
             if case.where == where:
                 rows.setdefault((_told(case.says), _cell(case.then)), []).append(_cell(case.what))
-        parts.extend(f"| {'; '.join(dict.fromkeys(whats))} | {says} | {then} |\n" for (says, then), whats in rows.items())
+        parts.extend(f"| {'; '.join(whats)} | {says} | {then} |\n" for (says, then), whats in rows.items())
     return "".join(parts)
 
 

@@ -53,14 +53,9 @@ def test_a_text_with_a_zero(pg: Served, says: str) -> None:
     assert letters(Path("ck")) == [("out", says, None, None, '{"n":1,"x":"b\\u0000"}'), ("out", says, None, None, '{"n":4,"x":"\\u0000"}')]
 
 
-@problem(
-    WHERE,
-    "a string with a NUL character, also inside a nested value (PostgreSQL)",
-    "x has a string with a NUL character, which this database cannot store",
-    DEAD,
-)
 @FULL
-def test_a_nested_text_with_a_zero(pg: Served, says: str) -> None:
+def test_a_nested_text_with_a_zero(pg: Served) -> None:
+    says = "x has a string with a NUL character, which this database cannot store"
     run(pg, [(0, ["a"]), (1, ["a", "b\0"]), (2, ["\\u0000"])], "n int, x array<string>")
     assert rows(pg, "t") == [(0, ["a"]), (2, ["\\u0000"])]
     assert [letter[1:] for letter in letters(Path("ck"))] == [(says, None, None, '{"n":1,"x":["a","b\\u0000"]}')]

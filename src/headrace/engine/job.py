@@ -87,7 +87,7 @@ class Job:
         """Explains the optimized plan that runs: text when printed, a drawing in a notebook, data by `.to_json()`.
 
         Args:
-            verbose: Every node with its columns and all facts about it, instead of a summary.
+            verbose: Shows every operator with its columns, the rows that it emits and the state that it keeps, instead of a summary.
         """
         from headrace.spark.compile.placement import placement
 

@@ -102,12 +102,13 @@ class ExplodeVerb(Handle):
 
         Args:
             column: The array or map.
-            as_: The name of a new column for the items; for a map two names, of key and value. Default: items replace the array column.
+            as_: The name of a new column for the items; a map needs two names, of key and value. Default: items replace the array column.
             outer: Keeps a row without items, with a null as its item.
 
         Raises:
             PlanError: `BAD_COLUMN` if `as_` is no name; `UNNAMED_COLUMN` if `as_` is missing and `column` is an expression;
-                `UNKNOWN_COLUMN` if the column does not exist; `DUPLICATE_COLUMN` if a name of `as_` is taken.
+                `UNKNOWN_COLUMN` if the column does not exist; `DUPLICATE_COLUMN` if a name of `as_` is taken. When the job is built,
+                `BAD_EXPRESSION` if a map does not get two names.
             ConnectorError: `BAD_OPTION` if `outer` is not a boolean.
 
         Examples:

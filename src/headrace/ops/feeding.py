@@ -174,7 +174,7 @@ class WatermarkVerb(Handle):
             column: The name of a column of type timestamp.
             delay: How much older than the newest row a row may be and still be in time: a duration such as `"5 minutes"`.
             idle: A duration: after this time without new rows, by the machine's clock, this source no longer holds back the watermark.
-                Default: it always does.
+                Default: it holds it back without limit.
 
         Raises:
             PlanError: `WATERMARK_PLACE` if the stream is not a source or has a watermark already; `WATERMARK_TYPE` if the column is not a

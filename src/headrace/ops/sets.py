@@ -71,7 +71,8 @@ class SetVerbs(Handle):
             all: Keeps the smaller of the two counts of a row (`INTERSECT ALL`). Default: keeps a common row once.
 
         Raises:
-            PlanError: `UNION_COLUMNS` if the column names differ; `BAD_INPUT` if `other` is no stream.
+            PlanError: `UNION_COLUMNS` if the column names differ; `BAD_INPUT` if `other` is no stream. When the job is built,
+                `KEYS_DIFFER`, or with `all=True` `WRONG_TYPE`, if types have no common type.
             ConnectorError: `BAD_OPTION` if `all` is not a boolean.
 
         Examples:
@@ -93,7 +94,8 @@ class SetVerbs(Handle):
                 stream does not have is kept once.
 
         Raises:
-            PlanError: `UNION_COLUMNS` if the column names differ; `BAD_INPUT` if `other` is no stream.
+            PlanError: `UNION_COLUMNS` if the column names differ; `BAD_INPUT` if `other` is no stream. When the job is built,
+                `KEYS_DIFFER`, or with `all=True` `WRONG_TYPE`, if types have no common type.
             ConnectorError: `BAD_OPTION` if `all` is not a boolean.
 
         Examples:

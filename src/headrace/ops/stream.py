@@ -67,8 +67,9 @@ class Stream(
     """A description of rows that arrive over time. Its methods that return a stream are called verbs.
 
     A stream is immutable: each verb returns a new stream and runs nothing. `hr.collect`, `hr.show` and `hr.job` run it. Verbs take columns
-    as names, SQL texts or `Column` objects; column names are case-insensitive. They check names at once. Spark checks syntax, functions and
-    types in `schema`, `explain` and `hr.job` (`BAD_SYNTAX`, `UNKNOWN_FUNCTION`, `WRONG_TYPE`).
+    as names, SQL texts or `Column` objects, and check names at once. Column names are case-insensitive. With
+    `spark.sql.caseSensitive=true`, expressions must spell them as declared; even then no two columns may differ in case only. Spark checks
+    syntax, functions and types in `schema`, `explain` and `hr.job` (`BAD_SYNTAX`, `UNKNOWN_FUNCTION`, `WRONG_TYPE`).
 
     A stream has no rows to index, count or loop over: Python's `[…]`, `len` and `for` raise `NOT_A_TABLE`.
 
@@ -263,15 +264,14 @@ class Stream(
         return Keyed(key_by(self._node, columns, self._alias))
 
     def process(self, program_: Any, *, order: str | None = None, time: str | None = None, **inputs: Any) -> Stream:
-        """Runs a state program with one state for the whole stream. One task handles all rows. Use `key_by` first to give each key its own
-        state.
+        """Runs a state program with one state for the whole stream, in one task. Use `key_by` first to give each key its own state.
 
         Args:
             program_: A subclass of `hr.Program`, or an instance of one.
             order: `"time"` handles rows in event-time order, as soon as the watermark reaches them; `"arrival"` handles them as they
                 arrive. Default: `"time"` if the stream has event time and no timer or expiring cell uses processing time.
             time: The emitted column that is event time downstream. Default: the output has none.
-            **inputs: None: a program with several inputs needs `key_by` (`BAD_INPUT`, `BAD_KEY`).
+            **inputs: Not allowed: a program with several inputs needs `key_by` (`BAD_INPUT`, `BAD_KEY`).
 
         Returns:
             The rows that the program emits.
@@ -280,8 +280,8 @@ class Stream(
             PlanError: `CHANGES_NOT_YET` if rows of the stream are retracted; `BAD_ORDER` if `order` is unknown; `ORDER_CLOCK` if
                 `order="time"` and timers or expiring cells use processing time; `NO_WATERMARK` if event time is needed and missing;
                 `UNKNOWN_COLUMN` if the program does not emit `time`.
-            ProgramError: `NOT_A_PROGRAM` for another object. [Refused Python](../../guides/programs.md#refused-python) lists the codes for
-                errors in handlers.
+            ProgramError: `NOT_A_PROGRAM` for another object; `HANDLER_MISSING` without a handler for an input or timer; other codes for
+                [refused Python](../../guides/programs.md#refused-python).
 
         Examples:
             >>> import headrace as hr
@@ -378,10 +378,10 @@ class Keyed(NoTable):
         Raises:
             PlanError: `CHANGES_NOT_YET` if rows of an input are retracted; `BAD_ORDER` if `order` is unknown; `ORDER_CLOCK` if
                 `order="time"` and timers or expiring cells use processing time; `NO_WATERMARK` if event time is needed and missing;
-                `UNKNOWN_COLUMN` if the program does not emit `time`; `BAD_INPUT` if an input has no keys; `BAD_KEY` if the numbers of keys
-                differ.
-            ProgramError: `NOT_A_PROGRAM` for another object. [Refused Python](../../guides/programs.md#refused-python) lists the codes for
-                errors in handlers.
+                `UNKNOWN_COLUMN` if the program does not emit `time`; `BAD_INPUT` if an input has no keys; `BAD_KEY`, or `KEYS_DIFFER` from
+                `hr.job`, if the keys' number or types differ.
+            ProgramError: `NOT_A_PROGRAM` for another object; `HANDLER_MISSING` without a handler for an input or timer; other codes for
+                [refused Python](../../guides/programs.md#refused-python).
 
         Examples:
             >>> import headrace as hr

@@ -113,7 +113,8 @@ class UnionVerb(Handle):
             *streams: One or more streams with the same column names.
 
         Raises:
-            PlanError: `UNION_COLUMNS` if the names differ or no stream is given; `BAD_INPUT` if an argument is no stream.
+            PlanError: `UNION_COLUMNS` if the names differ or no stream is given; `BAD_INPUT` if an argument is no stream. When the job is
+                built, `WRONG_TYPE` if types have no common type.
 
         Examples:
             >>> import headrace as hr

@@ -14,9 +14,8 @@ from headrace.syntax import quote
 class Row(Opaque):
     """The row that a handler receives, or the key `self.key`. Its attributes are its columns.
 
-    `e.amount` is a column. `e["two words"]` is a column whose name is not a Python identifier. Names are case-insensitive, as in Spark. A
-    row has no methods that could hide a column. An unknown column raises `UNKNOWN_COLUMN`; any other use of a row as a value raises
-    `ROW_OPERATOR`.
+    `e.amount` is a column. `e["two words"]` is a column whose name is not a Python identifier. Names are case-insensitive. A row has no
+    methods that could hide a column. An unknown column raises `UNKNOWN_COLUMN`; any other use of a row as a value raises `ROW_OPERATOR`.
 
     Examples:
         >>> import headrace as hr

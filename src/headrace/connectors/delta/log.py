@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from headrace.connectors.delta.place import Place
-from headrace.connectors.lake.versions import File, Versions, goes, gone
+from headrace.connectors.lake.versions import File, Versions, goes, gone, millis_of
 from headrace.errors import ConnectorError
 
 if TYPE_CHECKING:
@@ -22,11 +21,12 @@ _FEATURES = {"timestampNtz", "v2Checkpoint", "vacuumProtocolCheck", "deletionVec
 class Log(Versions):
     """A table's versions from `start` on: None for all present rows and then later ones, a version, a time, or "latest"."""
 
-    def __init__(self, place: Place, start: int | str | None, *, changes: bool, follow: bool, limit: int | None) -> None:
+    def __init__(self, place: Place, start: int | str | None, *, changes: bool, follow: bool, limit: int | None, time_zone: str) -> None:
         super().__init__(place.path, changes=changes, limit=limit)
         self.pause = 0 if place.local else 1
         self._place = place
         self._start = start
+        self._time_zone = time_zone
         self._follow = follow
         self._table = place.table()
         check(place.path, self._table)
@@ -51,8 +51,7 @@ class Log(Versions):
             return self.newest() + 1, False
         if isinstance(self._start, int):
             return self._start, False
-        start = datetime.fromisoformat(self._start)
-        start_ms = (start if start.tzinfo is not None else start.replace(tzinfo=UTC)).timestamp() * 1000
+        start_ms = millis_of(self._start, self._time_zone)
         later = [int(one["version"]) for one in self._table.history() if one["timestamp"] >= start_ms]
         return min(later, default=self.newest() + 1), False
 

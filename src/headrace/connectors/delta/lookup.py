@@ -101,7 +101,7 @@ class Lookup(ports.Options, ports.Lookup):
         from headrace.jvm.listed import whole
 
         opened(session, self.place.hadoop)
-        log = Log(self.place, None, changes=False, follow=False, limit=None)
+        log = Log(self.place, None, changes=False, follow=False, limit=None, time_zone="UTC")
         table = self.place.table(log.newest() if self.version is None else self.version)
         self._refuse_others(columns_of(table))
         constant = [name for name in self.schema.names if name in table.metadata().partition_columns]

@@ -44,8 +44,8 @@ class Source(ports.Options, TableSource):
     path: str = option.path("the folder or address of the table", example="out/charges", kw_only=False)
     follow: bool = option.flag("also read later versions", default=False)
     start: int | str | None = option.option(
-        "the first version whose changes are read: its number, a time (the first version at or after it; UTC unless it has a zone) or "
-        '`"latest"` (only versions after the start); without it, all existing rows are read first',
+        "the first version whose changes are read: its number, a time (the first version at or after it; in the job's zone unless it has "
+        'one) or `"latest"` (only versions after the start); without it, all existing rows are read first',
         lambda verb, name, start: start_of(verb, start, "a version (3)"),
         takes=int | str,
         default=None,
@@ -82,5 +82,5 @@ class Source(ports.Options, TableSource):
     def _folder(self) -> str:
         return self.place.hadoop
 
-    def _log(self) -> Log:
-        return Log(self.place, self.start, changes=self.changes, follow=self.follow, limit=self.files_per_epoch)
+    def _log(self, time_zone: str) -> Log:
+        return Log(self.place, self.start, time_zone=time_zone, changes=self.changes, follow=self.follow, limit=self.files_per_epoch)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.connectors.iceberg.place import Place
 from headrace.connectors.lake.stores import hadoop
-from headrace.connectors.lake.versions import File, Versions, goes, gone
+from headrace.connectors.lake.versions import File, Versions, goes, gone, millis_of
 from headrace.errors import ConnectorError
 
 if TYPE_CHECKING:
@@ -22,10 +22,11 @@ _MOMENT = dt.datetime(1970, 1, 1)
 class Log(Versions):
     """A table's snapshots from `start` on: None for all present rows and then later ones, the id of a snapshot, a time, or "latest"."""
 
-    def __init__(self, place: Place, start: int | str | None, *, changes: bool, follow: bool, limit: int | None) -> None:
+    def __init__(self, place: Place, start: int | str | None, *, changes: bool, follow: bool, limit: int | None, time_zone: str) -> None:
         super().__init__(place.name, changes=changes, limit=limit)
         self.pause = 0.5 if follow else 0
         self._start = start
+        self._time_zone = time_zone
         self._follow = follow
         self._table = place.table()
         self.constant = check(place.name, self._table)
@@ -52,8 +53,7 @@ class Log(Versions):
             if known is None:
                 raise gone(self.path, self._start)
             return _number(known), False
-        start = dt.datetime.fromisoformat(self._start)
-        start_ms = (start if start.tzinfo is not None else start.replace(tzinfo=dt.UTC)).timestamp() * 1000
+        start_ms = millis_of(self._start, self._time_zone)
         later = [_number(one) for one in self._ancestors() if one.timestamp_ms >= start_ms]
         return min(later, default=self.newest() + 1), False
 

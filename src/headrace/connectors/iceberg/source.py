@@ -50,8 +50,8 @@ class Source(ports.Options, TableSource):
     )
     follow: bool = option.flag("also read later snapshots", default=False)
     start: int | str | None = option.option(
-        "the first snapshot whose changes are read: its id, a time (the first snapshot at or after it; UTC unless it has a zone) or "
-        '`"latest"` (only snapshots after the start); without it, all existing rows are read first',
+        "the first snapshot whose changes are read: its id, a time (the first snapshot at or after it; in the job's zone unless it has "
+        'one) or `"latest"` (only snapshots after the start); without it, all existing rows are read first',
         lambda verb, name, start: start_of(verb, start, "the id of a snapshot"),
         takes=int | str,
         default=None,
@@ -81,5 +81,5 @@ class Source(ports.Options, TableSource):
     def _folder(self) -> str:
         return folder(self.place.table())
 
-    def _log(self) -> Log:
-        return Log(self.place, self.start, changes=self.changes, follow=self.follow, limit=self.files_per_epoch)
+    def _log(self, time_zone: str) -> Log:
+        return Log(self.place, self.start, time_zone=time_zone, changes=self.changes, follow=self.follow, limit=self.files_per_epoch)

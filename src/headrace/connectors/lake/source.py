@@ -37,7 +37,8 @@ class TableSource(ports.Source):
         """The columns of the table, as Spark reads them."""
 
     @abstractmethod
-    def _log(self) -> Versions: ...
+    def _log(self, time_zone: str) -> Versions:
+        """The log of the table; a time without a zone is in `time_zone`."""
 
     @abstractmethod
     def _folder(self) -> str:
@@ -65,11 +66,11 @@ class TableSource(ports.Source):
 
         schema = self.schema or self.infer(session)
         opened(session, self._folder())
-        log = self._log()
+        log = self._log(context.time_zone)
         constant = [name for name in schema.names if name in log.constant]
         return listed(session, log, schema.ddl, constant=constant, changes=self.changes), {"kind": "columns"}
 
     def unread(self, session: SparkSession, context: ports.SourceContext) -> int | None:
         from headrace.jvm.listed import position
 
-        return self._log().waiting(position(context.checkpoint, context.name))
+        return self._log(context.time_zone).waiting(position(context.checkpoint, context.name))

@@ -12,6 +12,7 @@ from typing import Any
 
 from headrace.errors import ConnectorError
 from headrace.ports.options import wrong
+from headrace.schema.values import zone
 
 File = dict[str, Any]
 Position = dict[str, Any]
@@ -156,3 +157,9 @@ def start_of(verb: str, start: Any, version: str) -> int | str | None:
         datetime.fromisoformat(start)
         return str(start)
     raise wrong(f"{verb}: start cannot be {start!r}", f'it is {version}, a time ("2026-01-31 12:00:00") or "latest"')
+
+
+def millis_of(start: str, time_zone: str) -> float:
+    """A start that is a time, in milliseconds since 1970."""
+    time = datetime.fromisoformat(start)
+    return (time if time.tzinfo is not None else time.replace(tzinfo=zone(time_zone))).timestamp() * 1000

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import duckdb
 import pyarrow as pa
@@ -19,7 +21,7 @@ from tests.unit.errors import check_error
 
 
 def log(folder: Path, **given: Any) -> Log:
-    settings: dict[str, Any] = {"start": None, "changes": False, "follow": True, "limit": None, **given}
+    settings: dict[str, Any] = {"start": None, "changes": False, "follow": True, "limit": None, "time_zone": "UTC", **given}
     return Log(Place(str(folder), {}), settings.pop("start"), **settings)
 
 
@@ -83,6 +85,16 @@ def test_where_reading_begins(tmp_path: Path, start: Any) -> None:
     write(tmp_path, {9: 9})
     # A later process goes on there, also if it has read nothing yet.
     assert net(read(log(tmp_path, start=start), at)[0]) == Counter([(9, 9)])
+
+
+@pytest.mark.parametrize(("time_zone", "rows"), [("Asia/Tokyo", 2), ("UTC", 0)])
+def test_a_time_without_a_zone_is_in_the_jobs(tmp_path: Path, time_zone: str, rows: int) -> None:
+    """An hour ago in Tokyo is eight hours ahead of UTC."""
+    for n in range(2):
+        write(tmp_path, {n: n})
+    hour_ago = datetime.now(ZoneInfo("Asia/Tokyo")).replace(tzinfo=None) - timedelta(hours=1)
+    files, _ = read(log(tmp_path, start=str(hour_ago), time_zone=time_zone))
+    assert net(files).total() == rows
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 100])

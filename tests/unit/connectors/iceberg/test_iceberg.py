@@ -179,7 +179,7 @@ def test_random_upserts(tmp_path: Path, keys: tuple[str, ...]) -> None:
 
 
 def log(folder: Path, **given: Any) -> Log:
-    settings: dict[str, Any] = {"start": None, "changes": False, "follow": True, "limit": None, **given}
+    settings: dict[str, Any] = {"start": None, "changes": False, "follow": True, "limit": None, "time_zone": "UTC", **given}
     made = Log(Place("db.t", catalog(folder)), settings.pop("start"), **settings)
     made.pause = 0
     return made
