@@ -57,6 +57,16 @@ def test_the_matrix_of_faults_is_what_was_found() -> None:
     assert certify_all.with_table(written, certify_all.kept()) == written, "run: .venv/bin/python tools/certify_all.py --page"
 
 
+def test_the_page_of_the_demo_is_in_the_documentation() -> None:
+    """`make demo` wrote docs/start/delays.html; delays.png is its top. Both have the numbers of docs/start/demo.md."""
+    folder = ROOT / "docs" / "start"
+    page, written = (folder / "demo.md").read_text(encoding="utf-8"), (folder / "delays.html").read_text(encoding="utf-8")
+    assert "](delays.html)" in page and "](delays.png)" in page
+    assert [number for number in ("336,776", "58 %", "20 %", "7,598", "5,947") if number not in page or number not in written] == []
+    assert "http:" not in written and "https:" not in written
+    assert sum((folder / name).stat().st_size for name in ("delays.html", "delays.png")) < 300_000
+
+
 def test_the_documentation_builds_without_warnings(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")],
@@ -68,3 +78,4 @@ def test_the_documentation_builds_without_warnings(tmp_path: Path) -> None:
     )
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
     assert (tmp_path / "site" / "index.html").is_file()
+    assert (tmp_path / "site" / "start" / "delays.html").is_file()

@@ -304,8 +304,11 @@ class Program(Stateful, Ungrouped):
         return True
 
     def inlets(self, at: Checked, steady: bool = True) -> tuple[Inlet, ...]:
-        # In arrival order, rows are sorted only if a sink relies on equal replays.
-        order = "time" if self.order == "time" else "columns" if steady else None
+        # In arrival order, rows are sorted only if a sink relies on equal replays; those of a broadcast always, as each partition has to
+        # handle them in the same order.
+        def order(name: str) -> str | None:
+            return "time" if self.order == "time" else "columns" if steady or name in self.broadcast else None
+
         return tuple(
             Inlet(
                 stream,
@@ -317,7 +320,7 @@ class Program(Stateful, Ungrouped):
                 at.key_schema(self),
                 # without a clock of event time, rows need none
                 event_time(stream) if self.clock == EVENT else None,
-                order,
+                order(name),
             )
             for side, (name, stream, key) in enumerate(zip(self.names, self.streams, self.keys, strict=True))
         )

@@ -24,7 +24,7 @@ def test_what_is_no_whole_number_is_not_understood(command: str, number: str, ca
     said = capsys.readouterr().err.splitlines()[-1]
     least = LEAST.get(command.rpartition("--")[2], 0)
     assert ended.value.code == 2
-    assert f"{number} is not a whole number from {least} " in said
+    assert any(f"{number} is not a whole number {bound} {least}" in said for bound in ("of at least", "from"))
 
 
 @pytest.mark.parametrize("command", WHOLE)

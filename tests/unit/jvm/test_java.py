@@ -90,7 +90,7 @@ def test_no_java(bare: Path) -> None:
     check_error(
         """
         JAVA_MISSING: Spark needs a Java runtime, and none was found on this machine
-          hint: install a Java (`pip install "headrace[java]"`, or your system's openjdk-17-jre-headless).
+          hint: install a Java (`pip install "headrace[java]"`, or your system's openjdk-17-jre-headless)
           more: headrace error JAVA_MISSING
         """,
         java.find,
@@ -115,7 +115,7 @@ def test_a_java_that_does_not_run(bare: Path) -> None:
     check_error(
         """
         JAVA_MISSING: <bin>/java (found by PATH) does not run
-          hint: install a Java (`pip install "headrace[java]"`, or your system's openjdk-17-jre-headless).
+          hint: install a Java (`pip install "headrace[java]"`, or your system's openjdk-17-jre-headless)
           more: headrace error JAVA_MISSING
         """,
         java.find,
@@ -128,7 +128,7 @@ def test_an_old_java(bare: Path) -> None:
     check_error(
         """
         JAVA_VERSION: Spark needs Java 17 or newer, and <bin>/java (found by PATH) is Java 1.8.0_402
-          hint: install a Java (`pip install "headrace[java]"`, or your system's openjdk-17-jre-headless).
+          hint: install a Java (`pip install "headrace[java]"`, or your system's openjdk-17-jre-headless)
           more: headrace error JAVA_VERSION
         """,
         java.find,

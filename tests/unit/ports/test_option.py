@@ -107,7 +107,7 @@ def test_checks_at_the_users_line(stream: Any) -> None:
         """
         BAD_OPTION: write.shelf: rows cannot be 4
           at test_option.py:*: lambda: stream.write.shelf("out", rows=4),
-          hint: it is a whole number from 5 on
+          hint: use a whole number of at least 5
           more: headrace error BAD_OPTION
         """,
         lambda: stream.write.shelf("out", rows=4),
