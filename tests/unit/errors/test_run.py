@@ -269,6 +269,26 @@ def test_file_that_is_gone() -> None:
     )
 
 
+def test_file_that_may_not_be_opened() -> None:
+    """Java reports a refused access as a file that was not found."""
+    check_error(
+        """
+        RUN_FAILED: /srv/charges/a.json cannot be opened: permission denied
+          hint: give the user that runs Spark access to it and start again: no row is lost or duplicated
+          more: headrace error RUN_FAILED
+        """,
+        failure(
+            ended(
+                "FAILED_READ_FILE.NO_HINT",
+                "[FAILED_READ_FILE.NO_HINT] Encountered error while reading file file:///srv/charges/a.json. SQLSTATE: KD001",
+                kind="org.apache.spark.SparkException",
+                trace="org.apache.spark.SparkException: ...\nCaused by: java.io.FileNotFoundException: /srv/charges/a.json (Permission denied)",
+            ),
+            None,
+        ),
+    )
+
+
 def test_full_disk_below_spark() -> None:
     check_error(
         """

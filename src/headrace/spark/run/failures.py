@@ -66,6 +66,7 @@ _MEMORY = re.compile(r"Java heap space|OutOfMemoryError|GC overhead limit exceed
 _LOST_FILE = re.compile(
     r"\[FAILED_READ_FILE\.FILE_NOT_EXIST\] Encountered error while reading file (.+?)\. File does not exist.*", re.DOTALL
 )
+_DENIED = re.compile(r"(?:file:)?(/.+) \(Permission denied\)")
 _GONE = re.compile(r"FileNotFoundException|FAILED_READ_FILE\.FILE_NOT_EXIST|PATH_NOT_FOUND")
 
 
@@ -101,6 +102,9 @@ def failure(
         return HeadraceError(condition, f"{node}{message}", hint=fault.get("hint") or CODES[condition].cure or None, site=site)
     if _DAMAGED.search(fault["trace"]):
         return _damaged(log, f"{node}{message}", where)
+    if (denied := _DENIED.search(fault["trace"])) is not None:
+        hint = "give the user that runs Spark access to it and start again: no row is lost or duplicated"
+        return HeadraceError("RUN_FAILED", f"{node}{denied[1]} cannot be opened: permission denied", hint=hint, site=site)
     if (condition and _GONE.search(condition)) or _GONE.search(fault["class"]):
         message = _LOST_FILE.sub(r"the file \1 was deleted or renamed while it was read", message)
         hint = "restore the file and start again. Keep files until the job has read them."
