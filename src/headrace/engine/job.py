@@ -102,7 +102,7 @@ class Job:
             guarantee: `"exactly once"`.
 
         Raises:
-            PlanError: `GUARANTEE` if a sink has a weaker one, with the reason, or for another text.
+            PlanError: `GUARANTEE`, with the reason, if a sink has a weaker guarantee, or if `guarantee` is another text.
         """
         if guarantee != EXACTLY:
             raise HeadraceError("GUARANTEE", f"a guarantee cannot be {guarantee!r}", hint=f'write "{EXACTLY}"', site=here())
@@ -111,12 +111,9 @@ class Job:
             shown = DisplayNames.of(self.plan)
             name, fact = next(iter(weaker.items()))
             more = f" ({len(weaker) - 1} more of its sinks are not, either)" if len(weaker) > 1 else ""
-            raise HeadraceError(
-                "GUARANTEE",
-                f"{shown(name)} is not written {EXACTLY}, but {shown.text(fact.text)}{more}",
-                hint="use an exactly-once sink, such as stream.write.files(...); job.explain() shows the reasons for each sink",
-                site=self.plan.nodes[name].site,
-            )
+            message = f"{shown(name)} is not written {EXACTLY}, but {shown.text(fact.text)}{more}"
+            hint = "use an exactly-once sink, such as stream.write.files(...); job.explain() shows the reasons for each sink"
+            raise HeadraceError("GUARANTEE", message, hint=hint, site=self.plan.nodes[name].site)
         return self
 
     def run(
@@ -130,7 +127,7 @@ class Job:
         partitions: int | None = None,
         standby: bool = False,
     ) -> Summary:
-        """Runs the job to the end of bounded input. Without an end it runs until Ctrl-C, SIGTERM or an error.
+        """Runs the job to the end of bounded input. With an unbounded source it runs until Ctrl-C, SIGTERM or an error.
 
         The job continues from its checkpoint. Ctrl-C and SIGTERM let the epoch finish; a second signal stops at once. On a terminal the run
         shows its progress. In a script without a terminal it prints the summary on stderr.
@@ -143,14 +140,14 @@ class Job:
                 over. Kafka records, HTTP requests and what `foreach_batch` wrote stay. Refused with `TABLE_OWNED` if a table with rows of
                 this job existed before it or has other writers.
             flush: What happens to held rows, windows and timers at the end of bounded input. None and True: they are processed, which is
-                final for a job that uses event time or windows; None prints a notice of that. False: they are kept for a later run
-                ([bounded jobs](../../guides/running.md#bounded-jobs)).
-            progress: True or False: show progress on stderr, or nothing. A function receives every `Progress`. Default: the setting
-                `progress`, else on a terminal only.
-            partitions: The number of tasks of each level, from 1 to 100,000, fixed by the first run of a checkpoint. Default: the setting
-                `partitions`, else the number of cores.
-            standby: Waits while another process works on the checkpoint, and takes over when that ends or sends no heartbeat for the
-                setting `lease`, 20 seconds by default.
+                final for a job that uses event time or windows; None also prints a notice before the first final end. False: they are kept
+                for a later run ([bounded jobs](../../guides/running.md#bounded-jobs)).
+            progress: True or False: show progress on stderr, or nothing. A function is called with each [`Progress`](#Run.progress).
+                Default: the setting `progress`, else on a terminal only.
+            partitions: The number of tasks of each [level](../../concepts/levels.md), from 1 to 100,000, fixed by the first run of a
+                checkpoint. Default: the setting `partitions`, else the number of cores.
+            standby: Waits while another process works on the checkpoint, and takes over when that process ends, or sends no heartbeat for
+                the time of the setting [`lease`](../settings.md#settings-of-a-run), 20 seconds by default.
 
         Returns:
             What the run did.
@@ -161,6 +158,7 @@ class Job:
                 `CHECKPOINT_BEHIND`, `FOLDER_OWNED` and others if the job cannot continue from the checkpoint.
             ConnectorError: The code of a source, sink or lookup that cannot be used.
             RunError: `RUN_FAILED`, `SINK_FAILED`, `DISK_FULL` and others if the run fails.
+            ProgramError: `TIMER_LOOP` if handlers of timers keep setting timers that are already due.
         """
         _refuse_others(fresh=fresh, flush=flush is None or flush, standby=standby)
         chosen, display = self._start_settings(checkpoint, every, partitions, progress)
@@ -187,7 +185,7 @@ class Job:
         partitions: int | None = None,
         standby: bool = False,
     ) -> Run:
-        """Starts the job and returns at once, with `standby` as soon as the job may start.
+        """Starts the job in the background and returns; with `standby=True` it first waits until the job may start.
 
         Args:
             checkpoint: As for `run`.
@@ -251,9 +249,10 @@ class Job:
         return waits
 
     def migrate(self, to: str | os.PathLike[str], *, checkpoint: str | os.PathLike[str] | None = None, dry_run: bool = False) -> Migration:
-        """Converts the checkpoint of an older version that this version cannot continue, as `headrace state migrate` does.
+        """Converts a checkpoint of an older version of the job so that this version can continue from it, as `headrace state migrate` does.
 
-        The old checkpoint stays, marked as migrated. No job may work on it.
+        The old checkpoint stays, marked as migrated. No job may be running on it. See [what can be
+        migrated](../../guides/checkpoints.md#migrate-a-checkpoint).
 
         Args:
             to: The new checkpoint, a folder that does not exist.
@@ -265,8 +264,10 @@ class Job:
                 `CHECKPOINT_EXISTS`, `CHECKPOINT_IN_USE`, `CHECKPOINT_MIGRATED`, `EPOCH_UNFINISHED`, `KEYS_MEET`.
 
         Examples:
-            >>> migration = job.migrate(".headrace/fraud-2")  # doctest: +SKIP
-            >>> job.run(checkpoint=migration.new)  # doctest: +SKIP
+            With the job of the example of [`hr.Migration`](#Migration):
+
+            >>> migration = job("bigint").migrate("seen-2")  # doctest: +SKIP
+            >>> summary = job("bigint").run(checkpoint=migration.new)  # doctest: +SKIP
         """
         refuse_while_loading(f"the job {self.name}")
         old, new = self.checkpoint(checkpoint), self.checkpoint(to)
@@ -276,14 +277,16 @@ class Job:
     def rewind(self, *, checkpoint: str | os.PathLike[str] | None = None, dry_run: bool = True) -> Rewinding:
         """Brings the sinks back to the last epoch of a checkpoint that was restored from a backup, as `headrace rewind` does.
 
-        No job may work on the checkpoint. Rows that `Letters.replay` fed since the backup are withdrawn too: replay them again.
+        Files, Delta and Iceberg sinks can be brought back; with any other sink that is ahead it raises `CANNOT_REWIND`
+        ([details](../../guides/checkpoints.md#rewind-the-sinks)). No job may be running on the checkpoint. Afterwards, replay every file
+        that `Letters.replay` has fed since the backup.
 
         Args:
             checkpoint: The restored checkpoint. Default: as for `run`.
-            dry_run: Only reports what would be done, the default.
+            dry_run: True only reports what would be done; `False` does it. The default of `migrate` is the opposite.
 
         Raises:
-            CheckpointError: `CANNOT_REWIND` if a sink cannot return; `NOTHING_TO_REWIND` if no run was started in the checkpoint;
+            CheckpointError: `CANNOT_REWIND` if a sink cannot be brought back; `NOTHING_TO_REWIND` if no run was started in the checkpoint;
                 `CHECKPOINT_IN_USE`, `CHECKPOINT_MIGRATED`.
         """
         refuse_while_loading(f"the job {self.name}")
@@ -292,7 +295,7 @@ class Job:
             return rewind(compiled, self.checkpoint(checkpoint), dry_run=dry_run)
 
     def checkpoint(self, folder: str | os.PathLike[str] | None = None) -> Path:
-        """Returns the folder in which a run with this argument keeps the state of the job.
+        """Returns the checkpoint folder that `run(checkpoint=folder)` would use.
 
         Args:
             folder: The argument `checkpoint` of `run`. Default: the setting `checkpoint`, else `.headrace/NAME`.
@@ -303,13 +306,14 @@ class Job:
         return settings(self.name, self._settings, checkpoint=folder).checkpoint
 
     def with_paths(self, paths: Mapping[str, str]) -> Job:
-        """Returns the same job with other paths for some sources and sinks.
+        """Returns the same job with other paths for some sources and sinks: for [tests](../../guides/harness.md#whole-jobs) and other
+        environments.
 
         Args:
-            paths: The new path of each source or sink, by its name.
+            paths: The new path of each source or sink, by its name. Files and Delta tables have paths.
 
         Raises:
-            ConfigError: `UNKNOWN_PATH` for a name without a path.
+            ConfigError: `UNKNOWN_PATH` for a name that is not a source or sink with a path.
         """
         shown = DisplayNames.of(self.plan)
         paths = {shown.stored(name): path for name, path in paths.items()}
@@ -357,14 +361,15 @@ def job(name: str, *sinks: Sink) -> Job:
     Spark resolves all types here, which starts the session.
 
     Args:
-        name: The job's name: letters, digits, blanks, `_`, `-` and `.`, at most 200 bytes. The checkpoint belongs to it.
+        name: The job's name. It begins with a letter or digit; then letters, digits, spaces, `_`, `-` and `.`; at most 200 bytes. The
+            checkpoint belongs to it.
         *sinks: One sink or more: `stream.write.files(...)`.
 
     Raises:
         PlanError: `NO_SINKS` without sinks, or for an argument that is not a sink; `BAD_NAME` for an invalid name; `NAME_CLASH` for two
-            nodes of one name; `UNKNOWN_FUNCTION`, `BAD_EXPRESSION`, `WRONG_TYPE`, `NOT_REPEATABLE` and others for a plan that Spark or
+            nodes with the same name; `UNKNOWN_FUNCTION`, `BAD_EXPRESSION`, `WRONG_TYPE`, `NOT_REPEATABLE` and others for a plan that Spark or
             headrace refuses.
-        ProgramError: `BAD_AGGREGATE`, `TIMER_LOOP` for a program.
+        ProgramError: `BAD_AGGREGATE` if the expression of an `hr.Aggregate` is not made of aggregate functions.
         ConfigError: As for `hr.session`.
 
     Examples:
@@ -374,17 +379,12 @@ def job(name: str, *sinks: Sink) -> Job:
         <Job copy: charges.memory>
     """
     if not sinks:
-        raise HeadraceError(
-            "NO_SINKS", f"the job {name} has no sinks", hint='pass at least one: hr.job("name", stream.write.files(...))', site=here()
-        )
+        hint = 'pass at least one: hr.job("name", stream.write.files(...))'
+        raise HeadraceError("NO_SINKS", f"the job {name} has no sinks", hint=hint, site=here())
     for sink in sinks:
         if not isinstance(sink, Sink):
-            raise HeadraceError(
-                "NO_SINKS",
-                f"the job {name} expects sinks, got {sink!r}",
-                hint="write the stream to a sink: stream.write.files(...)",
-                site=here(),
-            )
+            hint = "write the stream to a sink: stream.write.files(...)"
+            raise HeadraceError("NO_SINKS", f"the job {name} expects sinks, got {sink!r}", hint=hint, site=here())
     with interruptible():
         ends = [sink._use() for sink in sinks]
         plan = Plan.of(valid_name(name), ends, meaning())

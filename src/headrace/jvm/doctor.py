@@ -93,7 +93,7 @@ def _archive() -> Check:
         used = java.find()
         place = archive.place(used)
     except (HeadraceError, ImportError):
-        return Check("starts", False, "not known", "fix Java and pyspark first.", required=False)
+        return Check("starts", False, "not known", "fix Java and pyspark first", required=False)
     state = f"from the archive {place}" if place.is_file() else "not prepared: each takes about twice as long"
     with suppress(OSError):
         reason = preparing.failure(used).read_text(encoding="utf-8").splitlines()

@@ -92,7 +92,7 @@ class Source(Connected, Memoryless):
     def row_fact(self, kind: str, group: Group | None) -> Fact | None:
         traits = self.connect().traits
         end = "bounded" if traits.bounded else "unbounded"
-        by = f", in the order of {'names' if traits.ordered == 'name' else 'time'}" if traits.ordered else ""
+        by = f", in the order of {'names' if traits.ordered == 'name' else traits.ordered}" if traits.ordered else ""
         return Fact(end, f"{end}, {'append only' if traits.changes == 'append' else 'changes'}{by}")
 
     @property

@@ -40,9 +40,6 @@ class Option:
     is loaded.
     """
 
-    """
-    """
-
     line: str
     takes: Any
     check: Check

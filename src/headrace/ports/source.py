@@ -35,7 +35,8 @@ class Lines:
 class SourceTraits:
     """The properties of a source that the analyses need.
 
-    `replayable`: reading an epoch again gives the same rows; `why` gives the reason for either. `ordered` names the order of its rows.
+    `replayable`: reading an epoch again gives the same rows; `why` gives the reason for either. `ordered` names the order of its rows:
+    `name` (of the files), `time`, or what else increases, such as `offset`.
     `placed`: reading an epoch again also brings each row to the same task, in the same order.
     `changes` is `append` if rows are only added, else `changes`; `checked`: a ledger checks that each retracted row exists.
     """

@@ -71,6 +71,8 @@ def test_a_job_is_bounded_if_all_its_sources_are(tmp_path: Path) -> None:
     assert bounded(plan(timed.write.memory()))
     assert not bounded(plan(timed.write.memory(), followed.write.memory()))
     assert facts(plan(followed.write.memory()), "rows")["followed"].text == "unbounded, append only, in the order of time"
+    topic = hr.read.kafka("charges", servers="nowhere:1", value="raw", name="topic")
+    assert facts(plan(topic.write.memory()), "rows")["topic"].text == "unbounded, append only, in the order of offset"
 
 
 def test_state() -> None:

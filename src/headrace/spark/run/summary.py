@@ -124,7 +124,7 @@ class Summary:
     * `sources`: `name`, `read`, `rows` (passed on), `malformed`, `skipped` (blanks, comments), `tombstones`, `broken` (whole files).
     * `inputs`: `program`, `input`, `rows_in` (`in` in `to_json` and `Harness.metrics`), `filtered` (before the input), `handled`, `late`,
       `dead` and `held`.
-    * `lookups`: `name`, `hits` (answers kept), `asked` (keys), `requests`, `missed` and `seconds`.
+    * `lookups`: `name`, `hits` (rows whose answer was cached), `asked` (keys), `requests`, `missed` and `seconds`.
     * `expectations`: `stream`, `name`, `on_violation`, `passed` and `violated` of the rows present.
     * `sinks`: the rows written, by sink.
     * `dead_letters`: the number of dead letters in each folder: rows that no stream read or a sink could not write.
