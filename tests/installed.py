@@ -17,11 +17,11 @@ def of_this_tree() -> None:
     named = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]["entry-points"][registry.GROUP]
     ours = {name: EntryPoint(name, value, registry.GROUP) for name, value in named.items()}
 
-    def found(*, group: str) -> Any:
+    def with_ours(*, group: str) -> Any:
         installed = {entry.name: entry for entry in entry_points(group=group)}
         return tuple({**installed, **ours}.values()) if group == registry.GROUP else entry_points(group=group)
 
-    registry.entry_points = found  # type: ignore[assignment]  # its one use is that of `connectors`
+    registry.entry_points = with_ours  # type: ignore[assignment]  # its one use is that of `connectors`
     registry.connectors.cache_clear()
 
 

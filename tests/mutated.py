@@ -49,10 +49,10 @@ def mutated(record: bytes, rng: random.Random) -> bytes:
     """The record with some bytes changed, put in or left out; or cut, empty, blank, or twice."""
     kind = rng.randrange(10)
     if kind < 4 and record:
-        made = bytearray(record)
+        changed = bytearray(record)
         for _ in range(rng.choice([1, 1, 1, 3])):
-            made[rng.randrange(len(made))] = rng.choice([0, 10, 13, 34, 92, 0x80, 0xC0, 0xFF, rng.randrange(256)])
-        return bytes(made)
+            changed[rng.randrange(len(changed))] = rng.choice([0, 10, 13, 34, 92, 0x80, 0xC0, 0xFF, rng.randrange(256)])
+        return bytes(changed)
     at = rng.randrange(len(record) + 1)
     if kind == 4:
         return record[:at] + rng.choice([b"\xff", b"\xed\xa0\x80", b"\\ud83d", b"\xc0\xaf", b"\n", b"\0"]) + record[at:]
@@ -73,8 +73,8 @@ class Format:
 
 
 def _json_row(record: bytes) -> Row:
-    found = json.loads(record.decode())
-    return found["id"], found["name"], tuple(found["tags"])
+    fields = json.loads(record.decode())
+    return fields["id"], fields["name"], tuple(fields["tags"])
 
 
 def _csv(row: Row) -> bytes:
@@ -84,8 +84,8 @@ def _csv(row: Row) -> bytes:
 
 
 def _csv_row(record: bytes) -> Row:
-    (found,) = csv.reader([record.decode()])
-    return int(found[0]), found[1]
+    (fields,) = csv.reader([record.decode()])
+    return int(fields[0]), fields[1]
 
 
 def _avro(row: Row) -> bytes:
@@ -95,8 +95,8 @@ def _avro(row: Row) -> bytes:
 
 
 def _avro_row(record: bytes) -> Row:
-    found: Any = fastavro.schemaless_reader(io.BytesIO(record), AVRO, None)
-    return found["id"], found["name"], tuple(found["tags"])
+    fields: Any = fastavro.schemaless_reader(io.BytesIO(record), AVRO, None)
+    return fields["id"], fields["name"], tuple(fields["tags"])
 
 
 def _json(row: Row) -> bytes:
@@ -110,8 +110,8 @@ def _envelope(row: Row) -> bytes:
 
 
 def _envelope_row(record: bytes) -> Row:
-    found = json.loads(record.decode())
-    return _json_row(json.dumps(found.get("payload", found)["after"]).encode())
+    envelope = json.loads(record.decode())
+    return _json_row(json.dumps(envelope.get("payload", envelope)["after"]).encode())
 
 
 JSON = Format(_json, _json_row)
@@ -120,7 +120,7 @@ AVRO_ALONE = Format(_avro, _avro_row)
 DEBEZIUM = Format(_envelope, _envelope_row)
 
 
-def given(format: Format, rng: random.Random, count: int) -> tuple[list[bytes], set[int]]:
+def records(format: Format, rng: random.Random, count: int) -> tuple[list[bytes], set[int]]:
     """So many records, and which of them were changed: about one in six."""
     records = [format.write(row) for row in rows(rng, count)]
     places = {n for n in range(count) if rng.randrange(6) == 0}
@@ -130,13 +130,13 @@ def given(format: Format, rng: random.Random, count: int) -> tuple[list[bytes], 
 
 def letters(checkpoint: Path) -> dict[str, list[dict[str, Any]]]:
     """The dead letters of a job by the last part of the file that they come from. Each has a reason in words."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    by_file: dict[str, list[dict[str, Any]]] = {}
     for line in (line for folder in checkpoint.glob("dead_letters/*") for file in hr.committed_files(folder) for line in _lines(file)):
         letter = json.loads(line)
         reason = letter["reason"]
         assert reason and reason != "null" and not reason.endswith(": null") and "Exception" not in reason, letter
-        found.setdefault(Path(letter.get("file", "")).name, []).append(letter)
-    return found
+        by_file.setdefault(Path(letter.get("file", "")).name, []).append(letter)
+    return by_file
 
 
 def places(letters: Iterable[Mapping[str, Any]]) -> Counter[int]:

@@ -46,9 +46,17 @@ PAGES = {
     ),
     "queries": ("Queries", "Spark SQL and PySpark DataFrames over streams ([guide](../../guides/queries.md)).", "sql from_dataframe"),
     "expressions": ("Expressions", "Columns and the functions of Spark SQL.", "Column col lit expr case struct f"),
-    "sources": ("Sources", "`hr.read.<connector>(…)` returns a stream.", "read"),
-    "sinks": ("Sinks", "`stream.write.<connector>(…)` returns a sink for `hr.job`.", "Sink write"),
-    "lookups": ("Lookups", "`hr.lookup.<connector>(…)` returns an external table for `Stream.lookup`.", "lookup"),
+    "sources": ("Sources", "`hr.read.<connector>(…)` returns a stream ([connectors](../../connectors/index.md)).", "read"),
+    "sinks": (
+        "Sinks",
+        "`stream.write.<connector>(…)` returns a sink for `hr.job` ([connectors](../../connectors/index.md)).",
+        "Sink write",
+    ),
+    "lookups": (
+        "Lookups",
+        "`hr.lookup.<connector>(…)` returns an external table for `Stream.lookup` ([guide](../../guides/lookups.md)).",
+        "lookup",
+    ),
     "programs": (
         "State programs",
         "The parts of a program: cells, timers, and the statements of its handlers ([guide](../../guides/programs.md))."
@@ -56,10 +64,15 @@ PAGES = {
         "Program Value List Map Aggregate Broadcast Timer Output Local Row"
         " broadcast emit reject let when elsewhen otherwise each now watermark",
     ),
-    "jobs": ("Jobs", "From sinks to a run.", "job Job load Run Summary Plan Migration Rewinding session secret"),
+    "jobs": (
+        "Jobs",
+        "Build jobs from sinks, run them, and read their summaries ([guide](../../guides/running.md)).",
+        "job Job load Run Summary Plan Migration Rewinding session secret",
+    ),
     "results": (
         "Results and state",
-        "Results of bounded input, committed files, the state of a job and its dead letters.",
+        "Results of bounded input, committed files, the [state](../../guides/state.md) of a job and its"
+        " [dead letters](../../guides/contracts.md#show-dead-letters).",
         "collect show Table committed_files committed_paths state State letters Letters",
     ),
     "durations": (
@@ -70,15 +83,24 @@ PAGES = {
     ),
     "errors": (
         "Errors",
-        "Every error has a stable code with [a page](../../errors/index.md).",
+        "Every error has a stable code with [a page](../../errors/index.md), which has the cause and the fix.",
         "HeadraceError PlanError SchemaError ProgramError ConfigError CheckpointError ConnectorError RunError",
     ),
-    "testing": ("Tests", "`headrace.testing` runs plans epoch by epoch.", "Harness Collected"),
+    "testing": (
+        "Tests",
+        "`headrace.testing` runs streams epoch by epoch in a test ([guide](../../guides/harness.md)).",
+        "Harness Collected",
+    ),
 }
 # What one stage of headrace calls on the objects of another.
 _INTERNAL = {"traced", "watch", "Plan.of", "Plan.changed", "Plan.learnt", "Plan.renamed", "Plan.rewritten"}
 _CONNECTORS = {"read": "Source", "write": "Sink", "lookup": "Lookup"}
+# The entry that describes the parameters of all connectors.
+_COMMON = {"read": "read", "write": "Sink", "lookup": "lookup"}
 _MODULES = re.compile(r"\b(?:collections\.abc|typing|datetime|headrace[\w.]*|pyspark[\w.]*)\.")
+# Types that have no entry of their own, as they are spelled in tables.
+_UNIONS = {"Show": "bool | Callable[[Progress], object] | None", "Windowing": "Window | SessionWindow"}
+_CODE = re.compile(r"(?<!\[)`([A-Z][A-Z0-9_]+)`")
 
 
 @dataclass(frozen=True)
@@ -112,9 +134,10 @@ class Entry:
         if self.signature:
             parts.append(f"```py\n{self.signature}\n```")
         for section in self.sections:
-            parts.append(_section(section, self))
+            examples = section.kind is griffe.DocstringSectionKind.examples
+            parts.append(_section(section, self) if examples else _with_pages(_section(section, self)))
         if self.options:
-            parts.append(self.options)
+            parts.append(_with_pages(self.options))
         return "\n\n".join(part for part in parts if part)
 
     @property
@@ -187,18 +210,45 @@ def _connectors(verb: str) -> Iterator[Entry]:
         if cls is not None:
             taken = signatures.parameters(cls, kind)
             call = _spelled(f"{where.lower()}.{name}", taken, "")
+            common, page = signatures.names(cls, kind), _page_of(verb, name)
+            more = _more(verb, [one.name for one in taken if one.name in common], page)
             if getattr(cls, "declared", None):
-                yield Entry(f"{where}.{name}", call, _doc(cls), options=_linked_from_here(table(verb, name), verb, name), depth=3)
+                options = _linked_from_here(table(verb, name), page or FOLDER / "index.md")
+                yield Entry(f"{where}.{name}", call, _doc(cls), options=f"{options}\n{more}", depth=3)
             else:
-                # The first entry of the page, or `hr.Sink`, describes the others.
-                own = [one for one in taken if one.name not in signatures.names(cls, kind)]
-                yield Entry(f"{where}.{name}", call, _doc(cls), tuple(own), depth=3)
+                own = [one for one in taken if one.name not in common]
+                yield Entry(f"{where}.{name}", call, _doc(cls), tuple(own), options=more, depth=3)
 
 
-def _linked_from_here(options: str, verb: str, connector: str) -> str:
-    """A table of options whose links are relative to the connector's page, with links relative to the reference."""
+def _more(verb: str, common: list[str], page: Path | None) -> str:
+    """The line below a connector's own parameters: where the others, and the connector itself, are described."""
+    *first, last = [f"`{name}`" for name in common]
+    listed = f"{', '.join(first)} and {last} are" if first else f"{last} is"
+    line = f"{listed} described [above](#{_COMMON[verb]})."
+    if page is None:
+        return line
+    title = page.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+    return f"{line} See also [{title}]({Path(os.path.relpath(page, FOLDER)).as_posix()})."
+
+
+def _page_of(verb: str, connector: str) -> Path | None:
+    """The page of a connector: the one that has the table of its options."""
     mark = f"<!-- options of {verb}.{connector} -->"
-    home = next((page for page in pages() if mark in page.read_text(encoding="utf-8")), FOLDER / "index.md")
+    return next((page for page in pages() if mark in page.read_text(encoding="utf-8")), None)
+
+
+def _with_pages(text: str) -> str:
+    """A text in which the code of each error is a link to its page."""
+
+    def link(code: re.Match[str]) -> str:
+        page = ROOT / "docs" / "errors" / f"{code[1]}.md"
+        return f"[{code[0]}](../../errors/{page.name})" if page.exists() else code[0]
+
+    return _CODE.sub(link, text)
+
+
+def _linked_from_here(options: str, home: Path) -> str:
+    """A table of options whose links are relative to the connector's page, with links relative to the reference."""
 
     def link(target: re.Match[str]) -> str:
         page, _, place = target[1].partition("#")
@@ -281,11 +331,10 @@ def _row(one: Any, entry: Entry) -> str:
     if parameter is None:
         raise SystemExit(f"{entry.name} has no parameter {one.name}")
     shown = f"`{parameter.default!r}`" if _optional(parameter) else ""
-    kind = (
-        "" if parameter.annotation is parameter.empty else f"`{_type(parameter.annotation)}`".replace("|", "\\|").replace("Self", "Stream")
-    )
+    kind = "" if parameter.annotation is parameter.empty else _type(parameter.annotation)
+    kind = _UNIONS.get(kind, kind).replace("|", "\\|").replace("Self", "Stream")
     # A parameter takes the external table of a lookup, never the rows of a result (`hr.Table`).
-    kind = re.sub(r"\bTable\b", "lookup.Table", kind)
+    kind = re.sub(r"\bTable\b", "lookup.Table", f"`{kind}`" if kind else "")
     return f"| `{_shown(parameter)}` | {kind} | {shown} | {_line(one.description)} |\n"
 
 
@@ -309,7 +358,10 @@ def index() -> str:
         shown = [entry for one in names.split() for entry in entries(one)]
         listed = [f"| [`{entry.name}`]({name}.md#{anchor(entry.name)}) | {entry.meaning} |" for entry in shown]
         rows.append(f"## [{title}]({name}.md)\n\n{line}\n\n| name | |\n|---|---|\n" + "\n".join(listed))
-    intro = "Every public name, by page. The [guides](../../guides/index.md) show how to use them."
+    intro = (
+        "Every public name, by page. The [guides](../../guides/index.md) show how to use them. A type without an entry, such as `Branch`,"
+        " is described where a call returns it."
+    )
     head = f"# Python API\n\n{NOTE}`import headrace as hr`; tests use `headrace.testing`. {intro}\n\n"
     return head + "\n\n".join(rows) + "\n"
 

@@ -20,8 +20,8 @@ Find what a job reports when input, credentials, servers or disks fail, and what
 
 Each row of these tables comes from a test with a real server (Kafka, PostgreSQL, MariaDB, Redis), a stand-in for a schema registry, or a
 full disk. The test causes the problem, compares the text of the error or dead letter, fixes the cause and starts the job again. Then a
-reader independent of headrace checks that each row exists once. In the messages, `out` is the sink of the test, `told`, `away` and `orders`
-are its sources, and `t` and `bad-…` its tables and topics.
+reader independent of headrace checks that each row exists once. In the messages, `out` is the sink of the test, `orders` and `away` are its
+sources, and `t` and `bad-…` its tables and topics.
 
 * An error has a `hint` with the fix, and its code has a page. Java stack traces go to `errors.log` in the checkpoint.
 * A dead letter is one row. That of a Kafka record has its topic, partition, offset and text, or its bytes for binary formats.
@@ -85,12 +85,12 @@ def text() -> str:
         rows: dict[tuple[str, str], list[str]] = {}
         for case in problems:
             if case.where == where:
-                rows.setdefault((_told(case.says), _cell(case.then)), []).append(_cell(case.what))
+                rows.setdefault((_reported(case.says), _cell(case.then)), []).append(_cell(case.what))
         parts.extend(f"| {'; '.join(whats)} | {says} | {then} |\n" for (says, then), whats in rows.items())
     return "".join(parts)
 
 
-def _told(says: str) -> str:
+def _reported(says: str) -> str:
     if not says:
         return "none"
     first = says.splitlines()[0]

@@ -27,7 +27,7 @@ class HeadraceError(Exception):
     * `site`: the line of your code that the error is about, or None; it has `file`, `line`, `text` and `column`.
     * `also`: further errors found with it.
 
-    The code decides the class: `HeadraceError("UNKNOWN_COLUMN", ...)` is a `PlanError`. A connector adds codes of its own with
+    The code determines the class: `HeadraceError("UNKNOWN_COLUMN", ...)` is a `PlanError`. A connector adds codes of its own with
     `headrace.errors.register`.
 
     Args:
@@ -35,7 +35,7 @@ class HeadraceError(Exception):
         message: What is wrong, with the object's name.
         hint: What to do.
         site: The line of the user's code, from `headrace.errors.here()`.
-        cause: The exception that it follows.
+        cause: The exception that caused it.
         also: Further errors found with it.
 
     Examples:
@@ -101,8 +101,8 @@ class HeadraceError(Exception):
 
     @property
     def exit_code(self) -> int:
-        """The [exit code](../cli.md#exit-codes) of the command line for this error: 1 for errors of the user, 3 of the input, 4 of the
-        environment, 5 of headrace.
+        """The [exit code](../cli.md#exit-codes) of the command line: 1 for an error in the job or its options, 3 for invalid input data,
+        4 for an error of the environment, 5 for a bug in headrace.
 
         Examples:
             >>> import headrace as hr
@@ -150,7 +150,7 @@ def _rebuild(code: str, message: str, hint: str | None, site: Site | None, also:
 
 
 class PlanError(HeadraceError):
-    """A stream or job that cannot be built.
+    """Raised for a stream or job that cannot be built.
 
     Examples:
         >>> import headrace as hr
@@ -164,7 +164,7 @@ class PlanError(HeadraceError):
 
 
 class SchemaError(HeadraceError):
-    """A type, schema, duration or value that is invalid.
+    """Raised for an invalid type, schema, duration or value.
 
     Examples:
         >>> import headrace as hr
@@ -177,7 +177,7 @@ class SchemaError(HeadraceError):
 
 
 class ProgramError(HeadraceError):
-    """A state program that cannot be traced.
+    """Raised for a state program that cannot be traced, or whose timers loop.
 
     Examples:
         >>> import headrace as hr
@@ -190,7 +190,7 @@ class ProgramError(HeadraceError):
 
 
 class ConfigError(HeadraceError):
-    """A setting, file or installation that is missing or invalid.
+    """Raised for a missing or invalid setting, file or installation.
 
     Examples:
         >>> import headrace as hr
@@ -203,7 +203,7 @@ class ConfigError(HeadraceError):
 
 
 class CheckpointError(HeadraceError):
-    """The checkpoint or existing output does not permit the operation.
+    """Raised if the checkpoint or existing output does not permit the operation.
 
     Examples:
         >>> import headrace as hr
@@ -216,7 +216,7 @@ class CheckpointError(HeadraceError):
 
 
 class ConnectorError(HeadraceError):
-    """A source, sink or lookup that cannot be used, or an invalid option of one.
+    """Raised for a source, sink or lookup that cannot be used, or for an invalid option of one.
 
     Examples:
         >>> import headrace as hr
@@ -229,7 +229,7 @@ class ConnectorError(HeadraceError):
 
 
 class RunError(HeadraceError):
-    """A run that failed.
+    """Raised for a run that failed.
 
     Examples:
         >>> import headrace as hr

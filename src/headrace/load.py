@@ -33,7 +33,7 @@ _LARGEST = 64 << 20
 
 
 def load(path: str | Path, *, job: str | None = None) -> Job:
-    """Loads the job of a file: Python or a SQL script that creates one, YAML, or a plan as JSON.
+    """Loads a job from a file: a Python or SQL script, a job in YAML, or a plan in JSON.
 
     A Python file is run as an import: its `if __name__ == "__main__":` part is left out, and `run`, `hr.collect` and `hr.show` are refused.
 

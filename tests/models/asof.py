@@ -16,7 +16,7 @@ Change = tuple[str, Row]
 
 
 @dataclass(frozen=True)
-class Asked:
+class AsOfJoin:
     """A join by the first columns of both sides, as of the second ones; of the right row the columns from the second on are given."""
 
     how: str = "left"
@@ -57,7 +57,7 @@ class Asked:
 class Timed:
     """The join in event time: who is late is told of and left out; with `close` a row is given once, when no version can come for it."""
 
-    asked: Asked
+    join: AsOfJoin
     width: int
     rows: list[Row] = field(default_factory=list)
     versions: list[Row] = field(default_factory=list)
@@ -70,7 +70,7 @@ class Timed:
         for came, kept, late in ((rows, self.rows, self.late), (versions, self.versions, self.late_versions)):
             for sign, row in came:
                 # What can meet nothing is left out on the way, if it is not to be given with nulls.
-                if row[0] is None and (kept is self.versions or self.asked.how == "inner"):
+                if row[0] is None and (kept is self.versions or self.join.how == "inner"):
                     continue
                 if mark is not None and row[1] is not None and row[1] <= mark:
                     late[row] += 1
@@ -92,10 +92,10 @@ class Timed:
         if row[1] > mark:
             return False
         soon = (row[0], mark + dt.timedelta(microseconds=1), *(None,) * (self.width - 2))
-        now = self.asked.version(row, self.versions)
-        return self.asked.version(row, [*self.versions, soon]) == now
+        now = self.join.version(row, self.versions)
+        return self.join.version(row, [*self.versions, soon]) == now
 
     def _send(self, final: Callable[[Row], bool]) -> None:
         for row in [row for row in self.rows if final(row)]:
             self.rows.remove(row)
-            self.sent += self.asked.joined(row, self.versions, self.width)
+            self.sent += self.join.joined(row, self.versions, self.width)

@@ -14,7 +14,7 @@ _NONE = dt.timedelta(0)
 
 
 @dataclass(frozen=True)
-class Asked:
+class IntervalJoin:
     """Rows of equal first columns meet, whose second columns are times: the left one less the right one is between `lower` and `upper`."""
 
     how: str
@@ -48,8 +48,8 @@ class Asked:
         """What is told at a watermark, of the rows that came in time."""
         pairs = [(*mine, *other) for mine in left for other in right if self.meet(mine, other)]
         met = [mine for mine in left if any(self.meet(mine, other) for other in right)]
-        alone = [mine for mine in left if mine not in met and self._told(LEFT, mine, mark)]
-        others = [other for other in right if not any(self.meet(mine, other) for mine in left) and self._told(RIGHT, other, mark)]
+        alone = [mine for mine in left if mine not in met and self._emits_alone(LEFT, mine, mark)]
+        others = [other for other in right if not any(self.meet(mine, other) for mine in left) and self._emits_alone(RIGHT, other, mark)]
         if self.how in ("semi", "anti"):
             return met if self.how == "semi" else alone
         if LEFT in self.waiting:
@@ -58,7 +58,7 @@ class Asked:
             pairs += [(*(None,) * 3, *other) for other in others]
         return pairs
 
-    def _told(self, side: int, row: Row, mark: dt.datetime | None) -> bool:
+    def _emits_alone(self, side: int, row: Row, mark: dt.datetime | None) -> bool:
         kept = self.kept(side)
         return self.emit == "changes" or row[1] is None or (mark is not None and kept is not None and mark >= row[1] + kept)
 

@@ -56,13 +56,13 @@ def spawn(
     libc = ctypes.CDLL(None)
 
     def begin() -> subprocess.Popen[bytes]:
-        with log.open("ab") as said:
+        with log.open("ab") as output:
             return subprocess.Popen(
                 command,
                 env=environment,
                 cwd=folder,
                 stdin=subprocess.DEVNULL,
-                stdout=said,
+                stdout=output,
                 stderr=subprocess.STDOUT,
                 preexec_fn=lambda: libc.prctl(1, signal.SIGKILL),  # PR_SET_PDEATHSIG
             )
@@ -106,9 +106,9 @@ def installed(server: str, package: str) -> bool:
     command = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", package]
     # A package's own scripts would start the server of the system.
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1"}
-    for told in (command, ["apt-get", "update", "-qq"], command):
-        done = subprocess.run(told, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-        if done.returncode == 0 and told is command:
+    for attempt in (command, ["apt-get", "update", "-qq"], command):
+        done = subprocess.run(attempt, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        if done.returncode == 0 and attempt is command:
             return True
     not_to_be_had(server, done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"{package} could not be installed")
 
@@ -117,8 +117,8 @@ def certificate(folder: Path, name: str, *, key: str = "key.pem", authority: str
     """Make a key, and a certificate for one name (`IP:127.0.0.1`, `DNS:elsewhere`) that is its own authority."""
     if shutil.which("openssl") is None and not installed("OpenSSL", "openssl"):
         not_to_be_had("OpenSSL", "there is no openssl to make a certificate with")
-    told = ["-subj", f"/CN={name.partition(':')[2]}", "-addext", f"subjectAltName={name}", "-keyout", key, "-out", authority]
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", *told]
+    options = ["-subj", f"/CN={name.partition(':')[2]}", "-addext", f"subjectAltName={name}", "-keyout", key, "-out", authority]
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", *options]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(done.stderr)

@@ -103,12 +103,12 @@ def begun(title: str, make: Callable[[Path], S]) -> S:
     """A server that was made and started in a folder of its own, or the tests that need it are not run."""
     folder = Path(tempfile.mkdtemp(prefix=f"headrace-{title.lower()}-"))
     try:
-        made = make(folder)
-        made.start()
+        server = make(folder)
+        server.start()
     except (OSError, RuntimeError) as problem:
         shutil.rmtree(folder, ignore_errors=True)
         not_to_be_had(title, str(problem).splitlines()[0])
-    return made
+    return server
 
 
 @contextlib.contextmanager
@@ -124,6 +124,6 @@ def running(server: S) -> Iterator[S]:
 
 def done(command: list[str], folder: Path) -> None:
     """Run what makes a server's data."""
-    made = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    if made.returncode:
-        raise RuntimeError(made.stdout + made.stderr)
+    completed = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if completed.returncode:
+        raise RuntimeError(completed.stdout + completed.stderr)

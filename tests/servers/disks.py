@@ -36,11 +36,11 @@ def _done(*command: str) -> None:
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Disk]:
     """A disk of 2 MB."""
-    made = Disk(tmp_path / "disk")
-    made.folder.mkdir()
+    volume = Disk(tmp_path / "disk")
+    volume.folder.mkdir()
     try:
-        made.make("2m")
+        volume.make("2m")
     except OSError as problem:
         not_to_be_had("a disk of its own", problem)
-    yield made
-    made.remove()
+    yield volume
+    volume.remove()

@@ -127,8 +127,8 @@ class Broker:
         """Make a topic; settings are those of the topic, with `_` for `.`. Answers its name."""
         from confluent_kafka.admin import NewTopic
 
-        told = {key.replace("_", "."): str(value) for key, value in settings.items()}
-        _done(self._admin.create_topics([NewTopic(name, partitions, 1, config=told)], operation_timeout=_READY))
+        config = {key.replace("_", "."): str(value) for key, value in settings.items()}
+        _done(self._admin.create_topics([NewTopic(name, partitions, 1, config=config)], operation_timeout=_READY))
         self._until(lambda: self._partitions(name) == partitions)
         return name
 
@@ -147,10 +147,10 @@ class Broker:
         """Give a topic other settings, with `_` for `.`."""
         from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
-        told = [
+        entries = [
             ConfigEntry(key.replace("_", "."), str(value), incremental_operation=AlterConfigOpType.SET) for key, value in settings.items()
         ]
-        _done(self._admin.incremental_alter_configs([ConfigResource(ResourceType.TOPIC, name, incremental_configs=told)]))
+        _done(self._admin.incremental_alter_configs([ConfigResource(ResourceType.TOPIC, name, incremental_configs=entries)]))
 
     def allow(self, user: str, kind: str, name: str, *rights: str) -> None:
         """Let a user do something with a topic, a group or a transactional id; `name*` are all whose names begin so, `*` are all."""
@@ -167,8 +167,8 @@ class Broker:
         place = (ResourceType[kind], name if name == "*" else name.removesuffix("*"), pattern, f"User:{user}", "*")
         wanted = {AclBinding(*place, AclOperation[right], AclPermissionType.ALLOW) for right in rights}
         _done(self._admin.create_acls(list(wanted)))
-        asked = AclBindingFilter(*place, AclOperation.ANY, AclPermissionType.ALLOW)
-        self._until(lambda: wanted <= set(self._admin.describe_acls(asked).result(_READY)))
+        acl_filter = AclBindingFilter(*place, AclOperation.ANY, AclPermissionType.ALLOW)
+        self._until(lambda: wanted <= set(self._admin.describe_acls(acl_filter).result(_READY)))
 
     def delete_records(self, name: str, partition: int, before: int) -> None:
         """Let go of a partition's records in front of an offset, as retention does."""
@@ -198,11 +198,11 @@ class Broker:
         failed: list[Any] = []
         for each in records:
             one = each if isinstance(each, Record) else Record(each)
-            told: dict[str, Any] = {}
+            fields: dict[str, Any] = {}
             if one.partition is not None:
-                told["partition"] = one.partition
+                fields["partition"] = one.partition
             if one.timestamp is not None:
-                told["timestamp"] = one.timestamp
+                fields["timestamp"] = one.timestamp
             while True:
                 try:
                     producer.produce(
@@ -211,7 +211,7 @@ class Broker:
                         key=one.key,
                         headers=list(one.headers),
                         on_delivery=lambda problem, _: failed.append(problem) if problem else None,
-                        **told,
+                        **fields,
                     )
                     break
                 except BufferError:
@@ -250,8 +250,8 @@ class Broker:
         """Make the folder for its data: formatted once on this machine, which takes seconds, and copied from then on."""
         kept = folder("servers") / f"kafka-{next(jar.coordinate for jar in BROKER if ':kafka_2.13:' in jar.coordinate).rpartition(':')[2]}"
         if not kept.is_dir():
-            told = ["-XX:TieredStopAtLevel=1", "kafka.tools.StorageTool", "format", "-t", _CLUSTER, "-c", "server.properties"]
-            done = subprocess.run(self._java(*told), cwd=self.folder, capture_output=True, text=True, check=False)
+            command = ["-XX:TieredStopAtLevel=1", "kafka.tools.StorageTool", "format", "-t", _CLUSTER, "-c", "server.properties"]
+            done = subprocess.run(self._java(*command), cwd=self.folder, capture_output=True, text=True, check=False)
             if done.returncode:
                 raise RuntimeError(done.stdout + done.stderr)
             fresh = Path(shutil.copytree(self.folder / "data", kept.with_name(f"{kept.name}.{os.getpid()}")))
@@ -296,17 +296,17 @@ def consumed(servers: str, topic: str, *, read_committed: bool = True) -> list[R
     try:
         left = set(consumer.list_topics(topic, timeout=_READY).topics[topic].partitions)
         consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for partition in left])
-        found: list[tuple[int, int, Record]] = []
+        received: list[tuple[int, int, Record]] = []
         while left:
             for message in consumer.consume(10_000, timeout=0.05):
                 problem = message.error()
                 if problem is None:
-                    found.append((message.partition(), message.offset(), _record(message)))
+                    received.append((message.partition(), message.offset(), _record(message)))
                 elif problem.code() == KafkaError._PARTITION_EOF:
                     left.discard(message.partition())
                 else:
                     raise AssertionError(problem)
-        return [record for *_, record in sorted(found, key=lambda one: one[:2])]
+        return [record for *_, record in sorted(received, key=lambda one: one[:2])]
     finally:
         consumer.close()
 
@@ -317,13 +317,15 @@ def wait_for_ends(servers: str, topic: str) -> None:
     from confluent_kafka.admin import AdminClient, OffsetSpec
 
     admin = AdminClient(_client(servers))
-    asked = {
+    offsets = {
         TopicPartition(topic, partition): OffsetSpec.latest()
         for partition in admin.list_topics(topic, timeout=_READY).topics[topic].partitions
     }
 
     def ends(level: IsolationLevel) -> dict[int, int]:
-        return {place.partition: found.result(_READY).offset for place, found in admin.list_offsets(asked, isolation_level=level).items()}
+        return {
+            place.partition: future.result(_READY).offset for place, future in admin.list_offsets(offsets, isolation_level=level).items()
+        }
 
     until = time.monotonic() + _OPEN
     while ends(IsolationLevel.READ_COMMITTED) != ends(IsolationLevel.READ_UNCOMMITTED) and time.monotonic() < until:
@@ -340,8 +342,8 @@ def _record(message: Any) -> Record:
     return Record(message.value(), message.key(), message.partition(), at, tuple(message.headers() or ()), message.offset())
 
 
-def _done(asked: dict[Any, Any]) -> None:
-    for one in asked.values():
+def _done(futures: dict[Any, Any]) -> None:
+    for one in futures.values():
         one.result(_READY)
 
 
@@ -368,8 +370,8 @@ def started(place: Path) -> Broker:
     except ImportError as problem:
         not_to_be_had("Kafka", problem)
     try:
-        made = Broker(place)
+        broker = Broker(place)
     except (HeadraceError, OSError) as problem:
         not_to_be_had("Kafka", str(problem).splitlines()[0])
-    made.start()
-    return made
+    broker.start()
+    return broker

@@ -30,14 +30,14 @@ class MariaDb(Server):
         self.authority = folder / "authority.pem"
         certificate(folder, "IP:127.0.0.1")
         self._as_other = unprivileged("mysql", folder)
-        made = ["--no-defaults", f"--datadir={folder}/data", "--auth-root-authentication-method=normal", "--skip-test-db"]
-        done([*self._as_other, "mariadb-install-db", *made], folder)
+        options = ["--no-defaults", f"--datadir={folder}/data", "--auth-root-authentication-method=normal", "--skip-test-db"]
+        done([*self._as_other, "mariadb-install-db", *options], folder)
 
     def start(self) -> None:
         import pymysql
 
         # Latin 1, as old servers have it: the connector says itself what it needs.
-        told = [
+        options = [
             "--skip-networking=0",
             "--skip-name-resolve",
             "--bind-address=127.0.0.1",
@@ -49,7 +49,7 @@ class MariaDb(Server):
         ]
         more = ["--innodb-flush-log-at-trx-commit=2", "--innodb-buffer-pool-size=128M", "--character-set-server=latin1", "--sql-mode="]
         program = shutil.which("mariadbd") or "/usr/sbin/mariadbd"
-        self._begin([*self._as_other, program, "--no-defaults", f"--datadir={self.folder}/data", *told, *more])
+        self._begin([*self._as_other, program, "--no-defaults", f"--datadir={self.folder}/data", *options, *more])
         connection = pymysql.connect(unix_socket=f"{self.folder}/socket", user="root", charset="utf8mb4")
         with connection, connection.cursor() as cursor:
             cursor.execute("CREATE USER IF NOT EXISTS app@'127.0.0.1' IDENTIFIED BY %s", (PASSWORD,))
@@ -66,8 +66,8 @@ class MariaDb(Server):
         import pymysql
 
         name = name.rpartition("/")[2]
-        told = {"user": USER, "password": PASSWORD, "charset": "utf8mb4", "autocommit": True}
-        return pymysql.connect(host="127.0.0.1", port=self.port, database=name, init_command="SET time_zone = '+00:00'", **told)
+        settings = {"user": USER, "password": PASSWORD, "charset": "utf8mb4", "autocommit": True}
+        return pymysql.connect(host="127.0.0.1", port=self.port, database=name, init_command="SET time_zone = '+00:00'", **settings)
 
 
 def started() -> MariaDb:

@@ -30,11 +30,11 @@ def compiled(text: str, **more: str) -> bytes:
         for name, of in all_of.items():
             (Path(place) / name).parent.mkdir(parents=True, exist_ok=True)
             (Path(place) / name).write_text(of)
-        made = Path(place) / "made.desc"
+        descriptor = Path(place) / "schema.desc"
         known = files("grpc_tools") / "_proto"
-        told = ["protoc", f"-I{place}", f"-I{known}", "--include_imports", f"--descriptor_set_out={made}", "schema.proto"]
-        assert protoc.main(told) == 0
-        return made.read_bytes()
+        command = ["protoc", f"-I{place}", f"-I{known}", "--include_imports", f"--descriptor_set_out={descriptor}", "schema.proto"]
+        assert protoc.main(command) == 0
+        return descriptor.read_bytes()
 
 
 def message(descriptors: bytes, name: str) -> Any:

@@ -35,10 +35,10 @@ class Redis:
 
     def start(self) -> None:
         """Start it and wait until it answers."""
-        told = ["--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self.folder), "--requirepass", PASSWORD]
+        options = ["--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self.folder), "--requirepass", PASSWORD]
         keys = ["--tls-cert-file", str(self.authority), "--tls-key-file", str(self.folder / "key.pem"), "--tls-auth-clients", "no"]
-        told += ["--tls-port", str(self.encrypted), *keys]
-        self._process = spawn(["redis-server", *told, "--appendonly", "yes", "--appendfsync", "no"], self._log)
+        options += ["--tls-port", str(self.encrypted), *keys]
+        self._process = spawn(["redis-server", *options, "--appendonly", "yes", "--appendfsync", "no"], self._log)
         deadline = time.monotonic() + _READY
         while self.run("PING") != "PONG":
             if self._process.poll() is not None or time.monotonic() > deadline:
@@ -60,22 +60,22 @@ class Redis:
 
     def run(self, *command: str) -> str:
         """What the server answers, by its own client."""
-        given = ["redis-cli", "-p", str(self.port), "--no-auth-warning", "-a", PASSWORD, *command]
-        return subprocess.run(given, capture_output=True, text=True, check=False).stdout.strip()
+        arguments = ["redis-cli", "-p", str(self.port), "--no-auth-warning", "-a", PASSWORD, *command]
+        return subprocess.run(arguments, capture_output=True, text=True, check=False).stdout.strip()
 
     def load(self, commands: list[list[str]]) -> None:
         """Many commands in one go."""
         words = (b"".join(_command(command)) for command in commands)
-        given = ["redis-cli", "-p", str(self.port), "--no-auth-warning", "-a", PASSWORD, "--pipe"]
-        done = subprocess.run(given, input=b"".join(words), capture_output=True, check=False)
+        arguments = ["redis-cli", "-p", str(self.port), "--no-auth-warning", "-a", PASSWORD, "--pipe"]
+        done = subprocess.run(arguments, input=b"".join(words), capture_output=True, check=False)
         assert done.returncode == 0 and b"errors: 0" in done.stdout, done.stdout
 
 
 def _command(words: list[str]) -> Iterator[bytes]:
     yield b"*%d\r\n" % len(words)
     for word in words:
-        said = word.encode()
-        yield b"$%d\r\n%s\r\n" % (len(said), said)
+        encoded = word.encode()
+        yield b"$%d\r\n%s\r\n" % (len(encoded), encoded)
 
 
 def started() -> Redis:
@@ -84,12 +84,12 @@ def started() -> Redis:
         not_to_be_had("Redis", "there is no redis-server")
     folder = Path(tempfile.mkdtemp(prefix="headrace-redis-"))
     try:
-        made = Redis(folder)
-        made.start()
+        server = Redis(folder)
+        server.start()
     except (OSError, RuntimeError) as problem:
         shutil.rmtree(folder, ignore_errors=True)
         not_to_be_had("Redis", str(problem).splitlines()[0])
-    return made
+    return server
 
 
 def over(server: Redis) -> None:
@@ -100,14 +100,14 @@ def over(server: Redis) -> None:
 
 @pytest.fixture(scope="session")
 def _redis() -> Iterator[Redis]:
-    made = started()
-    yield made
-    over(made)
+    server = started()
+    yield server
+    over(server)
 
 
 @pytest.fixture
 def redis(_redis: Redis, monkeypatch: pytest.MonkeyPatch) -> Redis:
     """The server, empty, its password in the environment."""
     monkeypatch.setenv(VARIABLE, PASSWORD)
-    assert (said := _redis.run("FLUSHALL")) == "OK", said
+    assert (reply := _redis.run("FLUSHALL")) == "OK", reply
     return _redis

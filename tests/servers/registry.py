@@ -36,7 +36,7 @@ class Registry:
         self.answers: bytes | None = None
         self.answers_to, self.status = "/", 200
         self.headers: dict[str, str] = {}
-        self.asked: list[str] = []
+        self.requested_paths: list[str] = []
         self.words: list[str | None] = []
         registry = self
         # A later registry may get the port of an earlier one, whose schemas are known by its address for as long as the JVM lives.
@@ -44,14 +44,14 @@ class Registry:
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                registry.asked.append(self._path())
+                registry.requested_paths.append(self._path())
                 registry.words.append(self.headers.get("Authorization"))
                 code, answer = registry.answer(self._path(), self.headers.get("Authorization"))
                 self._send(code, answer)
 
             def do_POST(self) -> None:
-                given = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                self._send(*registry.take(self._path(), given, self.headers.get("Authorization")))
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                self._send(*registry.take(self._path(), body, self.headers.get("Authorization")))
 
             def log_message(self, format: str, *args: Any) -> None:
                 pass
@@ -82,8 +82,8 @@ class Registry:
     def register(self, subject: str, schema: Any, kind: str = "AVRO", references: tuple[tuple[str, str], ...] = ()) -> int:
         """Give a subject a new version; its number. `references`: names in the schema, and the subjects whose first version they are."""
         entry = {"schema": json.dumps(schema) if not isinstance(schema, str) else schema, "schemaType": kind}
-        told = [{"name": name, "subject": of, "version": 1} for name, of in references]
-        self.schemas.append({**entry, "references": told} if told else entry)
+        listed = [{"name": name, "subject": of, "version": 1} for name, of in references]
+        self.schemas.append({**entry, "references": listed} if listed else entry)
         self.subjects.setdefault(subject, []).append(len(self.schemas))
         return len(self.schemas)
 
@@ -107,13 +107,13 @@ class Registry:
                 return 200, {"subject": subject, "id": number, "version": int(version), **self.schemas[number - 1]}
         return 404, {"error_code": 40403 if path.startswith("/schemas") else 40401, "message": "not found"}
 
-    def take(self, path: str, given: dict[str, str], word: str | None) -> tuple[int, Any]:
+    def take(self, path: str, body: dict[str, str], word: str | None) -> tuple[int, Any]:
         """Registers a schema, or says what there is against it."""
         if self.broken:
             return 500, {"error_code": 50001, "message": "broken"}
         if self.locked and word != WORD:
             return 401, {"error_code": 401, "message": "Unauthorized"}
-        entry = {"schema": given["schema"], "schemaType": given.get("schemaType", "AVRO")}
+        entry = {"schema": body["schema"], "schemaType": body.get("schemaType", "AVRO")}
         match [unquote(part) for part in path.partition("?")[0].strip("/").split("/")]:
             case ["compatibility", "subjects", subject, "versions"] | ["compatibility", "subjects", subject, "versions", "latest"]:
                 reasons = self._against(subject, entry)
@@ -160,8 +160,8 @@ class Registry:
 def _fields(entry: dict[str, str]) -> dict[str, tuple[str, bool]]:
     """What fields a schema has by their names, or numbers: the type, and whether old records would lack it."""
     if entry["schemaType"] == "PROTOBUF":
-        found = re.findall(r"^  (?:optional |repeated )?(\S+) \w+ = (\d+)[ ;]", entry["schema"], re.M)
-        return {number: (type, False) for type, number in found}
+        fields = re.findall(r"^  (?:optional |repeated )?(\S+) \w+ = (\d+)[ ;]", entry["schema"], re.M)
+        return {number: (type, False) for type, number in fields}
     schema = json.loads(entry["schema"])
     if entry["schemaType"] == "JSON":
         is_open = schema.get("additionalProperties", True) is not False
@@ -172,6 +172,6 @@ def _fields(entry: dict[str, str]) -> dict[str, tuple[str, bool]]:
 
 @pytest.fixture
 def registry() -> Iterator[Registry]:
-    made = Registry()
-    yield made
-    made.close()
+    server = Registry()
+    yield server
+    server.close()

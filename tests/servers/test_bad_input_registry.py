@@ -76,11 +76,11 @@ def test_a_record_that_cannot_be_read(
     assert letters(tmp_path / "ck") == [("orders", says, f"{topic}-0", 1, raw)]
 
 
-def stopped(broker: Broker, registry: Registry, topic: str, place: Path, given: Any, spoil: Any, mend: Any, says: str) -> None:
+def stopped(broker: Broker, registry: Registry, topic: str, place: Path, settings: Any, spoil: Any, mend: Any, says: str) -> None:
     """The registry is spoilt while a job runs, which then needs a schema that it does not know; mended, the job goes on."""
     number = registry.register(f"{topic}-value", SCHEMA)
     broker.produce(topic, [avro(number, SCHEMA, {"id": 0, "name": "a"})])
-    run = job(broker, topic, place, given, end=None).start(checkpoint=place / "ck")
+    run = job(broker, topic, place, settings, end=None).start(checkpoint=place / "ck")
     try:
         while not lines(place / "out") if (place / "out").exists() else True:
             assert not run.wait(0.05)
@@ -94,7 +94,7 @@ def stopped(broker: Broker, registry: Registry, topic: str, place: Path, given: 
         run.wait(120)
     check_error(says, raised.value, hide={registry.url: "<registry>"})
     mend()
-    job(broker, topic, place, given).run(checkpoint=place / "ck", progress=False)
+    job(broker, topic, place, settings).run(checkpoint=place / "ck", progress=False)
     assert sorted((row["id"], row["name"]) for row in lines(place / "out")) == [(0, "a"), (1, "b"), (2, "c")]
 
 
@@ -148,13 +148,13 @@ def test_a_proxy_in_its_place(broker: Broker, registry: Registry, tmp_path: Path
 @FULL
 def test_a_password_that_is_changed(broker: Broker, registry: Registry, tmp_path: Path, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REGISTRY_PASSWORD", "falsch")
-    given = {"url": registry.url, "user": "me", "password": hr.secret("REGISTRY_PASSWORD")}
+    settings = {"url": registry.url, "user": "me", "password": hr.secret("REGISTRY_PASSWORD")}
 
     def lock() -> None:
         registry.locked = True
 
     topic = broker.create_topic("bad-registry-locked")
-    stopped(broker, registry, topic, tmp_path, given, lock, lambda: monkeypatch.setenv("REGISTRY_PASSWORD", "geheim"), says)
+    stopped(broker, registry, topic, tmp_path, settings, lock, lambda: monkeypatch.setenv("REGISTRY_PASSWORD", "geheim"), says)
 
 
 @problem(
@@ -173,13 +173,13 @@ def test_a_wrong_password(broker: Broker, registry: Registry, tmp_path: Path, sa
     topic = broker.create_topic("bad-registry-password")
     registry.locked = True
     broker.produce(topic, [avro(registry.register(f"{topic}-value", SCHEMA), SCHEMA, {"id": 0, "name": "a"})])
-    given = {"url": registry.url, "user": "me", "password": hr.secret("REGISTRY_PASSWORD")}
+    settings = {"url": registry.url, "user": "me", "password": hr.secret("REGISTRY_PASSWORD")}
     monkeypatch.setenv("REGISTRY_PASSWORD", "falsch")
     check_error(
         says,
-        lambda: job(broker, topic, tmp_path, given).run(checkpoint=tmp_path / "ck", progress=False),
+        lambda: job(broker, topic, tmp_path, settings).run(checkpoint=tmp_path / "ck", progress=False),
         hide={registry.url: "<registry>"},
     )
     monkeypatch.setenv("REGISTRY_PASSWORD", "geheim")
-    job(broker, topic, tmp_path, given).run(checkpoint=tmp_path / "ck", progress=False)
+    job(broker, topic, tmp_path, settings).run(checkpoint=tmp_path / "ck", progress=False)
     assert lines(tmp_path / "out") == [{"id": 0, "name": "a"}]

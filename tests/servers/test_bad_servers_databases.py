@@ -37,11 +37,11 @@ def write(place: Place, count: int, *, url: str | None = None, fresh: bool = Fal
 
 
 def read(place: Place, **options: Any) -> hr.Job:
-    told = hr.read.jdbc(place.url, "t", by="id", schema="id bigint", name="told", **{**place.options, **options})
-    return hr.job("bad", told.write.files("out", format="json", name="out"))
+    orders = hr.read.jdbc(place.url, "t", by="id", schema="id bigint", name="orders", **{**place.options, **options})
+    return hr.job("bad", orders.write.files("out", format="json", name="out"))
 
 
-def found() -> list[int]:
+def written_ids() -> list[int]:
     return sorted(row["id"] for row in lines(Path("out")))
 
 
@@ -99,7 +99,7 @@ def test_a_wrong_password_for_mariadb(maria: Served, says: str, monkeypatch: pyt
     "a wrong password",
     """
     DATABASE_REFUSED: <url> rejected the request: password authentication failed for user "app"
-      at test_bad_servers_databases.py:*: told = hr.read.jdbc(place.url, "t", by="id", schema="id bigint", name="told", **{**place.options, **options})
+      at test_bad_servers_databases.py:*: orders = hr.read.jdbc(place.url, "t", by="id", schema="id bigint", name="orders", **{**place.options, **options})
       hint: check user= and password=hr.secret("DB_PASSWORD")
       more: headrace error DATABASE_REFUSED
     """,
@@ -112,16 +112,16 @@ def test_a_wrong_password_for_reading(pg: Served, says: str, monkeypatch: pytest
     monkeypatch.setenv("TEST_WRONG", "nonsense")
     wrong = {"password": hr.secret("TEST_WRONG")}
     check_error(says, lambda: read(pg, **wrong).run(checkpoint="ck", progress=False, flush=False), hide=signs(pg))
-    assert found() == [1]
+    assert written_ids() == [1]
     read(pg).run(checkpoint="ck", progress=False, flush=False)
-    assert found() == [1, 2]
+    assert written_ids() == [1, 2]
 
 
 @problem(
     LOOK,
     "a wrong password",
     """
-    LOOKUP_FAILED: told.lookup_t: the lookup failed: password authentication failed for user "app"
+    LOOKUP_FAILED: orders.lookup_t: the lookup failed: password authentication failed for user "app"
       hint: check user= and password=hr.secret("DB_PASSWORD") of the lookup. No row is lost: the next start repeats the epoch.
       more: headrace error LOOKUP_FAILED
     """,
@@ -134,9 +134,9 @@ def test_a_wrong_password_for_looking_up(pg: Served, says: str, monkeypatch: pyt
     Path("in", "0.json").write_text('{"k": "a"}\n')
 
     def run(**options: Any) -> None:
-        told = hr.read.files("in", format="json", schema="k string", name="told")
+        orders = hr.read.files("in", format="json", schema="k string", name="orders")
         table = hr.lookup.jdbc(pg.url, "t", "k string, v int", **{**pg.options, **options})
-        job = hr.job("bad", told.lookup(table, on="k", retry="0 seconds").write.files("out", format="json", name="out"))
+        job = hr.job("bad", orders.lookup(table, on="k", retry="0 seconds").write.files("out", format="json", name="out"))
         job.run(checkpoint="ck", progress=False, flush=False)
 
     monkeypatch.setenv("TEST_WRONG", "nonsense")
@@ -251,7 +251,7 @@ def test_no_right_to_write(pg: Served, guest: dict[str, Any], says: str) -> None
     "a user without the right to read the table",
     """
     DATABASE_REFUSED: <url> rejected the request: permission denied for table t
-      at test_bad_servers_databases.py:*: told = hr.read.jdbc(place.url, "t", by="id", schema="id bigint", name="told", **{**place.options, **options})
+      at test_bad_servers_databases.py:*: orders = hr.read.jdbc(place.url, "t", by="id", schema="id bigint", name="orders", **{**place.options, **options})
       hint: grant the user SELECT on the table
       more: headrace error DATABASE_REFUSED
     """,
@@ -263,7 +263,7 @@ def test_no_right_to_read(pg: Served, guest: dict[str, Any], says: str) -> None:
     check_error(says, lambda: read(pg, **guest).run(checkpoint="ck", progress=False), hide=signs(pg))
     pg.run("GRANT SELECT ON t TO guest")
     read(pg, **guest).run(checkpoint="ck", progress=False)
-    assert found() == [1]
+    assert written_ids() == [1]
 
 
 # Tables that go
@@ -313,7 +313,7 @@ def test_a_table_that_is_dropped(pg: Served, says: str, monkeypatch: pytest.Monk
     READ,
     "the table is dropped while a job follows it",
     """
-    TABLE_MISSING: told: the table t of <url> no longer exists
+    TABLE_MISSING: orders: the table t of <url> no longer exists
       hint: restore it and start again: the run continues after the last committed epoch
       more: headrace error TABLE_MISSING
     """,
@@ -326,14 +326,14 @@ def test_a_table_that_is_dropped_while_it_is_read(pg: Served, says: str) -> None
     pg.run("ALTER TABLE kept RENAME TO t")
     pg.run("INSERT INTO t VALUES (2)")
     read(pg).run(checkpoint="ck", progress=False)
-    assert found() == [1, 2]
+    assert written_ids() == [1, 2]
 
 
 def following(pg: Served, spoil: Any, says: str) -> None:
     """Spoil something while a job follows the table, of which it has read a row."""
     run = read(pg, follow=True, settle="0 seconds").start(checkpoint="ck")
     try:
-        while not Path("out").exists() or not found():
+        while not Path("out").exists() or not written_ids():
             assert not run.wait(0.05)
         spoil()
     except BaseException:
@@ -349,7 +349,7 @@ def following(pg: Served, spoil: Any, says: str) -> None:
     READ,
     "the server stops while a job follows a table",
     """
-    DATABASE_UNREACHABLE: told: <url> cannot be reached: <what its driver says>
+    DATABASE_UNREACHABLE: orders: <url> cannot be reached: <what its driver says>
       hint: check that the server runs and start again: the run continues after the last committed epoch
       more: headrace error DATABASE_UNREACHABLE
     """,
@@ -362,7 +362,7 @@ def test_a_server_that_stops_while_it_is_read(other_postgres: Any, says: str) ->
     pg.run("INSERT INTO t VALUES (1)")
     run = read(pg, follow=True, settle="0 seconds").start(checkpoint="ck")
     try:
-        while not Path("out").exists() or not found():
+        while not Path("out").exists() or not written_ids():
             assert not run.wait(0.05)
         other_postgres.stop()
     except BaseException:
@@ -374,4 +374,4 @@ def test_a_server_that_stops_while_it_is_read(other_postgres: Any, says: str) ->
     other_postgres.start()
     pg.run("INSERT INTO t VALUES (2)")
     read(pg).run(checkpoint="ck", progress=False)
-    assert found() == [1, 2]
+    assert written_ids() == [1, 2]

@@ -26,7 +26,7 @@ HASTY = {"max.block.ms": "3000", "request.timeout.ms": "2000", "delivery.timeout
 
 
 def reading(servers: str, topic: str, place: Path, *, end: str | None = "latest", **options: Any) -> hr.Job:
-    read = hr.read.kafka(topic, servers=servers, value="text", end=end, name="told", **options)
+    read = hr.read.kafka(topic, servers=servers, value="text", end=end, name="orders", **options)
     return hr.job("bad", read.write.files(place / "out", format="json", name="out"))
 
 
@@ -34,7 +34,7 @@ def read(servers: str, topic: str, place: Path, **options: Any) -> None:
     reading(servers, topic, place, **options).run(checkpoint=place / "ck", progress=False, flush=False)
 
 
-def found(place: Path) -> list[str]:
+def written_values(place: Path) -> list[str]:
     return sorted(row["value"] for row in lines(place / "out"))
 
 
@@ -65,7 +65,7 @@ def written(broker: Broker, topic: str) -> list[int]:
     READ,
     "the topic is deleted while a job reads it",
     """
-    TOPIC_GONE: told: the topic bad-deleted was deleted while it was read
+    TOPIC_GONE: orders: the topic bad-deleted was deleted while it was read
       hint: create it again and start over with fresh=True; with a pattern, on_gap="skip" continues without it
       more: headrace error TOPIC_GONE
     """,
@@ -79,7 +79,7 @@ def test_a_topic_that_is_deleted(broker: Broker, tmp_path: Path, says: str) -> N
     run = reading(broker.servers, topic, tmp_path, end=None).start(checkpoint=tmp_path / "ck")
     try:
         broker.produce(topic, ["c"])
-        while found(tmp_path) != ["a", "b", "c"]:
+        while written_values(tmp_path) != ["a", "b", "c"]:
             assert not run.wait(0.05)
         broker.delete_topic(topic)
     except BaseException:
@@ -88,11 +88,11 @@ def test_a_topic_that_is_deleted(broker: Broker, tmp_path: Path, says: str) -> N
     with pytest.raises(hr.HeadraceError) as raised:
         run.wait(120)
     check_error(says, raised.value)
-    assert found(tmp_path) == ["a", "b", "c"]
+    assert written_values(tmp_path) == ["a", "b", "c"]
     broker.create_topic(topic)
     broker.produce(topic, ["d"])
     reading(broker.servers, topic, tmp_path).run(checkpoint=tmp_path / "ck", progress=False, fresh=True)
-    assert found(tmp_path) == ["d"]
+    assert written_values(tmp_path) == ["d"]
 
 
 @problem(
@@ -100,7 +100,7 @@ def test_a_topic_that_is_deleted(broker: Broker, tmp_path: Path, says: str) -> N
     "the topic is deleted before a start",
     """
     TOPIC_MISSING: there is no topic bad-missing at <server>
-      at test_bad_servers_kafka.py:*: read = hr.read.kafka(topic, servers=servers, value="text", end=end, name="told", **options)
+      at test_bad_servers_kafka.py:*: read = hr.read.kafka(topic, servers=servers, value="text", end=end, name="orders", **options)
       hint: create it, or check its name: `kafka-topics.sh --list` lists the topics that this user can see. If the job has read it before, start over with fresh=True
       more: headrace error TOPIC_MISSING
     """,
@@ -112,15 +112,15 @@ def test_a_topic_that_was_deleted(broker: Broker, tmp_path: Path, says: str) -> 
     read(broker.servers, topic, tmp_path)
     broker.delete_topic(topic)
     check_error(says, lambda: read(broker.servers, topic, tmp_path), hide={broker.servers: "<server>"})
-    assert found(tmp_path) == ["a", "b"]
+    assert written_values(tmp_path) == ["a", "b"]
 
 
 @problem(
     READ,
     "the topic is deleted and created again between two runs",
     """
-    OFFSETS_GONE: told: the topic bad-anew was deleted and created again since it was read
-      at test_bad_servers_kafka.py:*: read = hr.read.kafka(topic, servers=servers, value="text", end=end, name="told", **options)
+    OFFSETS_GONE: orders: the topic bad-anew was deleted and created again since it was read
+      at test_bad_servers_kafka.py:*: read = hr.read.kafka(topic, servers=servers, value="text", end=end, name="orders", **options)
       hint: start over with fresh=True, which reads the new topic from `start`
       more: headrace error OFFSETS_GONE
     """,
@@ -138,15 +138,15 @@ def test_a_topic_that_is_made_anew(broker: Broker, tmp_path: Path, says: str) ->
     broker.produce(topic, ["d", "e"])
     # Two records of it would be passed over.
     check_error(says, lambda: read(broker.servers, topic, tmp_path, on_gap="skip"))
-    assert found(tmp_path) == ["a", "b"]
+    assert written_values(tmp_path) == ["a", "b"]
     reading(broker.servers, topic, tmp_path).run(checkpoint=tmp_path / "ck", progress=False, flush=False, fresh=True)
-    assert found(tmp_path) == ["c", "d", "e"]
+    assert written_values(tmp_path) == ["c", "d", "e"]
     broker.delete_topic(topic)
     broker.create_topic(topic)
     broker.produce(topic, ["f"])
     read(broker.servers, topic, tmp_path, on_gap="skip")
     read(broker.servers, topic, tmp_path)
-    assert found(tmp_path) == ["c", "d", "e", "f"]
+    assert written_values(tmp_path) == ["c", "d", "e", "f"]
 
 
 @problem(
@@ -224,7 +224,7 @@ def opened(user: str = USER) -> dict[str, Any]:
     "a wrong password",
     """
     KAFKA_DENIED: Kafka at <server> denies access to the user reader: Authentication failed: Invalid username or password
-      at test_bad_servers_kafka.py:*: read = hr.read.kafka(topic, servers=servers, value="text", end=end, name="told", **options)
+      at test_bad_servers_kafka.py:*: read = hr.read.kafka(topic, servers=servers, value="text", end=end, name="orders", **options)
       hint: check the user and the password; each start reads the password again
       more: headrace error KAFKA_DENIED
     """,
@@ -239,10 +239,10 @@ def test_a_wrong_password(broker: Broker, tmp_path: Path, says: str, monkeypatch
     broker.produce(topic, ["b"])
     monkeypatch.setenv("KAFKA_PASSWORD", "falsch")
     check_error(says, lambda: read(broker.secured, topic, tmp_path, **opened()), hide={broker.secured: "<server>"})
-    assert found(tmp_path) == ["a"]
+    assert written_values(tmp_path) == ["a"]
     monkeypatch.setenv("KAFKA_PASSWORD", PASSWORD)
     read(broker.secured, topic, tmp_path, **opened())
-    assert found(tmp_path) == ["a", "b"]
+    assert written_values(tmp_path) == ["a", "b"]
 
 
 @problem(
@@ -276,7 +276,7 @@ def test_a_wrong_password_for_writing(broker: Broker, tmp_path: Path, says: str,
     "a user without the right to see the topic",
     """
     KAFKA_DENIED: Kafka at <server> denies access to the user guest: Topic authorization failed
-      at test_bad_servers_kafka.py:*: read = hr.read.kafka(topic, servers=servers, value="text", end=end, name="told", **options)
+      at test_bad_servers_kafka.py:*: read = hr.read.kafka(topic, servers=servers, value="text", end=end, name="orders", **options)
       hint: grant the user READ and DESCRIBE on the topic
       more: headrace error KAFKA_DENIED
     """,
@@ -294,7 +294,7 @@ def test_no_right_to_see(broker: Broker, tmp_path: Path, says: str, monkeypatch:
     READ,
     "a user who may see the topic but not read it",
     """
-    KAFKA_DENIED: told: Kafka denies the user access to the topic bad-unread
+    KAFKA_DENIED: orders: Kafka denies the user access to the topic bad-unread
       hint: grant the user READ on the topic; the next start continues after the last committed epoch
       more: headrace error KAFKA_DENIED
     """,
@@ -310,7 +310,7 @@ def test_no_right_to_read(broker: Broker, tmp_path: Path, says: str, monkeypatch
     broker.allow(GUEST, "TOPIC", topic, "READ")
     broker.produce(topic, ["b"])
     read(broker.secured, topic, tmp_path, **opened(GUEST))
-    assert found(tmp_path) == ["a", "b"]
+    assert written_values(tmp_path) == ["a", "b"]
 
 
 @problem(
@@ -344,7 +344,7 @@ def test_no_right_to_write(broker: Broker, tmp_path: Path, says: str, monkeypatc
     "a server certificate of an untrusted authority",
     """
     KAFKA_TLS: cannot open a TLS connection to <server>: Path does not chain with any of the trust anchors
-      at test_bad_servers_kafka.py:*: read = hr.read.kafka(topic, servers=servers, value="text", end=end, name="told", **options)
+      at test_bad_servers_kafka.py:*: read = hr.read.kafka(topic, servers=servers, value="text", end=end, name="orders", **options)
       hint: check that this port uses TLS, and that the certificate is for this host and signed by the authority in security={"ca": "ca.pem"}
       more: headrace error KAFKA_TLS
     """,
@@ -357,7 +357,7 @@ def test_a_certificate_of_another_authority(broker: Broker, tmp_path: Path, says
     other = {"security": {"ca": str(tmp_path / "authority.pem")}}
     check_error(says, lambda: read(broker.encrypted, topic, tmp_path, **other), hide={broker.encrypted: "<server>"})
     read(broker.encrypted, topic, tmp_path, security={"ca": str(broker.authority)})
-    assert found(tmp_path) == ["a"]
+    assert written_values(tmp_path) == ["a"]
 
 
 @problem(
@@ -365,7 +365,7 @@ def test_a_certificate_of_another_authority(broker: Broker, tmp_path: Path, says
     "a server certificate for another host",
     """
     KAFKA_TLS: cannot open a TLS connection to localhost:PORT: No name matching localhost found
-      at test_bad_servers_kafka.py:*: read = hr.read.kafka(topic, servers=servers, value="text", end=end, name="told", **options)
+      at test_bad_servers_kafka.py:*: read = hr.read.kafka(topic, servers=servers, value="text", end=end, name="orders", **options)
       hint: check that this port uses TLS, and that the certificate is for this host and signed by the authority in security={"ca": "ca.pem"}
       more: headrace error KAFKA_TLS
     """,
@@ -379,7 +379,7 @@ def test_a_certificate_of_another_host(broker: Broker, tmp_path: Path, says: str
     trusted = {"security": {"ca": str(broker.authority)}}
     check_error(says, lambda: read(f"localhost:{port}", topic, tmp_path, **trusted), hide={port: "PORT"})
     read(broker.encrypted, topic, tmp_path, **trusted)
-    assert found(tmp_path) == ["a"]
+    assert written_values(tmp_path) == ["a"]
 
 
 @problem(

@@ -123,14 +123,14 @@ def test_a_certificate_of_another_host(redis: Redis, says: str) -> None:
 def test_a_server_that_stays_away(redis: Redis, says: str) -> None:
     with Harness() as h:
         source = h.source("s", "k string, n int")
-        told = source.write.redis(redis.url, prefix="t:", key="k", password=hr.secret(VARIABLE), retry="50 milliseconds", name="out")
-        sink = into(h, told)
+        output = source.write.redis(redis.url, prefix="t:", key="k", password=hr.secret(VARIABLE), retry="50 milliseconds", name="out")
+        sink = into(h, output)
         h.commit({"s": [("+", ("a", 1))]})
         send = sink._send
 
-        def stopping(*given: Any) -> None:
+        def stopping(*arguments: Any) -> None:
             redis.stop()
-            send(*given)
+            send(*arguments)
 
         sink._send = stopping
         with pytest.raises(HeadraceError) as raised:
@@ -146,14 +146,14 @@ def test_a_server_that_stays_away(redis: Redis, says: str) -> None:
 def look(redis: Redis, **options: Any) -> None:
     Path("in").mkdir(exist_ok=True)
     Path("in", "0.json").write_text('{"id": "a"}\n')
-    told = hr.read.files("in", format="json", schema="id string", name="told")
-    given = {"url": redis.url, "key": "id", "prefix": "c:", "value": "hash", "password": hr.secret(VARIABLE), **options}
-    table = hr.lookup.redis(schema="id string, v string", **given)
-    job = hr.job("bad", told.lookup(table, on="id", retry="0 seconds").write.files("out", format="json", name="out"))
+    orders = hr.read.files("in", format="json", schema="id string", name="orders")
+    settings = {"url": redis.url, "key": "id", "prefix": "c:", "value": "hash", "password": hr.secret(VARIABLE), **options}
+    table = hr.lookup.redis(schema="id string, v string", **settings)
+    job = hr.job("bad", orders.lookup(table, on="id", retry="0 seconds").write.files("out", format="json", name="out"))
     job.run(checkpoint="ck", progress=False, flush=False)
 
 
-def not_told(redis: Redis, url: str, **options: Any) -> str:
+def lookup_error(redis: Redis, url: str, **options: Any) -> str:
     """What is said where the server's certificate does not do."""
     with pytest.raises(HeadraceError) as raised:
         look(redis, url=url, **options)
@@ -164,7 +164,7 @@ def not_told(redis: Redis, url: str, **options: Any) -> str:
     LOOK,
     "a wrong password",
     """
-    LOOKUP_FAILED: told.lookup_c: the lookup failed: WRONGPASS invalid username-password pair or user is disabled
+    LOOKUP_FAILED: orders.lookup_c: the lookup failed: WRONGPASS invalid username-password pair or user is disabled
       hint: check user= and password=hr.secret("DB_PASSWORD") of the lookup. No row is lost: the next start repeats the epoch.
       more: headrace error LOOKUP_FAILED
     """,
@@ -185,7 +185,7 @@ def test_a_wrong_password_for_looking_up(redis: Redis, says: str, monkeypatch: p
     LOOK,
     "a server certificate of an untrusted authority",
     """
-    LOOKUP_FAILED: told.lookup_c: the lookup failed: the certificate of 127.0.0.1:PORT is not trusted: unable to find valid certification path to requested target
+    LOOKUP_FAILED: orders.lookup_c: the lookup failed: the certificate of 127.0.0.1:PORT is not trusted: unable to find valid certification path to requested target
       hint: check that ca="ca.pem" names the authority that signed the certificate. No row is lost: the next start repeats the epoch.
       more: headrace error LOOKUP_FAILED
     """,
@@ -196,12 +196,12 @@ def test_a_certificate_of_another_authority_for_looking_up(redis: Redis, says: s
     redis.run("HSET", "c:a", "v", "1")
     url = f"rediss://127.0.0.1:{redis.encrypted}/0"
     certificate(tmp_path, "IP:127.0.0.1")
-    check_error(says, not_told(redis, url))
+    check_error(says, lookup_error(redis, url))
     # This one has the name of the server's own.
     chained = says.replace(
         "unable to find valid certification path to requested target", "Path does not chain with any of the trust anchors"
     )
-    check_error(chained, not_told(redis, url, ca=str(tmp_path / "authority.pem")))
+    check_error(chained, lookup_error(redis, url, ca=str(tmp_path / "authority.pem")))
     look(redis, url=url, ca=str(redis.authority))
     assert lines(Path("out")) == [{"id": "a", "v": "1"}]
 
@@ -210,7 +210,7 @@ def test_a_certificate_of_another_authority_for_looking_up(redis: Redis, says: s
     LOOK,
     "a server certificate for another host",
     """
-    LOOKUP_FAILED: told.lookup_c: the lookup failed: the certificate of localhost:PORT is not accepted: No name matching localhost found
+    LOOKUP_FAILED: orders.lookup_c: the lookup failed: the certificate of localhost:PORT is not accepted: No name matching localhost found
       hint: check that the certificate is for the host in the address. No row is lost: the next start repeats the epoch.
       more: headrace error LOOKUP_FAILED
     """,
@@ -218,6 +218,6 @@ def test_a_certificate_of_another_authority_for_looking_up(redis: Redis, says: s
 )
 def test_a_certificate_of_another_host_for_looking_up(redis: Redis, says: str) -> None:
     redis.run("HSET", "c:a", "v", "1")
-    check_error(says, not_told(redis, f"rediss://localhost:{redis.encrypted}/0", ca=str(redis.authority)))
+    check_error(says, lookup_error(redis, f"rediss://localhost:{redis.encrypted}/0", ca=str(redis.authority)))
     look(redis, url=f"rediss://127.0.0.1:{redis.encrypted}/0", ca=str(redis.authority))
     assert lines(Path("out")) == [{"id": "a", "v": "1"}]

@@ -107,8 +107,8 @@ def test_a_broker_that_goes_and_comes_back(other_broker: Broker, tmp_path: Path)
     other_broker.kill()
     other_broker.start()
     running.wait()
-    found = ids(other_broker, topic)
-    assert (min(found), max(found), len(found), found.total()) == (0, 59_999, 60_000, 60_000)
+    counts = ids(other_broker, topic)
+    assert (min(counts), max(counts), len(counts), counts.total()) == (0, 59_999, 60_000, 60_000)
 
 
 @problem(

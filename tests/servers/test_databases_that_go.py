@@ -157,10 +157,10 @@ def test_a_chunk_that_arrives_after_it_was_sent_again(pg: Served) -> None:
         counted = sink._database.query
 
         def count(sql: str, *values: Any) -> list[list[Any]]:
-            found: list[list[Any]] = counted(sql, *values)
+            rows: list[list[Any]] = counted(sql, *values)
             if "count(*)" in sql and sink._stage in sql:
                 pg.run(f"INSERT INTO {sink._stage} SELECT * FROM {sink._stage}")
-            return found
+            return rows
 
         sink._database.query = count
         with pytest.raises(hr.HeadraceError, match="has more rows than the 1 that tasks have staged there"):

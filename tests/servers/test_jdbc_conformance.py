@@ -42,19 +42,19 @@ def check(kind: str, request: pytest.FixtureRequest, *, rows: int, points: tuple
 
     try:
         return check_sink(make, rows=rows, points=points, only=only)
-    except NotConforming as told:
-        return told.report
+    except NotConforming as problem:
+        return problem.report
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("kind", ["postgresql", "mariadb", "sqlite"])
 def test_conformance(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    found = check(kind, request, rows=1_000_000, points=("after staging", "in sink commit", "before the commit log"))
-    print(found)
-    left = {line.check: (line.outcome, line.why) for line in found.lines if line.outcome != "passed"}
+    report = check(kind, request, rows=1_000_000, points=("after staging", "in sink commit", "before the commit log"))
+    print(report)
+    left = {line.check: (line.outcome, line.why) for line in report.lines if line.outcome != "passed"}
     more, why = left.pop("an additional column in the next version")
-    assert more == "refused" and re.fullmatch(r"TABLE_SCHEMA: the table \w+ has no column twice", why), found
-    assert left == LACKS[kind], found
+    assert more == "refused" and re.fullmatch(r"TABLE_SCHEMA: the table \w+ has no column twice", why), report
+    assert left == LACKS[kind], report
 
 
 class Table:
@@ -83,7 +83,7 @@ def _adapted(value: Any) -> Any:
 
 @pytest.mark.full
 def test_the_source_conforms(pg: Served) -> None:
-    found = check_source(lambda place, schema: Table(place, schema, pg))
-    left = {line.check: line.outcome for line in found.lines if line.outcome != "passed"}
+    report = check_source(lambda place, schema: Table(place, schema, pg))
+    left = {line.check: line.outcome for line in report.lines if line.outcome != "passed"}
     unread, nested = ["the count of unread rows", "a malformed row"], ["arrays", "structs", "maps"]
-    assert left == {**dict.fromkeys(unread, "left out"), **dict.fromkeys(nested, "refused")}, found
+    assert left == {**dict.fromkeys(unread, "left out"), **dict.fromkeys(nested, "refused")}, report

@@ -41,12 +41,12 @@ class Written:
         self.ran: list[str] = []
         update = self.sink._database.update
 
-        def told(sql: str, *values: Any) -> int:
+        def recorded(sql: str, *values: Any) -> int:
             if sql.startswith("INSERT"):
                 self.ran.append("upsert" if "ON CONFLICT" in sql else "fill")
             return update(sql, *values)
 
-        self.sink._database.update = told  # type: ignore[method-assign]  # it is listened to
+        self.sink._database.update = recorded  # type: ignore[method-assign]  # it is listened to
         self._epoch = 0
 
     def commit(self, *changes: Sequence[Any]) -> str:

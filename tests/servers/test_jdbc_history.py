@@ -33,10 +33,10 @@ EACH = pytest.mark.parametrize("place", ["postgresql", "sqlite", pytest.param("m
 class Started:
     """A sink that was opened; rows come to its staging table as if from a task."""
 
-    def __init__(self, place: Place, **given: Any) -> None:
+    def __init__(self, place: Place, **options: Any) -> None:
         self._place = place
-        self._sink = made(place)
-        self._sink.open(of(**given))
+        self._sink = sink_of(place)
+        self._sink.open(of(**options))
         self._sink.recover()
 
     def commit(self, epoch: int, identity: str, *values: int) -> None:
@@ -46,17 +46,17 @@ class Started:
         self._sink.commit(epoch, ports.Staged(len(values), parts=({"task": "1"},), identity=identity))
 
 
-def made(place: Place) -> Sink:
+def sink_of(place: Place) -> Sink:
     attach(hr.session(), [NEEDS])
     return Sink(place.url, "t", **place.options)
 
 
-def of(**given: Any) -> ports.SinkContext:
-    return context(Path(), "n int", session=hr.session(), **given)
+def of(**options: Any) -> ports.SinkContext:
+    return context(Path(), "n int", session=hr.session(), **options)
 
 
-def mark(place: Place, **given: Any) -> ports.Mark:
-    return made(place).mark(of(**given))
+def mark(place: Place, **options: Any) -> ports.Mark:
+    return sink_of(place).mark(of(**options))
 
 
 @EACH
@@ -129,7 +129,7 @@ def test_a_ledger_from_before_there_were_identities(place: Place) -> None:
         rows(place, "_headrace_epochs", "identity")
     jobs = [{"term": 2}, {"job": "other", "checkpoint_id": "other", "term": 2}]
     with ThreadPoolExecutor(2) as pool:
-        one, other = pool.map(lambda given: Started(place, **given), jobs)
+        one, other = pool.map(lambda options: Started(place, **options), jobs)
     assert mark(place) == ports.Mark(5)
     one.commit(5, "a", 1)
     one.commit(6, "b", 3)
@@ -143,9 +143,9 @@ def test_another_start_that_adds_the_column_meanwhile(place: Place, monkeypatch:
     Started(place)
     has, looks = Dialect._has, []
 
-    def early(*given: Any) -> bool:
-        looks.append(given)
-        return len(looks) > 1 and has(*given)
+    def early(*arguments: Any) -> bool:
+        looks.append(arguments)
+        return len(looks) > 1 and has(*arguments)
 
     monkeypatch.setattr(Dialect, "_has", early)
     Started(place, term=2).commit(0, "a", 1)
@@ -242,11 +242,11 @@ def test_a_file_that_goes_between_staging_and_commit(sqlite: File, tmp_path: Pat
     started.commit(1, "b", 2)
     commit = started._sink._ledger.commit
 
-    def meanwhile(*given: Any) -> None:
+    def meanwhile(*arguments: Any) -> None:
         sqlite.path.unlink()
         if replaced:
             (tmp_path / "old.db").rename(sqlite.path)
-        commit(*given)
+        commit(*arguments)
 
     started._sink._ledger.commit = meanwhile  # type: ignore[method-assign]  # it is replaced at the worst moment
     with pytest.raises(hr.HeadraceError, match="TABLE_REPLACED" if replaced else "TABLE_MISSING"):
@@ -265,8 +265,8 @@ def test_reading_makes_no_file(sqlite: File) -> None:
         lambda: hr.read.jdbc(sqlite.url, "t"),
         hide={str(sqlite.path): "<file>"},
     )
-    made(sqlite).discard()
-    asked = hr.read.memory([(1,)], "n int", name="asked").lookup(hr.lookup.jdbc(sqlite.url, "t", "n int, x string"), on="n")
+    sink_of(sqlite).discard()
+    orders = hr.read.memory([(1,)], "n int", name="orders").lookup(hr.lookup.jdbc(sqlite.url, "t", "n int, x string"), on="n")
     with pytest.raises(hr.HeadraceError, match="LOOKUP_FAILED"):
-        hr.collect(asked)
+        hr.collect(orders)
     assert not sqlite.path.exists()

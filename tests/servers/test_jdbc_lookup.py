@@ -31,9 +31,9 @@ def test_rows_by_a_key(place: Place) -> None:
     place.run(f"CREATE TABLE t (id INTEGER, name VARCHAR(40), amount DECIMAL(10, 2), day {date_of(place)})")
     values = ", ".join(f"({n // 2}, 'n{n}', {n}.25, '1969-12-{n % 28 + 1:02}')" for n in range(200))
     place.run(f"INSERT INTO t VALUES {values}, (NULL, 'none', NULL, NULL), (500, NULL, NULL, NULL)")
-    told = hr.read.memory([(n,) for n in [*range(0, 120, 3), 500, 501, None]], "id bigint", name="told")
+    orders = hr.read.memory([(n,) for n in [*range(0, 120, 3), 500, 501, None]], "id bigint", name="orders")
     table = hr.lookup.jdbc(place.url, "t", "id int, name string, amount decimal(10,2), day date", **place.options)
-    found = hr.collect(told.lookup(table, on="id", batch=7)).rows()
+    looked_up = hr.collect(orders.lookup(table, on="id", batch=7)).rows()
 
     def rows(n: int) -> list[tuple[Any, ...]]:
         return [(n, f"n{i}", Decimal(f"{i}.25"), dt.date(1969, 12, i % 28 + 1)) for i in (2 * n, 2 * n + 1) if i < 200] or [
@@ -41,17 +41,17 @@ def test_rows_by_a_key(place: Place) -> None:
         ]
 
     wanted = [row for n in [*range(0, 120, 3), 501] for row in rows(n)]
-    assert Counter(found) == Counter([*wanted, (500, None, None, None), (None, None, None, None)])
+    assert Counter(looked_up) == Counter([*wanted, (500, None, None, None), (None, None, None, None)])
 
 
 def test_keys_of_several_columns(place: Place) -> None:
     place.run(f"CREATE TABLE t (k VARCHAR(40), d {date_of(place)}, v INTEGER)")
     place.run("INSERT INTO t VALUES ('a', '2026-01-01', 1), ('a', '2026-01-02', 2), ('A', '2026-01-01', 3), ('a ', '2026-01-01', 4)")
     rows = [("a", dt.date(2026, 1, 1)), ("a", dt.date(2026, 1, 2)), ("b", dt.date(2026, 1, 1))]
-    told = hr.read.memory(rows, "label string, day date", name="told")
+    orders = hr.read.memory(rows, "label string, day date", name="orders")
     table = hr.lookup.jdbc(place.url, "SELECT k, d, v FROM t WHERE v > 0", "v int, k string, d date", name="t", **place.options)
-    found = hr.collect(told.lookup(table, on={"day": "d", "label": "k"}, how="inner").select("v"))
-    assert sorted(found.rows()) == [(1,), (2,)]
+    looked_up = hr.collect(orders.lookup(table, on={"day": "d", "label": "k"}, how="inner").select("v"))
+    assert sorted(looked_up.rows()) == [(1,), (2,)]
 
 
 def test_all_that_postgresql_has(pg: Served) -> None:
@@ -60,13 +60,13 @@ def test_all_that_postgresql_has(pg: Served) -> None:
         "INSERT INTO t VALUES ('" + ODD.replace("'", "''") + "', 2, 3.125, '\\x00ff', '1969-12-31 23:59:59.999999+00', "
         "'2026-03-29 02:30', true, '{\"a\": [1]}', 0.5)"
     )
-    told = hr.read.memory([(ODD, dt.datetime(1969, 12, 31, 23, 59, 59, 999999, dt.UTC))], "s string, at timestamp", name="told")
+    orders = hr.read.memory([(ODD, dt.datetime(1969, 12, 31, 23, 59, 59, 999999, dt.UTC))], "s string, at timestamp", name="orders")
     schema = "s string, l bigint, n decimal(12,3), b binary, z timestamp, w timestamp_ntz, o boolean, j struct<a: array<int>>, f double"
     table = hr.lookup.jdbc(pg.url, "t", schema, **pg.options)
     row = (2, Decimal("3.125"), b"\x00\xff", *(dt.datetime(1969, 12, 31, 23, 59, 59, 999999, dt.UTC), dt.datetime(2026, 3, 29, 2, 30)))
-    assert hr.collect(told.lookup(table, on="s").drop("at")).rows() == [(ODD, *row, True, ([1],), 0.5)]
+    assert hr.collect(orders.lookup(table, on="s").drop("at")).rows() == [(ODD, *row, True, ([1],), 0.5)]
     by_time = hr.lookup.jdbc(pg.url, "t", "z timestamp, l bigint", **pg.options)
-    assert hr.collect(told.lookup(by_time, on={"at": "z"}).select("l")).rows() == [(2,)]
+    assert hr.collect(orders.lookup(by_time, on={"at": "z"}).select("l")).rows() == [(2,)]
 
 
 @problem(
@@ -79,12 +79,12 @@ def test_the_server_is_started_anew(other_postgres: Any) -> None:
     pg = Served("postgresql", other_postgres)
     pg.run("CREATE TABLE t (k text, v int); INSERT INTO t VALUES ('a', 1)")
     with Harness() as h:
-        told = h.source("told", "k string")
-        out = h.collect(told.lookup(hr.lookup.jdbc(pg.url, "t", "k string, v int", **pg.options), on="k", retry="2 minutes"))
-        h.commit({"told": [("+", ("a",))]})
+        orders = h.source("orders", "k string")
+        out = h.collect(orders.lookup(hr.lookup.jdbc(pg.url, "t", "k string, v int", **pg.options), on="k", retry="2 minutes"))
+        h.commit({"orders": [("+", ("a",))]})
         other_postgres.stop()
         # The server ends with the thread that started it, so that is this one.
-        asking = threading.Thread(target=h.commit, args=({"told": [("+", ("a",)), ("+", ("b",))]},))
+        asking = threading.Thread(target=h.commit, args=({"orders": [("+", ("a",)), ("+", ("b",))]},))
         asking.start()
         asking.join(1.0)
         other_postgres.start()
@@ -94,13 +94,13 @@ def test_the_server_is_started_anew(other_postgres: Any) -> None:
 
 def test_a_column_that_is_not_there(pg: Served) -> None:
     pg.run("CREATE TABLE t (k text)")
-    told = hr.read.memory([("a",)], "k string", name="told")
+    orders = hr.read.memory([("a",)], "k string", name="orders")
     check_error(
         """
-        LOOKUP_FAILED: told.lookup_t: the lookup failed: column "v" does not exist; Position: 13
-          at test_jdbc_lookup.py:*: lambda: hr.collect(told.lookup(hr.lookup.jdbc(pg.url, "t", "k string, v int", **pg.options), on="k")),
+        LOOKUP_FAILED: orders.lookup_t: the lookup failed: column "v" does not exist; Position: 13
+          at test_jdbc_lookup.py:*: lambda: hr.collect(orders.lookup(hr.lookup.jdbc(pg.url, "t", "k string, v int", **pg.options), on="k")),
           hint: check the table and its login. No row is lost: the next start repeats the epoch
           more: headrace error LOOKUP_FAILED
         """,
-        lambda: hr.collect(told.lookup(hr.lookup.jdbc(pg.url, "t", "k string, v int", **pg.options), on="k")),
+        lambda: hr.collect(orders.lookup(hr.lookup.jdbc(pg.url, "t", "k string, v int", **pg.options), on="k")),
     )

@@ -46,11 +46,11 @@ def test_two_sinks_of_one_start(place: Place, query: str, fresh: bool) -> None:
     attach(hr.session(), [NEEDS])
     whole = {"postgresql": "public.t", "mariadb": f"{place.url.rpartition('/')[2]}.t", "sqlite": "t"}[place.kind]
 
-    def opened(table: str, **given: Any) -> None:
-        made = Sink(place.url, table, **place.options)
-        made.open(context(Path(), "n int", session=hr.session(), fresh=fresh, **given))
-        made.recover()
-        made.close()
+    def opened(table: str, **options: Any) -> None:
+        sink = Sink(place.url, table, **place.options)
+        sink.open(context(Path(), "n int", session=hr.session(), fresh=fresh, **options))
+        sink.recover()
+        sink.close()
 
     opened("t")
     with pytest.raises(hr.HeadraceError, match=f"FOLDER_OWNED: the sinks sink and twin both write to the table {whole}"):

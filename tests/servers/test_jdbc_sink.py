@@ -83,8 +83,8 @@ def test_every_type(place: Place, key: str | None) -> None:
     source = hr.read.memory(TYPED, COLUMNS, name="typed")
     hr.job("types", source.write.jdbc(place.url, "typed", key=key, **place.options)).run(progress=False)
     expected = sorted((as_read(place, row) for row in TYPED), key=lambda row: row[0])
-    found = sorted((parsed(place, row) for row in place.run("SELECT * FROM typed")), key=lambda row: row[0])
-    assert found == expected
+    actual = sorted((parsed(place, row) for row in place.run("SELECT * FROM typed")), key=lambda row: row[0])
+    assert actual == expected
     assert stages(place) == []
 
 
@@ -127,10 +127,10 @@ class Model:
         return changes
 
     def totals(self) -> list[tuple[Any, ...]]:
-        found: dict[str, list[int]] = {}
+        by_key: dict[str, list[int]] = {}
         for key, _, value in self.there:
-            found.setdefault(key, []).append(value)
-        return sorted(((key, len(values), sum(values)) for key, values in found.items()), key=repr)
+            by_key.setdefault(key, []).append(value)
+        return sorted(((key, len(values), sum(values)) for key, values in by_key.items()), key=repr)
 
 
 def test_random_changes(place: Place) -> None:
@@ -285,8 +285,8 @@ def test_a_table_that_is_there(place: Place) -> None:
         [("de", 1, Decimal("1.50") if place.kind != "sqlite" else 1.5)], f"country string, id int, spent {spent}", name="s"
     )
     hr.job("there", source.write.jdbc(place.url, "spend", key="country", create=False, **place.options)).run(progress=False)
-    found = [(row[0], row[1], None if row[2] is None else float(row[2]), row[3]) for row in rows(place, "spend")]
-    assert found == [(0, "fr", None, "mine"), (1, "de", 1.5, "x")]
+    actual = [(row[0], row[1], None if row[2] is None else float(row[2]), row[3]) for row in rows(place, "spend")]
+    assert actual == [(0, "fr", None, "mine"), (1, "de", 1.5, "x")]
 
 
 def refused(place: Place, expected: str, ddl: str | None, schema: str, *, hide: dict[str, str] | None = None, **options: Any) -> None:
@@ -394,8 +394,8 @@ def test_a_narrow_decimal(pg: Served) -> None:
 def test_values_for_other_types(pg: Served) -> None:
     pg.run("CREATE TYPE mood AS ENUM ('good', 'bad')")
     pg.run("CREATE TABLE t (id uuid PRIMARY KEY, m mood, j json, n varchar(3), big numeric)")
-    given = [("00000000-0000-0000-0000-00000000000A", "bad", '{"a":1}', "abc", 2**40)]
-    source = hr.read.memory(given, "id string, m string, j string, n string, big bigint", name="s")
+    records = [("00000000-0000-0000-0000-00000000000A", "bad", '{"a":1}', "abc", 2**40)]
+    source = hr.read.memory(records, "id string, m string, j string, n string, big bigint", name="s")
     hr.job("cast", source.write.jdbc(pg.url, "t", key="id", **pg.options)).run(progress=False)
     assert pg.run("SELECT id::text, m::text, j::text, n, big FROM t") == [
         ("00000000-0000-0000-0000-00000000000a", "bad", '{"a":1}', "abc", Decimal(2**40))
@@ -443,14 +443,14 @@ def test_no_database(place: Place) -> None:
         pytest.skip("a file is made")
     port = place.url.split(":")[2].split("/")[0]
     url = place.url.rpartition("/")[0] + "/nowhere"
-    said = {"postgresql": 'database "nowhere" does not exist', "mariadb": "(conn=N) Unknown database 'nowhere'"}[place.kind]
+    reason = {"postgresql": 'database "nowhere" does not exist', "mariadb": "(conn=N) Unknown database 'nowhere'"}[place.kind]
     source = hr.read.memory([(1,)], "a int", name="s")
     job = hr.job("shut", source.write.jdbc(url, "t", **place.options))
     with pytest.raises(hr.HeadraceError) as caught:
         job.run(progress=False)
     check_error(
         f"""
-        DATABASE_REFUSED: {url.replace(port, "PORT")} rejected the request: {said}
+        DATABASE_REFUSED: {url.replace(port, "PORT")} rejected the request: {reason}
           at test_jdbc_sink.py:*: job = hr.job("shut", source.write.jdbc(url, "t", **place.options))
           hint: create it, or correct the address
           more: headrace error DATABASE_REFUSED

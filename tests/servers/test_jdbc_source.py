@@ -61,8 +61,8 @@ def test_whole_numbers_of_sqlite(sqlite: File) -> None:
     schema = "id bigint, small bigint, tiny bigint"
     for by in (None, "id", "small"):
         assert hr.collect(hr.read.jdbc(sqlite.url, "t", by=by, schema=schema)).rows() == [big]
-    asked = hr.read.memory([(2**63 - 1,)], "id bigint", name="asked")
-    assert hr.collect(asked.lookup(hr.lookup.jdbc(sqlite.url, "t", f"{schema}, name string"), on="id")).rows() == [(*big, "a")]
+    orders = hr.read.memory([(2**63 - 1,)], "id bigint", name="orders")
+    assert hr.collect(orders.lookup(hr.lookup.jdbc(sqlite.url, "t", f"{schema}, name string"), on="id")).rows() == [(*big, "a")]
     with pytest.warns(RuntimeWarning, match="field small: cannot read '1099511627776' as int"):
         assert hr.collect(hr.read.jdbc(sqlite.url, "t", schema="small int")).rows() == []
 
@@ -138,15 +138,15 @@ def test_a_transaction_that_commits_late_in_a_run_that_ends(pg: Served, late: An
     pg.run(f"ALTER DATABASE {pg.url.rpartition('/')[2]} SET log_statement = 'all'")
     begun = len(pg.server.log.read_text())
 
-    def said() -> str:
+    def logged() -> str:
         return pg.server.log.read_text()[begun:]
 
     with ThreadPoolExecutor(1) as other:
         running = other.submit(grow(pg, tmp_path, settle="5 seconds").run, checkpoint=tmp_path / "state", progress=False)
-        until(lambda: "max(" in said(), "the run has looked")
+        until(lambda: "max(" in logged(), "the run has looked")
         late.commit()
         running.result()
-    looks, _, _ = said().partition("<=")
+    looks, _, _ = logged().partition("<=")
     assert looks.count("max(") > 1  # it looked again before it read, so what was open had the time to come
     assert written(tmp_path) == [4, 5]
 
@@ -237,13 +237,13 @@ def test_rows_that_are_updated(place: Place) -> None:
 
 
 def test_guarantees(pg: Served) -> None:
-    told = {
+    streams = {
         "added": hr.read.jdbc(pg.url, "t", by="id", schema="id bigint"),
         "updated": hr.read.jdbc(pg.url, "t", by="at", updated=True, schema="id bigint"),
         "whole": hr.read.jdbc(pg.url, "t", schema="id bigint"),
     }
-    job = {name: hr.job(name, stream.write.memory(name="out")).explain().to_json() for name, stream in told.items()}
-    text = {name: str(found) for name, found in job.items()}
+    job = {name: hr.job(name, stream.write.memory(name="out")).explain().to_json() for name, stream in streams.items()}
+    text = {name: str(explanation) for name, explanation in job.items()}
     assert "exactly once" in text["added"] and "a range of id is read again, where rows are only added" in text["added"]
     assert (
         "at most once" in text["updated"]

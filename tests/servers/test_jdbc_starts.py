@@ -33,10 +33,10 @@ def served(request: pytest.FixtureRequest) -> Served:
     return Served(request.param, request.getfixturevalue({"postgresql": "postgres"}.get(request.param, request.param)))
 
 
-def start(place: Served, table: str, **given: Any) -> None:
-    made = Sink(place.url, table, **place.options)
-    made.open(context(Path(), "n int", session=hr.session(), **given))
-    made.close()
+def start(place: Served, table: str, **options: Any) -> None:
+    sink = Sink(place.url, table, **place.options)
+    sink.open(context(Path(), "n int", session=hr.session(), **options))
+    sink.close()
 
 
 def test_two_jobs_start_at_once(maria: Served) -> None:
@@ -125,12 +125,12 @@ def test_a_start_whose_session_is_ended(pg: Served) -> None:
     assert rows(pg, "_headrace_epochs", "term") == [(2,)]
 
 
-def died(place: Place, table: str, **given: Any) -> None:
+def died(place: Place, table: str, **options: Any) -> None:
     """A start that leaves its staging table."""
-    made = Sink(place.url, table, **place.options)
-    made.open(context(Path(), "n int", session=hr.session(), **given))
-    made.recover()
-    made._database.close()
+    sink = Sink(place.url, table, **place.options)
+    sink.open(context(Path(), "n int", session=hr.session(), **options))
+    sink.recover()
+    sink._database.close()
 
 
 def test_what_a_run_that_died_has_staged_goes_with_a_fresh_start(place: Place) -> None:
@@ -155,7 +155,7 @@ def test_a_task_that_falls_asleep_in_its_transaction(maria: Served) -> None:
         h.commit({"s": [("+", (1,))]})
         maria.run("CREATE TABLE seen (n int)")
         maria.run(
-            f"CREATE TRIGGER told BEFORE INSERT ON {sink._stage} FOR EACH ROW INSERT INTO seen VALUES (@@session.idle_transaction_timeout)"
+            f"CREATE TRIGGER noted BEFORE INSERT ON {sink._stage} FOR EACH ROW INSERT INTO seen VALUES (@@session.idle_transaction_timeout)"
         )
         h.commit({"s": [("+", (2,))]})
         assert rows(maria, "seen") == [(IDLE,)]

@@ -28,8 +28,8 @@ class Topic:
         self.count = 0
 
     def source(self) -> ports.Source:
-        made: Any = ports.source_class("kafka")
-        return made(self.topic, servers=self.broker.servers, schema=self.schema.ddl, end="latest", rows_per_epoch=7)  # type: ignore[no-any-return]
+        connector: Any = ports.source_class("kafka")
+        return connector(self.topic, servers=self.broker.servers, schema=self.schema.ddl, end="latest", rows_per_epoch=7)  # type: ignore[no-any-return]
 
     def add(self, rows: Sequence[Any]) -> None:
         frame = session().createDataFrame(list(rows), self.schema.ddl)
@@ -43,19 +43,19 @@ class Topic:
 
 @pytest.mark.full
 def test_the_source_conforms(spark: object, broker: Broker) -> None:
-    found = check_source(lambda place, schema: Topic(place, schema, broker))
-    print(found)
-    assert {line.outcome for line in found.lines} == {"passed"}, found
+    report = check_source(lambda place, schema: Topic(place, schema, broker))
+    print(report)
+    assert {line.outcome for line in report.lines} == {"passed"}, report
 
 
 @pytest.mark.full
 def test_the_sink_conforms(spark: object, broker: Broker) -> None:
     def make(place: ports.Elsewhere, key: tuple[str, ...]) -> ports.Sink:
         sink = Sink(place.name, servers=broker.servers, key=key or None, create={"partitions": 2})
-        made = sink.elsewhere(ports.Elsewhere(place.name, place.folder, broker.servers, place.mode))
-        assert made is not None
-        return made
+        copy = sink.elsewhere(ports.Elsewhere(place.name, place.folder, broker.servers, place.mode))
+        assert copy is not None
+        return copy
 
-    found = check_sink(make, rows=200_000, points=("in a task", "after staging", "before sink commit", "before the commit log"))
-    print(found)
-    assert {line.outcome for line in found.lines} == {"passed"}, found
+    report = check_sink(make, rows=200_000, points=("in a task", "after staging", "before sink commit", "before the commit log"))
+    print(report)
+    assert {line.outcome for line in report.lines} == {"passed"}, report

@@ -21,13 +21,13 @@ def begun(broker: Broker) -> Any:
     """A producer in a transaction."""
     from confluent_kafka import Producer
 
-    made = Producer({"bootstrap.servers": broker.servers, "transactional.id": "contents", "log_level": 0})
-    made.init_transactions(30)
-    made.begin_transaction()
-    return made
+    producer = Producer({"bootstrap.servers": broker.servers, "transactional.id": "contents", "log_level": 0})
+    producer.init_transactions(30)
+    producer.begin_transaction()
+    return producer
 
 
-def found(spark: SparkSession, broker: Broker, topic: str) -> list[tuple[Any, ...]]:
+def contained(spark: SparkSession, broker: Broker, topic: str) -> list[tuple[Any, ...]]:
     rows = contents.records(spark, Cluster.of("test", broker.servers, None, None), topic, parse_schema("id int"), parsed=True, newest=False)
     return sorted(rows)
 
@@ -36,8 +36,8 @@ def after(looks: int, action: Callable[[], object]) -> Callable[..., Any]:
     """`look` as it is, with something that happens behind some of its answers."""
     look, seen = contents.look, []
 
-    def looked(*given: Any) -> Any:
-        answer = look(*given)
+    def looked(*arguments: Any) -> Any:
+        answer = look(*arguments)
         seen.append(answer)
         if len(seen) == looks:
             action()
@@ -52,7 +52,7 @@ def test_a_commit_that_no_partition_knows_of_yet(spark: SparkSession, broker: Br
     begun.produce(topic, b'{"id": 2}')
     begun.flush(30)
     monkeypatch.setattr(contents, "look", after(2, lambda: begun.commit_transaction(30)))
-    assert found(spark, broker, topic) == [(1,), (2,)]
+    assert contained(spark, broker, topic) == [(1,), (2,)]
 
 
 def test_a_transaction_that_stays_open(spark: SparkSession, broker: Broker, begun: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,5 +61,5 @@ def test_a_transaction_that_stays_open(spark: SparkSession, broker: Broker, begu
     begun.produce(topic, b'{"id": 2}')
     begun.flush(30)
     monkeypatch.setattr(contents, "_PATIENCE", 0.2)
-    assert found(spark, broker, topic) == [(1,)]
+    assert contained(spark, broker, topic) == [(1,)]
     begun.abort_transaction(30)

@@ -51,9 +51,9 @@ def written(rows: list[Any], schema: str, topic: str, folder: Path, **options: A
 
 def bodies(broker: Broker, topic: str, number: int) -> list[bytes]:
     """The records of a topic behind the number of their schema."""
-    found = [record.value or b"" for record in broker.consume(topic)]
-    assert {value[:5] for value in found} == {b"\0" + number.to_bytes(4, "big")}
-    return [value[5:] for value in found]
+    values = [record.value or b"" for record in broker.consume(topic)]
+    assert {value[:5] for value in values} == {b"\0" + number.to_bytes(4, "big")}
+    return [value[5:] for value in values]
 
 
 def by_id(rows: Any) -> list[Any]:
@@ -74,16 +74,16 @@ def test_avro(broker: Broker, registry: Registry, tmp_path: Path) -> None:
     written(rows, ALL, topic, tmp_path, servers=broker.servers, value="avro", registry=registry.url)
     assert list(registry.subjects) == [f"{topic}-value"]
     schema = fastavro.parse_schema(json.loads(registry.schemas[0]["schema"]))
-    found = [fastavro.schemaless_reader(io.BytesIO(body), schema, None) for body in bodies(broker, topic, 1)]
+    records = [fastavro.schemaless_reader(io.BytesIO(body), schema, None) for body in bodies(broker, topic, 1)]
 
     def plain(value: Any) -> Any:
         return tuple(map(plain, value.values())) if isinstance(value, dict) and "k" not in value and "one" not in value else value
 
-    told = {one["id"]: one for one in found}
-    full = dict(zip(told[FULL[0]], FULL, strict=True))
+    records_by_id = {one["id"]: one for one in records}
+    full = dict(zip(records_by_id[FULL[0]], FULL, strict=True))
     full |= {"item": {"sku": "sku", "price": Decimal("1.20")}, "items": [{"sku": "a", "at": AT}, {"sku": None, "at": None}]}
-    assert told[FULL[0]] == full | {"by": {"one": {"n": 1}, "none": {"n": None}}}
-    assert list(told[NOTHING[0]].values()) == list(NOTHING)
+    assert records_by_id[FULL[0]] == full | {"by": {"one": {"n": 1}, "none": {"n": None}}}
+    assert list(records_by_id[NOTHING[0]].values()) == list(NOTHING)
     assert by_id(hr.collect(read(broker, registry, topic, "avro")).rows()) == by_id(rows)
 
 
@@ -92,11 +92,11 @@ def test_json_schema(broker: Broker, registry: Registry, tmp_path: Path) -> None
     rows = [FULL, EMPTY, NULLS, NOTHING]
     written(rows, ALL, topic, tmp_path, servers=broker.servers, value="json_schema", registry=registry.url)
     validator = jsonschema.Draft7Validator(json.loads(registry.schemas[0]["schema"]))
-    found = {one["id"]: one for one in map(json.loads, bodies(broker, topic, 1))}
-    assert len(found) == 4
-    for one in found.values():
+    records = {one["id"]: one for one in map(json.loads, bodies(broker, topic, 1))}
+    assert len(records) == 4
+    for one in records.values():
         validator.validate(one)
-    assert (found[FULL[0]]["x"], found[FULL[0]]["at"]) == ("AP8=", "1969-12-31T23:59:59.678901Z")
+    assert (records[FULL[0]]["x"], records[FULL[0]]["at"]) == ("AP8=", "1969-12-31T23:59:59.678901Z")
     assert by_id(hr.collect(read(broker, registry, topic, "json_schema")).rows()) == by_id(rows)
 
 
@@ -106,25 +106,25 @@ def test_protobuf(broker: Broker, registry: Registry, tmp_path: Path) -> None:
     written(rows, ALL, topic, tmp_path, servers=broker.servers, value="protobuf", registry=registry.url, record="shop.Order")
     descriptors = compiled(registry.schemas[0]["schema"])
     order = message(descriptors, "shop.Order")
-    found = {}
+    messages = {}
     for body in bodies(broker, topic, 1):
         assert body[:1] == b"\0"
         one = order.FromString(body[1:])
-        found[one.id] = one
-    full = found[FULL[0]]
+        messages[one.id] = one
+    full = messages[FULL[0]]
     assert (full.b, full.t, full.s, full.i, full.f, full.d, full.n, full.x) == (*FULL[1:7], FULL[8], FULL[9])
     assert Decimal(int.from_bytes(full.m.value, "big", signed=True)).scaleb(-full.m.scale) == FULL[7]
     assert (full.day.year, full.day.month, full.day.day) == (1582, 10, 14)
     assert (full.at.seconds, full.at.nanos, full.ntz.ToDatetime()) == (-1, 678901000, LOCAL)
     assert (list(full.tags), dict(full.of), full.item.sku, full.by["one"].n) == (["", "b"], {"k": -0.5}, "sku", 1)
     assert (full.items[0].at.nanos, full.items[1].HasField("sku"), full.by["none"].HasField("n")) == (678901000, False, False)
-    nulls, empty = found[1], found[0]
+    nulls, empty = messages[1], messages[0]
     optional = [name for name in ALL.replace(",", " ").split() if name in order.DESCRIPTOR.fields_by_name][1:13]
     assert not any(nulls.HasField(name) for name in (*optional, "item"))
     assert all(empty.HasField(name) for name in (*optional, "item"))
     assert by_id(hr.collect(read(broker, registry, topic, "protobuf", schema=ALL)).rows()) == by_id(rows)
-    found_columns = read(broker, registry, topic, "protobuf").schema
-    assert [str(found_columns.get(name)) for name in ("t", "m", "day", "ntz", "items")] == [
+    columns = read(broker, registry, topic, "protobuf").schema
+    assert [str(columns.get(name)) for name in ("t", "m", "day", "ntz", "items")] == [
         "int", "decimal(20,3)", "date", "timestamp", "array<struct<sku: string, at: timestamp>>",
     ]  # fmt: skip
 
@@ -174,27 +174,27 @@ def test_what_the_registry_does_not_let_through(broker: Broker, registry: Regist
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_what_a_registry_says_is_known_when_the_job_is_made(registry: Registry, tmp_path: Path, format: str) -> None:
-    given: dict[str, Any] = {"servers": "127.0.0.1:1", "value": format, "key": "id", "key_format": format, "registry": registry.url}
+    options: dict[str, Any] = {"servers": "127.0.0.1:1", "value": format, "key": "id", "key_format": format, "registry": registry.url}
 
-    def made(schema: str, rows: list[Any]) -> hr.Job:
-        return hr.job("suits", hr.read.memory(rows, schema, name="rows").write.kafka("orders", name="out", **given))
+    def build(schema: str, rows: list[Any]) -> hr.Job:
+        return hr.job("suits", hr.read.memory(rows, schema, name="rows").write.kafka("orders", name="out", **options))
 
-    made("id bigint, name string", [(1, "a")])
+    build("id bigint, name string", [(1, "a")])
     assert registry.subjects == {}
     client = Client.of("write.kafka", registry.url)
     assert client is not None
     for part, columns in {"key": "id bigint", "value": "id bigint, name string"}.items():
         writing = Writing(client, True, part, format, "orders", record_of("orders", part))
         writing.document(parse_schema(columns))
-    made("id bigint, name string", [(1, "a")])
-    made("id bigint, name string, more int", [(1, "a", 1)])
+    build("id bigint, name string", [(1, "a")])
+    build("id bigint, name string, more int", [(1, "a", 1)])
     # The value would do; the key is looked at before anything is registered.
     with pytest.raises(hr.HeadraceError) as raised:
-        made("id string, name string", [("1", "a")])
+        build("id string, name string", [("1", "a")])
     assert (raised.value.code, len(registry.schemas)) == ("REGISTRY_INCOMPATIBLE", 2)
     # A plan can be made where its registry is out of reach.
     registry.broken = True
-    job = made("id bigint, name string", [(1, "a")])
+    job = build("id bigint, name string", [(1, "a")])
     with pytest.raises(hr.HeadraceError) as raised:
         job.run(checkpoint=tmp_path / "state", fresh=True, progress=False)
     assert raised.value.code == "REGISTRY_UNREACHABLE"
@@ -223,8 +223,8 @@ def test_rows_that_replace_each_other(broker: Broker, registry: Registry, tmp_pa
         h.commit({"rows": [("+", (n, "a")) for n in range(6)]})
         h.commit({"rows": [("-", (n, "a")) for n in range(4)] + [("+", (n, "b")) for n in range(2)]})
     assert {subject: len(of) for subject, of in registry.subjects.items()} == {f"{topic}-value": 1, f"{topic}-key": 1}
-    found = broker.consume(topic)
-    assert (len(found), sum(record.value is None for record in found)) == (10, 2)
+    records = broker.consume(topic)
+    assert (len(records), sum(record.value is None for record in records)) == (10, 2)
     users = read(broker, registry, topic, format, change_format="upsert", key="id")
     kept = users.write.memory(key="id")
     hr.job("kept", kept).run(checkpoint=tmp_path / "state", progress=False)
@@ -234,8 +234,8 @@ def test_rows_that_replace_each_other(broker: Broker, registry: Registry, tmp_pa
 @pytest.mark.parametrize("strategy", ["{record}", "{topic}-{record}"])
 def test_subjects_by_the_name_of_the_record(broker: Broker, registry: Registry, tmp_path: Path, strategy: str) -> None:
     topic = broker.create_topic(f"formats-subject-{len(strategy)}")
-    told = {"url": registry.url, "subject": strategy}
-    written([(1,)], "id int", topic, tmp_path, servers=broker.servers, value="avro", registry=told, record="shop.Order")
+    settings = {"url": registry.url, "subject": strategy}
+    written([(1,)], "id int", topic, tmp_path, servers=broker.servers, value="avro", registry=settings, record="shop.Order")
     assert list(registry.subjects) == [strategy.replace("{topic}", topic).replace("{record}", "shop.Order")]
 
 
@@ -328,8 +328,8 @@ def test_a_null_where_the_schema_has_none(broker: Broker, registry: Registry, tm
 def letters(folder: Path) -> list[tuple[str, Any]]:
     """The rows that the sink has put aside, each with its reason."""
     files = sorted((folder / "state" / "refused" / "out").glob("*.json"))
-    found = [json.loads(line) for file in files for line in file.read_text().splitlines()]
-    return sorted((one["reason"], json.loads(one["raw"])) for one in found)
+    rows = [json.loads(line) for file in files for line in file.read_text().splitlines()]
+    return sorted((one["reason"], json.loads(one["raw"])) for one in rows)
 
 
 def test_nulls_that_protobuf_has_no_place_for(broker: Broker, registry: Registry, tmp_path: Path) -> None:
@@ -393,12 +393,12 @@ def shop() -> bytes:
 
 
 def shop_order(order: Any) -> bytes:
-    made = order(id=2**64 - 1, counts=[-1, 0, 1], size=7, card="c", took={"seconds": 90}, raw=b"\xff")
-    made.maybe.value = 0
-    made.by_day[-5].given = 0.0
-    made.by_day[-5].till = 2**32 - 1
-    made.by_day[-5].deeper.x = -1
-    return bytes(made.SerializeToString())
+    instance = order(id=2**64 - 1, counts=[-1, 0, 1], size=7, card="c", took={"seconds": 90}, raw=b"\xff")
+    instance.maybe.value = 0
+    instance.by_day[-5].given = 0.0
+    instance.by_day[-5].till = 2**32 - 1
+    instance.by_day[-5].deeper.x = -1
+    return bytes(instance.SerializeToString())
 
 
 SHOP_ROW = (
@@ -420,12 +420,12 @@ def test_protobuf_of_others(broker: Broker, registry: Registry) -> None:
     head = b"\0" + number.to_bytes(4, "big")
     # The second message of the file: one number, which is 1, both zigzag.
     broker.produce(topic, [head + b"\x02\x02" + shop_order(order), head + b"\x02\x02"])
-    found = read(broker, registry, topic, "protobuf", message="Order")
-    assert found.schema.ddl == SHOP_COLUMNS
-    rows = hr.collect(found.drop("took")).rows()
+    orders = read(broker, registry, topic, "protobuf", message="Order")
+    assert orders.schema.ddl == SHOP_COLUMNS
+    rows = hr.collect(orders.drop("took")).rows()
     assert by_id(rows) == [(Decimal(0), [], "S", None, None, None, {}, b""), SHOP_ROW]
     (seconds,) = hr.collect(
-        found.filter("id > 0").select(s="CAST(extract(SECOND FROM took) + 60 * extract(MINUTE FROM took) AS int)")
+        orders.filter("id > 0").select(s="CAST(extract(SECOND FROM took) + 60 * extract(MINUTE FROM took) AS int)")
     ).rows()
     assert seconds == (90,)
 
@@ -437,8 +437,8 @@ def test_a_message_of_a_file(broker: Broker, tmp_path: Path) -> None:
     file.write_bytes(descriptors)
     good = shop_order(message(descriptors, "shop.v1.Order"))
     broker.produce(topic, [good, good[:-1], b"\x0a\xff", b""])
-    told: dict[str, Any] = {"servers": broker.servers, "value": "protobuf", "descriptor": str(file), "end": "latest"}
-    orders = hr.read.kafka(topic, message="Order", name="orders", **told)
+    options: dict[str, Any] = {"servers": broker.servers, "value": "protobuf", "descriptor": str(file), "end": "latest"}
+    orders = hr.read.kafka(topic, message="Order", name="orders", **options)
     assert orders.schema.ddl == SHOP_COLUMNS
     out, dead = orders.drop("took").write.memory(name="out"), orders.output("dead_letter").write.memory(name="dead")
     hr.job("file", out, dead).run(checkpoint=tmp_path / "state", progress=False)
@@ -450,13 +450,13 @@ def test_a_message_of_a_file(broker: Broker, tmp_path: Path) -> None:
     check_error(
         """
         DESCRIPTOR_UNREADABLE: the descriptor file is invalid: it has no message Odrer; it has shop.v1.Note, shop.v1.Order, shop.v1.Order.Cash, shop.v1.Order.Cash.Deep, shop.v1.Order.Cash.Deep.Deeper
-          at test_kafka_formats.py:*: lambda: hr.read.kafka(topic, message="Odrer", **told),
+          at test_kafka_formats.py:*: lambda: hr.read.kafka(topic, message="Odrer", **options),
           hint: create it with protoc --include_imports --descriptor_set_out=orders.desc orders.proto; message= names one of its messages
           more: headrace error DESCRIPTOR_UNREADABLE
         """,
-        lambda: hr.read.kafka(topic, message="Odrer", **told),
+        lambda: hr.read.kafka(topic, message="Odrer", **options),
     )
-    misfit = hr.read.kafka(topic, message="Order", schema="id date", **told)
+    misfit = hr.read.kafka(topic, message="Order", schema="id date", **options)
     with pytest.raises(hr.HeadraceError) as raised:
         hr.collect(misfit)
     assert (raised.value.code, raised.value.message) == (
@@ -471,8 +471,8 @@ def test_a_schema_of_avro_in_a_file(broker: Broker, tmp_path: Path) -> None:
     file.write_text(json.dumps(record), encoding="utf-8")
     good = [avro(record, {"id": 1, "note": "ä"}), avro(record, {"id": -(2**63), "note": None})]
     broker.produce(topic, [good[0], good[0] + b"\0", b"\x02", good[1]])
-    told: dict[str, Any] = {"servers": broker.servers, "value": "avro", "descriptor": str(file), "end": "latest"}
-    orders = hr.read.kafka(topic, name="orders", metadata="offset", **told)
+    options: dict[str, Any] = {"servers": broker.servers, "value": "avro", "descriptor": str(file), "end": "latest"}
+    orders = hr.read.kafka(topic, name="orders", metadata="offset", **options)
     assert orders.schema.ddl == "id bigint, note string, offset bigint"
     out, dead = orders.write.memory(name="out"), orders.output("dead_letter").write.memory(name="dead")
     hr.job("file", out, dead).run(checkpoint=tmp_path / "state", progress=False)
@@ -481,14 +481,14 @@ def test_a_schema_of_avro_in_a_file(broker: Broker, tmp_path: Path) -> None:
     assert [(letter[3], letter[4][:7]) for letter in letters] == [(1, "base64:"), (2, "base64:")]
     assert letters[0][1] == "there are bytes after the record"
     with pytest.raises(hr.HeadraceError) as raised:
-        hr.collect(hr.read.kafka(topic, schema="id boolean", **told))
+        hr.collect(hr.read.kafka(topic, schema="id boolean", **options))
     assert (raised.value.code, raised.value.message.partition(":")[0]) == (
         "DESCRIPTOR_UNREADABLE", f"the schema in {file} cannot be read as the given columns",
     )  # fmt: skip
     for text, why in {'"int"': "it is not a record with fields", "{": "*"}.items():
         file.write_text(text, encoding="utf-8")
         with pytest.raises(hr.HeadraceError) as raised:
-            hr.read.kafka(topic, **told)
+            hr.read.kafka(topic, **options)
         assert raised.value.code == "DESCRIPTOR_UNREADABLE"
         assert fnmatchcase(raised.value.message, f"the schema in {file} is not valid: {why}")
 

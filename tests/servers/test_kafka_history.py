@@ -231,14 +231,14 @@ def test_a_task_that_finds_another_history(broker: Broker, spark: SparkSession) 
             task.write(other.row(1))
         assert code(caught) == "CHECKPOINT_BEHIND"
         task.abort()
-        told = of_java(caught.value, None)
+        error = of_java(caught.value, None)
         check_error(
             f"""
             CHECKPOINT_BEHIND: history-tasks holds epoch 4 of another history, but this job was about to write its own epoch {epoch}
               hint: two copies of one checkpoint have written this topic. Stop the other job, or give this one another topic.
               more: headrace error CHECKPOINT_BEHIND
             """,
-            str(told),
+            str(error),
         )
     write(other, 4, "two", 1)
     assert look(other, topic)["identity"] == "one two"

@@ -63,8 +63,8 @@ def test_markers_that_are_gone(broker: Broker, spark: SparkSession, tmp_path: Pa
     id = json.loads((tmp_path / "ck" / "job.json").read_text())["id"]
     groups = [group.group_id for group in broker._admin.list_consumer_groups().result().valid if id in group.group_id]
     assert f"headrace-{id}-out" in groups and len(groups) == 3
-    for asked in broker._admin.delete_consumer_groups(groups).values():
-        asked.result()
+    for deletion in broker._admin.delete_consumer_groups(groups).values():
+        deletion.result()
     note = tmp_path / "ck" / "kafka" / "out.json"
     # A start that is refused leaves nothing by which the next one would not be.
     for _ in range(2):
@@ -158,15 +158,15 @@ def test_a_task_that_wakes_up_late_cannot_write(broker: Broker, spark: SparkSess
         task.finish()
     assert code(fenced) == "KAFKA_FENCED"
     task.abort()
-    told = of_java(fenced.value, None)
-    assert told is not None
+    error = of_java(fenced.value, None)
+    assert error is not None
     check_error(
         """
         KAFKA_FENCED: out: sink-fenced: <what Kafka says>
           hint: another process has taken over the job and continues; or the epoch took longer than transaction_timeout: raise it or make epochs smaller, and start again. No row is lost or duplicated.
           more: headrace error KAFKA_FENCED
         """,
-        re.sub(r"(sink-fenced: ).*", r"\1<what Kafka says>", str(told)),
+        re.sub(r"(sink-fenced: ).*", r"\1<what Kafka says>", str(error)),
     )
     again.finish()
     late = old.open(0)
@@ -228,8 +228,8 @@ def test_a_marker_that_the_broker_does_not_know_yet_is_waited_for(broker: Broker
     threads = tasks.jvm.java.lang.management.ManagementFactory.getThreadMXBean()
 
     def asks_again() -> bool:
-        said = map(str, threads.dumpAllThreads(False, False))
-        return any(re.search(r"Thread\.sleep\(.*\n.*headrace\.kafka\.Markers\$\.read", one) for one in said)
+        dumps = map(str, threads.dumpAllThreads(False, False))
+        return any(re.search(r"Thread\.sleep\(.*\n.*headrace\.kafka\.Markers\$\.read", one) for one in dumps)
 
     with unfinished(broker, topic, f"by-hand-{topic}-0") as commit:
         task, row = tasks.open(0), tasks.row(1)
@@ -252,8 +252,8 @@ def test_a_marker_that_is_never_known(broker: Broker, spark: SparkSession) -> No
     with unfinished(broker, topic, f"{id}-0"), unfinished(broker, topic, f"{id}-start"):
         with pytest.raises(Exception, match=f"brokers do not say which epoch is next for {id}-0") as unknown:
             kafka.Markers.read(admin, topic, f"{id}-0", True, 0)
-        told = kafka.Trouble.of(unknown.value.java_exception, None, tasks.stage)
-        assert (told.code(), told.getMessage()) == ("KAFKA_FAILED", f"{topic}: brokers do not say which epoch is next for {id}-0")
+        trouble = kafka.Trouble.of(unknown.value.java_exception, None, tasks.stage)
+        assert (trouble.code(), trouble.getMessage()) == ("KAFKA_FAILED", f"{topic}: brokers do not say which epoch is next for {id}-0")
         # Who has not taken over does not wait: what a killed driver left open ends with its successor.
         assert kafka.Markers.read(admin, topic, f"{id}-0", False, 0).isEmpty()
         kafka.Markers.check(admin, topic, id, 1)

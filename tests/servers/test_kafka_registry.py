@@ -70,7 +70,7 @@ def test_avro_with_the_columns_of_the_registry(broker: Broker, registry: Registr
     broker.produce(topic, [avro(second, wider, {**order(100), "new": 7}), avro(third, older, order(101))])
     read = hr.read.kafka(topic, servers=broker.servers, value="avro", registry=registry.url, end="latest", malformed="fail")
     assert sorted(hr.collect(read).rows()) == [*map(row, range(101)), (101, Decimal("1.01"), AT, None, [], None, "S")]
-    assert registry.asked.count(f"/schemas/ids/{first}") == 1
+    assert registry.requested_paths.count(f"/schemas/ids/{first}") == 1
 
 
 def test_debezium_in_avro(broker: Broker, registry: Registry) -> None:
@@ -95,8 +95,8 @@ def test_debezium_in_avro(broker: Broker, registry: Registry) -> None:
     number = registry.register(f"{topic}-value", envelope)
     a, b, c = ({"id": id, "name": name} for id, name in ((1, "a"), (1, None), (2, "c")))
     changes = [("c", None, a), ("u", a, b), ("r", None, c), ("d", c, None)]
-    told = [avro(number, envelope, {"op": op, "before": old, "after": new, "source": {"table": "t"}}) for op, old, new in changes]
-    broker.produce(topic, [*told, None])
+    records = [avro(number, envelope, {"op": op, "before": old, "after": new, "source": {"table": "t"}}) for op, old, new in changes]
+    broker.produce(topic, [*records, None])
     for schema in (None, "id bigint, name string"):
         read = hr.read.kafka(
             topic,
@@ -116,14 +116,14 @@ def test_avro_with_columns_of_ones_own(broker: Broker, registry: Registry) -> No
     topic = broker.create_topic("registry-own")
     number = registry.register(f"{topic}-value", ORDER)
     broker.produce(topic, [avro(number, ORDER, order(5))])
-    told = {"servers": broker.servers, "value": "avro", "registry": registry.url, "end": "latest"}
-    read = hr.read.kafka(topic, schema="size string, id bigint, more int", metadata="offset", malformed="fail", **told)
+    options = {"servers": broker.servers, "value": "avro", "registry": registry.url, "end": "latest"}
+    read = hr.read.kafka(topic, schema="size string, id bigint, more int", metadata="offset", malformed="fail", **options)
     assert hr.collect(read).rows() == [("L", 5, None, 0)]
-    misfit = hr.read.kafka(topic, schema="id boolean", **told)
+    misfit = hr.read.kafka(topic, schema="id boolean", **options)
     check_error(
         """
         REGISTRY_SCHEMA: the schema 1 of registry-own cannot be read as the given columns: Cannot convert Avro field 'id' to SQL field 'id' because schema is incompatible (avroType = "long", sqlType = BOOLEAN)
-          at test_kafka_registry.py:*: misfit = hr.read.kafka(topic, schema="id boolean", **told)
+          at test_kafka_registry.py:*: misfit = hr.read.kafka(topic, schema="id boolean", **options)
           hint: remove `schema` to use the registry's, or give columns that it has
           more: headrace error REGISTRY_SCHEMA
         """,
@@ -167,8 +167,8 @@ def test_upserts_with_avro_keys(broker: Broker, registry: Registry, tmp_path: Pa
         return Record(None if name is None else avro(of_value, value, {"id": n, "name": name}), avro(of_key, key, {"id": n}))
 
     broker.produce(topic, [change(1, "a"), change(2, "b"), change(1, None), change(3, "c"), change(2, "d"), change(4, None)])
-    told = {"servers": broker.servers, "value": "avro", "registry": registry.url, "end": "latest"}
-    read = hr.read.kafka(topic, change_format="upsert", key="id", malformed="fail", **told)
+    options = {"servers": broker.servers, "value": "avro", "registry": registry.url, "end": "latest"}
+    read = hr.read.kafka(topic, change_format="upsert", key="id", malformed="fail", **options)
     kept = read.write.memory(key="id")
     hr.job("upserts", kept).run(checkpoint=tmp_path / "state", progress=False)
     assert sorted(kept.rows()) == [(2, "d"), (3, "c")]
@@ -198,14 +198,14 @@ def test_what_the_sink_writes_of_keys_without_a_format_is_read_back(
         "date": (date(2026, 1, 2), date(1969, 12, 31)),
     }
     topic = broker.create_topic(f"registry-plain-{format.replace('_', '-')}-{type}", 2)
-    told: dict[str, Any] = {"servers": broker.servers, "value": format, "registry": None if format == "json" else registry.url}
+    options: dict[str, Any] = {"servers": broker.servers, "value": format, "registry": None if format == "json" else registry.url}
     columns = f"id {type}, v string"
     with Harness(partitions=2) as h:
         stream = h.source("rows", columns, changes=True)
-        h._sinks.append(stream.write.kafka(topic, key="id", name="out", **told)._use())
+        h._sinks.append(stream.write.kafka(topic, key="id", name="out", **options)._use())
         h.commit({"rows": [("+", (key, "v")) for key in keys[type]]})
         schema = columns if format == "json" else None
-        read = hr.read.kafka(topic, schema=schema, change_format="upsert", key="id", end="latest", name="users", **told)
+        read = hr.read.kafka(topic, schema=schema, change_format="upsert", key="id", end="latest", name="users", **options)
         kept = read.write.memory(key="id", name="kept")
         job = hr.job("kept", kept)
         job.run(checkpoint=tmp_path / "state", progress=False, flush=False)
@@ -226,8 +226,8 @@ def test_tombstones_of_other_writers(broker: Broker, registry: Registry, tmp_pat
     gone = [Record(None, "0"), Record(None, '{"id": 1}'), Record(None, avro(of_key, key, {"id": 2})), Record(None, b'{"id":3}')]
     bad = [Record(None, "x"), Record(None, '{"id": "x"}'), Record(None, None)]
     broker.produce(topic, [*rows, *gone, *bad])
-    told: dict[str, Any] = {"servers": broker.servers, "value": "avro", "registry": registry.url, "end": "latest", "name": "users"}
-    kept = hr.read.kafka(topic, change_format="upsert", key="id", **told).write.memory(key="id")
+    options: dict[str, Any] = {"servers": broker.servers, "value": "avro", "registry": registry.url, "end": "latest", "name": "users"}
+    kept = hr.read.kafka(topic, change_format="upsert", key="id", **options).write.memory(key="id")
     hr.job("upserts", kept).run(checkpoint=tmp_path / "state", progress=False)
     assert kept.rows() == [(4, "n4")]
     assert letters(tmp_path / "state") == [
@@ -271,13 +271,13 @@ def test_avro_that_refers_to_other_schemas(broker: Broker, registry: Registry, t
         return {"id": n, "items": [{"sku": f"s{n}", "price": {"amount": n}}], "sum": {"amount": n}}
 
     broker.produce(topic, [avro(number, whole, sale(n)) for n in range(3)])
-    told: dict[str, Any] = {"servers": broker.servers, "value": "avro", "registry": registry.url, "end": "latest", "malformed": "fail"}
-    found = hr.read.kafka(topic, **told)
-    assert found.schema.ddl == "id bigint, items array<struct<sku: string, price: struct<amount: int>>>, sum struct<amount: int>"
-    assert sorted(hr.collect(found).rows()) == [(n, [(f"s{n}", (n,))], (n,)) for n in range(3)]
-    own = hr.read.kafka(topic, schema="id bigint, sum struct<amount: int>", name="own", **told)
+    options: dict[str, Any] = {"servers": broker.servers, "value": "avro", "registry": registry.url, "end": "latest", "malformed": "fail"}
+    sales = hr.read.kafka(topic, **options)
+    assert sales.schema.ddl == "id bigint, items array<struct<sku: string, price: struct<amount: int>>>, sum struct<amount: int>"
+    assert sorted(hr.collect(sales).rows()) == [(n, [(f"s{n}", (n,))], (n,)) for n in range(3)]
+    own = hr.read.kafka(topic, schema="id bigint, sum struct<amount: int>", name="own", **options)
     assert sorted(hr.collect(own).rows()) == [(n, (n,)) for n in range(3)]
-    written = hr.read.memory([(3, [("s3", (3,))], (3,))], found.schema.ddl, name="rows")
+    written = hr.read.memory([(3, [("s3", (3,))], (3,))], sales.schema.ddl, name="rows")
     sink = written.write.kafka(topic, servers=broker.servers, value="avro", registry=registry.url, register=False, name="out")
     hr.job("refers", sink).run(checkpoint=tmp_path / "state", progress=False)
     assert broker.consume(topic)[-1].value == avro(number, whole, sale(3))
@@ -292,17 +292,17 @@ def test_avro_that_holds_itself(broker: Broker, registry: Registry) -> None:
     }
     number = registry.register(f"{topic}-value", node)
     broker.produce(topic, [avro(number, node, {"id": 1, "next": {"id": 2, "next": {"id": 3, "next": None}}})])
-    told: dict[str, Any] = {"servers": broker.servers, "value": "avro", "registry": registry.url, "end": "latest", "malformed": "fail"}
+    options: dict[str, Any] = {"servers": broker.servers, "value": "avro", "registry": registry.url, "end": "latest", "malformed": "fail"}
     check_error(
         """
         REGISTRY_SCHEMA: the schema 1 in the registry cannot be read: a record contains itself: list the columns to read with `schema`
-          at test_kafka_registry.py:*: lambda: hr.read.kafka(topic, **told),
+          at test_kafka_registry.py:*: lambda: hr.read.kafka(topic, **options),
           hint: correct it there, or read the values as bytes: value="raw"
           more: headrace error REGISTRY_SCHEMA
         """,
-        lambda: hr.read.kafka(topic, **told),
+        lambda: hr.read.kafka(topic, **options),
     )
-    read = hr.read.kafka(topic, schema="id int, next struct<id: int>", **told)
+    read = hr.read.kafka(topic, schema="id int, next struct<id: int>", **options)
     assert hr.collect(read).rows() == [(1, (2,))]
 
 
@@ -343,7 +343,7 @@ def test_a_registry_with_a_password(broker: Broker, registry: Registry, monkeypa
     job = hr.job("opened", out)
     job.run(checkpoint=tmp_path / "state", progress=False)
     assert out.rows() == [row(1)]
-    assert not [told for told in (json.dumps(job.plan.to_json()), str(job.explain(verbose=True)), repr(read)) if "geheim" in told]
+    assert not [text for text in (json.dumps(job.plan.to_json()), str(job.explain(verbose=True)), repr(read)) if "geheim" in text]
     written = [log_file(), *(file for file in (tmp_path / "state").rglob("*") if file.is_file())]
     # What the registry is sent has the password in it, too.
     words = (b"geheim", WORD.rpartition(" ")[2].encode())
@@ -381,22 +381,22 @@ def test_a_registry_that_keeps_its_schemas_to_itself(broker: Broker, registry: R
     registry.register(f"{topic}-value", 'syntax = "proto3"; message Order { int32 id = 1; }', "PROTOBUF")
     registry.closed = closed
     cure = "check its user and password" if closed == 403 else "check the log of the registry"
-    told: dict[str, Any] = {"servers": broker.servers, "value": "protobuf", "registry": registry.url, "end": "latest"}
+    options: dict[str, Any] = {"servers": broker.servers, "value": "protobuf", "registry": registry.url, "end": "latest"}
     check_error(
         """
         REGISTRY_UNREACHABLE: the registry <registry> cannot be used: <status>
-          at test_kafka_registry.py:*: lambda: hr.read.kafka(topic, **told),
+          at test_kafka_registry.py:*: lambda: hr.read.kafka(topic, **options),
           hint: <cure>
           more: headrace error REGISTRY_UNREACHABLE
         """,
-        lambda: hr.read.kafka(topic, **told),
+        lambda: hr.read.kafka(topic, **options),
         hide={registry.url: "<registry>", f"it returned HTTP {closed}": "<status>", cure: "<cure>"},
     )
-    read = hr.read.kafka(topic, schema="id int", **told)
+    read = hr.read.kafka(topic, schema="id int", **options)
     check_error(
         """
         REGISTRY_UNREACHABLE: the registry <registry> cannot be used: <status>
-          at test_kafka_registry.py:*: read = hr.read.kafka(topic, schema="id int", **told)
+          at test_kafka_registry.py:*: read = hr.read.kafka(topic, schema="id int", **options)
           hint: <cure>
           more: headrace error REGISTRY_UNREACHABLE
         """,
@@ -480,8 +480,8 @@ def test_somebody_in_between_answers(registry: Registry, answer: bytes, status: 
     assert client is not None
     with pytest.raises(hr.HeadraceError) as raised:
         client.register("orders-value", "avro", json.dumps(ORDER))
-    told = why if why != NO_SCHEMA else "its response has no schema id"
-    assert (raised.value.code, raised.value.message) == ("REGISTRY_UNREACHABLE", f"the registry {registry.url} cannot be used: {told}")
+    reason = why if why != NO_SCHEMA else "its response has no schema id"
+    assert (raised.value.code, raised.value.message) == ("REGISTRY_UNREACHABLE", f"the registry {registry.url} cannot be used: {reason}")
 
 
 def test_reasons_that_are_none(registry: Registry) -> None:
@@ -531,27 +531,27 @@ def test_no_other_address_is_told_the_password(registry: Registry, monkeypatch: 
             hr.read.kafka("orders", servers="localhost:9092", value="avro", registry=opened)
     finally:
         elsewhere.close()
-    assert (registry.words, elsewhere.asked) == ([WORD], [])
+    assert (registry.words, elsewhere.requested_paths) == ([WORD], [])
 
 
 @pytest.fixture
 def secured(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Registry]:
     """A registry with TLS, whose certificate is its own authority: for its address, or for another name."""
     certificate(tmp_path, getattr(request, "param", "IP:127.0.0.1"))
-    made = Registry(tmp_path)
-    yield made
-    made.close()
+    server = Registry(tmp_path)
+    yield server
+    server.close()
 
 
 def test_a_registry_with_tls(broker: Broker, secured: Registry, tmp_path: Path) -> None:
     topic = broker.create_topic("registry-tls")
     number = secured.register(f"{topic}-value", ORDER)
     broker.produce(topic, [avro(number, ORDER, order(1))])
-    told = {"url": secured.url, "ca": str(tmp_path / "authority.pem")}
+    settings = {"url": secured.url, "ca": str(tmp_path / "authority.pem")}
     at: dict[str, Any] = {"servers": broker.servers, "value": "avro", "end": "latest", "malformed": "fail"}
-    read = hr.read.kafka(topic, registry=told, **at)
+    read = hr.read.kafka(topic, registry=settings, **at)
     assert hr.collect(read).rows() == [row(1)]
-    assert read._node.connect().options()["registry"] == {**told, "subject": "{topic}-value"}
+    assert read._node.connect().options()["registry"] == {**settings, "subject": "{topic}-value"}
     certificate(tmp_path, "DNS:elsewhere", key="other.pem", authority="elsewhere.pem")
     wrong = {"url": secured.url, "ca": str(tmp_path / "elsewhere.pem")}
     for registry in (wrong, secured.url):
@@ -566,14 +566,14 @@ def test_a_registry_with_tls(broker: Broker, secured: Registry, tmp_path: Path) 
             hide={secured.url: "<registry>", "self signed": "self-signed"},
         )
     # Of topics by a pattern nothing is asked before the kernel asks.
-    found = hr.read.kafka(pattern=topic, schema="id bigint", registry=wrong, name="found", **at)
+    by_pattern = hr.read.kafka(pattern=topic, schema="id bigint", registry=wrong, name="sales", **at)
     check_error(
         """
         REGISTRY_UNREACHABLE: the registry <registry> cannot be used: its certificate is not trusted: PKIX path building failed: sun.security.provider.certpath.SunCertPathBuilderException: unable to find valid certification path to requested target
           hint: check that the certificate is for this host, and signed by the authority in registry={"url": ..., "ca": "root.crt"}; the next start continues after the last committed epoch
           more: headrace error REGISTRY_UNREACHABLE
         """,
-        lambda: hr.collect(found),
+        lambda: hr.collect(by_pattern),
         hide={secured.url: "<registry>"},
     )
 
@@ -583,8 +583,8 @@ def test_a_registry_with_the_certificate_of_another(broker: Broker, secured: Reg
     topic = broker.create_topic("registry-tls-other")
     number = secured.register(f"{topic}-value", ORDER)
     broker.produce(topic, [avro(number, ORDER, order(1))])
-    told = {"url": secured.url, "ca": str(tmp_path / "authority.pem")}
-    at: dict[str, Any] = {"servers": broker.servers, "value": "avro", "end": "latest", "malformed": "fail", "registry": told}
+    settings = {"url": secured.url, "ca": str(tmp_path / "authority.pem")}
+    at: dict[str, Any] = {"servers": broker.servers, "value": "avro", "end": "latest", "malformed": "fail", "registry": settings}
     check_error(
         """
         REGISTRY_UNREACHABLE: the registry <registry> cannot be used: its certificate is not trusted: IP address mismatch, certificate is not valid for '127.0.0.1'
@@ -595,13 +595,13 @@ def test_a_registry_with_the_certificate_of_another(broker: Broker, secured: Reg
         lambda: hr.read.kafka(topic, **at),
         hide={secured.url: "<registry>"},
     )
-    found = hr.read.kafka(pattern=topic, schema="id bigint", name="found", **at)
+    by_pattern = hr.read.kafka(pattern=topic, schema="id bigint", name="sales", **at)
     check_error(
         """
         REGISTRY_UNREACHABLE: the registry <registry> cannot be used: its certificate is not trusted: No subject alternative names matching IP address 127.0.0.1 found
           hint: check that the certificate is for this host, and signed by the authority in registry={"url": ..., "ca": "root.crt"}; the next start continues after the last committed epoch
           more: headrace error REGISTRY_UNREACHABLE
         """,
-        lambda: hr.collect(found),
+        lambda: hr.collect(by_pattern),
         hide={secured.url: "<registry>"},
     )

@@ -67,9 +67,9 @@ def test_a_row_is_a_record(broker: Broker, spark: SparkSession, tmp_path: Path) 
     stream = hr.read.memory(rows, schema, name="rows")
     job = hr.job("j", stream.write.kafka(topic, servers=broker.servers, key="card", headers={"tr": "trace"}, timestamp="at", name="out"))
     run(job, tmp_path)
-    found = broker.consume(topic)
-    assert sorted(value["id"] for value in values(found)) == list(range(60))
-    for record, value in zip(found, values(found), strict=True):
+    records = broker.consume(topic)
+    assert sorted(value["id"] for value in values(records)) == list(range(60))
+    for record, value in zip(records, values(records), strict=True):
         n = value["id"]
         assert value == {
             "id": n, "card": rows[n][1], "at": "2026-01-01T00:00:00.123456Z", "trace": rows[n][3], "body": {"a": n, "b": None}, "d": 1.20,
@@ -121,9 +121,9 @@ def test_rows_that_replace_each_other(broker: Broker, spark: SparkSession) -> No
         rows.commit(("+", (1, "c")))
         h.restart()
         rows.commit(("-", (1, "c")))
-    found = broker.consume(topic)
+    records = broker.consume(topic)
     by_key = {
-        n: [value and value["v"] for record, value in zip(found, values(found), strict=True) if record.key == b'{"id":%d}' % n]
+        n: [value and value["v"] for record, value in zip(records, values(records), strict=True) if record.key == b'{"id":%d}' % n]
         for n in range(10)
     }
     assert by_key == {n: ["a", "b"] for n in range(0, 10, 2)} | {n: ["a", None] for n in range(3, 10, 2)} | {1: ["a", None, "c", None]}
@@ -165,13 +165,13 @@ def test_envelopes(broker: Broker, spark: SparkSession) -> None:
         rows = Changing(h, lambda s: s.write.kafka(topic, servers=broker.servers, key="id", value="debezium", name="out"))
         rows.commit(("+", (1, "a")), ("+", (2, "a")))
         rows.commit(("-", (1, "a")), ("+", (1, "b")), ("-", (2, "a")))
-    found = broker.consume(topic)
-    told = [(record.key, value["before"] and value["before"]["v"], value["after"] and value["after"]["v"], value["op"])
-            for record, value in zip(found, values(found), strict=True)]  # fmt: skip
+    records = broker.consume(topic)
+    changes = [(record.key, value["before"] and value["before"]["v"], value["after"] and value["after"]["v"], value["op"])
+            for record, value in zip(records, values(records), strict=True)]  # fmt: skip
     one, two = b'{"id":1}', b'{"id":2}'
-    assert sorted(told[:2], key=str) == [(one, None, "a", "c"), (two, None, "a", "c")]
-    assert sorted(told[2:], key=str) == [(one, "a", "b", "u"), (two, "a", None, "d")]
-    assert values(found)[0]["after"] == {"id": json.loads(found[0].key or b"")["id"], "v": "a"}
+    assert sorted(changes[:2], key=str) == [(one, None, "a", "c"), (two, None, "a", "c")]
+    assert sorted(changes[2:], key=str) == [(one, "a", "b", "u"), (two, "a", None, "d")]
+    assert values(records)[0]["after"] == {"id": json.loads(records[0].key or b"")["id"], "v": "a"}
 
 
 def lay_out(folder: Path) -> None:
@@ -196,17 +196,17 @@ def end(child: subprocess.Popen[bytes]) -> None:
 
 def check_once(broker: Broker, topic: str, rows: int = FILES * ROWS) -> None:
     """Each row once, each epoch's end once in each partition, and behind the epoch's rows."""
-    found = broker.consume(topic)
-    ends = [record for record in found if "headrace.end" in headers(record)]
-    told = [record for record in found if "headrace.end" not in headers(record)]
-    assert Counter(value["id"] for value in values(told)) == Counter(range(rows))
+    records = broker.consume(topic)
+    ends = [record for record in records if "headrace.end" in headers(record)]
+    data_records = [record for record in records if "headrace.end" not in headers(record)]
+    assert Counter(value["id"] for value in values(data_records)) == Counter(range(rows))
     partitions = {record.partition for record in ends}
     epochs = {headers(record)["headrace.epoch"] for record in ends}
     assert sorted((record.partition, headers(record)["headrace.epoch"]) for record in ends) == sorted(
         (partition, epoch) for partition in partitions for epoch in epochs
     )
     for partition in partitions:
-        numbers = [int(headers(record)["headrace.epoch"]) for record in found if record.partition == partition]
+        numbers = [int(headers(record)["headrace.epoch"]) for record in records if record.partition == partition]
         assert numbers == sorted(numbers)
 
 
@@ -310,8 +310,8 @@ def test_what_is_found_before_a_run_starts(broker: Broker, spark: SparkSession, 
     )
     monkeypatch.setenv("KAFKA_PASSWORD", "wrong")
     security = {"protocol": "SASL_PLAINTEXT", "user": USER, "password": hr.secret("KAFKA_PASSWORD")}
-    told = rows.write.kafka(topic, servers=broker.secured, security=security, name="out")
-    login = refused(hr.job("j", told), tmp_path)
+    secured = rows.write.kafka(topic, servers=broker.secured, security=security, name="out")
+    login = refused(hr.job("j", secured), tmp_path)
     assert login.code == "KAFKA_DENIED"
     assert "wrong" not in str(login)
     monkeypatch.setenv("KAFKA_PASSWORD", PASSWORD)
@@ -350,11 +350,11 @@ def test_the_page(broker: Broker, spark: SparkSession, tmp_path: Path, monkeypat
 
 
 def test_what_was_written_elsewhere_goes(broker: Broker, spark: SparkSession, tmp_path: Path) -> None:
-    given = Sink("orders", servers="elsewhere:9092").elsewhere(ports.Elsewhere("thrown_away", tmp_path, broker.servers))
-    assert given is not None
-    given.discard()  # it is not there yet
+    copy = Sink("orders", servers="elsewhere:9092").elsewhere(ports.Elsewhere("thrown_away", tmp_path, broker.servers))
+    assert copy is not None
+    copy.discard()  # it is not there yet
     rows = hr.read.memory([("a", 1)], "k string, v int", name="rows")
     run(hr.job("thrown", rows.write.kafka("thrown_away", servers=broker.servers, create={"partitions": 2}, name="out")), tmp_path)
     assert "thrown_away" in broker.topics()
-    given.discard()
+    copy.discard()
     until(lambda: "thrown_away" not in broker.topics(), "the broker has been told of it")

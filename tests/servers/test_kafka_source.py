@@ -38,8 +38,8 @@ SCHEMA = "id bigint, shop string, amount int"
 
 def rows_of(broker: Broker, topic: str) -> list[tuple[Any, ...]]:
     """The rows of a topic's records, by another client than Kafka's own."""
-    found = [json.loads(record.value or "") for record in broker.consume(topic)]
-    return sorted((one["id"], one["shop"], one["amount"]) for one in found)
+    orders = [json.loads(record.value or "") for record in broker.consume(topic)]
+    return sorted((one["id"], one["shop"], one["amount"]) for one in orders)
 
 
 def test_a_topic_to_its_end(broker: Broker) -> None:
@@ -72,7 +72,7 @@ def test_each_start_reads_what_is_there_then(broker: Broker, tmp_path: Path) -> 
         expected: dict[str, list[int]] = {}
         for _, shop, amount in rows_of(broker, topic):
             expected.setdefault(shop, []).append(amount)
-        assert sorted(total.rows()) == sorted((shop, len(found), sum(found)) for shop, found in expected.items())
+        assert sorted(total.rows()) == sorted((shop, len(amounts), sum(amounts)) for shop, amounts in expected.items())
 
 
 @pytest.mark.full
@@ -140,7 +140,7 @@ def test_metadata(broker: Broker) -> None:
 
 @pytest.mark.full
 @pytest.mark.parametrize(
-    ("value", "schema", "given", "expected"),
+    ("value", "schema", "produced", "expected"),
     [
         ("csv", "a int, b string", '1,"x, y"', (1, "x, y")),
         ("text", None, "ein Wört", ("ein Wört",)),
@@ -148,9 +148,9 @@ def test_metadata(broker: Broker) -> None:
         ("json", "a struct<b: array<int>>", '{"a": {"b": [1, null]}}', ((  [1, None],),)),
     ],
 )  # fmt: skip
-def test_kinds_of_values(broker: Broker, value: str, schema: str | None, given: str | bytes, expected: tuple[Any, ...]) -> None:
+def test_kinds_of_values(broker: Broker, value: str, schema: str | None, produced: str | bytes, expected: tuple[Any, ...]) -> None:
     topic = broker.create_topic(f"source-value-{value}")
-    broker.produce(topic, [given])
+    broker.produce(topic, [produced])
     assert hr.collect(hr.read.kafka(topic, servers=broker.servers, value=value, schema=schema, end="latest")).rows() == [expected]
 
 
@@ -232,8 +232,8 @@ def test_what_a_transaction_gave_up_is_not_read(broker: Broker) -> None:
     broker.produce(topic, ["z"], transaction="t", commit=False)
     committed = hr.read.kafka(topic, servers=broker.servers, value="text", end="latest", rows_per_epoch=1, name="committed")
     assert sorted(hr.collect(committed).rows()) == [("1",), ("2",), ("3",)]
-    told = {"isolation.level": "read_uncommitted"}
-    every = hr.read.kafka(topic, servers=broker.servers, value="text", end="latest", options=told, name="every")
+    options = {"isolation.level": "read_uncommitted"}
+    every = hr.read.kafka(topic, servers=broker.servers, value="text", end="latest", options=options, name="every")
     assert sorted(hr.collect(every).rows()) == [("1",), ("2",), ("3",), ("x",), ("y",), ("z",)]
 
 
@@ -493,8 +493,8 @@ def test_a_record_that_is_repaired_is_read_once(broker: Broker, tmp_path: Path) 
     job = hr.job("repaired", read.write.files(tmp_path / "out", format="json", name="out"))
 
     def run() -> list[tuple[int, int]]:
-        found = job.run(checkpoint=tmp_path / "state", progress=False, flush=False)
-        return [(source.read, source.malformed) for source in found.sources]
+        summary = job.run(checkpoint=tmp_path / "state", progress=False, flush=False)
+        return [(source.read, source.malformed) for source in summary.sources]
 
     assert run() == [(4, 1)]
     letters = hr.letters(tmp_path / "state")

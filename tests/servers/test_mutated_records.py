@@ -25,14 +25,14 @@ PROTO = 'syntax = "{syntax}"; package shop; message Row {{ {one} int64 id = 1; {
 FULL = pytest.param(20_000, 2, marks=pytest.mark.full)
 
 
-def protobuf(made: Any) -> Format:
+def protobuf(message_class: Any) -> Format:
     def write(row: Row) -> bytes:
-        found: bytes = made(id=row[0], name=row[1], tags=row[2]).SerializeToString()
-        return found
+        encoded: bytes = message_class(id=row[0], name=row[1], tags=row[2]).SerializeToString()
+        return encoded
 
     def read(record: bytes) -> Row:
-        found = made.FromString(record)
-        return found.id, found.name, tuple(found.tags)
+        message = message_class.FromString(record)
+        return message.id, message.name, tuple(message.tags)
 
     return Format(write, read)
 
@@ -72,14 +72,14 @@ def test_each_record_of_a_topic_has_one_outcome(broker: Broker, registry: Regist
     formats["registered-json"] = (behind(number, JSON), {"value": "json_schema", "registry": registry.url, "schema": SCHEMA})
     formats["debezium"] = (DEBEZIUM, {"value": "json", "schema": SCHEMA, "change_format": "debezium"})
 
-    told, sinks = {}, []
+    produced, sinks = {}, []
     for name, (format, options) in formats.items():
         topic = broker.create_topic(f"mutated-{name}-{count}")
-        records, changed = mutated.given(format, rng, count)
+        records, changed = mutated.records(format, rng, count)
         # A few records have no value at all.
         none = {n for n in changed if rng.randrange(8) == 0}
         broker.produce(topic, [None if n in none else record for n, record in enumerate(records)])
-        told[name] = (records, changed, none)
+        produced[name] = (records, changed, none)
         metadata = [] if name == "debezium" else ["offset"]
         read = hr.read.kafka(topic, servers=broker.servers, end="latest", metadata=metadata, name=f"of_{name}", **options)
         rows = read.changes() if name == "debezium" else read
@@ -89,23 +89,23 @@ def test_each_record_of_a_topic_has_one_outcome(broker: Broker, registry: Regist
     dead = mutated.letters(tmp_path / "ck")
     sources = {source.name: source for source in summary.sources}
     for name, (format, _) in formats.items():
-        records, changed, none = told[name]
+        records, changed, none = produced[name]
         at = mutated.places(dead.get(f"mutated-{name}-{count}-0", []))
         table = mutated.written(tmp_path / f"out_{name}")
         columns = ("value",) if name == "text" else ("id", "name") if name == "csv" else ("id", "name", "tags")
-        found = mutated.plain(table, columns)
+        rows_read = mutated.plain(table, columns)
         source = sources[f"of_{name}"]
         assert (source.read, source.skipped, source.broken) == (count, 0, 0)
         if name == "debezium":
             # Its rows are those of a database, without a place.
             expected = Counter(format.read(record) for n, record in enumerate(records) if n not in changed)
             assert set(at) <= changed - none and set(at.values()) <= {1}
-            assert not expected - Counter(found)
-            assert (len(found), source.tombstones) == (count - len(at) - len(none), len(none))
-            print(f"{name}: {count} records, {len(changed)} changed: {len(found)} rows, {len(at)} dead letters, {len(none)} tombstones")
+            assert not expected - Counter(rows_read)
+            assert (len(rows_read), source.tombstones) == (count - len(at) - len(none), len(none))
+            print(f"{name}: {count} records, {len(changed)} changed: {len(rows_read)} rows, {len(at)} dead letters, {len(none)} tombstones")
         else:
             out: dict[int, list[Row]] = {}
-            for place, row in zip(table.column("offset").to_pylist(), found, strict=True):
+            for place, row in zip(table.column("offset").to_pylist(), rows_read, strict=True):
                 out.setdefault(place, []).append(row)
             assert none <= set(at)
             assert (source.malformed, source.rows, source.tombstones) == (len(at), len(out), 0)
@@ -116,13 +116,13 @@ def test_each_record_of_a_topic_has_one_outcome(broker: Broker, registry: Regist
 def test_each_row_of_a_database_has_one_outcome(tmp_path: Path, count: int, seed: int) -> None:
     """SQLite takes any bytes for a text; servers look at them when they are written."""
     rng = random.Random(seed)
-    given = [
+    names = [
         (n, mutated.mutated(name.encode(), rng) if rng.randrange(6) == 0 else name.encode()) for n, name, _ in mutated.rows(rng, count)
     ]
-    given[3] = (3, "a sign for what was replaced: \ufffd".encode())
+    names[3] = (3, "a sign for what was replaced: \ufffd".encode())
     with closing(sqlite3.connect(tmp_path / "shop.db")) as database, database:
         database.execute("CREATE TABLE names (id INTEGER PRIMARY KEY, name TEXT)")
-        database.executemany("INSERT INTO names VALUES (?, CAST(? AS TEXT))", given)
+        database.executemany("INSERT INTO names VALUES (?, CAST(? AS TEXT))", names)
     read = hr.read.jdbc(f"sqlite:{tmp_path / 'shop.db'}", "names", by="id", name="names")
     job = hr.job("mutated", read.write.files(tmp_path / "out", format="parquet", name="out"))
     summary = job.run(checkpoint=tmp_path / "ck", progress=False)

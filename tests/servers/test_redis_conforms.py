@@ -16,6 +16,6 @@ def test_the_sink_conforms(spark: object, redis: Redis) -> None:
     def make(place: ports.Elsewhere, key: tuple[str, ...]) -> Sink:
         return Sink(redis.url, prefix=f"{place.name}:", key=key or ("id",), password=Secret(env=VARIABLE))
 
-    found = check_sink(make, rows=1_000_000, points=("before sink commit", "in sink commit", "before the commit log"))
-    print(found)
-    assert {line.outcome for line in found.lines} == {"passed"}, found
+    report = check_sink(make, rows=1_000_000, points=("before sink commit", "in sink commit", "before the commit log"))
+    print(report)
+    assert {line.outcome for line in report.lines} == {"passed"}, report

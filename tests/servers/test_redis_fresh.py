@@ -16,14 +16,14 @@ from tests.unit.connectors.delta.tasks import context
 from tests.unit.errors import check_error
 
 
-def sink(redis: Redis, **given: Any) -> Sink:
-    made = Sink(redis.url, prefix="t:", key="k", password=hr.secret(VARIABLE))
-    made.open(context(Path(), "k string", mode="upsert", **given))
-    return made
+def sink(redis: Redis, **options: Any) -> Sink:
+    target = Sink(redis.url, prefix="t:", key="k", password=hr.secret(VARIABLE))
+    target.open(context(Path(), "k string", mode="upsert", **options))
+    return target
 
 
-def write(made: Sink, epoch: int, *keys: str) -> None:
-    made.commit(epoch, ports.Staged(len(keys), (), lambda: [(key, 1) for key in keys]))
+def write(target: Sink, epoch: int, *keys: str) -> None:
+    target.commit(epoch, ports.Staged(len(keys), (), lambda: [(key, 1) for key in keys]))
 
 
 def keys(redis: Redis) -> set[str]:
@@ -33,18 +33,18 @@ def keys(redis: Redis) -> set[str]:
 def test_a_fresh_start_claims_first_and_then_removes_the_keys_of_another(redis: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
     write(sink(redis), 0, *map(str, range(5000)))
     before = Sink._clear
-    asked: list[str] = []
+    owners: list[str] = []
 
     def clearing(self: Sink) -> None:
-        asked.append(redis.run("HGET", "_headrace:t:", "checkpoint"))
+        owners.append(redis.run("HGET", "_headrace:t:", "checkpoint"))
         before(self)
 
     monkeypatch.setattr(Sink, "_clear", clearing)
     fresh = sink(redis, checkpoint_id="c2", fresh=True)
-    assert asked == ["c2"] and keys(redis) == set() and redis.run("HGET", "_headrace:t:", "clearing") == ""
+    assert owners == ["c2"] and keys(redis) == set() and redis.run("HGET", "_headrace:t:", "clearing") == ""
     write(fresh, 0, "a")
     sink(redis, checkpoint_id="c2", fresh=True, term=2)
-    assert asked == ["c2"] and keys(redis) == {"t:a"}
+    assert owners == ["c2"] and keys(redis) == {"t:a"}
 
 
 def test_a_fresh_start_leaves_the_keys_of_another_job(redis: Redis) -> None:

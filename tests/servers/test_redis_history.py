@@ -28,17 +28,17 @@ FULL = pytest.mark.full
 NOTE = "_headrace:t:"
 
 
-def made(redis: Redis) -> Sink:
+def sink_of(redis: Redis) -> Sink:
     return Sink(redis.url, prefix="t:", key="k", password=hr.secret(VARIABLE), retry="1 second")
 
 
-def of(**given: Any) -> ports.SinkContext:
-    return context(Path(), "k string", mode="upsert", **given)
+def of(**options: Any) -> ports.SinkContext:
+    return context(Path(), "k string", mode="upsert", **options)
 
 
-def started(redis: Redis, **given: Any) -> Sink:
-    sink = made(redis)
-    sink.open(of(**given))
+def started(redis: Redis, **options: Any) -> Sink:
+    sink = sink_of(redis)
+    sink.open(of(**options))
     return sink
 
 
@@ -52,27 +52,27 @@ def keys(redis: Redis) -> list[str]:
 
 def test_what_the_keys_hold(redis: Redis) -> None:
     """It is looked at without a change."""
-    assert made(redis).mark(of()) == ports.Mark()
+    assert sink_of(redis).mark(of()) == ports.Mark()
     assert redis.run("DBSIZE") == "0"
     sink = started(redis)
-    assert made(redis).mark(of()) == ports.Mark()
+    assert sink_of(redis).mark(of()) == ports.Mark()
     commit(sink, 0, "a", "x")
     commit(sink, 3, "b", "y")
-    assert made(redis).mark(of()) == ports.Mark(3, "b")
-    assert made(redis).mark(of(checkpoint_id="other")) == made(redis).mark(of(query="other")) == ports.Mark()
+    assert sink_of(redis).mark(of()) == ports.Mark(3, "b")
+    assert sink_of(redis).mark(of(checkpoint_id="other")) == sink_of(redis).mark(of(query="other")) == ports.Mark()
     later = started(redis, term=2)
     commit(later, 4, "", "z")
-    assert made(redis).mark(of()) == ports.Mark(4)
+    assert sink_of(redis).mark(of()) == ports.Mark(4)
 
 
 def test_a_note_from_before_there_were_identities(redis: Redis) -> None:
     commit(started(redis), 5, "", "x")
     redis.run("HDEL", NOTE, "identity")
-    assert made(redis).mark(of()) == ports.Mark(5)
+    assert sink_of(redis).mark(of()) == ports.Mark(5)
     sink = started(redis, term=2)
     commit(sink, 5, "a", "lost")
     commit(sink, 6, "b", "y")
-    assert keys(redis) == ["t:x", "t:y"] and made(redis).mark(of()) == ports.Mark(6, "b")
+    assert keys(redis) == ["t:x", "t:y"] and sink_of(redis).mark(of()) == ports.Mark(6, "b")
 
 
 def test_an_epoch_of_another_history(redis: Redis) -> None:
@@ -142,8 +142,8 @@ def test_an_epoch_of_which_nothing_is_written_leaves_its_number(redis: Redis) ->
 
 def drilled(redis: Redis, folder: Path) -> Drill:
     def contents() -> list[Row]:
-        found = [json.loads(redis.run("GET", key)) for key in keys(redis)]
-        return sorted((row["k"], row["n"]) for row in found)
+        rows = [json.loads(redis.run("GET", key)) for key in keys(redis)]
+        return sorted((row["k"], row["n"]) for row in rows)
 
     return Drill(folder, lambda s: s.write.redis(redis.url, prefix="t:", key="k", password=hr.secret(VARIABLE), name="out"), contents)
 

@@ -40,20 +40,20 @@ def test_hashes(spark: SparkSession, redis: Redis) -> None:
         [["HSET", "c:1", *(part for item in full.items() for part in item)], ["HSET", "c:2", "name", "two"], ["HSET", "c:3", "else", "1"]]
     )
     schema = "id int, name string, amount decimal(38,2), day date, at timestamp, ok boolean, x double"
-    told = hr.read.memory([(n,) for n in (1, 2, 3, 4, None)], "id bigint", name="told")
-    found = hr.collect(told.lookup(table(redis, schema), on="id", how="inner")).rows()
+    orders = hr.read.memory([(n,) for n in (1, 2, 3, 4, None)], "id bigint", name="orders")
+    looked_up = hr.collect(orders.lookup(table(redis, schema), on="id", how="inner")).rows()
     one = (1, ODD, decimal.Decimal("12345678901234567890.12"), dt.date(1969, 12, 31))
     at = dt.datetime(1969, 12, 31, 23, 59, 59, 1, tzinfo=dt.UTC)
-    assert Counter(found) == Counter([(*one, at, True, -0.5), (2, "two", *[None] * 5), (3, *[None] * 6)])
+    assert Counter(looked_up) == Counter([(*one, at, True, -0.5), (2, "two", *[None] * 5), (3, *[None] * 6)])
 
 
 def test_json_and_texts(spark: SparkSession, redis: Redis) -> None:
     value = {"name": ODD, "places": [{"street": "s", "n": 1}, None], "amount": 1.5}
     redis.load([["SET", "c:a%3Ab:1", json.dumps(value)], ["SET", "c:a:2", "{}"], ["SET", "t:x", ODD]])
-    told = hr.read.memory([("a:b", 1), ("a", 2), ("b", 1)], "k string, n int", name="told")
+    orders = hr.read.memory([("a:b", 1), ("a", 2), ("b", 1)], "k string, n int", name="orders")
     schema = "n int, k string, name string, places array<struct<street: string, n: int>>, amount decimal(5,2)"
-    found = hr.collect(told.lookup(table(redis, schema, key=["k", "n"], value="json"), on=["n", "k"]))
-    assert sorted(found.rows(), key=str) == [
+    looked_up = hr.collect(orders.lookup(table(redis, schema, key=["k", "n"], value="json"), on=["n", "k"]))
+    assert sorted(looked_up.rows(), key=str) == [
         ("a", 2, None, None, None),
         ("a:b", 1, ODD, [("s", 1), None], decimal.Decimal("1.50")),
         ("b", 1, None, None, None),
@@ -66,10 +66,10 @@ def test_json_and_texts(spark: SparkSession, redis: Redis) -> None:
 def test_what_cannot_be_read_is_a_dead_letter_of_its_own(spark: SparkSession, redis: Redis) -> None:
     redis.load([["HSET", "c:1", "n", "seven"], ["SET", "c:2", "no hash"], ["HSET", "c:3", "n", "7"]])
     with Harness() as h:
-        told = h.source("told", "id string")
-        found = told.lookup(table(redis, "id string, n int"), on="id")
-        out, dead = h.collect(found), h.collect(found.output("dead_letter").select("reason", "raw"))
-        h.commit({"told": [("+", (k,)) for k in ("1", "2", "3", "4")]})
+        orders = h.source("orders", "id string")
+        looked_up = orders.lookup(table(redis, "id string, n int"), on="id")
+        out, dead = h.collect(looked_up), h.collect(looked_up.output("dead_letter").select("reason", "raw"))
+        h.commit({"orders": [("+", (k,)) for k in ("1", "2", "3", "4")]})
         assert out.rows() == [("3", 7), ("4", None)]
         reasons = {json.loads(raw)["id"]: reason for reason, raw in dead.rows()}
         assert reasons["1"].startswith("[CAST_INVALID_INPUT]") and reasons["2"].startswith("WRONGTYPE")
@@ -85,31 +85,31 @@ def test_the_server_goes_away_and_comes_back(spark: SparkSession, redis: Redis) 
     """Within the time in which a request is made again nothing is seen of it; behind that the epoch fails, and nothing is lost."""
     redis.run("HSET", "c:a", "v", "1")
     with Harness() as h:
-        told = h.source("told", "id string")
-        out = h.collect(told.lookup(table(redis, "id string, v string"), on="id", retry="2 minutes"))
-        h.commit({"told": [("+", ("a",))]})
+        orders = h.source("orders", "id string")
+        out = h.collect(orders.lookup(table(redis, "id string, v string"), on="id", retry="2 minutes"))
+        h.commit({"orders": [("+", ("a",))]})
         redis.stop()
         # The server ends with the thread that started it, so that is this one.
-        asking = threading.Thread(target=h.commit, args=({"told": [("+", ("a",)), ("+", ("b",))]},))
+        asking = threading.Thread(target=h.commit, args=({"orders": [("+", ("a",)), ("+", ("b",))]},))
         asking.start()
         asking.join(1.0)
         redis.start()
         asking.join()
         assert out.rows() == [("a", "1"), ("a", "1"), ("b", None)]
     with Harness() as h:
-        told = h.source("told", "id string")
-        out = h.collect(told.lookup(table(redis, "id string, v string"), on="id", retry="0 seconds"))
-        h.commit({"told": [("+", ("a",))]})
+        orders = h.source("orders", "id string")
+        out = h.collect(orders.lookup(table(redis, "id string, v string"), on="id", retry="0 seconds"))
+        h.commit({"orders": [("+", ("a",))]})
         redis.stop()
-        with pytest.raises(HeadraceError, match=r"told.lookup_c: the lookup failed: Jedis"):
-            h.commit({"told": [("+", ("a",))]})
+        with pytest.raises(HeadraceError, match=r"orders.lookup_c: the lookup failed: Jedis"):
+            h.commit({"orders": [("+", ("a",))]})
         redis.start()
         h.restart()
-        h.commit({"told": [("+", ("b",))]})
+        h.commit({"orders": [("+", ("b",))]})
         assert out.rows() == [("a", "1"), ("a", "1"), ("b", None)]
 
 
 def test_secrets_are_in_no_plan(redis: Redis) -> None:
-    told = hr.read.memory([("a",)], "id string", name="told")
-    job = hr.job("j", told.lookup(table(redis, "id string, v string"), on="id").write.console())
+    orders = hr.read.memory([("a",)], "id string", name="orders")
+    job = hr.job("j", orders.lookup(table(redis, "id string, v string"), on="id").write.console())
     assert PASSWORD not in json.dumps(job.plan.to_json(), ensure_ascii=False) and VARIABLE in json.dumps(job.plan.to_json())

@@ -29,7 +29,7 @@ def write(redis: Redis, stream: Any, **options: Any) -> Any:
     return stream.write.redis(redis.url, **{"prefix": "t:", "key": "k", "password": hr.secret(VARIABLE), "name": "out", **options})
 
 
-def found(redis: Redis) -> dict[str, Any]:
+def stored(redis: Redis) -> dict[str, Any]:
     """The keys of the prefix with the JSON under them."""
     keys = [key for key in redis.run("KEYS", "t:*").split("\n") if key]
     return {key: json.loads(redis.run("GET", key)) for key in keys}
@@ -55,7 +55,7 @@ def test_random_changes(redis: Redis) -> None:
             for key, value in there:
                 totals.setdefault(key, []).append(value)
             expected = {f"t:{key}": {"k": key, "rows": len(values), "total": sum(values)} for key, values in totals.items()}
-            assert found(redis) == expected, number
+            assert stored(redis) == expected, number
             if number in (3, 7):
                 h.restart()
 
@@ -64,7 +64,7 @@ def test_a_group_of_nulls(redis: Redis) -> None:
     """It has no key, and that of the text None is another's."""
     rows = hr.read.memory([(None, 1), ("None", 2), ("a", 3)], "k string, n int", name="rows")
     hr.job("nulls", write(redis, rows.group_by("k").agg(n="sum(n)"))).run(checkpoint="ck", progress=False)
-    assert found(redis) == {"t:None": {"k": "None", "n": 2}, "t:a": {"k": "a", "n": 3}}
+    assert stored(redis) == {"t:None": {"k": "None", "n": 2}, "t:a": {"k": "a", "n": 3}}
     assert [(letter[1], letter[4]) for letter in letters(Path("ck"))] == [("NULL_KEY: a key column is null", '{"k": null, "n": 1}')]
 
 
@@ -79,7 +79,7 @@ TYPED = (
 
 def test_types_as_json(redis: Redis) -> None:
     hr.job("types", write(redis, hr.read.memory([TYPED], TYPES, name="s"))).run(progress=False)
-    assert found(redis) == {
+    assert stored(redis) == {
         "t:é:%": {
             "k": "é:%",
             "b": True,
@@ -137,7 +137,7 @@ def test_an_epoch_that_is_run_again(redis: Redis, point: str, monkeypatch: pytes
         h.restart()
         h._settle()
         h.commit({"s": [("+", ("z", 1))]})
-        assert {key: row["n"] for key, row in found(redis).items()} == {
+        assert {key: row["n"] for key, row in stored(redis).items()} == {
             "t:k3": 30,
             "t:k4": 40,
             "t:k5": 50,
@@ -162,7 +162,7 @@ def test_a_process_that_was_replaced_writes_nothing(redis: Redis) -> None:
             lambda: h.commit({"s": [("+", ("b", 2))]}),
             hide={str(redis.port): "PORT"},
         )
-        assert found(redis) == {"t:a": {"k": "a", "n": 1}}
+        assert stored(redis) == {"t:a": {"k": "a", "n": 1}}
 
 
 def test_the_note_is_gone(redis: Redis) -> None:
@@ -197,9 +197,9 @@ def test_another_checkpoint_of_the_job(redis: Redis, tmp_path: Path) -> None:
         lambda: job("b").run(checkpoint=tmp_path / "two", progress=False),
         hide={str(redis.port): "PORT"},
     )
-    assert found(redis) == {"t:a": {"k": "a"}}
+    assert stored(redis) == {"t:a": {"k": "a"}}
     job("c").run(checkpoint=tmp_path / "two", fresh=True, progress=False)
-    assert found(redis) == {"t:c": {"k": "c"}}
+    assert stored(redis) == {"t:c": {"k": "c"}}
     assert redis.run("GET", "tx") == "not ours"
 
 
@@ -224,15 +224,15 @@ def test_server_restarted_before_the_commit(redis: Redis, monkeypatch: pytest.Mo
         h.commit({"s": [("+", ("a", 1))]})
         send = sink._send
 
-        def sending(*told: Any) -> None:
+        def sending(*arguments: Any) -> None:
             if not slept:
                 redis.stop()
-            send(*told)
+            send(*arguments)
 
         sink._send = sending
         h.commit({"s": [("+", ("b", 2))]})
         assert len(slept) == 3
-        assert found(redis) == {"t:a": {"k": "a", "n": 1}, "t:b": {"k": "b", "n": 2}}
+        assert stored(redis) == {"t:a": {"k": "a", "n": 1}, "t:b": {"k": "b", "n": 2}}
 
 
 def test_nobody_listens(redis: Redis) -> None:

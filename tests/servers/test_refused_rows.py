@@ -16,7 +16,7 @@ from headrace.testing import Harness
 from tests.servers.kafka import Broker
 from tests.servers.redis import VARIABLE, Redis
 from tests.servers.tables import Place, Served, into, rows
-from tests.unit.connectors.receiver import Answer, Asked, Receiver
+from tests.unit.connectors.receiver import Answer, Receiver, Request
 
 pytestmark = pytest.mark.usefixtures("spark", "here")
 
@@ -28,11 +28,11 @@ FIRST = [(1, "a", "m1"), (2, "b", "m1"), (3, "no", "m3"), (4, None, "m4"), (5, "
 SECOND = [(6, "f", "m5"), (7, "g", "m7")]
 
 
-def put(given: list[tuple[Any, ...]] | str, schema: str = SCHEMA) -> hr.Stream:
+def put(new_rows: list[tuple[Any, ...]] | str, schema: str = SCHEMA) -> hr.Stream:
     """The rows that were put there before, and these: of a query of SQL what Python's own types lack."""
     folder = Path("in").absolute()
-    if given:
-        frame = hr.session().sql(given) if isinstance(given, str) else hr.session().createDataFrame(given, schema)
+    if new_rows:
+        frame = hr.session().sql(new_rows) if isinstance(new_rows, str) else hr.session().createDataFrame(new_rows, schema)
         frame.coalesce(1).write.mode("append").parquet(str(folder))
     return hr.read.files(folder, format="parquet", schema=schema, name="rows")
 
@@ -55,8 +55,8 @@ def test_constraints(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     def cut(self: Sink, count: int) -> None:
         raise OSError("the plug is out")
 
-    def write(given: list[tuple[Any, ...]]) -> hr.Summary:
-        return run(put(given).write.jdbc(place.url, "t", name="out", **place.options))
+    def write(new_rows: list[tuple[Any, ...]]) -> hr.Summary:
+        return run(put(new_rows).write.jdbc(place.url, "t", name="out", **place.options))
 
     with monkeypatch.context() as patched:
         patched.setattr(Sink, "_end", cut)
@@ -79,8 +79,8 @@ def test_what_was_refused_before_a_crash_and_is_taken_after_it(place: Place, mon
     def cut(self: Sink, count: int) -> None:
         raise OSError("the plug is out")
 
-    def write(given: list[tuple[Any, ...]]) -> hr.Summary:
-        return run(put(given).write.jdbc(place.url, "t", name="out", **place.options))
+    def write(new_rows: list[tuple[Any, ...]]) -> hr.Summary:
+        return run(put(new_rows).write.jdbc(place.url, "t", name="out", **place.options))
 
     with monkeypatch.context() as patched:
         patched.setattr(Sink, "_end", cut)
@@ -158,21 +158,21 @@ def test_days_and_moments(place: Place) -> None:
 
 @FULL
 def test_a_row_that_is_larger_than_a_packet(maria: Served) -> None:
-    given = "SELECT int(id) AS id, IF(id = 1, repeat('x', 20000000), 'a') AS x FROM VALUES (0), (1), (2) AS v(id)"
-    run(put(given, "id int, x string").write.jdbc(maria.url, "t", name="out", **maria.options))
+    query = "SELECT int(id) AS id, IF(id = 1, repeat('x', 20000000), 'a') AS x FROM VALUES (0), (1), (2) AS v(id)"
+    run(put(query, "id int, x string").write.jdbc(maria.url, "t", name="out", **maria.options))
     assert rows(maria, "t", "id") == [(0,), (2,)]
 
 
 def test_texts_that_are_not_utf8(place: Place) -> None:
-    given = "SELECT int(id) AS id, IF(id = 1, x'61ff', x'61') AS x FROM VALUES (0), (1), (2) AS v(id)"
-    run(put(given, "id int, x binary").with_columns(x="CAST(x AS string)").write.jdbc(place.url, "t", name="out", **place.options))
+    query = "SELECT int(id) AS id, IF(id = 1, x'61ff', x'61') AS x FROM VALUES (0), (1), (2) AS v(id)"
+    run(put(query, "id int, x binary").with_columns(x="CAST(x AS string)").write.jdbc(place.url, "t", name="out", **place.options))
     assert rows(place, "t", "id, x") == [(0, "a"), (2, "a")]
     assert dead() == [(1, "x has a string that is not UTF-8")]
 
 
 def test_a_key_that_no_index_holds(pg: Served) -> None:
-    given = "SELECT int(id) AS id, IF(id = 1, substr(array_join(transform(sequence(1, 2000), i -> sha2(string(i), 512)), ''), 1, 9000), string(id)) AS x FROM VALUES (0), (1), (2) AS v(id)"
-    run(put(given, "id int, x string").write.jdbc(pg.url, "t", key="x", name="out", **pg.options))
+    query = "SELECT int(id) AS id, IF(id = 1, substr(array_join(transform(sequence(1, 2000), i -> sha2(string(i), 512)), ''), 1, 9000), string(id)) AS x FROM VALUES (0), (1), (2) AS v(id)"
+    run(put(query, "id int, x string").write.jdbc(pg.url, "t", key="x", name="out", **pg.options))
     assert rows(pg, "t", "id") == [(0,), (2,)]
 
 
@@ -180,16 +180,16 @@ def test_a_key_that_no_index_holds(pg: Served) -> None:
 def picky() -> Iterator[Receiver]:
     """A server that refuses what has a 7 in it, and keeps what it takes."""
 
-    def say(asked: Asked, number: int) -> Answer:
-        return Answer(422, "no sevens") if any(json.loads(line)["id"] % 10 == 7 for line in asked.body.splitlines()) else Answer()
+    def say(request: Request, number: int) -> Answer:
+        return Answer(422, "no sevens") if any(json.loads(line)["id"] % 10 == 7 for line in request.body.splitlines()) else Answer()
 
     with Receiver(say) as server:
         yield server
 
 
 def test_http(picky: Receiver) -> None:
-    given = [(id, "x", "m") for id in range(20)]
-    run(put(given).write.http(picky.url, batch=8, name="out"))
+    new_rows = [(id, "x", "m") for id in range(20)]
+    run(put(new_rows).write.http(picky.url, batch=8, name="out"))
     assert sorted(json.loads(line)["id"] for line in picky.rows()) == [id for id in range(20) if id % 10 != 7]
     assert dead() == [(7, "HTTP 422: no sevens"), (17, "HTTP 422: no sevens")]
 
@@ -197,11 +197,11 @@ def test_http(picky: Receiver) -> None:
 def test_redis(redis: Redis) -> None:
     redis.run("CONFIG", "SET", "proto-max-bulk-len", "1048576")
     try:
-        given = "SELECT int(id) AS id, IF(id = 1, repeat('x', 1100000), 'a') AS x FROM VALUES (0), (1), (2) AS v(id)"
+        query = "SELECT int(id) AS id, IF(id = 1, repeat('x', 1100000), 'a') AS x FROM VALUES (0), (1), (2) AS v(id)"
         schema = "id int, x string"
         write = {"prefix": "refused:", "key": "id", "password": hr.secret(VARIABLE), "name": "out"}
         run(put("SELECT 1 AS id, 'old' AS x", schema).write.redis(redis.url, **write))
-        run(put(given, schema).write.redis(redis.url, **write))
+        run(put(query, schema).write.redis(redis.url, **write))
         run(put("SELECT 3 AS id, 'new' AS x", schema).write.redis(redis.url, **write))
     finally:
         redis.run("CONFIG", "SET", "proto-max-bulk-len", "536870912")
@@ -210,10 +210,10 @@ def test_redis(redis: Redis) -> None:
 
 def test_kafka(broker: Broker) -> None:
     topic = broker.create_topic("refused-rows", 1, max_message_bytes=5_000_000)
-    given = "SELECT int(id) AS id, IF(id = 1, repeat('x', 2000000), 'a') AS x FROM VALUES (0), (1), (2) AS v(id)"
+    query = "SELECT int(id) AS id, IF(id = 1, repeat('x', 2000000), 'a') AS x FROM VALUES (0), (1), (2) AS v(id)"
     schema = "id int, x string"
     write = {"servers": broker.servers, "key": "id", "mode": "upsert", "name": "out"}
     run(put("SELECT 1 AS id, 'old' AS x", schema).write.kafka(topic, **write))
-    run(put(given, schema).write.kafka(topic, **write))
+    run(put(query, schema).write.kafka(topic, **write))
     run(put("SELECT 3 AS id, 'new' AS x", schema).write.kafka(topic, **write))
     assert [id for id, _ in dead()] == [1]

@@ -56,8 +56,8 @@ def lay_out(folder: Path) -> list[tuple[str, int]]:
 
 
 def start(s3: S3, folder: Path, kind: str, place: str, point: str = "") -> int:
-    told = {"HEADRACE_MASTER": "local[2]", "SPARK_DRIVER_MEMORY": "1g", "S3_SETTINGS": json.dumps(s3.settings), VARIABLE: SECRET}
-    environment = {**os.environ, **told, "HEADRACE_POINT": point}
+    settings = {"HEADRACE_MASTER": "local[2]", "SPARK_DRIVER_MEMORY": "1g", "S3_SETTINGS": json.dumps(s3.settings), VARIABLE: SECRET}
+    environment = {**os.environ, **settings, "HEADRACE_POINT": point}
     with (folder / "log").open("ab") as out:
         command = [sys.executable, str(CHILD), str(folder), kind, place]
         return subprocess.run(command, stdout=out, stderr=out, env=environment, cwd=ROOT, check=False).returncode
@@ -72,8 +72,8 @@ def committed(s3: S3, name: str) -> list[str]:
 def rows_of(s3: S3, name: str, format: str) -> list[tuple[str, int]]:
     import pyarrow.dataset as ds
 
-    found = [f"{BUCKET}/{name}/{path}" for path in committed(s3, name)]
-    return [(row["k"], row["id"]) for row in ds.dataset(found, format=format, filesystem=s3.files).to_table().to_pylist()]
+    paths = [f"{BUCKET}/{name}/{path}" for path in committed(s3, name)]
+    return [(row["k"], row["id"]) for row in ds.dataset(paths, format=format, filesystem=s3.files).to_table().to_pylist()]
 
 
 @pytest.mark.parametrize(
@@ -101,8 +101,8 @@ def test_what_lies_in_the_store_is_read(s3: S3, session: SparkSession, tmp_path:
     name = tmp_path.name
     for number in range(3):
         s3.write(f"{name}/in/{number}.json", b'{"k": "a", "id": %d}\n' % number)
-    found = hr.read.files(f"s3a://{BUCKET}/{name}/in", format="json", schema="k string, id bigint", name="found")
-    job = hr.job("copy", found.write.files(f"s3a://{BUCKET}/{name}/out", format="parquet", partition_by="k", name="out"))
+    rows = hr.read.files(f"s3a://{BUCKET}/{name}/in", format="json", schema="k string, id bigint", name="rows")
+    job = hr.job("copy", rows.write.files(f"s3a://{BUCKET}/{name}/out", format="parquet", partition_by="k", name="out"))
     job.run(checkpoint=tmp_path / "state", progress=False)
     assert len(hr.committed_paths(f"s3a://{BUCKET}/{name}/out")) == len(committed(s3, f"{name}/out")) > 0
     pattern = hr.read.files(f"s3a://{BUCKET}/{name}/in/[01].json", format="json", name="pattern")
@@ -112,11 +112,11 @@ def test_what_lies_in_the_store_is_read(s3: S3, session: SparkSession, tmp_path:
     again = hr.read.files(f"s3a://{BUCKET}/{name}/out", format="parquet", schema="id bigint, k string", name="again")
     assert sorted(hr.collect(again).rows()) == [(0, "a"), (1, "a"), (2, "a")]
     whole = hr.lookup.files(f"s3a://{BUCKET}/{name}/out", format="parquet", schema="id bigint, k string", name="whole")
-    asked = hr.read.memory([(2,), (3,)], "id bigint", name="asked").lookup(whole, on="id", how="left")
-    assert sorted(hr.collect(asked).rows()) == [(2, "a"), (3, None)]
+    looked_up = hr.read.memory([(2,), (3,)], "id bigint", name="orders").lookup(whole, on="id", how="left")
+    assert sorted(hr.collect(looked_up).rows()) == [(2, "a"), (3, None)]
     table = hr.lookup.files(f"s3a://{BUCKET}/{name}/in/2.json", format="json", schema="id bigint, k string", name="table")
-    asked = hr.read.memory([(2,), (3,)], "id bigint", name="asked").lookup(table, on="id", how="left")
-    assert sorted(hr.collect(asked).rows()) == [(2, "a"), (3, None)]
+    looked_up = hr.read.memory([(2,), (3,)], "id bigint", name="orders").lookup(table, on="id", how="left")
+    assert sorted(hr.collect(looked_up).rows()) == [(2, "a"), (3, None)]
 
 
 def test_one_of_many_makes_a_file(s3: S3, session: SparkSession, tmp_path: Path) -> None:
@@ -130,9 +130,9 @@ def test_one_of_many_makes_a_file(s3: S3, session: SparkSession, tmp_path: Path)
             return stores[number].create(f"{round}.json", f"by {number}")
 
         with ThreadPoolExecutor(len(stores)) as threads:
-            made = list(threads.map(make, range(len(stores))))
-        assert made.count(True) == 1
-        assert s3.read(f"{name}/{round}.json") == b"by %d" % made.index(True)
+            created = list(threads.map(make, range(len(stores))))
+        assert created.count(True) == 1
+        assert s3.read(f"{name}/{round}.json") == b"by %d" % created.index(True)
 
 
 def test_two_processes_at_one_epoch(s3: S3, session: SparkSession, tmp_path: Path) -> None:
@@ -190,8 +190,8 @@ def test_a_bucket_that_is_not_there(session: SparkSession, tmp_path: Path) -> No
 def test_a_server_that_is_away(session: SparkSession, tmp_path: Path) -> None:
     (port,) = free_ports(1)
     conf = session.sparkContext._jsc.hadoopConfiguration()
-    told = {"endpoint": f"http://127.0.0.1:{port}", "retry.limit": "1", "attempts.maximum": "1", "retry.interval": "1ms"}
-    for name, value in told.items():
+    settings = {"endpoint": f"http://127.0.0.1:{port}", "retry.limit": "1", "attempts.maximum": "1", "retry.interval": "1ms"}
+    for name, value in settings.items():
         conf.set(f"fs.s3a.bucket.away.{name}", value)
     check_error(
         """

@@ -73,55 +73,55 @@ class Ground:
         return self.rows().write.jdbc(url or place.url, table, name="out", retry="1 second", **{**place.options, **options})
 
     def table(self, place: Served, url: str = "", table: str = "t", **options: Any) -> Any:
-        asked = hr.lookup.jdbc(url or place.url, table, "id string, x int", name="t", **{**place.options, **options})
-        return self.out(self.rows().lookup(asked, on="id"))
+        lookup = hr.lookup.jdbc(url or place.url, table, "id string, x int", name="t", **{**place.options, **options})
+        return self.out(self.rows().lookup(lookup, on="id"))
 
     def read(self, place: Served, url: str = "", table: str = "t", **options: Any) -> Any:
-        return self.out(hr.read.jdbc(url or place.url, table, schema="id string, n int", name="told", **{**place.options, **options}))
+        return self.out(hr.read.jdbc(url or place.url, table, schema="id string, n int", name="rows", **{**place.options, **options}))
 
     def topic(self, servers: str = "", topic: str = "", **options: Any) -> Any:
         """To Kafka."""
         security = {"protocol": "SASL_PLAINTEXT", "user": kafka.USER, "password": hr.secret("KAFKA_PASSWORD")}
-        given = {
+        defaults = {
             "security": security,
             "options": {"max.block.ms": "3000", "delivery.timeout.ms": "3000", "request.timeout.ms": "2000", "linger.ms": "0"},
         }
         name = topic or self.broker.create_topic(f"secret-{self.number}", 1)
-        return self.rows().write.kafka(name, servers=servers or self.broker.secured, name="out", **{**given, **options})
+        return self.rows().write.kafka(name, servers=servers or self.broker.secured, name="out", **{**defaults, **options})
 
     def records(self, servers: str = "", topic: str = "", **options: Any) -> Any:
         security = {"protocol": "SASL_PLAINTEXT", "user": kafka.USER, "password": hr.secret("KAFKA_PASSWORD")}
-        given = {"security": security, "value": "text"}
+        defaults = {"security": security, "value": "text"}
         name = topic or self.broker.create_topic(f"secret-{self.number}", 1)
-        return self.out(hr.read.kafka(name, servers=servers or self.broker.secured, name="told", **{**given, **options}))
+        return self.out(hr.read.kafka(name, servers=servers or self.broker.secured, name="rows", **{**defaults, **options}))
 
     def keys(self, url: str = "", **options: Any) -> Any:
-        given = {"prefix": f"p{self.number}:", "key": "id", "password": hr.secret(redis.VARIABLE), "retry": "0 seconds"}
-        return self.rows().write.redis(url or self.redis.url, name="out", **{**given, **options})
+        defaults = {"prefix": f"p{self.number}:", "key": "id", "password": hr.secret(redis.VARIABLE), "retry": "0 seconds"}
+        return self.rows().write.redis(url or self.redis.url, name="out", **{**defaults, **options})
 
     def key_lookup(self, url: str = "", **options: Any) -> Any:
-        asked = hr.lookup.redis(
+        lookup = hr.lookup.redis(
             url or self.redis.url, "id string, x int", key="id", name="t", **{"password": hr.secret(redis.VARIABLE), **options}
         )
-        return self.out(self.rows().lookup(asked, on="id"))
+        return self.out(self.rows().lookup(lookup, on="id"))
 
     def sent(self, url: str = "", **options: Any) -> Any:
-        given = {"token": hr.secret("TOKEN"), "headers": {"X-Key": hr.secret("TOKEN")}, "retries": 1, "backoff": "1 ms"}
-        return self.rows().write.http(url or self.receiver.url, name="out", **{**given, **options})
+        defaults = {"token": hr.secret("TOKEN"), "headers": {"X-Key": hr.secret("TOKEN")}, "retries": 1, "backoff": "1 ms"}
+        return self.rows().write.http(url or self.receiver.url, name="out", **{**defaults, **options})
 
-    def asked(self, url: str = "", **options: Any) -> Any:
-        asked = hr.lookup.http(f"{url or self.service.root}/t/{{id}}", "id string, x int", token=hr.secret("TOKEN"), name="t", **options)
-        return self.out(self.rows().lookup(asked, on="id"))
+    def http_lookup(self, url: str = "", **options: Any) -> Any:
+        lookup = hr.lookup.http(f"{url or self.service.root}/t/{{id}}", "id string, x int", token=hr.secret("TOKEN"), name="t", **options)
+        return self.out(self.rows().lookup(lookup, on="id"))
 
     def answers(self, status: int, *, cut: bool = False) -> None:
         """Let the servers of HTTP say what they were sent."""
 
         def quoted(headers: dict[str, str]) -> str:
-            said = headers.get("Authorization", "")
-            return f"{said} {quote(said, safe='')} {json.dumps(headers)}"
+            authorization = headers.get("Authorization", "")
+            return f"{authorization} {quote(authorization, safe='')} {json.dumps(headers)}"
 
-        self.receiver.answer = lambda asked, number: Answer(status, quoted(asked.headers), cut=cut, taken=status < 300)
-        self.service.reply = lambda asked: Reply(status, quoted(asked.headers), cut=cut)
+        self.receiver.answer = lambda request, number: Answer(status, quoted(request.headers), cut=cut, taken=status < 300)
+        self.service.reply = lambda request: Reply(status, quoted(request.headers), cut=cut)
 
 
 Case = Callable[[Ground], Any]
@@ -145,7 +145,7 @@ def _databases() -> None:
         def case(what: str, make: Callable[[Ground, Served], Any], kind: str = kind, of: Callable[[Ground], Served] = of) -> None:
             CASES[f"{kind}: {what}"] = lambda g: make(g, of(g))
 
-        def made(place: Served, sql: str) -> Served:
+        def with_table(place: Served, sql: str) -> Served:
             # The ledger remembers who has written a table that was dropped.
             place.run("DROP TABLE IF EXISTS t")
             if place.run(LEDGER[place.kind]):
@@ -169,11 +169,12 @@ def _databases() -> None:
         case("no such table", lambda g, p: g.jdbc(p, table="nowhere", create=False))
         case("no such table to read", lambda g, p: g.read(p, table="nowhere"))
         case("no such table to look up in", lambda g, p: g.table(p, table="nowhere"))
-        case("another type", lambda g, p: g.jdbc(made(p, "CREATE TABLE t (id int, n int)")))
-        case("a refused row", lambda g, p: g.jdbc(made(p, "CREATE TABLE t (id varchar(20), n int CHECK (n < 2))"), on_refused="fail"))
-        case("a row put aside", lambda g, p: g.jdbc(made(p, "CREATE TABLE t (id varchar(20), n int CHECK (n < 2))")))
+        case("another type", lambda g, p: g.jdbc(with_table(p, "CREATE TABLE t (id int, n int)")))
+        case("a refused row", lambda g, p: g.jdbc(with_table(p, "CREATE TABLE t (id varchar(20), n int CHECK (n < 2))"), on_refused="fail"))
+        case("a row put aside", lambda g, p: g.jdbc(with_table(p, "CREATE TABLE t (id varchar(20), n int CHECK (n < 2))")))
         case(
-            "a row that is refused with a secret in it", lambda g, p, plain=plain: _with_secret(g, made(p, f"{plain[:-1]}, CHECK (n < 2))"))
+            "a row that is refused with a secret in it",
+            lambda g, p, plain=plain: _with_secret(g, with_table(p, f"{plain[:-1]}, CHECK (n < 2))")),
         )
 
 
@@ -224,11 +225,11 @@ CASES |= {
     "http: 500": lambda g: (g.answers(500), g.sent())[1],
     "http: a connection that is cut": lambda g: (g.answers(500, cut=True), g.sent())[1],
     "http: nobody listens": lambda g: g.sent(f"http://{g.away}/"),
-    "http: 401 to who looks up": lambda g: (g.answers(401), g.asked())[1],
-    "http: 400 to who looks up": lambda g: (g.answers(400), g.asked())[1],
-    "http: 500 to who looks up": lambda g: (g.answers(500), g.asked())[1],
-    "http: no JSON for who looks up": lambda g: (g.answers(200), g.asked())[1],
-    "http: nobody listens to who looks up": lambda g: g.asked(f"http://{g.away}"),
+    "http: 401 to who looks up": lambda g: (g.answers(401), g.http_lookup())[1],
+    "http: 400 to who looks up": lambda g: (g.answers(400), g.http_lookup())[1],
+    "http: 500 to who looks up": lambda g: (g.answers(500), g.http_lookup())[1],
+    "http: no JSON for who looks up": lambda g: (g.answers(200), g.http_lookup())[1],
+    "http: nobody listens to who looks up": lambda g: g.http_lookup(f"http://{g.away}"),
 }
 
 
@@ -248,21 +249,21 @@ def outcome(ground: Ground, case: Case) -> tuple[str, list[str]]:
     """What a job tells of its failure, or of its dead letters, and in what of it a secret is."""
     checkpoint = Path("ck", str(ground.number))
     texts: list[str] = []
-    told = ""
+    ending = ""
     try:
         job = hr.job("secret", case(ground))
         texts += [str(job.explain()), json.dumps([job.plan.to_json(), job.explain().to_json()])]
         summary = job.run(checkpoint=checkpoint, progress=False)
-        told = f"dead {sum(summary.dead_letters.values())}"
+        ending = f"dead {sum(summary.dead_letters.values())}"
     except hr.HeadraceError as error:
-        told = error.code
+        ending = error.code
         texts += ["".join(traceback.format_exception(error)), json.dumps(error.to_json())]
-    found = [text for text in texts if shown(text.encode())]
+    leaks = [text for text in texts if shown(text.encode())]
     if checkpoint.exists():
         texts = [json.dumps([list(row) for row in hr.letters(checkpoint).table().rows()], default=str)]
-        found += [text for text in texts if shown(text.encode())]
-        found += [str(file) for file in checkpoint.rglob("*") if file.is_file() and shown(file.read_bytes())]
-    return told, found
+        leaks += [text for text in texts if shown(text.encode())]
+        leaks += [str(file) for file in checkpoint.rglob("*") if file.is_file() and shown(file.read_bytes())]
+    return ending, leaks
 
 
 def lines() -> Iterator[bytes]:
@@ -292,14 +293,14 @@ def test_no_secret_is_shown(ground: Ground, names: tuple[str, ...]) -> None:
     failed, shows = {}, {}
     for number, name in enumerate(names):
         ground.number = number
-        told, found = outcome(ground, CASES[name])
-        failed[name] = told
-        if found:
-            shows[name] = found
+        ending, texts = outcome(ground, CASES[name])
+        failed[name] = ending
+        if texts:
+            shows[name] = texts
     assert shows == {}
-    assert [name for name, told in failed.items() if told in ("dead 0", "TABLE_OWNED")] == [], "these did not fail as they should"
+    assert [name for name, ending in failed.items() if ending in ("dead 0", "TABLE_OWNED")] == [], "these did not fail as they should"
     with log.open("rb") as file:
         file.seek(before)
         assert shown(file.read()) == []
-    found = list(lines())
-    assert found and not any(shown(line) for line in found)
+    texts = list(lines())
+    assert texts and not any(shown(line) for line in texts)

@@ -24,6 +24,6 @@ def spark() -> Iterator[SparkSession]:
     At full scale the oracle has larger tables in memory, each as the harness and as batch reads it.
     """
     conf = {"spark.driver.memory": "6g" if FULL else "2g", "spark.hadoop.test.secret": SETTING}
-    made = headrace.jvm.session.session(master="local[2]", conf=conf)
-    yield made
-    made.stop()
+    session = headrace.jvm.session.session(master="local[2]", conf=conf)
+    yield session
+    session.stop()

@@ -149,12 +149,12 @@ def some_days(year: Path, folder: Path, days: list[str]) -> Path:
 
 
 def read(folder: Path, *times: str) -> list[Event]:
-    found = []
+    events = []
     for file in sorted(folder.iterdir()):
         for line in file.read_text().splitlines():
             row = json.loads(line)
-            found.append({**row, **{name: datetime.fromisoformat(row[name]) for name in times}})
-    return found
+            events.append({**row, **{name: datetime.fromisoformat(row[name]) for name in times}})
+    return events
 
 
 def compare(year: Path, folder: Path) -> hr.Summary:
@@ -193,10 +193,10 @@ def test_nine_days_of_february(year: Path, tmp_path: Path) -> None:
 def test_the_whole_year(year: Path, tmp_path: Path) -> None:
     summary = compare(year, tmp_path)
     assert summary.rows == 336_776 + 26_115
-    found = findings.find(hr.session(), tmp_path / "results")
+    numbers = findings.find(hr.session(), tmp_path / "results")
     # what docs/start/demo.md says
-    assert (found.handed["inherited"], found.handed["recovered"]) == (440_193, 405_741)
-    assert (round(found.handed["late_after_late"], 2), round(found.handed["late_after_punctual"], 2)) == (0.58, 0.20)
-    assert (found.handed["chains"], found.handed["longest"], found.away["alarms"]) == (7598, 7, 5947)
-    assert (found.year["with_weather"], found.year["flights"]) == (335_184, 336_776)
-    assert sum(row[1] for row in found.by_hour) == sum(row[1] for row in found.by_day) == found.handed["inherited"]
+    assert (numbers.handed["inherited"], numbers.handed["recovered"]) == (440_193, 405_741)
+    assert (round(numbers.handed["late_after_late"], 2), round(numbers.handed["late_after_punctual"], 2)) == (0.58, 0.20)
+    assert (numbers.handed["chains"], numbers.handed["longest"], numbers.away["alarms"]) == (7598, 7, 5947)
+    assert (numbers.year["with_weather"], numbers.year["flights"]) == (335_184, 336_776)
+    assert sum(row[1] for row in numbers.by_hour) == sum(row[1] for row in numbers.by_day) == numbers.handed["inherited"]

@@ -31,13 +31,13 @@ class Drawn(hr.Program):
             hr.emit(card=e.card)
 
 
-def found(*sinks: hr.Sink) -> dict[str, str]:
+def guarantees(*sinks: hr.Sink) -> dict[str, str]:
     return {name: one.text for name, one in facts(hr.job("job", *sinks).plan, "guarantee").items()}
 
 
 def test_what_the_connectors_promise(tmp_path: Path) -> None:
     program = charges.key_by("card").process(Plain)
-    assert found(
+    assert guarantees(
         program.write.files(tmp_path / "out", format="json", name="a"),
         program.write.console(name="b"),
         program.write.foreach_batch(print, name="c"),
@@ -64,7 +64,7 @@ def test_what_the_connectors_promise(tmp_path: Path) -> None:
     ],
 )
 def test_texts_that_give_other_values_again(stream: hr.Stream, why: str | None) -> None:
-    text = found(stream.write.memory(name="out"))["out"]
+    text = guarantees(stream.write.memory(name="out"))["out"]
     if why is None:
         assert text.startswith("exactly once: ")
     else:
@@ -73,7 +73,7 @@ def test_texts_that_give_other_values_again(stream: hr.Stream, why: str | None) 
 
 def test_the_time_of_an_epoch_is_the_same_when_it_is_run_again() -> None:
     timed = charges.with_columns("unix_timestamp() AS seen", day=hr.expr("current_date()"))
-    text = found(timed.write.memory(name="out"))["out"]
+    text = guarantees(timed.write.memory(name="out"))["out"]
     assert text.startswith("exactly once: ")
     assert text.endswith("; unix_timestamp(), current_date() in charges.with_columns follows the wall clock")
 

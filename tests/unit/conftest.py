@@ -23,13 +23,13 @@ def starts_a_jvm(program: str) -> bool:
     name = os.path.basename(program)
     if name != "java":
         return name in _LAUNCHERS
-    found = shutil.which(program)
-    return found is None or Path(found).read_bytes()[:2] != b"#!"
+    path = shutil.which(program)
+    return path is None or Path(path).read_bytes()[:2] != b"#!"
 
 
-def _watch(event: str, given: tuple[Any, ...]) -> None:
+def _watch(event: str, details: tuple[Any, ...]) -> None:
     if event == "subprocess.Popen" and _Guard.on:
-        executable, arguments = given[:2]
+        executable, arguments = details[:2]
         program = os.fsdecode(executable or (arguments if isinstance(arguments, str | bytes) else arguments[0]))
         if starts_a_jvm(program):
             # Not an error that the code under test could take for its own.

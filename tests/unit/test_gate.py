@@ -81,10 +81,10 @@ def scala() -> Iterator[tuple[Path, str]]:
 
 
 def broken() -> dict[str, tuple[str, ...]]:
-    found = {file: volatile(text) for file, text in scala() if file.parent.name != "gate"}
+    names_by_file = {file: volatile(text) for file, text in scala() if file.parent.name != "gate"}
     python = (file for file in sorted(SOURCE.rglob("*.py")) if not file.is_relative_to(SOURCE / "jvm"))
-    found |= {file: private(file.read_text(encoding="utf-8")) for file in python}
-    return {file.relative_to(SOURCE).as_posix(): tuple(sorted(names)) for file, names in found.items() if names}
+    names_by_file |= {file: private(file.read_text(encoding="utf-8")) for file in python}
+    return {file.relative_to(SOURCE).as_posix(): tuple(sorted(names)) for file, names in names_by_file.items() if names}
 
 
 def test_volatile_parts_are_named_at_the_gate() -> None:

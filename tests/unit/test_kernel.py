@@ -84,8 +84,8 @@ def _relative(file: str, code: str) -> Iterator[tuple[int, str]]:
     for scope in {own, *re.findall(r"import (?:_root_\.)?(headrace(?:\.\w+)*)\._", code)}:
         inner = "|".join(f.rpartition("/")[2] for f in FLOOR if f and "/".join(scope.split(".")[1:]) == f.rpartition("/")[0])
         if inner:
-            for found in re.finditer(rf"(?<![\w.])(?:{inner})\.(?:[A-Z]\w*|_|{{)", code):
-                yield found.start(), f"{scope}.{found[0].rstrip('._{')}"
+            for match in re.finditer(rf"(?<![\w.])(?:{inner})\.(?:[A-Z]\w*|_|{{)", code):
+                yield match.start(), f"{scope}.{match[0].rstrip('._{')}"
 
 
 def upward(file: str, text: str) -> list[str]:

@@ -30,8 +30,8 @@ def stage(folder: Path, epoch: int, *names: str, attempt: str = "0-1") -> list[S
 
 def visible(folder: Path) -> dict[str, str]:
     """What a reader that lists the folder sees."""
-    found = (path for path in folder.rglob("*") if path.is_file() and "_headrace" not in path.parts)
-    return {str(path.relative_to(folder)): path.read_text() for path in found}
+    files = (path for path in folder.rglob("*") if path.is_file() and "_headrace" not in path.parts)
+    return {str(path.relative_to(folder)): path.read_text() for path in files}
 
 
 def test_staged_files_are_invisible_until_committed(tmp_path: Path) -> None:

@@ -124,14 +124,17 @@ def test_a_fresh_start_removes_what_was_not_put_aside_yet(tmp_path: Path) -> Non
 def test_how_a_sink_of_files_comes_back(tmp_path: Path) -> None:
     written(tmp_path, 5)
     sink = Sink(tmp_path, format="json")
-    given = context(tmp_path, checkpoint_id=OWNER.checkpoint)
+    sink_context = context(tmp_path, checkpoint_id=OWNER.checkpoint)
     assert sink.traits.rewinds and not Sink("s3a://bucket/out", format="json").traits.rewinds
-    found = sink.rewind(given, Mark(2, identity(2)))
-    assert found.how == f"4 files and their manifests are moved to {tmp_path}/_headrace/withdrawn/{3:020}-04040404" and found.first == 3
+    rewinding = sink.rewind(sink_context, Mark(2, identity(2)))
+    assert (
+        rewinding.how == f"4 files and their manifests are moved to {tmp_path}/_headrace/withdrawn/{3:020}-04040404"
+        and rewinding.first == 3
+    )
     assert committed(tmp_path) == names(range(5))
-    assert sink.rewind(given, Mark(3, identity(3))).how.startswith("2 files and their manifest are moved to ")
+    assert sink.rewind(sink_context, Mark(3, identity(3))).how.startswith("2 files and their manifest are moved to ")
     for mark in (Mark(2, identity(1)), Mark(7, identity(7))):
         with pytest.raises(HeadraceError, match=f"CANNOT_REWIND: sink: {tmp_path} does not have epoch {mark.epoch} of this checkpoint"):
-            sink.rewind(given, mark)
-    found.work()
-    assert sink.mark(given) == Mark(2, identity(2)) and committed(tmp_path) == names(range(3))
+            sink.rewind(sink_context, mark)
+    rewinding.work()
+    assert sink.mark(sink_context) == Mark(2, identity(2)) and committed(tmp_path) == names(range(3))

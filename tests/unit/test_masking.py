@@ -64,7 +64,7 @@ def escaped(secret: str) -> list[str]:
     return [
         secret,
         quote(secret, safe=""),
-        re.sub("%..", lambda found: found[0].lower(), quote(secret, safe="")),
+        re.sub("%..", lambda match: match[0].lower(), quote(secret, safe="")),
         quote_plus(secret),
         json.dumps(secret)[1:-1],
         json.dumps(json.dumps(secret))[3:-3],
@@ -84,9 +84,9 @@ def test_every_spelling_is_masked(secret: str) -> None:
         assert masking.masked(f"the server says: {text}, and no more") == "the server says: ***, and no more", text
     for before in ("", "a", "ap", "app:", "a user of some length:"):
         for encode in (base64.b64encode, base64.urlsafe_b64encode):
-            found = masking.masked(f"Basic {encode(f'{before}{secret}'.encode()).decode()}, and no more")
-            assert not [text for text in spellings(secret) if text in found], found
-            assert found.startswith("Basic ") and found.endswith("***, and no more"), found
+            header = masking.masked(f"Basic {encode(f'{before}{secret}'.encode()).decode()}, and no more")
+            assert not [text for text in spellings(secret) if text in header], header
+            assert header.startswith("Basic ") and header.endswith("***, and no more"), header
 
 
 def test_other_text_stays() -> None:
@@ -140,8 +140,8 @@ def test_another_process_follows() -> None:
 def posted(answer: Answer | None, url: str | None = None) -> object:
     headers: dict[str, Any] = {"X-Api-Key": hr.secret("TOKEN")}
 
-    def say(asked: Any, number: int) -> Answer:
-        return answer or Answer(401, f"no such key: {asked.headers['X-Api-Key']}, {asked.headers['Authorization']}")
+    def say(request: Any, number: int) -> Answer:
+        return answer or Answer(401, f"no such key: {request.headers['X-Api-Key']}, {request.headers['Authorization']}")
 
     with Receiver(say) as server:
         sink = HttpSink(url or server.url, headers=headers, token=hr.secret("TOKEN"), retries=1, backoff="1 ms")
@@ -162,19 +162,19 @@ def registry(status: int, text: Callable[[str], str], headers: tuple[tuple[str, 
             self.do_GET()
 
     with Served(Refusing) as server:
-        made = Registry.of("read.kafka", {"url": server.root, "user": "app", "password": hr.secret("PASSWORD")})
-        assert made is not None
-        yield made
+        client = Registry.of("read.kafka", {"url": server.root, "user": "app", "password": hr.secret("PASSWORD")})
+        assert client is not None
+        yield client
 
 
-def asked(status: int, text: Callable[[str], str], headers: tuple[tuple[str, str], ...] = ()) -> object:
-    with registry(status, text, headers) as made:
-        return made.latest("orders-value", "avro")
+def looked_up(status: int, text: Callable[[str], str], headers: tuple[tuple[str, str], ...] = ()) -> object:
+    with registry(status, text, headers) as client:
+        return client.latest("orders-value", "avro")
 
 
 def registered(status: int, text: Callable[[str], str]) -> object:
-    with registry(status, text) as made:
-        return made.register("orders-value", "avro", '"string"')
+    with registry(status, text) as client:
+        return client.register("orders-value", "avro", '"string"')
 
 
 def in_redis() -> object:
@@ -218,8 +218,8 @@ def in_a_lake(place: Any) -> object:
     try:
         raise ValueError(f"store says: {settings} and {quote(hr.secret('PASSWORD').read())}")
     except ValueError as cause:
-        made = delta("read.delta", "s3://b/t", {"AWS_SECRET_ACCESS_KEY": hr.secret("PASSWORD")})
-        raise made.unreadable(cause) from masking.masked_problem(cause)
+        table = delta("read.delta", "s3://b/t", {"AWS_SECRET_ACCESS_KEY": hr.secret("PASSWORD")})
+        raise table.unreadable(cause) from masking.masked_problem(cause)
 
 
 def in_a_catalog() -> object:
@@ -240,8 +240,8 @@ def of_java(folder: Path, condition: str | None) -> object:
         "hint": secret,
     }
     log = folder / "errors.log"
-    found = failure(json.dumps(report), log)
-    return f"{found}\n{log.read_text(encoding='utf-8')}"
+    error = failure(json.dumps(report), log)
+    return f"{error}\n{log.read_text(encoding='utf-8')}"
 
 
 def committed(problem: BaseException) -> object:
@@ -334,10 +334,10 @@ PLACES: dict[str, Callable[[Path], object]] = {
     "an answer that is cut in the middle of a secret": lambda folder: posted(Answer(403, "x" * 190 + TOKEN)),
     "a server that is busy": lambda folder: posted(Answer(503, f"later, {TOKEN}")),
     "a server that nobody reaches": lambda folder: posted(None, "http://127.0.0.1:9/in"),
-    "a registry that quotes": lambda folder: asked(500, lambda word: f"no {word}"),
-    "a registry with a reason": lambda folder: asked(401, lambda word: json.dumps({"message": f"{word} {PASSWORD}"})),
-    "a registry of no JSON": lambda folder: asked(200, lambda word: f"<html>{word}{PASSWORD}"),
-    "a registry that sends on": lambda folder: asked(302, lambda word: "", (("Location", f"http://app:{quote(PASSWORD)}@x"),)),
+    "a registry that quotes": lambda folder: looked_up(500, lambda word: f"no {word}"),
+    "a registry with a reason": lambda folder: looked_up(401, lambda word: json.dumps({"message": f"{word} {PASSWORD}"})),
+    "a registry of no JSON": lambda folder: looked_up(200, lambda word: f"<html>{word}{PASSWORD}"),
+    "a registry that sends on": lambda folder: looked_up(302, lambda word: "", (("Location", f"http://app:{quote(PASSWORD)}@x"),)),
     "a registry that refuses a schema": lambda folder: registered(409, lambda word: json.dumps({"message": PASSWORD})),
     "a registry that takes no schema": lambda folder: registered(422, lambda word: json.dumps({"message": f"{word}: {PASSWORD}"})),
     "a server of Redis": lambda folder: in_redis(),
@@ -404,5 +404,7 @@ def test_no_failure_shows_a_secret(place: str, tmp_path: Path) -> None:
 def test_no_error_carries_the_raw_exception_that_led_to_it() -> None:
     """`raise ... from cause` prints the cause, too."""
     raw = re.compile(r"(?m)^\s*(?:raise .*\)|\)) from (?!None$|masked_problem\()(\w+)$")
-    found = [f"{file.name}: {line[0].strip()}" for file in SOURCES.rglob("*.py") for line in raw.finditer(file.read_text(encoding="utf-8"))]
-    assert found == []
+    unmasked = [
+        f"{file.name}: {line[0].strip()}" for file in SOURCES.rglob("*.py") for line in raw.finditer(file.read_text(encoding="utf-8"))
+    ]
+    assert unmasked == []

@@ -11,7 +11,7 @@ from tests.conftest import pytest_terminal_summary
 from tests.servers import not_to_be_had
 
 
-def told(*reasons: str) -> list[str]:
+def summary(*reasons: str) -> list[str]:
     lines: list[str] = []
     skipped = [SimpleNamespace(longrepr=("file", 1, f"Skipped: {reason}")) for reason in reasons]
     reporter: Any = SimpleNamespace(stats={"skipped": skipped}, write_line=lambda text, red: lines.append(text))
@@ -24,7 +24,7 @@ def test_what_was_not_run_is_counted_by_its_server(monkeypatch: pytest.MonkeyPat
     with pytest.raises(pytest.skip.Exception) as skipped:
         not_to_be_had("Kafka", "no jars")
     missing = str(skipped.value)
-    assert told(missing, "a file is made", missing, "no server: Redis: none") == [
+    assert summary(missing, "a file is made", missing, "no server: Redis: none") == [
         "NOT RUN: 2 tests, no server: Kafka: no jars",
         "NOT RUN: 1 test, no server: Redis: none",
     ]

@@ -28,13 +28,13 @@ print("over")
 
 
 def environment(armed: str, folder: Path | None) -> dict[str, str]:
-    found = {name: text for name, text in os.environ.items() if not name.startswith("HEADRACE_POINT")}
-    found["PYTHONPATH"] = os.pathsep.join(sys.path)
+    variables = {name: text for name, text in os.environ.items() if not name.startswith("HEADRACE_POINT")}
+    variables["PYTHONPATH"] = os.pathsep.join(sys.path)
     if armed:
-        found[VARIABLE] = armed
+        variables[VARIABLE] = armed
     if folder is not None:
-        found["HEADRACE_POINT_FOLDER"] = str(folder)
-    return found
+        variables["HEADRACE_POINT_FOLDER"] = str(folder)
+    return variables
 
 
 def run(armed: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:

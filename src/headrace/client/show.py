@@ -14,13 +14,13 @@ from headrace.ops.stream import Stream
 def show(stream: Stream, n: int = 20, *, epochs: int | None = None) -> None:
     """Prints the first rows of a stream of bounded input. An unbounded stream is shown as it runs.
 
-    An unbounded stream runs until Ctrl-C, `q` or an interrupt of the notebook. A terminal shows as many rows as fit. Failed rows are left
-    out, with a warning.
+    An unbounded stream runs until Ctrl-C, `q` or an interrupt of the notebook. A terminal shows as many rows as fit. Rows that fail are
+    left out, with a warning.
 
     Args:
         stream: The stream to run.
         n: The number of rows.
-        epochs: The number of epochs after which an unbounded stream ends. Default: none.
+        epochs: The number of epochs after which an unbounded stream ends. Default: no limit.
 
     Raises:
         PlanError: `BAD_INPUT` for an argument that is not a stream.

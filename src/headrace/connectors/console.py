@@ -1,4 +1,4 @@
-"""The terminal: a table of the newest rows after each epoch with rows."""
+"""The terminal: a table of the last rows of each epoch with rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PORTS = 1
 
 
 class Sink(ports.Options, ports.Sink):
-    """Prints a table of the newest rows of each epoch in the terminal, at most `rows`.
+    """Prints the last rows of each epoch as a table on the terminal, at most `rows`.
 
     The sink is at least once: a repeated epoch is printed again. It takes append-only streams, or others with `mode="changes"`.
 
@@ -26,7 +26,7 @@ class Sink(ports.Options, ports.Sink):
     connector: ClassVar[str] = "console"
     on_refused = None
 
-    rows: int = option.number("the number of rows shown per epoch (the last ones)", default=20, kw_only=False, stored="always")
+    rows: int = option.number("the maximum number of rows per epoch", default=20, kw_only=False, stored="always")
 
     def __post_init__(self) -> None:
         self._context: ports.SinkContext | None = None

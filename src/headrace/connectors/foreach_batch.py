@@ -31,14 +31,14 @@ Function = Callable[["DataFrame", int], object]
 
 
 class Sink(ports.Sink):
-    """Calls a Python function with the rows of each epoch that has some, as a Spark DataFrame.
+    """Calls a Python function with the rows of each non-empty epoch, as a Spark DataFrame.
 
-    The sink is at least once: after a crash an epoch may come again, with the same number and the same rows. After a checkpoint was
-    restored from a backup, the same number comes with other rows, which nothing detects. An exception ends the run (`FUNCTION_FAILED`),
-    and the next start calls the function with that epoch again.
+    The sink is at least once: after a crash an epoch may come again, with the same number and the same rows. After a restore of the
+    checkpoint from a backup, the same epoch number may come with other rows; this is not detected. An exception ends the run
+    (`FUNCTION_FAILED`), and the next start calls the function with that epoch again.
 
     Args:
-        function: A function of the rows, a DataFrame, and the number of the epoch.
+        function: Called on the driver as `function(frame, epoch)`: the rows as a DataFrame and the number of the epoch.
 
     Examples:
         >>> import headrace as hr

@@ -39,8 +39,8 @@ class Source(ports.Source):
     """Reads rows of this Python process, given as tuples or dicts.
 
     Rows that do not fit are refused at once. Timestamps without a zone, also those given as strings, are in the job's time zone. The source
-    is bounded and replayable: a script that runs again with the same rows resumes its checkpoint. A stored plan that runs in another
-    process has no rows (`ROWS_GONE`). `change_column` and the other options of changes are those of `hr.read.files`.
+    is bounded and replayable: a script that runs again with the same rows resumes its checkpoint. A stored plan does not contain the rows:
+    in another process it fails with `ROWS_GONE`.
 
     Args:
         rows: A list of tuples or dicts.
@@ -119,9 +119,14 @@ class Source(ports.Source):
 class Sink(ports.Options, ports.Sink):
     """Keeps rows in this Python process, for tests and notebooks.
 
-    `.rows()` of the sink has the rows present, `.changes()` the changes, `.epochs()` the added rows by epoch. The sink is exactly once as
-    long as the process lives. The checkpoint outlives it: a later process has only the rows that it reads itself. With a `key`, `.rows()`
-    has the newest row of each key.
+    A row is a tuple. The sink has these methods:
+
+    * `.rows()`: a list of the current rows; with a `key`, the newest row of each key.
+    * `.changes()`: a list of `(epoch, "+" or "-", row)`, retractions first.
+    * `.epochs()`: a list of `(epoch, rows)` with the rows that each epoch added.
+
+    The sink is exactly once as long as the process lives. The checkpoint outlives the process: a later one resumes, and its sink has only
+    the rows of its own runs.
 
     Examples:
         >>> import headrace as hr
@@ -193,7 +198,7 @@ class Lookup(ports.Lookup):
     """Looks up rows of this Python process, given as tuples or dicts, which each executor keeps in memory.
 
     Timestamps without a zone, also those given as strings, are in the job's time zone. The rows do not change, so sinks downstream keep
-    their guarantee. A stored plan that runs in another process has no rows (`ROWS_GONE`).
+    their guarantee. A stored plan does not contain the rows: in another process it fails with `ROWS_GONE`.
 
     Args:
         rows: A list of tuples or dicts.

@@ -17,7 +17,8 @@ PORTS = 1
 class Source(ports.Options, ports.Source):
     """Generates rows at a fixed rate by the clock, without end, to try things out.
 
-    A row has the columns `timestamp` and `value`, which counts from 0. The source is replayable: a second always has the same rows.
+    A row has the columns `timestamp` (timestamp) and `value` (bigint), which counts from 0. The source is replayable: a second always has
+    the same rows.
 
     Examples:
         >>> import headrace as hr
@@ -28,7 +29,7 @@ class Source(ports.Options, ports.Source):
     connector: ClassVar[str] = "rate"
     schema = parse_schema("timestamp timestamp, value bigint")
 
-    rows_per_second: int = option.number("rows per second", kw_only=False)
+    rows_per_second: int = option.number("a whole number, at least 1", kw_only=False)
 
     @property
     def traits(self) -> ports.SourceTraits:

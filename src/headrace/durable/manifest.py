@@ -294,13 +294,13 @@ def _missing(epoch: int, file: Path) -> ConnectorError:
 def committed_files(folder: str | os.PathLike[str]) -> list[Path]:
     """Lists the data files of all complete epochs in the local folder of a files sink, oldest epoch first.
 
-    Reading exactly these files gives every row once and no part of an epoch, also while the job runs and after it was killed.
+    Reading exactly these files gives every row once, and never a part of an epoch, also while the job runs and after it was killed.
 
     Args:
-        folder: The folder that the sink writes. Without a manifest in it, the list is empty.
+        folder: The folder that the sink writes. Without any manifest in it, the list is empty.
 
     Raises:
-        ConnectorError: `OUTPUT_MISSING` if a manifest is missing.
+        ConnectorError: `OUTPUT_MISSING` if a manifest other than the newest is missing.
         CheckpointError: `MANIFEST_FORMAT` for a manifest of a later version, `CHECKPOINT_UNREADABLE` for a damaged one.
 
     Examples:

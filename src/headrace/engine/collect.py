@@ -27,7 +27,8 @@ from headrace.spark.run.start import start
 def collect(stream: Stream) -> Table:
     """Runs a stream of bounded input to its end and returns its rows. The checkpoint is temporary.
 
-    Failed rows are left out, with a warning; `dead_letters` of the table has them. For a stream of changes the rows are the net contents.
+    Rows that fail are left out, with a warning; they are in `dead_letters` of the table. For a stream of changes the rows are the net
+    contents.
 
     Args:
         stream: The stream to run.

@@ -10,16 +10,17 @@ from headrace.ports import sink_class
 
 
 def committed_paths(folder: str | os.PathLike[str]) -> list[str]:
-    """Lists the data files of all complete epochs in the folder of a files sink, as texts. The folder may be a URI such as
+    """Lists the data files of all complete epochs in the folder of a files sink, as strings. The folder may be a URI such as
     `s3a://bucket/out`.
 
-    A URI other than `file://` starts the session. For local folders it is `hr.committed_files`.
+    For a local folder it returns the same files as `hr.committed_files`. A URI other than `file://` starts the session.
 
     Args:
         folder: The folder or URI that the sink writes.
 
     Raises:
-        ConnectorError: `OUTPUT_MISSING` if a manifest is missing; `STORE_FAILED`, `UNKNOWN_FILE_SYSTEM` for a store.
+        ConnectorError: `OUTPUT_MISSING` if a manifest other than the newest is missing; `STORE_FAILED` if the object store cannot be read;
+            `UNKNOWN_FILE_SYSTEM` if Spark does not know the scheme of the URI.
         CheckpointError: `MANIFEST_FORMAT` for a manifest of a later version, `CHECKPOINT_UNREADABLE` for a damaged one.
 
     Examples:

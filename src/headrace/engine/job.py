@@ -251,8 +251,7 @@ class Job:
     def migrate(self, to: str | os.PathLike[str], *, checkpoint: str | os.PathLike[str] | None = None, dry_run: bool = False) -> Migration:
         """Converts a checkpoint of an older version of the job so that this version can continue from it, as `headrace state migrate` does.
 
-        The old checkpoint stays, marked as migrated. No job may be running on it. See [what can be
-        migrated](../../guides/checkpoints.md#migrate-a-checkpoint).
+        The old checkpoint stays, marked as migrated. No job may be running on it.
 
         Args:
             to: The new checkpoint, a folder that does not exist.
@@ -260,11 +259,12 @@ class Job:
             dry_run: Only reports what would be done.
 
         Raises:
-            CheckpointError: `STATE_CHANGED` for a change that cannot be migrated; `NOTHING_TO_MIGRATE` if none is needed;
-                `CHECKPOINT_EXISTS`, `CHECKPOINT_IN_USE`, `CHECKPOINT_MIGRATED`, `EPOCH_UNFINISHED`, `KEYS_MEET`.
+            CheckpointError: `STATE_CHANGED` for a change that [cannot be migrated](../../guides/checkpoints.md#migrate-a-checkpoint);
+                `NOTHING_TO_MIGRATE` if none is needed; `CHECKPOINT_EXISTS`, `CHECKPOINT_IN_USE`, `CHECKPOINT_MIGRATED`,
+                `EPOCH_UNFINISHED`, `KEYS_MEET`.
 
         Examples:
-            With the job of the example of [`hr.Migration`](#Migration):
+            With the job of [`hr.Migration`](#Migration):
 
             >>> migration = job("bigint").migrate("seen-2")  # doctest: +SKIP
             >>> summary = job("bigint").run(checkpoint=migration.new)  # doctest: +SKIP
@@ -306,8 +306,7 @@ class Job:
         return settings(self.name, self._settings, checkpoint=folder).checkpoint
 
     def with_paths(self, paths: Mapping[str, str]) -> Job:
-        """Returns the same job with other paths for some sources and sinks: for [tests](../../guides/harness.md#whole-jobs) and other
-        environments.
+        """Returns the job with other paths of sources and sinks, for [tests](../../guides/harness.md#whole-jobs) and other environments.
 
         Args:
             paths: The new path of each source or sink, by its name. Files and Delta tables have paths.
@@ -361,14 +360,13 @@ def job(name: str, *sinks: Sink) -> Job:
     Spark resolves all types here, which starts the session.
 
     Args:
-        name: The job's name. It begins with a letter or digit; then letters, digits, spaces, `_`, `-` and `.`; at most 200 bytes. The
-            checkpoint belongs to it.
+        name: Begins with a letter or digit; then letters, digits, spaces, `_`, `-` and `.`; at most 200 bytes. It names the checkpoint.
         *sinks: One sink or more: `stream.write.files(...)`.
 
     Raises:
         PlanError: `NO_SINKS` without sinks, or for an argument that is not a sink; `BAD_NAME` for an invalid name; `NAME_CLASH` for two
-            nodes with the same name; `UNKNOWN_FUNCTION`, `BAD_EXPRESSION`, `WRONG_TYPE`, `NOT_REPEATABLE` and others for a plan that Spark or
-            headrace refuses.
+            nodes with the same name; `UNKNOWN_FUNCTION`, `BAD_EXPRESSION`, `WRONG_TYPE`, `NOT_REPEATABLE` and others for a plan that
+            Spark or headrace refuses.
         ProgramError: `BAD_AGGREGATE` if the expression of an `hr.Aggregate` is not made of aggregate functions.
         ConfigError: As for `hr.session`.
 

@@ -38,7 +38,7 @@ class Exported(NamedTuple):
 
 
 class Letters:
-    """The dead letters of a job that no stream reads, and the rows that its sinks refused. `hr.letters` opens them.
+    """The dead letters of a job, except those that a stream reads, and the rows that its sinks refused. `hr.letters` opens them.
 
     `job` is the name of the job, `folder` its checkpoint.
 
@@ -75,7 +75,7 @@ class Letters:
 
         Args:
             source: Only those of this source. Default: all.
-            reason: Only those whose reason contains this text, without case. Default: all.
+            reason: Only those whose reason contains this text (case-insensitive). Default: all.
             limit: The maximum number of letters. Default: all.
 
         Raises:
@@ -93,16 +93,17 @@ class Letters:
         return Table(rows[:limit], Table.letters, more=limit is not None and len(rows) > limit)
 
     def export(self, source: str, path: str | os.PathLike[str], *, reason: str | None = None) -> Exported:
-        """Writes the rows of a source's letters to a file for repair, each row once however often it failed.
+        """Writes the rows of a source's letters to a file for repair, each row once, no matter how often it failed.
 
         Args:
             source: The name of the source.
             path: The file to write, in the source's format: JSON lines or CSV.
-            reason: Only letters whose reason contains this text, without case. Default: all.
+            reason: Only letters whose reason contains this text (case-insensitive). Default: all.
 
         Returns:
-            `rows`, the number written; `left_out`, the number of letters without a row to write, by reason; `reached`, the rows that sinks
-            may have already.
+            `rows`, the number written; `left_out`, the number of letters without a row to write, by reason; `reached`, the rows that other
+            sinks may already have: replaying them would duplicate them there
+            ([avoid duplicates](../../guides/contracts.md#avoid-duplicates)).
 
         Raises:
             CheckpointError: `UNKNOWN_SOURCE` for a source that the job does not have.
@@ -147,12 +148,12 @@ class Letters:
     def replay(self, source: str, path: str | os.PathLike[str], *, again: bool = False) -> int:
         """Feeds a file of repaired rows to a source, each once. The job takes them with its next epoch, or when it next runs.
 
-        Only the checkpoint has these rows: keep the file as long as the checkpoint may be restored from a backup.
+        These rows are stored in the checkpoint only. Keep the file: if you restore an older checkpoint, replay it again.
 
         Args:
             source: The name of the source.
             path: The file, in the format that `export` writes.
-            again: Accepts a file that was replayed before; its rows count once more.
+            again: Accepts a file that was replayed before; its rows are added a second time.
 
         Returns:
             The number of rows.

@@ -141,12 +141,12 @@ class State:
 def state(checkpoint: str | os.PathLike[str], *, epoch: int | None = None) -> State:
     """Opens the state in a job's checkpoint as tables.
 
-    Nothing is locked or changed, so the job may run meanwhile. `headrace docs state` lists the tables of each operator.
+    Nothing is locked or changed, so the job may run meanwhile. [State as tables](../../guides/state.md) lists the tables of each operator.
 
     Args:
         checkpoint: The folder of the job's state.
-        epoch: The epoch after which to show the state; Spark keeps the last hundred. [Streaming queries](../../guides/state.md#epochs)
-            without it are omitted. Default: the last one of each streaming query.
+        epoch: Shows the state after this epoch, one of the last hundred. [Streaming queries](../../guides/state.md#epochs) that do not
+            have this epoch are omitted. Default: the last epoch of each.
 
     Raises:
         CheckpointError: `NOT_A_CHECKPOINT`; `NO_STATE` if no operator keeps state or no epoch is committed; `UNKNOWN_EPOCH`;

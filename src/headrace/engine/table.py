@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 
 class Table:
-    """The rows of a result with their schema, returned by `hr.collect`, `hr.state` and `hr.letters`. Printed, and in a notebook, it is a
-    table.
+    """The rows of a result with their schema, returned by `hr.collect`, `State.table`, `State.query` and `Letters.table`.
+
+    It prints as a table, also in a notebook.
 
     * `schema`: the columns and their types.
     * `more`: whether rows were left out because of a `limit`.
@@ -54,7 +55,7 @@ class Table:
         """Whether rows were left out because only so many were asked for."""
 
     def rows(self) -> list[tuple[Any, ...]]:
-        """Returns the rows as tuples. Timestamps are aware, in the session's time zone; structs are tuples."""
+        """Returns the rows as tuples. Timestamps are timezone-aware datetimes, in the session's time zone; structs are tuples."""
         return list(self._rows)
 
     @property
@@ -97,7 +98,7 @@ class Table:
         return [plain(row, self.schema) for row in self._rows]
 
     def shown(self, n: int = 20) -> str:
-        """Returns the first rows as a text of columns.
+        """Returns the first rows as text in aligned columns.
 
         Args:
             n: The number of rows.

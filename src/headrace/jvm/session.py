@@ -57,7 +57,7 @@ def session(
 
     Args:
         spark: A running classic session to use. Spark Connect is refused.
-        master: Where a new session runs. Default: `HEADRACE_MASTER`, else Spark's own configuration, else `"local[*]"`.
+        master: The Spark master of a new session. Default: `HEADRACE_MASTER`, else Spark's own configuration, else `"local[*]"`.
         conf: Spark settings of a new session; they win over `spark-defaults.conf`. A running session with other settings is refused.
         packages: `"auto"`: a job that starts fetches the jars that its connectors need. `"never"`: only `headrace packages add` fetches
             them. Default: `HEADRACE_PACKAGES`, else `"auto"`.

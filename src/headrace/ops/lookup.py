@@ -313,8 +313,9 @@ class LookupVerb(Handle):
         """Adds to each row the columns of an external table, with the values at the time the row is processed.
 
         Later changes of the table do not change the result. A key with several rows in the table gives one output row for each; a null in
-        the key matches nothing. The output `missed` has the rows without a match. The parameters from `cache` to `retry` apply only to
-        tables that are read by key, such as those of JDBC, Redis and HTTP; other tables raise `BAD_LOOKUP`.
+        the key matches nothing. The output `missed` has the rows without a match. The parameters from `cache` to `retry` are for tables
+        that are read by key, such as those of JDBC, Redis and HTTP. For a table that is loaded as a whole, `cache` raises `BAD_LOOKUP`,
+        `retry` applies to loading it, and the others have no effect.
 
         Args:
             table: An external table, made by [`hr.lookup`](lookups.md#lookup).

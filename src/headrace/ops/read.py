@@ -20,8 +20,18 @@ class Read:
     """The sources, by connector: `hr.read.<connector>(…)` returns a stream. `dir(hr.read)` lists the connectors.
 
     `name` names the source in plans, metrics and checkpoints. By default the name comes from the path, table or topic. Without a `schema`,
-    a connector that needs one infers it from the data, which starts Spark. A source of changes also takes `change_column`, `change_format`,
-    `key` and `trusted` ([sources of changes](../../guides/queries.md#sources-of-changes)).
+    `files` infers it from the files, `jdbc` takes the columns of the table or query, and `kafka` those of the registry or schema file. That
+    starts Spark, as `delta` and `iceberg` always do, which take the columns of the table.
+
+    `files`, `jdbc`, `kafka` and `memory` can read [changes](../../guides/queries.md#sources-of-changes):
+
+    * `change_column`: the column with the [word](../../guides/queries.md#words-of-a-change-column), such as `insert` or `delete`, that says
+      what a row does.
+    * `change_format`: with `"debezium"`, each row is an envelope, and `schema` has the columns of the rows in it. With `"upsert"`, a row
+      replaces the row with the same `key`; with a `change_column` too, a word for deletion deletes that row.
+    * `key`: the key columns for `"upsert"`.
+    * `trusted`: by default headrace counts the current rows (a ledger), and a retraction of an absent row becomes a dead letter
+      (`NEVER_ADDED`). `True`, the default for Debezium, turns this off. Upserts need no ledger.
 
     Examples:
         >>> import headrace as hr

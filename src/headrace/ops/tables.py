@@ -45,8 +45,11 @@ class Tables:
     """The external tables, by connector: `hr.lookup.<connector>(…)` returns a table. `dir(hr.lookup)` lists the connectors.
 
     `name` names the table in plans and metrics. `constant=True` declares that the table never changes: a repeated epoch then finds the same
-    rows, so sinks downstream keep their guarantee. headrace does not check it. `cache`, `cache_keys`, `batch`, `in_flight` and `retry` are
-    the defaults of `Stream.lookup` for this table.
+    rows, so sinks downstream keep their guarantee. headrace does not verify this.
+
+    `cache`, `cache_keys`, `batch`, `in_flight` and `retry` are the defaults of [`Stream.lookup`](streams.md#Stream.lookup) for a table that
+    is read by key: `http`, `jdbc` and `redis`. `delta`, `files` and `memory` are loaded as a whole: `cache` raises `BAD_LOOKUP`, `retry` is
+    how long a failed load is repeated, and the others have no effect.
 
     Examples:
         >>> import headrace as hr

@@ -22,10 +22,15 @@ class Sink:
     """The end of a stream, to pass to `hr.job(name, *sinks)`.
 
     `stream.write.<connector>(…)` returns it. It writes only as a part of a job: headrace warns about a sink that is not passed to a job.
-    Every connector also takes `name`, its name in plans, metrics and checkpoints, and `mode`: `"append"`, `"upsert"` or `"changes"`. By
-    default the mode follows from the stream and the connector's `key`. With `"changes"`, an append-only connector writes each change as a
-    row with `insert` or `delete` in the column `_change`. A stream that the connector cannot write in its mode raises `SINK_KIND`.
-    `on_refused`, where a connector has it, is `"dead_letter"`, the default, or `"fail"`: what becomes of a row that the sink cannot write.
+    Every connector also takes:
+
+    * `name`: the name of the sink in plans, metrics and checkpoints.
+    * `mode`: what the sink receives: `"append"` (new rows), `"upsert"` (the newest row of each key) or `"changes"` (every change). By
+      default it follows from the stream and the connector's `key`. With `"changes"`, an append-only connector writes each change as a row
+      with `insert` or `delete` in the column `_change` ([sinks of changes](../../guides/queries.md#sinks-of-changes)). A stream that the
+      connector cannot write in its mode raises `SINK_KIND`.
+    * `on_refused`: what happens to a row that the sink cannot write: `"dead_letter"`, or `"fail"`, which ends the run. `console`,
+      `foreach_batch` and `memory` do not have it.
 
     Examples:
         >>> import headrace as hr

@@ -22,7 +22,7 @@ class Plan:
     """A job as data: its nodes, its sinks and the settings that change its meaning. `Job.plan` has it.
 
     * `job`: the name of the job.
-    * `nodes`: the nodes by name, each after its inputs.
+    * `nodes`: a mapping from names to nodes, in which inputs come before the nodes that use them.
     * `sinks`: the names of the sinks.
     * `settings`: Spark's settings that change the result of expressions, such as the session's time zone.
 
@@ -65,8 +65,9 @@ class Plan:
         return cls(job, nodes, tuple(dict.fromkeys(str(kept[end].name) for end in ends)), dict(settings or {}))
 
     def to_json(self) -> dict[str, Any]:
-        """Returns the plan as JSON, which `Plan.from_json` of this and later versions reads. Rows and functions of this process are not in
-        it.
+        """Returns the plan as a dict that `json.dumps` takes, and `Plan.from_json` of this and later versions reads.
+
+        It does not contain rows of `read.memory` and `lookup.memory` or functions of `foreach_batch`.
         """
         names = {node: name for name, node in self.nodes.items()}
         return {

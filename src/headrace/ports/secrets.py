@@ -75,7 +75,7 @@ class Secret:
 
 
 def secret(env: str | None = None, *, file: str | os.PathLike[str] | None = None) -> Secret:
-    """Names a secret by the environment variable or the file that has it when the job runs.
+    """Refers to a secret in an environment variable or a file, which is read when the job runs.
 
     A plan stores the name only. The value is read when a run starts; from then on it is masked in every text that leaves the process.
 

@@ -15,7 +15,7 @@ Row = tuple[Any, ...]
 class Collected:
     """The output of a stream so far, returned by `Harness.collect`.
 
-    Timestamps are aware, in the time zone of the harness. A struct is a tuple.
+    Timestamps are timezone-aware datetimes, in the time zone of the harness. A struct is a tuple.
 
     Examples:
         >>> from headrace.testing import Harness
@@ -33,7 +33,7 @@ class Collected:
         self._started = started
 
     def rows(self) -> list[Row]:
-        """Returns the net contents, sorted, None first.
+        """Returns the current rows, sorted, with None first.
 
         Raises:
             ConfigError: `HARNESS_USE` after the harness was closed.

@@ -41,11 +41,11 @@ class Harness:
     It is a context manager: the end of its block closes it. All harnesses of a process share one Spark session.
 
     Args:
-        partitions: The number of tasks of each level.
+        partitions: The number of tasks of each [level](../../concepts/levels.md).
         timezone: The session's time zone during the test.
 
     Raises:
-        SchemaError: `UNKNOWN_TIME_ZONE`.
+        SchemaError: `UNKNOWN_TIME_ZONE` if there is no time zone of this name.
 
     Examples:
         >>> import headrace as hr
@@ -110,17 +110,19 @@ class Harness:
         Args:
             name: The name of the source.
             schema: The columns, as DDL such as `"k string, v int"` or a pyspark StructType.
-            watermark: The event time column and the delay of the watermark: `("ts", "5 seconds")`. Default: no event time.
+            watermark: The event time column and the delay of the watermark: `("ts", "5 seconds")`. Default: no event time. For `idle`, use
+                `h.source(…).watermark("ts", "5 seconds", idle="1 minute")`.
             changes: Accepts retractions too. The retraction of a row that is not present becomes a dead letter.
-            trusted: Omits this check, as `trusted=True` of a connector does.
+            trusted: Turns off this check.
 
         Returns:
             The stream of its rows.
 
         Raises:
             ConfigError: `HARNESS_USE` after the first commit or after `close`.
-            PlanError: `NAME_CLASH` for a second source of this name, `BAD_NAME`, `WATERMARK_TYPE`, `UNKNOWN_COLUMN`.
-            SchemaError: `BAD_TYPE`, `BAD_DURATION`.
+            PlanError: `NAME_CLASH` for a second source of this name; `BAD_NAME` for an invalid name; `UNKNOWN_COLUMN` if the watermark's
+                column does not exist, `WATERMARK_TYPE` if it is no timestamp.
+            SchemaError: `BAD_TYPE` for an invalid schema, `BAD_DURATION` if the delay is not a duration.
         """
         self._before_the_first_commit("source")
         if name in self._sources:
@@ -133,7 +135,7 @@ class Harness:
         return Stream(ledger(node) if board.checked else node)
 
     def collect(self, stream: Stream) -> Collected:
-        """Keeps the output of a stream. Call it before the first commit, for any number of streams.
+        """Records the output of a stream. Call it before the first commit, for any number of streams.
 
         Args:
             stream: The stream.
@@ -148,7 +150,7 @@ class Harness:
         return Collected(sink, self._must_be_open)
 
     def commit(self, rows: Mapping[str, Iterable[Change]] | None = None) -> int:
-        """Runs one epoch over all sources, and the empty epochs that it makes due.
+        """Runs one epoch over all sources, then the empty epochs that become due.
 
         Args:
             rows: The changes by source: `("+", row)` inserts a row, `("-", row)` retracts one from a `source(…, changes=True)`. A row is a
@@ -190,7 +192,7 @@ class Harness:
             self._start()
 
     def finish(self) -> int:
-        """Ends the input: all held rows are handled and all timers fire.
+        """Ends the input: all held rows are handled, all timers fire and all windows close.
 
         Returns:
             The number of this commit.
@@ -210,16 +212,16 @@ class Harness:
         return self._commits
 
     def advance(self, duration: str | timedelta) -> None:
-        """Advances processing time, which moves only by this call, and runs the epochs that it makes due.
+        """Advances processing time, which moves only by this call, and runs the epochs that become due.
 
-        Sources that are silent for longer than the `idle` of their watermark let the others advance.
+        A source that is silent for longer than the `idle` of its watermark no longer holds back the others.
 
         Args:
             duration: A duration such as `"5 minutes"`.
 
         Raises:
             ConfigError: `HARNESS_USE` if nothing uses processing time, after `close`, or if no stream is collected.
-            SchemaError: `BAD_DURATION`.
+            SchemaError: `BAD_DURATION` for an invalid duration.
             HeadraceError: The error of a failed epoch.
         """
         self._must_be_open()
@@ -241,7 +243,7 @@ class Harness:
         Returns:
             `sources` (read, malformed, skipped, tombstones, broken), `inputs` of programs (filtered, in, handled, late, dead, held),
             `expectations` by stream and name (passed, violated), `lookups` (hits, asked, requests, missed, seconds), `dead_letters`,
-            `epochs`.
+            `epochs`. [`Summary`](jobs.md#Summary) explains them.
 
         Raises:
             RunError: `ROWS_UNACCOUNTED` if input rows of a program are missing, which is a bug in headrace.

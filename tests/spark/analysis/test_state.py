@@ -23,7 +23,7 @@ def kept(stream: hr.Stream) -> str:
 
 
 @pytest.mark.parametrize(
-    ("stream", "said"),
+    ("stream", "expected"),
     [
         (charges.join(cards, on="card = number"), "grows with the rows of both sides; a later row may match any of them"),
         (
@@ -92,8 +92,8 @@ def kept(stream: hr.Stream) -> str:
         ),
     ],
 )
-def test_what_is_kept(stream: hr.Stream, said: str) -> None:
-    assert kept(stream) == said
+def test_what_is_kept(stream: hr.Stream, expected: str) -> None:
+    assert kept(stream) == expected
 
 
 def test_when_groups_are_given_back() -> None:
@@ -110,11 +110,11 @@ def test_when_groups_are_given_back() -> None:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_what_is_forgotten(verb: str) -> None:
-    make, said = VERBS[verb]
+    make, expected = VERBS[verb]
     plan = expiring(make("7 days"))  # type: ignore[no-untyped-call]  # a verb of any kind
     [node] = [one for one in plan.to_json()["nodes"] if "expires_ms" in one]
     fact = facts(plan, "state")[node["name"]]
-    assert (fact.value, fact.text) == ("given back", said)
+    assert (fact.value, fact.text) == ("given back", expected)
 
 
 AGGREGATES = {
@@ -160,25 +160,25 @@ def test_what_aggregates_are_said_to_keep_is_what_they_keep(kind: str, tmp_path:
     counts = [rows.group_by("k").agg(x=text).named(f"g{number}") for number, text in enumerate(AGGREGATES)]
     sinks = [counted.write.memory(name=f"out{number}") for number, counted in enumerate(counts)]
     job = hr.job("kept", *sinks)
-    said = facts(Plan.of("kept", [sink._use() for sink in sinks]), "state")
+    growth = facts(Plan.of("kept", [sink._use() for sink in sinks]), "state")
     job.run(checkpoint=tmp_path / "s", progress=False, partitions=1)
     state = hr.state(tmp_path / "s")
     for number, (text, when) in enumerate(AGGREGATES.items()):
         kept = f"g{number}_x" in state.tables
         assert kept == (when == "always" or (when == "with changes" and kind == "changes")), text
-        assert (said[f"g{number}"].value == "grows with rows") == kept, text
+        assert (growth[f"g{number}"].value == "grows with rows") == kept, text
         assert not kept or state.count(f"g{number}_x") > 1, text
 
 
 def test_a_key_with_a_collation_keeps_its_spellings_where_rows_go() -> None:
-    def said(rows: hr.Stream) -> str:
+    def state_of(rows: hr.Stream) -> str:
         counted = rows.group_by("k").agg(n="count(*)").named("counted")
         return facts(Plan.of("kept", [counted.write.memory(name="out")._use()]), "state")["counted"].text
 
     assert (
-        said(hr.read.memory([], "k string collate utf8_lcase", name="rows"))
+        state_of(hr.read.memory([], "k string collate utf8_lcase", name="rows"))
         == "grows with the number of groups: a row of numbers for a group of k"
     )
-    assert said(hr.read.memory([], "k string collate utf8_lcase, op string", name="rows", change_column="op")) == (
+    assert state_of(hr.read.memory([], "k string collate utf8_lcase, op string", name="rows", change_column="op")) == (
         "grows with the distinct values; for a group of k it keeps the values of k, as any may become the result after a retraction"
     )

@@ -10,7 +10,7 @@ from tests.spark.compile.documents import FOLDER, files, text
 
 
 @pytest.mark.usefixtures("spark")
-@pytest.mark.parametrize(("file", "plans"), list(files()), ids=lambda given: given.stem if isinstance(given, Path) else "")
+@pytest.mark.parametrize(("file", "plans"), list(files()), ids=lambda value: value.stem if isinstance(value, Path) else "")
 def test_the_documents_of_queries_stay(file: Path, plans: list[Path]) -> None:
     assert text(plans) == file.read_text(encoding="utf-8"), "python -m tests.spark.compile.documents writes the present ones"
 

@@ -30,9 +30,9 @@ def read(spark: SparkSession, document: Json) -> Any:
 @pytest.mark.parametrize("file", sorted(FOLDER.iterdir()), ids=lambda file: file.stem)
 def test_the_documents_of_queries_are_read(spark: SparkSession, file: Path) -> None:
     for document in documents(file):
-        found = read(spark, document)
-        assert found.fingerprint() == document["fingerprint"]
-        levels = [[found.levels().apply(i).apply(j).name() for j in range(len(level))] for i, level in enumerate(document["levels"])]
+        query = read(spark, document)
+        assert query.fingerprint() == document["fingerprint"]
+        levels = [[query.levels().apply(i).apply(j).name() for j in range(len(level))] for i, level in enumerate(document["levels"])]
         assert levels == [[operator["name"] for operator in level] for level in document["levels"]]
 
 

@@ -37,7 +37,7 @@ class Receivers(dict[str, Receiver]):
 
 @pytest.mark.full
 def test_a_server_that_keeps_keys(spark: SparkSession, receivers: dict[str, Receiver]) -> None:
-    def made(place: ports.Elsewhere, key: tuple[str, ...]) -> ports.Sink:
+    def make(place: ports.Elsewhere, key: tuple[str, ...]) -> ports.Sink:
         return ports.sink_class("http").from_options({"url": receivers[place.name].url, "idempotent": True, "batch": 10_000})
 
     def read(sink: Any, schema: Struct) -> list[tuple[Any, ...]]:
@@ -53,4 +53,4 @@ def test_a_server_that_keeps_keys(spark: SparkSession, receivers: dict[str, Rece
             shown[repr(row)] = tuple(row)
         return [shown[text] for text, n in net.items() for _ in range(n)]
 
-    check_sink(made, read, rows=20_000, points=("before sink commit", "in sink commit", "after sink commit", "before the record"))
+    check_sink(make, read, rows=20_000, points=("before sink commit", "in sink commit", "after sink commit", "before the record"))

@@ -33,14 +33,14 @@ def iceberg_sink(place: ports.Elsewhere, key: tuple[str, ...]) -> ports.Sink:
 
 @pytest.mark.parametrize("sink", [delta_sink, iceberg_sink])
 def test_replays_late_commits_and_values(sink: Any) -> None:
-    found = check_sink(sink, rows=0, points=())
-    assert [line.check for line in found.lines if line.outcome != "passed"] == [], found
+    report = check_sink(sink, rows=0, points=())
+    assert [line.check for line in report.lines if line.outcome != "passed"] == [], report
 
 
 @pytest.mark.parametrize("sink", [delta_sink, iceberg_sink])
 def test_all_of_the_suite(sink: Any) -> None:
-    found = check_sink(sink)
-    assert [line.check for line in found.lines if line.outcome != "passed"] == [], found
+    report = check_sink(sink)
+    assert [line.check for line in report.lines if line.outcome != "passed"] == [], report
 
 
 def test_delta_by_folders() -> None:
@@ -56,8 +56,8 @@ class Delta:
         write_deltalake(self.folder, self.rows([]))
 
     def source(self) -> ports.Source:
-        made = delta.Source(self.folder, files_per_epoch=1)
-        return made.from_options(made.options(), self.schema)
+        source = delta.Source(self.folder, files_per_epoch=1)
+        return source.from_options(source.options(), self.schema)
 
     def rows(self, rows: Sequence[Any]) -> Any:
         return session().createDataFrame(list(rows), self.schema.ddl).toArrow()
@@ -72,13 +72,13 @@ class Iceberg:
     def __init__(self, place: ports.Elsewhere, schema: Struct) -> None:
         self.options = catalog(place)
         self.schema = schema
-        made = load_catalog("default", **self.options)
-        made.create_namespace("db")
-        self.table = made.create_table("db.t", self.rows([]).schema)
+        lake_catalog = load_catalog("default", **self.options)
+        lake_catalog.create_namespace("db")
+        self.table = lake_catalog.create_table("db.t", self.rows([]).schema)
 
     def source(self) -> ports.Source:
-        made = iceberg.Source("db.t", catalog=self.options)
-        return made.from_options(made.options(), self.schema)
+        source = iceberg.Source("db.t", catalog=self.options)
+        return source.from_options(source.options(), self.schema)
 
     def rows(self, rows: Sequence[Any]) -> Any:
         return session().createDataFrame(list(rows), self.schema.ddl).toArrow()
@@ -95,13 +95,13 @@ def not_passed(report: Report) -> dict[str, str]:
 
 
 def test_delta_as_a_source() -> None:
-    found = check_source(Delta)
-    assert not_passed(found) == LEFT_OUT, found
+    report = check_source(Delta)
+    assert not_passed(report) == LEFT_OUT, report
 
 
 def test_iceberg_as_a_source() -> None:
     with pytest.raises(NotConforming) as caught:
         check_source(Iceberg)
     # pyiceberg, which writes for this feed, makes an empty array or map of structs of one that is null
-    found = caught.value.report
-    assert not_passed(found) == {**LEFT_OUT, "structs": "FAILED", "maps": "FAILED"}, found
+    report = caught.value.report
+    assert not_passed(report) == {**LEFT_OUT, "structs": "FAILED", "maps": "FAILED"}, report

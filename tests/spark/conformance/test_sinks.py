@@ -21,8 +21,8 @@ __all__ = ["lines_by_name"]
 def report(fault: str, points: tuple[str, ...] = (), only: tuple[str, ...] = ()) -> Report:
     try:
         return check_sink(lambda place, key: lines.Sink(str(place.folder), fault), rows=0, points=points, kills=0, only=only)
-    except NotConforming as found:
-        return found.report
+    except NotConforming as problem:
+        return problem.report
 
 
 LATE = ["append: a commit after another process has continued", "append: a commit after another process has taken over"]
@@ -41,8 +41,8 @@ AGAIN = ["append: a repeated epoch, by the same sink", "append: a repeated epoch
     ],
 )
 def test_a_fault_is_found(spark: SparkSession, fault: str, failed: list[str]) -> None:
-    found = report(fault, only=tuple(failed))
-    assert found.failed == failed, found
+    conformance = report(fault, only=tuple(failed))
+    assert conformance.failed == failed, conformance
 
 
 @pytest.mark.full
@@ -50,8 +50,8 @@ def test_a_fault_is_found(spark: SparkSession, fault: str, failed: list[str]) ->
     ("fault", "failed"), [("", []), ("doubles", AGAIN), ("ignores the term", LATE), ("rounds", ["decimals"]), ("loses", [])]
 )
 def test_no_fault_is_found_where_there_is_none(spark: SparkSession, fault: str, failed: list[str]) -> None:
-    found = report(fault)
-    assert found.failed == failed, found
+    conformance = report(fault)
+    assert conformance.failed == failed, conformance
 
 
 @pytest.mark.full
@@ -59,9 +59,9 @@ def test_no_fault_is_found_where_there_is_none(spark: SparkSession, fault: str, 
 def test_a_fault_that_only_a_kill_shows(spark: SparkSession) -> None:
     points = ("before sink commit", "after sink commit", "before the commit log", "after the commit log")
     assert report("", points, ("killed",)).failed == []
-    found = report("loses", points, ("killed",))
+    conformance = report("loses", points, ("killed",))
     # what came before is written with the next commit, and what had come when the process died never
-    assert found.failed == ["append: killed after the commit log"], found
+    assert conformance.failed == ["append: killed after the commit log"], conformance
 
 
 @pytest.mark.full
@@ -69,14 +69,14 @@ def test_a_fault_that_only_a_kill_shows(spark: SparkSession) -> None:
 @pytest.mark.parametrize("fault", ["marks first", "marks last"])
 def test_a_fault_that_only_a_kill_within_a_commit_shows(spark: SparkSession, fault: str) -> None:
     """Rows and the mark of their epoch are two steps: between the two a crash loses, or doubles."""
-    found = report(fault, (CALL,), ("killed",))
-    assert found.failed == [f"append: killed {CALL}"], found
-    assert ("rows lost" in str(found)) == (fault == "marks first") != ("rows too many" in str(found)), found
+    conformance = report(fault, (CALL,), ("killed",))
+    assert conformance.failed == [f"append: killed {CALL}"], conformance
+    assert ("rows lost" in str(conformance)) == (fault == "marks first") != ("rows too many" in str(conformance)), conformance
 
 
 def test_rows_that_are_seen_before_the_commit(spark: SparkSession) -> None:
-    found = report("shows early", only=("nothing visible",))
-    assert found.failed == ["append: nothing visible before the commit"], found
+    conformance = report("shows early", only=("nothing visible",))
+    assert conformance.failed == ["append: nothing visible before the commit"], conformance
     assert report("", only=("nothing visible",)).failed == []
 
 
@@ -85,13 +85,13 @@ def test_rows_that_are_seen_before_the_commit(spark: SparkSession) -> None:
 def test_files(spark: SparkSession, format: str) -> None:
     files = ports.sink_class("files")
     try:
-        found = check_sink(lambda place, key: files.from_options({"path": str(place.folder), "format": format}))
+        conformance = check_sink(lambda place, key: files.from_options({"path": str(place.folder), "format": format}))
     except NotConforming as problem:
-        found = problem.report
+        conformance = problem.report
     # ORC itself cannot hold times within the last second before 1970.
-    assert found.failed == (["times"] if format == "orc" else []), found
+    assert conformance.failed == (["times"] if format == "orc" else []), conformance
     if format == "parquet":
-        assert [line.check for line in found.lines if line.outcome != "passed"] == [], found
+        assert [line.check for line in conformance.lines if line.outcome != "passed"] == [], conformance
 
 
 @pytest.mark.full
@@ -106,10 +106,10 @@ def test_files_by_folders(spark: SparkSession) -> None:
 def test_memory(spark: SparkSession) -> None:
     memory: Any = ports.sink_class("memory")
     # its rows are in the process, and with them in its object
-    made = cache(lambda name, key: memory(key=key or None))
+    cached_sink = cache(lambda name, key: memory(key=key or None))
 
     def rows(sink: Any, schema: Struct) -> list[Any]:
         return [(*row, *(None,) * (len(schema.names) - len(row))) for row in sink.rows()]
 
-    found = check_sink(lambda place, key: made(place.name, key), rows, rows=100_000, points=())
-    assert {line.outcome for line in found.lines} <= {"passed", "refused"}, found
+    conformance = check_sink(lambda place, key: cached_sink(place.name, key), rows, rows=100_000, points=())
+    assert {line.outcome for line in conformance.lines} <= {"passed", "refused"}, conformance

@@ -28,19 +28,19 @@ class Folder:
         self.folder.mkdir()
 
     def source(self) -> ports.Source:
-        return self.made("files")
+        return self.source_of("files")
 
-    def made(self, connector: str) -> ports.Source:
+    def source_of(self, connector: str) -> ports.Source:
         options = {"path": str(self.folder), "format": self.format, "files_per_epoch": 1}
         return ports.source_class(connector).from_options(options, self.schema)
 
     def add(self, rows: Sequence[Any]) -> None:
-        made = self.folder.parent / f"{self.folder.name}-{self.files}"
+        output = self.folder.parent / f"{self.folder.name}-{self.files}"
         frame = session().createDataFrame(list(rows), self.schema.ddl).coalesce(1)
         # Spark's default has milliseconds
         whole = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"}
-        frame.write.format(for_spark(self.format)).options(header="true", **whole).save(str(made))
-        for file in made.glob(f"part-*.{self.format}"):
+        frame.write.format(for_spark(self.format)).options(header="true", **whole).save(str(output))
+        for file in output.glob(f"part-*.{self.format}"):
             file.rename(self.folder / f"{self.files:05}.{self.format}")
         self.files += 1
 
@@ -62,17 +62,17 @@ class Untouched(Folder):
 def test_files(spark: SparkSession, format: str) -> None:
     kind = Folder if format in ("json", "csv") else Untouched
     try:
-        found = check_source(lambda place, schema: kind(place, schema, format))
+        report = check_source(lambda place, schema: kind(place, schema, format))
     except NotConforming as problem:
-        found = problem.report
+        report = problem.report
     # ORC itself cannot hold times within the last second before 1970; CSV, as Spark writes it for this feed, has one empty text, no bytes
     # and nothing nested.
     lost = {"orc": ["times", "times of a job in another time zone"], "csv": ["texts", "bytes", "arrays", "structs", "maps"]}
-    assert found.failed == lost.get(format, []), found
-    assert found.outcome("killed before offsets are logged") == "passed"
+    assert report.failed == lost.get(format, []), report
+    assert report.outcome("killed before offsets are logged") == "passed"
     if kind is Untouched:
-        left = {line.check: line.outcome for line in found.lines if line.outcome not in ("passed", "FAILED")}
-        assert left == {"a malformed row": "left out"}, found
+        left = {line.check: line.outcome for line in report.lines if line.outcome not in ("passed", "FAILED")}
+        assert left == {"a malformed row": "left out"}, report
 
 
 class Forgetful(Folder):
@@ -97,7 +97,7 @@ class Seen(Folder):
         super().__init__(place, schema, "json")
 
     def source(self) -> ports.Source:
-        return self.made("seen")
+        return self.source_of("seen")
 
 
 @pytest.mark.full
@@ -106,5 +106,5 @@ def test_a_fault_that_only_a_kill_shows(spark: SparkSession, tmp_path: Path) -> 
     points = ("before offsets are logged", "after the commit log")
     with installed("seen", "tests.spark.conformance.seen", tmp_path), pytest.raises(NotConforming) as caught:
         check_source(Seen, points=points, only=["killed"])
-    said = [(line.check, line.why) for line in caught.value.report.lines if line.outcome == "FAILED"]
-    assert said == [("killed before offsets are logged", "30 rows lost"), ("killed after the commit log", "10 rows lost")]
+    failures = [(line.check, line.why) for line in caught.value.report.lines if line.outcome == "FAILED"]
+    assert failures == [("killed before offsets are logged", "30 rows lost"), ("killed after the commit log", "10 rows lost")]

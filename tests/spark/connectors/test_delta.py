@@ -60,14 +60,14 @@ def everything(number: int) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize("by", [pytest.param((), marks=pytest.mark.full), ("y", "da", "odd, näme"), ("t", "l", "b", "n")])
 def test_values_of_all_types_come_back(tmp_path: Path, by: tuple[str, ...]) -> None:
-    given = [everything(number) for number in range(10)]
-    rows = hr.read.memory(given, TYPES, name="rows")
+    values = [everything(number) for number in range(10)]
+    rows = hr.read.memory(values, TYPES, name="rows")
     hr.job("types", rows.write.delta(tmp_path / "t", partition_by=by)).run(checkpoint=tmp_path / "c", progress=False)
     back = hr.read.delta(tmp_path / "t", name="back")
     assert sorted(map(repr, hr.collect(back).rows())) == sorted(map(repr, hr.collect(rows).rows()))
     # and to a reader that has nothing to do with Spark
-    found = DeltaTable(tmp_path / "t").to_pyarrow_table().sort_by("id").to_pylist()
-    for row, expected in zip(found, given, strict=True):
+    arrow_rows = DeltaTable(tmp_path / "t").to_pyarrow_table().sort_by("id").to_pylist()
+    for row, expected in zip(arrow_rows, values, strict=True):
         assert (row["l"], row["da"], row["s"], row["odd, näme"]) == (expected[10], expected[11], expected[7], expected[17])
         assert (row["t"] and row["t"].astimezone(dt.UTC), row["n"]) == (expected[12], expected[13])
 
@@ -90,7 +90,7 @@ def test_random_changes_upserted_appended_and_told(tmp_path: Path) -> None:
         return hr.job(
             "changes",
             sums.write.delta(tmp_path / "sums", key="k", name="sums", properties={"delta.enableChangeDataFeed": "true"}),
-            sums.write.delta(tmp_path / "told", mode="changes", name="told", compact_every=2),
+            sums.write.delta(tmp_path / "changes", mode="changes", name="changes", compact_every=2),
             sums.write.delta(tmp_path / "parts", key="k", partition_by="n", name="parts"),
         )
 
@@ -119,10 +119,10 @@ def test_random_changes_upserted_appended_and_told(tmp_path: Path) -> None:
         assert sorted(rows_of(tmp_path / "sums")) == wanted
         parts = DeltaTable(tmp_path / "parts").to_pyarrow_table().to_pylist()
         assert sorted((row["k"], row["n"], row["s"]) for row in parts) == wanted
-        told: Counter[tuple[Any, ...]] = Counter()
-        for *row, change in rows_of(tmp_path / "told"):
-            told[tuple(row)] += 1 if change == "insert" else -1
-        assert sorted((+told).elements()) == wanted and all(n >= 0 for n in told.values())
+        net: Counter[tuple[Any, ...]] = Counter()
+        for *row, change in rows_of(tmp_path / "changes"):
+            net[tuple(row)] += 1 if change == "insert" else -1
+        assert sorted((+net).elements()) == wanted and all(n >= 0 for n in net.values())
     # the feed of changes, and what can be told without one, are the same changes
     for table in ("sums", "parts"):
         read = hr.read.delta(tmp_path / table, changes=True, start=0, name="read")
@@ -230,7 +230,7 @@ def test_an_epoch_that_another_sink_refused_is_written_once(tmp_path: Path) -> N
 
 def test_what_is_refused_when_built(tmp_path: Path) -> None:
     rows = hr.read.memory([("a", 1)], "k string, n int", name="rows")
-    for given, message, hint in (
+    for options, message, hint in (
         ({"partition_by": "q"}, "partition_by names `q`, which is not a column", "the stream has: k, n"),
         (
             {"vacuum": "5 minutes"},
@@ -246,7 +246,7 @@ def test_what_is_refused_when_built(tmp_path: Path) -> None:
         ),
     ):
         with pytest.raises(HeadraceError) as raised:
-            rows.write.delta(tmp_path / "t", **given)
+            rows.write.delta(tmp_path / "t", **options)
         assert (raised.value.code, raised.value.message, raised.value.hint) == ("BAD_OPTION", f"write.delta: {message}", hint)
     with pytest.raises(HeadraceError) as raised:
         hr.read.delta(tmp_path / "none")

@@ -21,15 +21,15 @@ pytestmark = pytest.mark.usefixtures("spark")
 
 @pytest.mark.parametrize("by", [(), ("y", "da", "odd, näme", "t")])
 def test_values_of_all_types_come_back(tmp_path: Path, by: tuple[str, ...]) -> None:
-    given = [everything(number) for number in range(10)]
-    rows = hr.read.memory(given, TYPES, name="rows")
+    values = [everything(number) for number in range(10)]
+    rows = hr.read.memory(values, TYPES, name="rows")
     sink = rows.write.iceberg("db.t", catalog=catalog(tmp_path), partition_by=by)
     hr.job("types", sink).run(checkpoint=tmp_path / "c", progress=False)
     back = hr.read.iceberg("db.t", catalog=catalog(tmp_path), name="back")
     assert sorted(map(repr, hr.collect(back).rows())) == sorted(map(repr, hr.collect(rows).rows()))
     # and to a reader that has nothing to do with Spark
-    found = table(tmp_path).scan().to_arrow().sort_by("id").to_pylist()
-    for row, expected in zip(found, given, strict=True):
+    arrow_rows = table(tmp_path).scan().to_arrow().sort_by("id").to_pylist()
+    for row, expected in zip(arrow_rows, values, strict=True):
         assert (row["l"], row["da"], row["s"], row["odd, näme"]) == (expected[10], expected[11], expected[7], expected[17])
         assert (row["t"] and row["t"].astimezone(dt.UTC), row["n"]) == (expected[12], expected[13])
 
@@ -39,31 +39,31 @@ def test_a_job_over_tables(tmp_path: Path) -> None:
     tables = catalog(tmp_path)
 
     def run() -> None:
-        rows = hr.read.iceberg("db.given", catalog=tables, changes=True, files_per_epoch=1, name="rows")
+        rows = hr.read.iceberg("db.input", catalog=tables, changes=True, files_per_epoch=1, name="rows")
         sums = rows.group_by("k").agg(n="count(*)", s="sum(n)")
-        told = sums.write.iceberg("db.told", catalog=tables, mode="changes", name="told")
-        job = hr.job("sums", sums.write.iceberg("db.t", catalog=tables, key="k", name="sums"), told)
+        changes = sums.write.iceberg("db.changes", catalog=tables, mode="changes", name="changes")
+        job = hr.job("sums", sums.write.iceberg("db.t", catalog=tables, key="k", name="sums"), changes)
         job.run(checkpoint=tmp_path / "c", flush=False, progress=False)
         groups: dict[str, list[int]] = {}
-        for row in table(tmp_path, "db.given").scan().to_arrow().to_pylist():
+        for row in table(tmp_path, "db.input").scan().to_arrow().to_pylist():
             groups.setdefault(row["k"], []).append(row["n"])
         expected = sorted((k, len(ns), sum(ns)) for k, ns in groups.items())
         assert sorted(rows_of(tmp_path)) == expected
         net: Counter[tuple[Any, ...]] = Counter()
-        for *row, change in rows_of(tmp_path, "db.told"):
+        for *row, change in rows_of(tmp_path, "db.changes"):
             net[tuple(row)] += 1 if change == "insert" else -1
         assert sorted((+net).elements()) == expected
 
     def add(*values: tuple[str, int]) -> None:
-        table(tmp_path, "db.given").append(pa.table({"k": [k for k, _ in values], "n": [n for _, n in values]}))
+        table(tmp_path, "db.input").append(pa.table({"k": [k for k, _ in values], "n": [n for _, n in values]}))
 
     first = hr.read.memory([("a", 1), ("b", 2)], "k string, n bigint", name="first")
-    hr.job("first", first.write.iceberg("db.given", catalog=tables)).run(checkpoint=tmp_path / "first", progress=False)
+    hr.job("first", first.write.iceberg("db.input", catalog=tables)).run(checkpoint=tmp_path / "first", progress=False)
     run()
     add(("a", 5), ("c", 7))
-    table(tmp_path, "db.given").delete("k = 'b'")
+    table(tmp_path, "db.input").delete("k = 'b'")
     run()
-    table(tmp_path, "db.given").overwrite(pa.table({"k": ["a"], "n": [9]}), overwrite_filter="n = 5")
+    table(tmp_path, "db.input").overwrite(pa.table({"k": ["a"], "n": [9]}), overwrite_filter="n = 5")
     run()
     assert all(path in data_files(tmp_path) for path in live_files(tmp_path))
 
@@ -98,9 +98,9 @@ def test_what_is_refused_when_built(tmp_path: Path) -> None:
         "write.iceberg: the table cannot be 't'",
         'it is a name in a namespace: "db.charges"',
     )
-    given = {"type": "rest", "uri": "http://localhost", "token": "t0k3n"}
+    rest = {"type": "rest", "uri": "http://localhost", "token": "t0k3n"}
     with pytest.raises(HeadraceError) as raised:
-        rows.write.iceberg("db.t", catalog=given)
+        rows.write.iceberg("db.t", catalog=rest)
     assert raised.value.message == "write.iceberg: token must be a secret, given by its name" and "t0k3n" not in str(raised.value)
     with pytest.raises(HeadraceError) as raised:
         hr.read.iceberg("db.none", catalog=catalog(tmp_path))

@@ -73,10 +73,10 @@ class Drill:
         """Each row is there once, and the counts are theirs."""
         rows = [(v % 3, v) for v in range(self.rows)]
         counts = [(k, len(range(k, self.rows, 3))) for k in range(3)]
-        for found in (delta.rows_of(self.folder / "rows"), iceberg.rows_of(self.folder, "db.rows")):
-            assert sorted(found) == sorted(rows)
-        for found in (delta.rows_of(self.folder / "counts"), iceberg.rows_of(self.folder, "db.counts")):
-            assert sorted(found) == counts
+        for contents in (delta.rows_of(self.folder / "rows"), iceberg.rows_of(self.folder, "db.rows")):
+            assert sorted(contents) == sorted(rows)
+        for contents in (delta.rows_of(self.folder / "counts"), iceberg.rows_of(self.folder, "db.counts")):
+            assert sorted(contents) == counts
 
     def term(self) -> list[str]:
         return [path.name for path in self.checkpoint.glob("lock*")]
@@ -161,7 +161,7 @@ def emptied(drill: Drill) -> None:
     shutil.rmtree(drill.folder / "counts" / "_delta_log")
 
 
-def made_anew(drill: Drill) -> None:
+def recreated(drill: Drill) -> None:
     schema = iceberg.table(drill.folder, "db.rows").schema()
     drill.catalog().drop_table("db.rows")
     drill.catalog().create_table("db.rows", schema)
@@ -177,7 +177,7 @@ def test_tables_that_are_gone(drill: Drill) -> None:
         removed: f"TABLE_MISSING: delta: {drill.folder}/rows is gone",
         dropped: "TABLE_MISSING: iceberg by key: db.counts (<catalog>) is gone",
         emptied: f"TABLE_MISSING: delta by key: {drill.folder}/counts is gone",
-        made_anew: "TABLE_REPLACED: iceberg: db.rows (<catalog>) holds no epoch of this job",
+        recreated: "TABLE_REPLACED: iceberg: db.rows (<catalog>) holds no epoch of this job",
         put_back: f"TABLE_REPLACED: delta by key: {drill.folder}/counts ends with epoch 1",
     }
     catalog = ", ".join(f"{name}={value}" for name, value in sorted(iceberg.catalog(drill.folder).items()))
@@ -193,7 +193,7 @@ def test_tables_that_are_gone(drill: Drill) -> None:
                 error,
                 hide={catalog: "<catalog>"},
             )
-    for lose in (removed, dropped, made_anew, put_back):
+    for lose in (removed, dropped, recreated, put_back):
         lose(drill)
     drill.run(fresh=True)
     drill.check()

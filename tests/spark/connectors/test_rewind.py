@@ -27,15 +27,15 @@ import headrace as hr
 from pathlib import Path
 from tests.spark.connectors.test_rewind import Drill
 
-job = Drill(Path(r"{folder}"), made=True).job(1)
+job = Drill(Path(r"{folder}"), existing=True).job(1)
 """
 
 
 class Drill(test_lake_restored.Drill):
     """A job that writes files beside tables of both lakes."""
 
-    def __init__(self, folder: Path, *, made: bool = False) -> None:
-        if made:
+    def __init__(self, folder: Path, *, existing: bool = False) -> None:
+        if existing:
             self.folder, self.checkpoint, self.rows = folder, folder / "checkpoint", 0
         else:
             super().__init__(folder)
@@ -59,8 +59,8 @@ class Drill(test_lake_restored.Drill):
     def check(self) -> None:
         super().check()
         listed = [str(file) for file in (self.folder / "out").rglob("*.json") if not any(part[0] == "_" for part in file.parts)]
-        found = duckdb.sql(f"SELECT k, v FROM read_json({listed}, hive_partitioning = true)").fetchall()
-        assert sorted(found) == sorted((v % 3, v) for v in range(self.rows))
+        written = duckdb.sql(f"SELECT k, v FROM read_json({listed}, hive_partitioning = true)").fetchall()
+        assert sorted(written) == sorted((v % 3, v) for v in range(self.rows))
 
     def behind(self) -> None:
         """Four epochs, a copy, three more; then the copy is put back, and more input comes."""
@@ -94,28 +94,28 @@ def drill(tmp_path: Path) -> Drill:
 
 def test_a_job_is_rewound_and_goes_on(drill: Drill, capsys: pytest.CaptureFixture[str]) -> None:
     (drill.folder / "job.py").write_text(JOB.format(folder=drill.folder))
-    asked = ["rewind", str(drill.folder / "job.py"), "--checkpoint", str(drill.checkpoint)]
+    command = ["rewind", str(drill.folder / "job.py"), "--checkpoint", str(drill.checkpoint)]
     assert drill.hint() == "to continue from this one, rewind the sinks: headrace rewind FILE, or job.rewind(); fresh=True starts over."
     before = drill.touched()
-    assert main(asked) == 0 and drill.touched() == before
-    said = capsys.readouterr().out.splitlines()
+    assert main(command) == 0 and drill.touched() == before
+    lines = capsys.readouterr().out.splitlines()
     tables = [f"{drill.folder}/rows is restored to version ", f"{drill.folder}/counts is restored to version "]
     tables += [f"{name} is restored to snapshot " for name in TABLES]
     names = ["delta", "delta by key", "iceberg", "iceberg by key"]
-    assert said[0] == f"drill: would rewind 5 sinks to {drill.checkpoint}"
-    for line, name, text in zip(said[1:5], names, tables, strict=True):
+    assert lines[0] == f"drill: would rewind 5 sinks to {drill.checkpoint}"
+    for line, name, text in zip(lines[1:5], names, tables, strict=True):
         assert line.startswith(f"  {name}, from epoch 6 to epoch 3: {text}") and ", without " in line
     aside = f"{drill.folder}/out/_headrace/withdrawn/{4:020}-"
-    assert said[5].startswith(f"  files, from epoch 6 to epoch 3: 6 files and their manifests are moved to {aside}")
+    assert lines[5].startswith(f"  files, from epoch 6 to epoch 3: 6 files and their manifests are moved to {aside}")
     fed = (
         "  rows that `headrace letters replay` has fed to rows since the checkpoint was copied are withdrawn, too: replay their files again"
     )
-    assert said[6:] == [fed, "nothing was changed; dry_run=False (--yes) rewinds them"]
-    assert main([*asked, "--yes"]) == 0
+    assert lines[6:] == [fed, "nothing was changed; dry_run=False (--yes) rewinds them"]
+    assert main([*command, "--yes"]) == 0
     done = capsys.readouterr().out.splitlines()
     assert (done[0], *done[-2:]) == (f"drill: rewound 5 sinks to {drill.checkpoint}", fed, "the next start continues from there")
     assert drill.log() == [(name, 6, 3, what) for name in (*names, "files") for what in ("begins", "done")]
-    assert main([*asked, "--yes"]) == 0
+    assert main([*command, "--yes"]) == 0
     assert capsys.readouterr().out == f"drill: the sinks hold what {drill.checkpoint} has written, nothing later\n"
     drill.run(files_per_epoch=2)
     drill.check()
@@ -132,7 +132,7 @@ def test_a_job_is_rewound_and_goes_on(drill: Drill, capsys: pytest.CaptureFixtur
 def test_it_is_cut_off_between_and_within_sinks(drill: Drill, monkeypatch: pytest.MonkeyPatch) -> None:
     """The job is refused until all sinks are back; each call goes on where the last one was cut off."""
 
-    def dies(*args: Any, **given: Any) -> Any:
+    def dies(*args: Any, **options: Any) -> Any:
         raise KeyboardInterrupt
 
     for owner, name, ahead in ((Iceberg, "_restore", 3), (Manifest, "withdraw", 1), (Manifest, "put_aside", 0)):
@@ -140,8 +140,8 @@ def test_it_is_cut_off_between_and_within_sinks(drill: Drill, monkeypatch: pytes
             patched.setattr(owner, name, dies)
             with pytest.raises(KeyboardInterrupt):
                 drill.job(1).rewind(checkpoint=drill.checkpoint, dry_run=False)
-        found = drill.job(1).rewind(checkpoint=drill.checkpoint)
-        assert len(found.sinks) == ahead
+        rewinding = drill.job(1).rewind(checkpoint=drill.checkpoint)
+        assert len(rewinding.sinks) == ahead
         if ahead:
             assert "headrace rewind FILE" in drill.hint()
     # the start finishes what is left of the folder's

@@ -190,23 +190,23 @@ def _fire(key: Key, until: dt.datetime) -> None:
 
 
 def _tables(keys: dict[str, Key], limits: dict[str, int], held: list[Event | Rule]) -> dict[str, list[tuple[Any, ...]]]:
-    found: dict[str, list[tuple[Any, ...]]] = {name: [] for name in TABLES}
+    tables: dict[str, list[tuple[Any, ...]]] = {name: [] for name in TABLES}
     for card, one in keys.items():
         key = (card, len(card))
         last, gone = one.last or (None, None)
         mean = sum(one.mean) / len(one.mean) if one.mean else None
         hits = sum(x > 3 for x in one.hits)
-        found["every"].append((key, one.n, last, gone, one.cap, mean, hits, middle(one.middle), one.due))
-        found["every_xs"] += [(key, index, x) for index, x in enumerate(one.xs)]
-        found["every_recent"] += [(key, index, x, gone) for index, (x, gone) in enumerate(one.recent)]
-        found["every_shops"] += [(key, shop, n) for shop, n in one.shops.items()]
-        found["every_seen"] += [(key, entry, entry[0], gone) for entry, gone in one.seen.items()]
-        found["every_later"] += [(key, which, at) for which, at in one.later.items()]
-    found["every_limits"] += limits.items()
+        tables["every"].append((key, one.n, last, gone, one.cap, mean, hits, middle(one.middle), one.due))
+        tables["every_xs"] += [(key, index, x) for index, x in enumerate(one.xs)]
+        tables["every_recent"] += [(key, index, x, gone) for index, (x, gone) in enumerate(one.recent)]
+        tables["every_shops"] += [(key, shop, n) for shop, n in one.shops.items()]
+        tables["every_seen"] += [(key, entry, entry[0], gone) for entry, gone in one.seen.items()]
+        tables["every_later"] += [(key, which, at) for which, at in one.later.items()]
+    tables["every_limits"] += limits.items()
     for row in held:
         if isinstance(row, Rule):
-            found["every_held_limits_in"].append((row.ts, (row.shop, row.most, row.ts)))
+            tables["every_held_limits_in"].append((row.ts, (row.shop, row.most, row.ts)))
         else:
             values = (row.card, row.amount, row.shop, row.ts)
-            found["every_held_event"].append(((row.card, len(row.card)), row.ts, values))
-    return found
+            tables["every_held_event"].append(((row.card, len(row.card)), row.ts, values))
+    return tables

@@ -50,8 +50,8 @@ def test_a_start_that_was_cut_off_at_its_sinks_is_mended_by_the_next(
         fraud(tmp_path).run(checkpoint=state)
     real = getattr(files.Sink, method)
 
-    def cut_off(self: files.Sink, *given: Any) -> None:
-        real(self, *given)
+    def cut_off(self: files.Sink, *arguments: Any) -> None:
+        real(self, *arguments)
         raise RuntimeError("cut off")
 
     with monkeypatch.context() as patch:
@@ -105,7 +105,7 @@ def test_a_refused_start_gives_everything_back(tmp_path: Path, monkeypatch: pyte
 
     started: list[Any] = []
 
-    def start_query(*given: Any, **named: Any) -> Any:
+    def start_query(*arguments: Any, **named: Any) -> Any:
         if started:
             raise HeadraceError("WRONG_TYPE", "the kernel refuses")
         started.append(Broken())

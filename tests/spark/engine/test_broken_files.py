@@ -63,7 +63,7 @@ def changed(content: bytes) -> bytes:
     return content[:at] + bytes(byte ^ 0xFF for byte in content[at : at + 64]) + content[at + 64 :]
 
 
-MADE = {"json": (".json.gz", zipped), "parquet": (".parquet", parquet), "orc": (".orc", orced), "avro": (".avro", avro)}
+MAKERS = {"json": (".json.gz", zipped), "parquet": (".parquet", parquet), "orc": (".orc", orced), "avro": (".avro", avro)}
 DAMAGE: dict[str, Callable[[bytes], bytes]] = {"cut": cut, "changed": changed, "empty": lambda _: b""}
 
 
@@ -79,14 +79,14 @@ def job(folder: Path, formats: list[str], broken_files: str) -> hr.Job:
 
 def test_with_skip_each_is_one_dead_letter_and_gives_no_row(tmp_path: Path) -> None:
     """Files of all formats, in three ways damaged, between whole ones; then whole copies of them, of which every row comes once."""
-    for format, (ending, make) in MADE.items():
+    for format, (ending, make) in MAKERS.items():
         (tmp_path / format).mkdir()
         for place, damage in enumerate([None, *DAMAGE.values(), None]):
             content = make(place * ROWS)
             (tmp_path / format / f"{place}{ending}").write_bytes(content if damage is None else damage(content))
 
     def run() -> hr.Summary:
-        return job(tmp_path, list(MADE), "skip").run(checkpoint=tmp_path / "ck", progress=False, flush=False)
+        return job(tmp_path, list(MAKERS), "skip").run(checkpoint=tmp_path / "ck", progress=False, flush=False)
 
     summary = run()
     damaged = {1, 2, 3}
@@ -94,19 +94,19 @@ def test_with_skip_each_is_one_dead_letter_and_gives_no_row(tmp_path: Path) -> N
         assert (source.read, source.malformed, source.skipped, source.broken) == (2 * ROWS, 0, 0, 3), source
     letters = [letter for folder in summary.dead_letters for letter in lines(Path(folder))]
     named = Counter((letter["node"], Path(letter["file"]).name.partition(".")[0]) for letter in letters)
-    assert named == Counter((f"of_{format}", str(place)) for format in MADE for place in damaged)
+    assert named == Counter((f"of_{format}", str(place)) for format in MAKERS for place in damaged)
     assert all(letter["reason"].startswith("FILE_BROKEN: ") and "position" not in letter for letter in letters)
     assert {letter["reason"] for letter in letters if Path(letter["file"]).name == "3.orc"} == {"FILE_BROKEN: it has no bytes"}
-    for format in MADE:
+    for format in MAKERS:
         assert sorted(row["n"] for row in lines(tmp_path / f"out_{format}")) == [*range(ROWS), *range(4 * ROWS, 5 * ROWS)]
     assert " read  malformed  broken\n" in str(summary)
 
-    for format, (ending, make) in MADE.items():
+    for format, (ending, make) in MAKERS.items():
         for place in damaged:
             (tmp_path / format / f"again-{place}{ending}").write_bytes(make(place * ROWS))
     again = run()
-    assert [source.broken for source in again.sources] == [3] * len(MADE)
-    for format in MADE:
+    assert [source.broken for source in again.sources] == [3] * len(MAKERS)
+    for format in MAKERS:
         assert sorted(row["n"] for row in lines(tmp_path / f"out_{format}")) == list(range(5 * ROWS))
 
 
@@ -154,13 +154,13 @@ def test_it_fails_and_says_which(tmp_path: Path) -> None:
     ],
 )
 def test_every_format_fails_with_the_files_name(tmp_path: Path, format: str, damage: str) -> None:
-    ending, make = MADE[format]
+    ending, make = MAKERS[format]
     (tmp_path / format).mkdir()
     (tmp_path / format / f"a b{ending}").write_bytes(DAMAGE[damage](make(0)))
-    with pytest.raises(hr.HeadraceError) as found:
+    with pytest.raises(hr.HeadraceError) as raised:
         job(tmp_path, [format], "fail").run(checkpoint=tmp_path / "ck", progress=False)
-    assert found.value.code == "FILE_BROKEN"
-    assert found.value.message.startswith(f"the file {tmp_path}/{format}/a b{ending} is broken: ")
+    assert raised.value.code == "FILE_BROKEN"
+    assert raised.value.message.startswith(f"the file {tmp_path}/{format}/a b{ending} is broken: ")
 
 
 CSV = b"n,text\n1,one\n"
@@ -190,11 +190,11 @@ def test_a_file_of_another_format(tmp_path: Path, format: str, make: Callable[[]
         lambda: job(tmp_path, [format], "fail").run(checkpoint=tmp_path / "ck", progress=False),
         lambda: hr.read.files(tmp_path / format, format=format),
     ):
-        with pytest.raises(hr.HeadraceError) as found:
+        with pytest.raises(hr.HeadraceError) as raised:
             fails()
-        assert (found.value.code, found.value.hint) == ("FILE_BROKEN", hint)
-        assert found.value.message.startswith(f"the file {tmp_path}/{format}/1.data is broken: ")
-        assert found.value.message.endswith(f"; its first bytes are those of {there}")
+        assert (raised.value.code, raised.value.hint) == ("FILE_BROKEN", hint)
+        assert raised.value.message.startswith(f"the file {tmp_path}/{format}/1.data is broken: ")
+        assert raised.value.message.endswith(f"; its first bytes are those of {there}")
     summary = job(tmp_path, [format], "skip").run(checkpoint=tmp_path / "ck", progress=False)
     [letter] = [letter for folder in summary.dead_letters for letter in lines(Path(folder))]
     assert letter["reason"].endswith(f"; its first bytes are those of {there}")
@@ -202,12 +202,12 @@ def test_a_file_of_another_format(tmp_path: Path, format: str, make: Callable[[]
 
 @pytest.mark.parametrize("format", ["parquet", "json"])
 def test_columns_cannot_be_found_in_it(tmp_path: Path, format: str) -> None:
-    ending, make = MADE[format]
+    ending, make = MAKERS[format]
     (tmp_path / f"a{ending}").write_bytes(cut(make(0)))
-    with pytest.raises(hr.HeadraceError) as found:
+    with pytest.raises(hr.HeadraceError) as raised:
         hr.read.files(tmp_path / f"a{ending}", format=format)
-    assert (found.value.code, found.value.message.partition(" is broken: ")[0]) == ("FILE_BROKEN", f"the file {tmp_path}/a{ending}")
-    assert found.value.hint == 'replace it with a complete copy, or give the schema: schema="card string, amount double"'
+    assert (raised.value.code, raised.value.message.partition(" is broken: ")[0]) == ("FILE_BROKEN", f"the file {tmp_path}/a{ending}")
+    assert raised.value.hint == 'replace it with a complete copy, or give the schema: schema="card string, amount double"'
 
 
 def test_a_folder_that_is_followed_goes_on(tmp_path: Path) -> None:
@@ -218,8 +218,8 @@ def test_a_folder_that_is_followed_goes_on(tmp_path: Path) -> None:
     try:
         for place, damage in enumerate([cut, None]):
             content = parquet(place * ROWS)
-            (tmp_path / "made").write_bytes(damage(content) if damage else content)
-            (tmp_path / "made").rename(folder / f"{place}.parquet")
+            (tmp_path / "unfinished").write_bytes(damage(content) if damage else content)
+            (tmp_path / "unfinished").rename(folder / f"{place}.parquet")
         while len(lines(tmp_path / "out")) < ROWS and run.error is None:
             run.wait(0.2)
     finally:
@@ -232,15 +232,15 @@ def test_a_folder_that_is_followed_goes_on(tmp_path: Path) -> None:
 def test_columns_of_other_types_are_no_damage(tmp_path: Path) -> None:
     (tmp_path / "a.parquet").write_bytes(parquet(0))
     read = hr.read.files(tmp_path / "a.parquet", format="parquet", schema="n timestamp", broken_files="skip", name="rows")
-    with pytest.raises(hr.HeadraceError) as found:
+    with pytest.raises(hr.HeadraceError) as raised:
         hr.job("types", read.write.files(tmp_path / "out", format="json", name="out")).run(checkpoint=tmp_path / "ck", progress=False)
-    assert found.value.code != "FILE_BROKEN"
+    assert raised.value.code != "FILE_BROKEN"
 
 
-@pytest.mark.parametrize("format", [*MADE])
+@pytest.mark.parametrize("format", [*MAKERS])
 def test_one_that_is_gone_before_it_is_read(tmp_path: Path, format: str) -> None:
     """An epoch that comes again lacks a file: that is said, and a file that was read may go."""
-    ending, make = MADE[format]
+    ending, make = MAKERS[format]
     (tmp_path / format).mkdir()
     first, second = (tmp_path / format / f"{place}{ending}" for place in range(2))
     first.write_bytes(make(0))
@@ -272,12 +272,12 @@ def test_one_that_is_gone_before_it_is_read(tmp_path: Path, format: str) -> None
 
 def test_a_file_of_a_manifest_that_is_gone_before_it_was_read(tmp_path: Path) -> None:
     rows = hr.read.memory([("a", 1)], "card string, n int", name="rows")
-    hr.job("made", rows.write.files(tmp_path / "out", format="json")).run(checkpoint=tmp_path / "made", progress=False)
+    hr.job("written", rows.write.files(tmp_path / "out", format="json")).run(checkpoint=tmp_path / "written", progress=False)
     (tmp_path / "out" / "stray.json").write_text("")
 
     def read() -> hr.Job:
-        found = hr.read.files(tmp_path / "out", format="json", schema="card string, n int", name="found")
-        return hr.job("read", found.write.files(tmp_path / "again", format="json"))
+        rows = hr.read.files(tmp_path / "out", format="json", schema="card string, n int", name="rows")
+        return hr.job("read", rows.write.files(tmp_path / "again", format="json"))
 
     (gone,) = hr.committed_files(tmp_path / "out")
     whole = gone.read_bytes()

@@ -147,11 +147,11 @@ def test_cells_of_every_kind_come_and_go(tmp_path: Path) -> None:
     assert results(tmp_path) == [("a", 1, None), ("a", 4, None), ("a", 201, 2.0), ("a", 302, 3.0), ("a", 501, 5.0)]
     put(tmp_path / "in", "6.json", rows("6.00"))
     before = files(tmp_path)
-    for said, program in (
+    for message, program in (
         ("the cell amounts was a list of decimal\\(10,2\\) that expire and is now a list of int", SumsOfOther),
         ("the cell largest was max\\(x\\) over x decimal\\(10,2\\) and is now min\\(x\\) over x decimal\\(10,2\\)", smallest()),
     ):
-        with pytest.raises(HeadraceError, match=said):
+        with pytest.raises(HeadraceError, match=message):
             job(tmp_path, program).run(checkpoint=tmp_path / "state", flush=False)
         assert files(tmp_path) == before
 
@@ -188,10 +188,10 @@ def test_what_state_cannot_follow_touches_nothing(tmp_path: Path) -> None:
         ),
         "is the checkpoint of job sums": job(tmp_path, name="renamed"),
     }
-    for said, changed in wrong.items():
-        with pytest.raises(HeadraceError, match=said):
+    for message, changed in wrong.items():
+        with pytest.raises(HeadraceError, match=message):
             changed.run(checkpoint=state, flush=False)
-        assert files(tmp_path) == before, said
+        assert files(tmp_path) == before, message
     with pytest.raises(HeadraceError, match="PARTITIONS_CHANGED"):
         job(tmp_path).run(checkpoint=state, partitions=7)
     assert files(tmp_path) == before

@@ -22,14 +22,14 @@ FORMATS = ("json", "csv", "parquet")
 
 def write(file: Path, *numbers: int) -> Path:
     """A file of numbers, in the format of its ending, whole at once."""
-    made = file.with_name("_made")
+    unfinished = file.with_name("_made")
     if file.suffix == ".json":
-        made.write_text("".join(json.dumps({"n": n}) + "\n" for n in numbers))
+        unfinished.write_text("".join(json.dumps({"n": n}) + "\n" for n in numbers))
     elif file.suffix == ".csv":
-        made.write_text("n\n" + "".join(f"{n}\n" for n in numbers))
+        unfinished.write_text("n\n" + "".join(f"{n}\n" for n in numbers))
     else:
-        pq.write_table(pa.table({"n": numbers}), made)
-    return made.rename(file)
+        pq.write_table(pa.table({"n": numbers}), unfinished)
+    return unfinished.rename(file)
 
 
 def job(folder: Path, *formats: str, **options: Any) -> hr.Job:
@@ -70,11 +70,13 @@ def test_a_file_that_changed_between_runs_is_one_dead_letter(tmp_path: Path) -> 
     summary = run(tmp_path, *FORMATS)
     assert counts(summary) == [(read + 1, read + 1, 0, 2)] * 3
     letters = mutated.letters(tmp_path / "ck")
-    assert {name: [letter["reason"] for letter in found] for name, found in letters.items()} == {
+    assert {name: [letter["reason"] for letter in source_letters] for name, source_letters in letters.items()} == {
         name: [f"FILE_CHANGED: it had {was} bytes when it was read and has {now} now; what has changed since is not read"]
         for name, (was, now) in sizes.items()
     }
-    assert all(letter["node"] == f"of_{letter['file'].rpartition('.')[2]}" for found in letters.values() for letter in found)
+    assert all(
+        letter["node"] == f"of_{letter['file'].rpartition('.')[2]}" for source_letters in letters.values() for letter in source_letters
+    )
 
     for format in FORMATS:
         write(tmp_path / format / f"1.{format}", *range(1, 3000))
@@ -137,10 +139,10 @@ class Pending:
         before = self._content()
         messages = []
         for _ in range(2):
-            with pytest.raises(hr.HeadraceError) as found:
+            with pytest.raises(hr.HeadraceError) as raised:
                 self.run()
-            assert found.value.code == "FILE_CHANGED"
-            messages.append(found.value.message.replace(str(self.folder), "<folder>"))
+            assert raised.value.code == "FILE_CHANGED"
+            messages.append(raised.value.message.replace(str(self.folder), "<folder>"))
         assert self._content() == before
         assert messages[0] == messages[1]
         return messages[0]

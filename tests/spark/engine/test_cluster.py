@@ -47,10 +47,10 @@ def standalone(folder: Path) -> Iterator[str]:
     """Spark's own master and one worker on loopback; gives the master's address."""
     import pyspark
 
-    found, home = java.find(), Path(pyspark.__file__).parent
+    runtime, home = java.find(), Path(pyspark.__file__).parent
     ports = [free_port() for _ in range(4)]
     surroundings = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_HOME": str(home)}
-    environment = {**surroundings, "JAVA_HOME": str(found.home or found.executable.resolve().parents[1])}
+    environment = {**surroundings, "JAVA_HOME": str(runtime.home or runtime.executable.resolve().parents[1])}
     master = f"spark://127.0.0.1:{ports[0]}"
     commands = {
         "Master": ["org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", ports[0], "--webui-port", ports[1]],
@@ -142,9 +142,9 @@ def test_executors_show_no_secret(tmp_path: Path) -> None:
     assert code == "MALFORMED_ROW"
     work = Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent) / "work" / application
     try:
-        said = b"".join(file.read_bytes() for file in work.glob("*/std*"))
+        output = b"".join(file.read_bytes() for file in work.glob("*/std*"))
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    assert b"MALFORMED_ROW" in said or b"HeadraceKernelException" in said
-    assert b"***" in said and token.encode() not in said
+    assert b"MALFORMED_ROW" in output or b"HeadraceKernelException" in output
+    assert b"***" in output and token.encode() not in output
     assert token not in done.stdout + done.stderr

@@ -39,8 +39,8 @@ def test_run_with_other_paths(file: Path, capsys: pytest.CaptureFixture[str]) ->
     # nothing in it goes by time, so it goes on when its folder has grown
     put(file.parent / "in", "2.json", FIRST[:1])
     assert cli.main(["run", str(file), "--path", "charges=in", "--path", "out=there"]) == 0
-    found = capsys.readouterr()
-    assert (found.out.startswith("large: 1 row"), found.err) == (True, "")
+    captured = capsys.readouterr()
+    assert (captured.out.startswith("large: 1 row"), captured.err) == (True, "")
     assert cli.main(["run", str(file), "--path", "charges=in", "--path", "out=there", "--partitions", "3"]) == 1
     assert capsys.readouterr().err.startswith("PARTITIONS_CHANGED: the checkpoint has 1 partitions, not 3")
     # the input is missing: not the job's fault
@@ -51,8 +51,8 @@ def test_run_with_other_paths(file: Path, capsys: pytest.CaptureFixture[str]) ->
 
 def test_explain_and_plan(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["explain", str(file)]) == 0
-    said = capsys.readouterr().out
-    assert "  sink    out: files out (json), exactly once\n" in said and "guarantee: " not in said
+    output = capsys.readouterr().out
+    assert "  sink    out: files out (json), exactly once\n" in output and "guarantee: " not in output
     assert cli.main(["explain", str(file), "--verbose"]) == 0
     assert "guarantee: exactly once" in capsys.readouterr().out
     assert cli.main(["explain", str(file), "--json"]) == 0

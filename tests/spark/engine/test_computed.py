@@ -68,8 +68,8 @@ class Last(hr.Program):
 
 
 def job(folder: Path, program: Any) -> hr.Job:
-    made = charges(folder / "in").key_by("card").process(program, order="arrival").named("sums")
-    return hr.job("sums", made.write.files(folder / "out", format="json", name="out"))
+    sums = charges(folder / "in").key_by("card").process(program, order="arrival").named("sums")
+    return hr.job("sums", sums.write.files(folder / "out", format="json", name="out"))
 
 
 def step(folder: Path, program: Any, *rows: tuple[str, str], flush: bool = False) -> list[str]:

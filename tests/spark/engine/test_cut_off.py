@@ -86,18 +86,18 @@ def test_a_handler_that_is_edited(monkeypatch: pytest.MonkeyPatch, where: str) -
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "reason"),
     [
         ({"out": "else"}, "out was changed"),
         ({"out": "else", "name": "other"}, "out was removed"),
     ],
 )
-def test_a_sink_that_writes_elsewhere(monkeypatch: pytest.MonkeyPatch, change: dict[str, str], said: str) -> None:
+def test_a_sink_that_writes_elsewhere(monkeypatch: pytest.MonkeyPatch, change: dict[str, str], reason: str) -> None:
     """Rows of the epoch would be there and here."""
     put(1)
     put(2)
     cut_off(monkeypatch, "after sink commit", "out")
-    with pytest.raises(HeadraceError, match=REFUSED.format("out", said)):
+    with pytest.raises(HeadraceError, match=REFUSED.format("out", reason)):
         run(**change)
     run()
     put(3)

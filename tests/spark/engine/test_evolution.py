@@ -27,14 +27,14 @@ class Keeps(hr.Program):
 
     def on_event(self, e: Any) -> None:
         hr.emit(card=self.key.card, seen=hr.f.to_json(hr.struct(**{name: getattr(self, name).get() for name in self.names}, row=1)))
-        for name, given in self.sets.items():
+        for name, value in self.sets.items():
             cell = getattr(self, name)
-            cell.set(given(cell) if callable(given) else hr.expr(given))
+            cell.set(value(cell) if callable(value) else hr.expr(value))
 
 
 def job(folder: Path, program: Any, *, order: str = "arrival", **inputs: hr.Stream) -> hr.Job:
-    made = charges(folder / "in").key_by("card").process(program, order=order, **inputs).named("sums")
-    return hr.job("sums", made.write.files(folder / "out", format="json", name="out"))
+    sums = charges(folder / "in").key_by("card").process(program, order=order, **inputs).named("sums")
+    return hr.job("sums", sums.write.files(folder / "out", format="json", name="out"))
 
 
 def step(folder: Path, program: Any, *cards: str, flush: bool = False, **more: Any) -> list[dict[str, Any]]:
@@ -272,5 +272,5 @@ def test_held_rows_are_handled_by_the_handlers_of_now(tmp_path: Path) -> None:
         # the watermark has passed the first row
         assert [row["seen"] for row in lines(tmp_path / "out") if row["card"] == "a"] == (["first 1 1.00"] if number > 5 else [])
     step(tmp_path, InTimeLater, "a", order="time", flush=True)
-    found = sorted(row["seen"] for row in lines(tmp_path / "out") if row["card"] == "a")
-    assert found == ["first 1 1.00", "m 11", "m 12", "second 2 7.00", "second 3 8.00"]
+    seen = sorted(row["seen"] for row in lines(tmp_path / "out") if row["card"] == "a")
+    assert seen == ["first 1 1.00", "m 11", "m 12", "second 2 7.00", "second 3 8.00"]

@@ -12,7 +12,7 @@ import pytest
 
 import headrace as hr
 from headrace.plan import Plan
-from tests.unit.engine.test_letters import letter, stored, told
+from tests.unit.engine.test_letters import letter, stored, write_letters
 
 pytestmark = pytest.mark.usefixtures("spark")
 
@@ -70,16 +70,18 @@ def test_what_is_exported_is_read_as_the_same_values(tmp_path: Path, options: di
     stored(tmp_path, Plan.of("fraud", [sound.write.memory(name="out")._use()]))
     rows = [values(number, text) for number, text in enumerate(TEXTS)]
     rows[0]["x"] = "DECIMAL"
-    told(tmp_path, 0, *(letter("sound", "EXPECTATION: n", json.dumps(row).replace('"DECIMAL"', "123456789012345678.91")) for row in rows))
+    write_letters(
+        tmp_path, 0, *(letter("sound", "EXPECTATION: n", json.dumps(row).replace('"DECIMAL"', "123456789012345678.91")) for row in rows)
+    )
     exported = hr.letters(tmp_path).export("charges", tmp_path / "out.csv")
     assert exported.rows + sum(exported.left_out.values()) == len(rows)
-    found = hr.collect(source(tmp_path / "out.csv"))
-    texts = {row[0]: (row[1], row[8]) for row in found.rows()}
+    collected = hr.collect(source(tmp_path / "out.csv"))
+    texts = {row[0]: (row[1], row[8]) for row in collected.rows()}
     wrong = {TEXTS[number]: both for number, both in texts.items() if both != (TEXTS[number], TEXTS[number])}
     assert not wrong
-    assert len(found) == exported.rows > len(rows) / 5
-    first = next(row for row in found.rows() if row[0] == 0)
+    assert len(collected) == exported.rows > len(rows) / 5
+    first = next(row for row in collected.rows() if row[0] == 0)
     assert (first[2:5], first[5]) == ((0, 0.0, Decimal("123456789012345678.91")), True)
-    assert {row[2] for row in found.rows()} == {0, 1}
+    assert {row[2] for row in collected.rows()} == {0, 1}
     without = {"a string has a line break, and a record is one line": 2}
     assert without.items() <= dict(exported.left_out).items()

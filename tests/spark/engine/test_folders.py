@@ -131,8 +131,8 @@ def test_files_of_any_name(tmp_path: Path, format: str, schema: str | None) -> N
     # files below a folder are read where a pattern says so
     every, flat = range(len(NAMES)), [n for n, name in enumerate(NAMES) if "/" not in name]
     alone = [n for n, name in enumerate(NAMES) if name in ("2026-01-01T10:00:00", "10:00/11:00/x", "s3a:b", "two\nlines", "*a")]
-    asked = [("in", flat), ("in/10:00/11:00", [3]), (f"in/{depths[0]}", flat), (f"in/{{{','.join(depths)}}}", every)]
-    for path, expected in [*asked, *((f"in/{NAMES[n]}.{format}", [n]) for n in alone)] if schema else asked:
+    cases = [("in", flat), ("in/10:00/11:00", [3]), (f"in/{depths[0]}", flat), (f"in/{{{','.join(depths)}}}", every)]
+    for path, expected in [*cases, *((f"in/{NAMES[n]}.{format}", [n]) for n in alone)] if schema else cases:
         read = hr.read.files(tmp_path / path, format=format, schema=schema, name="read")
         out = read.select("n").write.memory(name="out")
         job = hr.job("named", out)
@@ -145,9 +145,12 @@ def test_a_broken_file_with_a_colon_in_its_name(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "10:00.json.gz").write_bytes(gzip.compress(b'{"n": 1}\n' * 9999)[:-20])
     read = hr.read.files(tmp_path / "in", format="json", schema="n bigint", name="read")
-    with pytest.raises(hr.HeadraceError) as found:
+    with pytest.raises(hr.HeadraceError) as raised:
         hr.job("broken", read.write.memory(name="out")).run(checkpoint=tmp_path / "ck")
-    assert (found.value.code, found.value.message) == ("FILE_BROKEN", f"the file {tmp_path}/in/10:00.json.gz is broken: it ends too early")
+    assert (raised.value.code, raised.value.message) == (
+        "FILE_BROKEN",
+        f"the file {tmp_path}/in/10:00.json.gz is broken: it ends too early",
+    )
 
 
 def test_a_pattern_below_a_folder_of_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,9 +159,9 @@ def test_a_pattern_below_a_folder_of_any_name(tmp_path: Path, monkeypatch: pytes
     put(tmp_path / AWKWARD / "in", "_3.json", SECOND)
     monkeypatch.chdir(tmp_path / AWKWARD)
     for path in ("in/[12].json", "i{n,m}/*.json", f"{tmp_path}/*/in/{{1,2,3}}.json"):
-        found = hr.read.files(path, format="json", name="charges")
-        assert sorted(found.columns) == ["amount", "card", "ts"]
-        out = found.write.memory(name="out")
+        charges = hr.read.files(path, format="json", name="charges")
+        assert sorted(charges.columns) == ["amount", "card", "ts"]
+        out = charges.write.memory(name="out")
         job = hr.job("pattern", out)
         job.run(checkpoint=tmp_path / "state", fresh=True)
         assert len(out.rows()) == len(FIRST) + len(SECOND), path
@@ -169,8 +172,8 @@ def test_a_path_with_dots_is_the_same_at_the_next_start(tmp_path: Path, monkeypa
     put(tmp_path / "in", "1.json", FIRST)
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-    for said in ("fraud: 4 rows", "fraud: nothing new"):
-        assert str(fraud(Path("..")).run(checkpoint="state")).startswith(said)
+    for beginning in ("fraud: 4 rows", "fraud: nothing new"):
+        assert str(fraud(Path("..")).run(checkpoint="state")).startswith(beginning)
 
 
 @pytest.mark.parametrize("format", ["parquet", "json", "csv"])
@@ -216,7 +219,7 @@ def test_what_is_listed_is_what_is_read(tmp_path: Path) -> None:
             (tmp_path / layout / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / layout / f"{name}.json").write_text(json.dumps({"n": int(name[-1])}))
     deep = {"recursiveFileLookup": "true"}
-    asked: list[tuple[str, dict[str, str], set[int]]] = [
+    cases: list[tuple[str, dict[str, str], set[int]]] = [
         ("deep", {}, {1}),
         ("deep", deep, {1, 2, 3}),
         ("deep", {"recursivefilelookup": "TRUE", "pathGlobFilter": "[13].*"}, {1, 3}),
@@ -234,13 +237,13 @@ def test_what_is_listed_is_what_is_read(tmp_path: Path) -> None:
         ("columns/*", {}, {1, 2}),
     ]
     sinks, listed = [], []
-    for i, (path, options, _) in enumerate(asked):
+    for i, (path, options, _) in enumerate(cases):
         read = hr.read.files(tmp_path / path, format="json", schema="n int", options=options, name=f"of_{i}")
         listed.append(sorted(int(file.stem) for file in paths.listed(str(tmp_path / path), options) or []))
         sinks.append(read.write.files(tmp_path / "out" / str(i), format="json", name=f"to_{i}"))
     hr.job("listed", *sinks).run(checkpoint=tmp_path / "state", progress=False)
-    found = [sorted(row["n"] for row in jobs.lines(tmp_path / "out" / str(i))) for i in range(len(asked))]
-    assert listed == found == [sorted(expected) for *_, expected in asked]
+    numbers = [sorted(row["n"] for row in jobs.lines(tmp_path / "out" / str(i))) for i in range(len(cases))]
+    assert listed == numbers == [sorted(expected) for *_, expected in cases]
 
 
 def test_files_in_subfolders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -253,9 +256,9 @@ def test_files_in_subfolders(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         summary = hr.job(job, read).run(checkpoint=tmp_path / f"{job} state", progress=False, flush=False)
         return summary, capsys.readouterr().err
 
-    said = f"does not read the subfolders of {tmp_path}/in (1 file in {tmp_path}/in/archive); {READS_SUBFOLDERS}"
+    message = f"does not read the subfolders of {tmp_path}/in (1 file in {tmp_path}/in/archive); {READS_SUBFOLDERS}"
     summary, notice = run("a")
-    assert (summary.rows, notice) == (len(FIRST), f"a: charges {said}\n")
+    assert (summary.rows, notice) == (len(FIRST), f"a: charges {message}\n")
     summary, notice = run("a", options={"recursiveFileLookup": "true"})
     assert (summary.rows, notice) == (len(SECOND), "")
     assert fraud(tmp_path).run(checkpoint=tmp_path / "sealed").sealed
@@ -391,6 +394,6 @@ def test_a_folder_that_another_query_would_write(tmp_path: Path) -> None:
         return hr.job("moving", *kept, streams[query].write.files(tmp_path / "out", format="json", name=name))
 
     job("one", "out").run(checkpoint=tmp_path / "state", flush=False)
-    said = r"STATE_CHANGED: moved would write rows of two to .*out, which has rows of one"
-    with pytest.raises(hr.CheckpointError, match=said):
+    message = r"STATE_CHANGED: moved would write rows of two to .*out, which has rows of one"
+    with pytest.raises(hr.CheckpointError, match=message):
         job("two", "moved").run(checkpoint=tmp_path / "state", flush=False)

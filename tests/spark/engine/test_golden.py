@@ -56,11 +56,11 @@ def test_the_state_of_golden_queries(tmp_path: Path) -> None:
             row = json.loads(line)
             live[row["k"], row["v"], row["x"], row["s"]] += 1 if row["op"] == "+" else -1
         live += Counter()  # drops what is 0
-        found = hr.state(folder / "checkpoint", epoch=epoch)
-        counts = {name: found.count(name) for name in found.tables}
+        state = hr.state(folder / "checkpoint", epoch=epoch)
+        counts = {name: state.count(name) for name in state.tables}
         assert all(counts.values()), counts
-        assert {tuple(row[:-1]): row[-1] for row in found.table("rows_ledger").rows()} == live
-        inner = found.query("SELECT k, v, x, s, count FROM join_86e6026d_left").rows()
+        assert {tuple(row[:-1]): row[-1] for row in state.table("rows_ledger").rows()} == live
+        inner = state.query("SELECT k, v, x, s, count FROM join_86e6026d_left").rows()
         assert {tuple(row[:-1]): row[-1] for row in inner} == {row: n for row, n in live.items() if row[0] is not None}
-        groups = dict(found.query("SELECT key.k, rows FROM aggregate_27414cd0").rows())
+        groups = dict(state.query("SELECT key.k, rows FROM aggregate_27414cd0").rows())
         assert groups == {k: sum(n for row, n in live.items() if row[0] == k) for k in {row[0] for row in live}}

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 import headrace as hr
 from headrace.connectors.http import Sink
 from headrace.schema import parse_schema
-from tests.unit.connectors.receiver import Answer, Asked, Receiver
+from tests.unit.connectors.receiver import Answer, Receiver, Request
 from tests.unit.errors import check_error
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -35,7 +35,7 @@ def test_an_epoch_that_failed_in_its_middle_is_finished_by_the_next_start(tmp_pa
         put(tmp_path, number, range(10 * number, 10 * number + 10))
     down = False
 
-    def answer(asked: Asked, number: int) -> Answer:
+    def answer(request: Request, number: int) -> Answer:
         nonlocal down
         down = down or number == 12
         return Answer(503) if down else Answer(cut=number % 4 == 0)
@@ -51,7 +51,7 @@ def test_an_epoch_that_failed_in_its_middle_is_finished_by_the_next_start(tmp_pa
             hide={server.url: "<url>"},
         )
         assert error is not None and error.exit_code == 4
-        down, server.answer = False, lambda asked, number: Answer()
+        down, server.answer = False, lambda request, number: Answer()
         job(tmp_path, server.url, retries=1).run(checkpoint=tmp_path / "checkpoint", progress=False)
         assert sorted(json.loads(line)["v"] for line in server.rows()) == list(range(1, 40))
 
@@ -67,11 +67,11 @@ def test_what_explain_says(tmp_path: Path) -> None:
 @pytest.mark.full
 def test_refused_rows_are_among_the_letters(tmp_path: Path) -> None:
     put(tmp_path, 1, range(1, 7))
-    with Receiver(lambda asked, number: Answer(422, "no sevens") if '"v":4' in asked.body else Answer()) as server:
+    with Receiver(lambda request, number: Answer(422, "no sevens") if '"v":4' in request.body else Answer()) as server:
         job(tmp_path, server.url).run(checkpoint=tmp_path / "checkpoint", progress=False)
         assert len(server.rows()) == 5
-    found = [(row[3], row[4], row[7]) for row in hr.letters(tmp_path / "checkpoint").table().rows()]
-    assert found == [("sent", "HTTP 422: no sevens", '{"k":"a","v":4}')]
+    letters = [(row[3], row[4], row[7]) for row in hr.letters(tmp_path / "checkpoint").table().rows()]
+    assert letters == [("sent", "HTTP 422: no sevens", '{"k":"a","v":4}')]
 
 
 def test_what_a_server_holds(spark: SparkSession) -> None:
@@ -80,8 +80,8 @@ def test_what_a_server_holds(spark: SparkSession) -> None:
         sink = Sink(server.url)
         assert sink.contents(spark, schema) == []
         server.kept["a"] = '{"k":"a\u2028","at":"2026-01-02T03:04:05Z","it\'s":{"b":1}}\n{"k":null,"at":null,"it\'s":null}\n'
-        found = [(row.k, row.at is None, row["it's"]) for row in sink.contents(spark, schema)]
-    assert found == [("a\u2028", False, {"b": 1}), (None, True, None)]
+        held = [(row.k, row.at is None, row["it's"]) for row in sink.contents(spark, schema)]
+    assert held == [("a\u2028", False, {"b": 1}), (None, True, None)]
 
 
 def test_what_a_server_of_changes_holds(spark: SparkSession, tmp_path: Path) -> None:

@@ -107,10 +107,10 @@ def lay_out(folder: Path, part: int) -> None:
         # no more rows of it come, so that only its alarm can say when its timer is due
         rows.append({"shop": 99, "item": 1, "amount": 1, "ts": moment(1790)})
     rules = [{"item": chance.randrange(-3, 4), "limit": chance.randrange(0, 5), "ts": moment(start + i * 170)} for i in range(10)]
-    for name, made in (("sales", rows), ("rules", rules)):
+    for name, records in (("sales", rows), ("rules", rules)):
         (folder / name).mkdir(parents=True, exist_ok=True)
-        chance.shuffle(made)
-        (folder / name / f"{part}.json").write_text("".join(json.dumps(row) + "\n" for row in made))
+        chance.shuffle(records)
+        (folder / name / f"{part}.json").write_text("".join(json.dumps(row) + "\n" for row in records))
 
 
 def results(folder: Path) -> list[str]:
@@ -124,8 +124,8 @@ def test_wider_keys_and_entries_of_every_kind(tmp_path: Path, partitions: int) -
     for part, (key, whole) in enumerate(versions):
         lay_out(moved, part)
         if part:
-            made = job(moved, key, whole).migrate(moved / f"state{part}", checkpoint=moved / f"state{part - 1}")
-            (kinds,) = made.programs
+            migration = job(moved, key, whole).migrate(moved / f"state{part}", checkpoint=moved / f"state{part - 1}")
+            (kinds,) = migration.programs
             assert (kinds.keys, kinds.entries > 0, kinds.held > 0) == (10, part == 1, True)
         summary = job(moved, key, whole).run(checkpoint=moved / f"state{part}", flush=False, partitions=partitions)
         assert sum(one.held for one in summary.inputs) > 0

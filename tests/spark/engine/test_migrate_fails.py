@@ -36,8 +36,8 @@ def days(day: str) -> type[hr.Program]:
 
 def job(folder: Path, key: str = "date", day: str = "date") -> hr.Job:
     read = hr.read.files(folder / "in", format="json", schema=f"k {key}, day {day}", name="in")
-    made = read.key_by("k").process(days(day), order="arrival").named("days")
-    return hr.job("days", made.write.files(folder / "out", format="json", name="out"))
+    processed = read.key_by("k").process(days(day), order="arrival").named("days")
+    return hr.job("days", processed.write.files(folder / "out", format="json", name="out"))
 
 
 def add(folder: Path, name: str, *rows: tuple[str, str]) -> None:
@@ -116,7 +116,7 @@ def test_a_rewrite_that_was_killed_is_done_again(tmp_path: Path, monkeypatch: py
 
         with monkeypatch.context() as patch:
             patch.setattr(engine, "mend", mend)
-            patch.setattr(engine.shutil, "rmtree", lambda *given, **named: None)
+            patch.setattr(engine.shutil, "rmtree", lambda *arguments, **named: None)
             with pytest.raises(Killed):
                 job(tmp_path, "timestamp", "timestamp").migrate(new, checkpoint=old)
         assert (files(old), new.exists(), copies.unfinished(new).is_dir()) == (before, False, True)
@@ -126,8 +126,8 @@ def test_a_rewrite_that_was_killed_is_done_again(tmp_path: Path, monkeypatch: py
     (old / MIGRATED).write_text(f"{new}\n")
     with pytest.raises(HeadraceError, match="CHECKPOINT_MIGRATED"):
         job(tmp_path).run(checkpoint=old)
-    made = job(tmp_path, "timestamp", "timestamp").migrate(new, checkpoint=old)
-    assert (made.programs[0].keys, made.programs[0].entries, copies.unfinished(new).exists()) == (2, 2, False)
+    migration = job(tmp_path, "timestamp", "timestamp").migrate(new, checkpoint=old)
+    assert (migration.programs[0].keys, migration.programs[0].entries, copies.unfinished(new).exists()) == (2, 2, False)
     with pytest.raises(HeadraceError, match="CHECKPOINT_MIGRATED"):
         job(tmp_path, "timestamp", "timestamp").migrate(tmp_path / "newer", checkpoint=old)
     # the way back: remove the new one and the mark
@@ -148,7 +148,7 @@ def test_a_disk_without_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     job(tmp_path).run(checkpoint=old, flush=False, partitions=1)
     before = files(tmp_path)
 
-    def full(*given: Any, **named: Any) -> None:
+    def full(*arguments: Any, **named: Any) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     for place, name in ((copies.shutil, "copytree"), (engine.atomic, "replace")):

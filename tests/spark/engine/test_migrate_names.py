@@ -79,9 +79,9 @@ def job(folder: Path, version: int) -> hr.Job:
     behind = pairs.key_by("item").process(again(item, renamed=version > 1), order="arrival").named("again")
     quiet = sales.key_by("shop").process(Quiet).named("quiet")
     other = rules.key_by("item").process(Ruled, order="arrival").named("ruled")
-    made = {"pairs": pairs, "again": behind, "quiet": quiet, "ruled": other}
+    streams = {"pairs": pairs, "again": behind, "quiet": quiet, "ruled": other}
     return hr.job(
-        "several", *(stream.write.files(folder / "out" / name, format="json", name=f"{name}_out") for name, stream in made.items())
+        "several", *(stream.write.files(folder / "out" / name, format="json", name=f"{name}_out") for name, stream in streams.items())
     )
 
 
@@ -122,9 +122,9 @@ def test_names_levels_and_queries(tmp_path: Path) -> None:
     job(moved, 1).run(checkpoint=old, flush=False)
     lay_out(moved, 2)
     before = files(old)
-    said = job(moved, 2).migrate(new, checkpoint=old, dry_run=True)
+    preview = job(moved, 2).migrate(new, checkpoint=old, dry_run=True)
     assert (files(old), new.exists()) == (before, False)
-    assert str(said) == "\n".join(
+    assert str(preview) == "\n".join(
         [
             f"several: from {old} to {new}",
             "  pairs is rewritten: its key is what bigint, store int instead of shop int, item int",
@@ -137,8 +137,8 @@ def test_names_levels_and_queries(tmp_path: Path) -> None:
             "nothing was written",
         ]
     )
-    made = job(moved, 2).migrate(new, checkpoint=old)
-    assert {one.program: (one.keys > 0, one.entries > 0) for one in made.programs} == {
+    migration = job(moved, 2).migrate(new, checkpoint=old)
+    assert {one.program: (one.keys > 0, one.entries > 0) for one in migration.programs} == {
         "pairs": (True, False),
         "again": (True, True),
         "quiet": (True, False),
@@ -146,7 +146,7 @@ def test_names_levels_and_queries(tmp_path: Path) -> None:
     }
     read = [json.loads(line) for part in (0, 1) for line in (moved / "sales" / f"{part}.json").read_text().splitlines()]
     seen = {(row["shop"], row["item"]) for row in read}
-    assert f"  pairs: {len(seen)} keys, " in str(made) and str(made).endswith(
+    assert f"  pairs: {len(seen)} keys, " in str(migration) and str(migration).endswith(
         f"continue with checkpoint={new}. {old} is kept, and marked as migrated"
     )
     assert {name: text for name, text in files(old).items() if name != "migrated"} == before
@@ -208,8 +208,8 @@ def test_entries_that_expire_or_no_longer_do(tmp_path: Path) -> None:
     kept(tmp_path, Kept).migrate(tmp_path / "c", checkpoint=tmp_path / "b")
     add(tmp_path, "3.json", (1, 3, moment(6000)), (1, 5, moment(9000)))
     kept(tmp_path, Kept).run(checkpoint=tmp_path / "c")
-    found = [(row["k"], row["v"], row["some"], row["others"]) for row in lines(tmp_path / "out")]
-    assert sorted(found) == [
+    rows = [(row["k"], row["v"], row["some"], row["others"]) for row in lines(tmp_path / "out")]
+    assert sorted(rows) == [
         (1, 1, "[1]", 1),
         (1, 2, "[1,2]", 2),
         (1, 3, "[1,2,3]", 3),
@@ -247,11 +247,11 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     assert cli.main(["run", str(file)]) == 1
     capsys.readouterr()
     assert cli.main(["state", "migrate", str(file), "--to", "new", "--dry-run"]) == 0
-    said = capsys.readouterr().out
-    assert "  counts is rewritten: its key is k bigint instead of k int\n" in said and said.endswith("\nnothing was written\n")
+    output = capsys.readouterr().out
+    assert "  counts is rewritten: its key is k bigint instead of k int\n" in output and output.endswith("\nnothing was written\n")
     assert cli.main(["state", "migrate", str(file), "--to", "new"]) == 0
-    said = capsys.readouterr().out
-    assert "  counts: 1 key, " in said and "; continue with --checkpoint " in said
+    output = capsys.readouterr().out
+    assert "  counts: 1 key, " in output and "; continue with --checkpoint " in output
     assert cli.main(["run", str(file)]) == 1
     assert capsys.readouterr().err.startswith("CHECKPOINT_MIGRATED: the checkpoint ")
     assert cli.main(["run", str(file), "--checkpoint", "new"]) == 0
@@ -277,8 +277,8 @@ class Soon(hr.Program):
 def test_alarms_of_processing_time(tmp_path: Path) -> None:
     def soon(key: str) -> hr.Job:
         read = hr.read.files(tmp_path / "in", format="json", schema=f"k {key}, v int, ts timestamp", name="in")
-        made = read.key_by("k").process(Soon, order="arrival").named("soon")
-        return hr.job("soon", made.write.files(tmp_path / "out", format="json", name="out"))
+        processed = read.key_by("k").process(Soon, order="arrival").named("soon")
+        return hr.job("soon", processed.write.files(tmp_path / "out", format="json", name="out"))
 
     add(tmp_path, "1.json", (1, 1, moment(0)), (2, 2, moment(0)), (3, 3, moment(0)))
     soon("int").run(checkpoint=tmp_path / "old", flush=False, partitions=2)
@@ -287,7 +287,7 @@ def test_alarms_of_processing_time(tmp_path: Path) -> None:
     time.sleep(max(0.0, came + 10.5 - time.monotonic()))
     add(tmp_path, "2.json", (9, 9, moment(0)))
     soon("bigint").run(checkpoint=tmp_path / "new", flush=False)
-    found = sorted((row["k"], row["what"]) for row in lines(tmp_path / "out"))
+    rows = sorted((row["k"], row["what"]) for row in lines(tmp_path / "out"))
     # Where the run itself takes ten seconds, the last one rings too.
     wanted = [(1, "came"), (1, "rang"), (2, "came"), (2, "rang"), (3, "came"), (3, "rang"), (9, "came")]
-    assert [one for one in found if one != (9, "rang")] == wanted
+    assert [one for one in rows if one != (9, "rang")] == wanted

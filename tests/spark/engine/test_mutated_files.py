@@ -29,7 +29,7 @@ def test_each_record_has_one_outcome(tmp_path: Path, count: int, seed: int) -> N
     rng = random.Random(seed)
     whole, contents, texts = {}, {}, {}
     for name, format in LINES.items():
-        records, changed = mutated.given(format, rng, count)
+        records, changed = mutated.records(format, rng, count)
         whole[name] = {record for n, record in enumerate(records) if n not in changed}
         contents[name] = b"".join(record + b"\n" for record in ([b"id,name"] if name == "csv" else []) + records)
         (tmp_path / f"of_{name}").write_bytes(contents[name])
@@ -53,8 +53,8 @@ def test_each_record_has_one_outcome(tmp_path: Path, count: int, seed: int) -> N
         columns = ("id", "name") if name == "csv" else ("id", "name", "tags")
         out = mutated.plain(mutated.written(tmp_path / f"out_{name}"), columns)
         at = mutated.places(dead.get(f"of_{name}", []))
-        told = mutated.check_lines(format, contents[name], whole[name], out, at, sources[f"of_{name}"], header=name == "csv")
-        print(f"{name}: {told}")
+        report = mutated.check_lines(format, contents[name], whole[name], out, at, sources[f"of_{name}"], header=name == "csv")
+        print(f"{name}: {report}")
     for name in BINARY:
         out = mutated.plain(mutated.written(tmp_path / f"out_{name}"), ("id", "name", "tags"))
         good = [row for row in texts[name] if is_text(row)]

@@ -100,16 +100,16 @@ class Pipeline:
         self.rules = self.read("rules")
 
     def read(self, name: str, schema: str = SCHEMA, time: str = "ts", path: str | None = None) -> hr.Stream:
-        found = hr.read.files(self.folder / (path or name), format="json", schema=schema, name=name)
-        return found.watermark(time, "5 minutes")
+        rows = hr.read.files(self.folder / (path or name), format="json", schema=schema, name=name)
+        return rows.watermark(time, "5 minutes")
 
     def cells(self, program: Any = Cells, *, key: Any = "card", order: str = "arrival", stream: hr.Stream | None = None) -> hr.Stream:
         keyed = (stream or self.charges).key_by(key)
         return keyed.process(program, order=order, rules=hr.broadcast(self.rules)).named("cells")
 
     def timed(self, program: Any = InTime, *, stream: hr.Stream | None = None, order: str = "time", **inputs: Any) -> hr.Stream:
-        given = inputs or {"prices": self.prices.key_by("card")}
-        return (stream or self.charges).key_by("card").process(program, order=order, **given).named("timed")
+        program_inputs = inputs or {"prices": self.prices.key_by("card")}
+        return (stream or self.charges).key_by("card").process(program, order=order, **program_inputs).named("timed")
 
     def job(self, cells: hr.Stream | None = None, timed: hr.Stream | None = None, *more: hr.Sink) -> hr.Job:
         first = (cells or self.cells()).write.files(self.folder / "out", format="json", name="out")
@@ -204,14 +204,14 @@ def test_changes_that_are_refused_touch_nothing(tmp_path: Path) -> None:
     put(tmp_path / "charges", "2.json", [("a", "2.00", minute(3))])
     before = files(tmp_path)
     unlike = {}
-    for said, change in CHANGES.items():
+    for expected, change in CHANGES.items():
         changed = change(Pipeline(tmp_path))
         with pytest.raises(CheckpointError) as refused:
             changed.run(checkpoint=tmp_path / "state", flush=False)
-        if said not in str(refused.value):  # all that is in the way is told at once
-            unlike[said] = str(refused.value)
-        assert files(tmp_path) == before, said
-    assert not unlike, "\n".join(f"{said}: {message}" for said, message in unlike.items())
+        if expected not in str(refused.value):  # all that is in the way is told at once
+            unlike[expected] = str(refused.value)
+        assert files(tmp_path) == before, expected
+    assert not unlike, "\n".join(f"{expected}: {message}" for expected, message in unlike.items())
     # and what was not changed goes on
     summary = Pipeline(tmp_path).job().run(checkpoint=tmp_path / "state")
     assert {one.program: one.rows_in for one in summary.inputs if one.input == "event"} == {"cells": 3, "timed": 3}
@@ -234,11 +234,11 @@ def test_queries_that_change_places_touch_nothing(tmp_path: Path) -> None:
 
     jobs(Pipeline(tmp_path)).run(checkpoint=tmp_path / "state", flush=False)
     before = files(tmp_path)
-    for said, changed in {
+    for pattern, changed in {
         r"the sink \w+ was written by query \w+ and would now be written by query \w+": jobs(Pipeline(tmp_path), crossed=True),
         r"the queries \w+ and \w+ were merged": jobs(Pipeline(tmp_path), joined=True),
     }.items():
         with pytest.raises(CheckpointError) as refused:
             changed.run(checkpoint=tmp_path / "state", flush=False)
-        assert re.search(said, refused.value.message), refused.value.message
+        assert re.search(pattern, refused.value.message), refused.value.message
         assert files(tmp_path) == before

@@ -69,13 +69,13 @@ def ids(folder: Path, format: str) -> Read:
         spark = hr.session()
         options = {"header": "true", "multiLine": "true"} if format == "csv" else {}
         names = [str(file).replace("\\", "\\\\") for file in files]
-        found: list[int] = []
+        numbers: list[int] = []
         for name in names:
             literal = "".join(f"\\{sign}" if sign in "{}[]*?\\" else sign for sign in name)
-            found += [
+            numbers += [
                 int(row["id"]) for row in spark.read.format(for_spark(format)).options(**options).load(literal).select("id").collect()
             ]
-        return found
+        return numbers
 
     return read
 
@@ -93,10 +93,10 @@ def iceberg(catalog: dict[str, str], table: str) -> list[int]:
 
 
 def dead(checkpoint: Path) -> dict[str, dict[int, str]]:
-    found: dict[str, dict[int, str]] = defaultdict(dict)
+    reasons: dict[str, dict[int, str]] = defaultdict(dict)
     for row in hr.letters(checkpoint).table().rows():
-        found[row[3]][json.loads(row[7])["id"]] = row[4]
-    return dict(found)
+        reasons[row[3]][json.loads(row[7])["id"]] = row[4]
+    return dict(reasons)
 
 
 def test_files_and_lakes(spark: SparkSession, tmp_path: Path) -> None:
@@ -107,9 +107,9 @@ def test_files_and_lakes(spark: SparkSession, tmp_path: Path) -> None:
     read: dict[str, Read] = {}
     lost: dict[str, dict[int, str]] = {}
 
-    def add(sink: Any, name: str, found: Read, refused: dict[int, str]) -> None:
+    def add(sink: Any, name: str, reader: Read, refused: dict[int, str]) -> None:
         sinks.append(sink)
-        read[name], lost[name] = found, refused
+        read[name], lost[name] = reader, refused
 
     for format in FORMATS:
         stream, wrong = (flat, {1: NOT_UTF8[1]}) if format == "csv" else (rows, NOT_UTF8)
@@ -128,8 +128,8 @@ def test_files_and_lakes(spark: SparkSession, tmp_path: Path) -> None:
 
     job = hr.job("bad", *sinks)
     summary = job.run(checkpoint=tmp_path / "ck", progress=False, flush=False)
-    found = dead(tmp_path / "ck")
-    assert {name: found.get(name, {}) for name in lost} == lost
+    reasons = dead(tmp_path / "ck")
+    assert {name: reasons.get(name, {}) for name in lost} == lost
     assert sum(summary.dead_letters.values()) == sum(map(len, lost.values()))
     assert {name: sorted(ids()) for name, ids in read.items()} == {name: [id for id in range(11) if id not in lost[name]] for name in read}
     put(spark, tmp_path, ROWS.replace("int(id)", "int(id) + 20"))

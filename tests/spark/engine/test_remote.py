@@ -26,8 +26,8 @@ pytestmark = pytest.mark.full
 def bucket(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The address of a store in a folder of its own."""
     jar = tmp_path_factory.mktemp("bucket") / "bucket.jar"
-    said = compile.scalac(java.find(), Path(__file__).parent / "scala", jar)
-    assert said is None, said
+    problem = compile.scalac(java.find(), Path(__file__).parent / "scala", jar)
+    assert problem is None, problem
     to_driver(spark, jar)
     spark.sparkContext._jsc.addJar(str(jar))
     conf = spark.sparkContext._jsc.hadoopConfiguration()

@@ -145,8 +145,8 @@ def test_rows_of_csv_and_of_parquet(tmp_path: Path, spark: Any) -> None:
         tmp_path / "csv", format="csv", schema="k string, v int", name="sheets", options={"sep": ";", "encoding": "UTF-8"}
     )
     others = hr.read.files(tmp_path / "parquet", format="parquet", schema="k string, v int", name="others")
-    made = hr.job("both", sheets.union(others).write.files(tmp_path / "out", format="json", name="out"))
-    made.run(checkpoint=tmp_path / "checkpoint", progress=False, flush=False)
+    job = hr.job("both", sheets.union(others).write.files(tmp_path / "out", format="json", name="out"))
+    job.run(checkpoint=tmp_path / "checkpoint", progress=False, flush=False)
     letters = hr.letters(tmp_path / "checkpoint")
     assert letters.export("sheets", tmp_path / "mended.csv") == (1, {}, ())
     text = (tmp_path / "mended.csv").read_text(encoding="utf-8")
@@ -154,5 +154,5 @@ def test_rows_of_csv_and_of_parquet(tmp_path: Path, spark: Any) -> None:
     (tmp_path / "mended.csv").write_text(text.replace("x", "2"), encoding="utf-8")
     letters.replay("sheets", tmp_path / "mended.csv")
     letters.replay("others", mended(tmp_path, '{"k": "q", "v": 3}'))
-    made.run(checkpoint=tmp_path / "checkpoint", progress=False, flush=False)
+    job.run(checkpoint=tmp_path / "checkpoint", progress=False, flush=False)
     assert sorted((one["k"], one["v"]) for one in lines(tmp_path / "out")) == [("a", 1), ("b", 2), ("p", 1), ("q", 3)]

@@ -37,8 +37,8 @@ class Shop:
 
     def put(self, files: int, rows: int = 2) -> None:
         for _ in range(files):
-            made = [{"k": (self.rows + n) % 3, "v": self.rows + n} for n in range(rows)]
-            (self.folder / "in" / f"{self.rows:06}.json").write_text("".join(json.dumps(row) + "\n" for row in made))
+            records = [{"k": (self.rows + n) % 3, "v": self.rows + n} for n in range(rows)]
+            (self.folder / "in" / f"{self.rows:06}.json").write_text("".join(json.dumps(row) + "\n" for row in records))
             self.rows += rows
 
     def run(self, *, fresh: bool = False) -> hr.Summary:
@@ -110,9 +110,10 @@ def test_the_doctor_compares_the_sinks_where_it_gets_the_file(shop: Shop, tmp_pa
     for damage in (gone.unlink, lambda: gone.write_bytes(kept[:-1])):
         damage()
         assert main(command) == 4
-        told = capsys.readouterr().out
+        output = capsys.readouterr().out
         assert (
-            "LOST     from a sink:" in told and f"OUTPUT_MISSING: {gone} belongs to committed epochs, but is missing or truncated" in told
+            "LOST     from a sink:" in output
+            and f"OUTPUT_MISSING: {gone} belongs to committed epochs, but is missing or truncated" in output
         )
         gone.write_bytes(kept)
     shop.put(1)
@@ -123,13 +124,13 @@ def test_the_doctor_compares_the_sinks_where_it_gets_the_file(shop: Shop, tmp_pa
     assert "sinks: not checked" in capsys.readouterr().out
     before = files(shop.folder)
     assert main(command) == 4
-    said = capsys.readouterr().out.splitlines()
-    assert said[2] == "REFUSED  the next start:"
-    assert said[3].startswith("         CHECKPOINT_BEHIND: all holds epoch 3; counts holds epoch 3, but the checkpoint ")
-    assert "--fresh starts over" in said[5]
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2] == "REFUSED  the next start:"
+    assert lines[3].startswith("         CHECKPOINT_BEHIND: all holds epoch 3; counts holds epoch 3, but the checkpoint ")
+    assert "--fresh starts over" in lines[5]
     assert main([*command, "--json"]) == 4
-    found = json.loads(capsys.readouterr().out)
-    assert (found["compared"], found["sound"], found["refusal"]["code"]) == (True, False, "CHECKPOINT_BEHIND")
+    report = json.loads(capsys.readouterr().out)
+    assert (report["compared"], report["sound"], report["refusal"]["code"]) == (True, False, "CHECKPOINT_BEHIND")
     assert files(shop.folder) == before
 
 

@@ -95,13 +95,13 @@ def test_all_files_were_read_and_are_gone(tmp_path: Path, path: str, flush: bool
         assert job().run(checkpoint=tmp_path / "ck", flush=False).rows == len(FIRST)
         (tmp_path / "in" / "2.json").unlink()
     before = sorted(path for path in (tmp_path / "out").rglob("*"))
-    for asked in (
+    for start in (
         lambda: job().run(checkpoint=tmp_path / "ck", fresh=True),
         lambda: job().run(checkpoint=tmp_path / "other"),
     ):
-        with pytest.raises(hr.HeadraceError) as found:
-            asked()
-        assert found.value.code == "PATH_EMPTY"
+        with pytest.raises(hr.HeadraceError) as raised:
+            start()
+        assert raised.value.code == "PATH_EMPTY"
     assert sorted(path for path in (tmp_path / "out").rglob("*")) == before and not (tmp_path / "other").exists()
 
 
@@ -130,10 +130,10 @@ def test_a_job_without_time_goes_on_when_its_input_has_grown(tmp_path: Path, cap
         )
 
     def net() -> dict[str, int]:
-        found: dict[str, int] = {}
+        totals: dict[str, int] = {}
         for line in jobs.lines(tmp_path / "out"):
-            found[line["card"]] = found.get(line["card"], 0) + line["n"] * (1 if line["_change"] == "insert" else -1)
-        return found
+            totals[line["card"]] = totals.get(line["card"], 0) + line["n"] * (1 if line["_change"] == "insert" else -1)
+        return totals
 
     put(tmp_path / "in", "1.json", [("a", "1.00", minute(50)), ("b", "1.00", minute(50))])
     assert (run().sealed, net()) == (False, {"a": 1, "b": 1})
@@ -151,14 +151,14 @@ def test_a_job_without_time_goes_on_when_its_input_has_grown(tmp_path: Path, cap
 
 def test_a_job_says_before_its_first_end_that_it_is_final(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     put(tmp_path / "in", "1.json", FIRST)
-    said = (
+    notice = (
         "fraud: its input is bounded: at its end, held rows are handled, windows close, timers fire, and later input is refused. "
         "flush=False (--no-flush) keeps it open; flush=True (--flush) hides this line.\n"
     )
     fraud(tmp_path).run(checkpoint=tmp_path / "state", flush=False)
     assert capsys.readouterr().err == ""
     assert fraud(tmp_path).run(checkpoint=tmp_path / "state").sealed
-    assert capsys.readouterr().err == said
+    assert capsys.readouterr().err == notice
     # sealed already, or asked for
     fraud(tmp_path).run(checkpoint=tmp_path / "state")
     assert fraud(tmp_path).run(checkpoint=tmp_path / "state", fresh=True, flush=True).sealed
@@ -248,9 +248,9 @@ def test_dead_letters_that_are_read_do_not_lie_beside_the_checkpoint(tmp_path: P
 
 def test_progress_is_told(tmp_path: Path) -> None:
     put(tmp_path / "in", "1.json", FIRST)
-    told: list[Any] = []
-    fraud(tmp_path).run(checkpoint=tmp_path / "state", progress=told.append)
-    assert told and all(one.seconds >= 0 for one in told)
+    reports: list[Any] = []
+    fraud(tmp_path).run(checkpoint=tmp_path / "state", progress=reports.append)
+    assert reports and all(one.seconds >= 0 for one in reports)
 
 
 def test_progress_counts_the_keys_with_state(tmp_path: Path) -> None:
@@ -265,9 +265,9 @@ def test_progress_counts_the_keys_with_state(tmp_path: Path) -> None:
 
 def test_progress_of_a_started_job_is_told_to_who_waits(tmp_path: Path) -> None:
     put(tmp_path / "in", "1.json", FIRST)
-    told: list[Any] = []
-    fraud(tmp_path).start(checkpoint=tmp_path / "state", progress=told.append).wait()
-    assert told
+    reports: list[Any] = []
+    fraud(tmp_path).start(checkpoint=tmp_path / "state", progress=reports.append).wait()
+    assert reports
 
 
 def test_a_function_for_progress_that_fails_ends_the_run(tmp_path: Path) -> None:
@@ -279,11 +279,11 @@ def test_a_function_for_progress_that_fails_ends_the_run(tmp_path: Path) -> None
 
 def test_run_from_another_thread(tmp_path: Path) -> None:
     put(tmp_path / "in", "1.json", FIRST)
-    found: list[Any] = []
-    thread = threading.Thread(target=lambda: found.append(fraud(tmp_path).run(checkpoint=tmp_path / "state")))
+    summaries: list[Any] = []
+    thread = threading.Thread(target=lambda: summaries.append(fraud(tmp_path).run(checkpoint=tmp_path / "state")))
     thread.start()
     thread.join()
-    assert found[0].rows == 4
+    assert summaries[0].rows == 4
 
 
 def test_a_run_while_another_one_runs_is_refused(tmp_path: Path) -> None:

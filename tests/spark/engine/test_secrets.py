@@ -22,7 +22,7 @@ from headrace.errors import HeadraceError
 from headrace.jvm.session import log_file
 from tests.spark.conftest import SETTING
 from tests.spark.lookups.service import Reply, Service
-from tests.unit.connectors.receiver import Answer, Asked, Receiver
+from tests.unit.connectors.receiver import Answer, Receiver, Request
 
 TOKEN = "tok/Sesame+4711&x"
 
@@ -86,8 +86,8 @@ def looked_at(job: hr.Job, folder: Path, text: str) -> None:
 
 
 def test_a_sink_whose_server_quotes_what_it_is_sent(tmp_path: Path) -> None:
-    def say(asked: Asked, number: int) -> Answer:
-        return Answer(403, f"{asked.headers['Authorization']} {quote(asked.headers['X-Key'], safe='')} {json.dumps(asked.headers)}")
+    def say(request: Request, number: int) -> Answer:
+        return Answer(403, f"{request.headers['Authorization']} {quote(request.headers['X-Key'], safe='')} {json.dumps(request.headers)}")
 
     with Receiver(say) as server:
         sent = rows(tmp_path).write.http(server.url, token=hr.secret("TOKEN"), headers={"X-Key": hr.secret("TOKEN")}, name="sent")
@@ -98,10 +98,10 @@ def test_a_sink_whose_server_quotes_what_it_is_sent(tmp_path: Path) -> None:
 def test_a_table_whose_server_quotes_what_it_is_asked(tmp_path: Path) -> None:
     quoted: list[str] = []
 
-    def say(asked: Any) -> Reply:
-        quoted.append(asked.headers["Authorization"])
+    def say(request: Any) -> Reply:
+        quoted.append(request.headers["Authorization"])
         # where 200 characters end, the secret is cut in two
-        return Reply(401, "-" * 180 + asked.headers["Authorization"])
+        return Reply(401, "-" * 180 + request.headers["Authorization"])
 
     with Service() as service:
         service.reply = say
@@ -160,14 +160,14 @@ import os, sys
 from pathlib import Path
 if os.getuid() == 0:
     os.setgroups([]); os.setgid(65534); os.setuid(65534)
-found = []
+contents = []
 for top, folders, files in os.walk(sys.argv[1]):
     for name in files:
-        try: found.append(open(os.path.join(top, name), "rb").read())
+        try: contents.append(open(os.path.join(top, name), "rb").read())
         except OSError: pass
-try: os.listdir(sys.argv[1]); found.append(b"listed")
+try: os.listdir(sys.argv[1]); contents.append(b"listed")
 except OSError: pass
-print(len(found))
+print(len(contents))
 """
 
 

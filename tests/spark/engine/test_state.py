@@ -52,9 +52,9 @@ def every(folder: Path) -> hr.Job:
     return hr.job("every", kept.write.memory(name="out"))
 
 
-def write(folder: Path, number: int, made: list[Any]) -> None:
+def write(folder: Path, number: int, rows: list[Any]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    lines = [json.dumps({**row._asdict(), "ts": f"{row.ts:%Y-%m-%d %H:%M:%S}"}) for row in made]
+    lines = [json.dumps({**row._asdict(), "ts": f"{row.ts:%Y-%m-%d %H:%M:%S}"}) for row in rows]
     (folder / f"{number}.json").write_text("".join(line + "\n" for line in lines), encoding="utf-8")
 
 
@@ -70,17 +70,17 @@ def test_every_table_of_every_epoch_that_is_kept(tmp_path: Path, spark: SparkSes
         write(tmp_path / "rules", number, [r for r in rules if begin <= r.ts < end])
         # each run is a restart of the one before
         every(tmp_path).run(checkpoint=state, flush=False, progress=False, partitions=partitions)
-        came, told = [e for e in events if e.ts < end], [r for r in rules if r.ts < end]
-        watermark = min(max(e.ts for e in came), max(r.ts for r in told)) - DELAY
-        wanted[hr.state(state).epoch] = everything.kept(came, told, watermark)
+        came, past_rules = [e for e in events if e.ts < end], [r for r in rules if r.ts < end]
+        watermark = min(max(e.ts for e in came), max(r.ts for r in past_rules)) - DELAY
+        wanted[hr.state(state).epoch] = everything.kept(came, past_rules, watermark)
     before, views = files(state), spark.sql("SHOW VIEWS").collect()
     assert len(wanted) == 4 and all(wanted[max(wanted)].values()), "every table has rows in the end"
     for epoch, tables in wanted.items():
-        found = hr.state(state, epoch=epoch)
-        assert found.tables == TABLES
+        snapshot = hr.state(state, epoch=epoch)
+        assert snapshot.tables == TABLES
         for name, expected in tables.items():
-            assert found.table(name).rows() == in_order(expected), f"{name} of epoch {epoch}"
-    assert {name: found.count(name) for name in TABLES} == {name: len(expected) for name, expected in tables.items()}
+            assert snapshot.table(name).rows() == in_order(expected), f"{name} of epoch {epoch}"
+    assert {name: snapshot.count(name) for name in TABLES} == {name: len(expected) for name, expected in tables.items()}
     assert (files(state), spark.sql("SHOW VIEWS").collect()) == (before, views)
 
 
@@ -105,12 +105,12 @@ def test_a_list_of_many_pages_is_read_whole_and_in_its_order(tmp_path: Path) -> 
         if n % 7 == 3 and n // 7 < len(expected):
             del expected[n // 7]
         expected.append(n)
-    found = hr.state(tmp_path / "s")
+    snapshot = hr.state(tmp_path / "s")
     # without keys and values there is no row to show
-    assert found.tables == {"long_xs": "index bigint, value int", "long_m": "entry int, value string"}
-    assert found.table("long_xs").rows() == list(enumerate(expected))
-    assert found.table("long_m").rows() == [(-n, "x" * 20) for n in reversed(numbers)]
-    head = found.table("long_m", limit=3)
+    assert snapshot.tables == {"long_xs": "index bigint, value int", "long_m": "entry int, value string"}
+    assert snapshot.table("long_xs").rows() == list(enumerate(expected))
+    assert snapshot.table("long_m").rows() == [(-n, "x" * 20) for n in reversed(numbers)]
+    head = snapshot.table("long_m", limit=3)
     assert (head.rows(), head.more) == ([(-2999, "x" * 20), (-2998, "x" * 20), (-2997, "x" * 20)], True)
 
 
@@ -123,9 +123,9 @@ def test_state_of_older_versions_is_read_as_the_last_one(tmp_path: Path) -> None
     # of the next versions, only `a` gets rows: `b` lies in the first layout still
     put(tmp_path / "in", "2.json", rows("2.00"))
     job(tmp_path, SumsLater).run(checkpoint=state, flush=False)
-    found = hr.state(state)
-    assert found.tables == {"sums": "key struct<card: string>, total decimal(20,2), count bigint"}
-    assert [tuple(map(str, row)) for row in found.table("sums").rows()] == [("('a',)", "2.00", "2"), ("('b',)", "None", "1")]
+    snapshot = hr.state(state)
+    assert snapshot.tables == {"sums": "key struct<card: string>, total decimal(20,2), count bigint"}
+    assert [tuple(map(str, row)) for row in snapshot.table("sums").rows()] == [("('a',)", "2.00", "2"), ("('b',)", "None", "1")]
     assert [row[2] for row in hr.state(state, epoch=first).table("sums").rows()] == [1, 1]
 
 
@@ -190,16 +190,16 @@ def test_beside_a_job_that_runs(tmp_path: Path) -> None:
         until = time.monotonic() + 120
         while len({n for _, n in seen}) < 4 and time.monotonic() < until:
             try:
-                found = hr.state(state)
+                snapshot = hr.state(state)
             except hr.CheckpointError as problem:
                 if problem.code not in ("NOT_A_CHECKPOINT", "NO_STATE"):
                     raise
                 time.sleep(0.1)
                 continue
-            told = dict(found.query("SELECT key.card, n FROM counts").rows())
+            by_card = dict(snapshot.query("SELECT key.card, n FROM counts").rows())
             # a file is read in one epoch, so the two cards are never further apart than the first file
-            assert told["a"] == told.get("b", 0) + 1
-            seen.append((found.epoch, told["a"]))
+            assert by_card["a"] == by_card.get("b", 0) + 1
+            seen.append((snapshot.epoch, by_card["a"]))
     finally:
         stop.set()
         feeder.join()
@@ -238,12 +238,12 @@ def counts(tmp_path: Path) -> Path:
 
 def test_queries_and_names(counts: Path, spark: SparkSession) -> None:
     spark.sql("SELECT 1 AS mine").createOrReplaceTempView("charges_Count")
-    found = hr.state(counts)
-    assert set(found.queries) == {"main", "quiet"}
+    snapshot = hr.state(counts)
+    assert set(snapshot.queries) == {"main", "quiet"}
     # names are plain ones: the program is called charges.Count
-    assert list(found.tables) == ["charges_Count", "charges_Count_n"]
-    assert found.query("SELECT key.card AS card, n FROM charges_Count ORDER BY card").rows() == [("a", 2), ("b", 1)]
-    together = found.query(
+    assert list(snapshot.tables) == ["charges_Count", "charges_Count_n"]
+    assert snapshot.query("SELECT key.card AS card, n FROM charges_Count ORDER BY card").rows() == [("a", 2), ("b", 1)]
+    together = snapshot.query(
         "WITH twice AS (SELECT a.key, a.n + b.n AS n FROM charges_Count a JOIN charges_count b USING (key)) "
         "SELECT t.key.card, t.n, o.n AS quiet, o.quiet > now() AS waits FROM twice t LEFT JOIN charges_Count_n o ON o.key.card = t.key.card "
         "UNION ALL SELECT 'none', 0, 0, NULL WHERE NOT EXISTS (SELECT * FROM charges_Count WHERE n > 2) ORDER BY 1"
@@ -251,18 +251,18 @@ def test_queries_and_names(counts: Path, spark: SparkSession) -> None:
     assert together.rows() == [("a", 4, 1, True), ("b", 2, None, None), ("none", 0, 0, None)]
     assert spark.table("charges_Count").columns == ["mine"], "the user's own view is as it was"
     spark.catalog.dropTempView("charges_Count")
-    assert found.query("SELECT * FROM charges_Count", limit=1).more is True
+    assert snapshot.query("SELECT * FROM charges_Count", limit=1).more is True
 
 
 def test_what_is_wrong_with_a_question(counts: Path) -> None:
-    found = hr.state(counts)
+    snapshot = hr.state(counts)
     check_error(
         """
         UNKNOWN_TABLE: the state has no table count
           hint: it has: charges_Count, charges_Count_n
           more: headrace error UNKNOWN_TABLE
         """,
-        lambda: found.query("SELECT * FROM count"),
+        lambda: snapshot.query("SELECT * FROM count"),
     )
     check_error(
         """
@@ -270,7 +270,7 @@ def test_what_is_wrong_with_a_question(counts: Path) -> None:
           hint: it has: charges_Count, charges_Count_n
           more: headrace error UNKNOWN_TABLE
         """,
-        lambda: found.table("count"),
+        lambda: snapshot.table("count"),
     )
     check_error(
         """
@@ -278,7 +278,7 @@ def test_what_is_wrong_with_a_question(counts: Path) -> None:
           hint: there are: key, n
           more: headrace error UNKNOWN_COLUMN
         """,
-        lambda: found.query("SELECT m FROM charges_Count"),
+        lambda: snapshot.query("SELECT m FROM charges_Count"),
     )
     check_error(
         """
@@ -286,7 +286,7 @@ def test_what_is_wrong_with_a_question(counts: Path) -> None:
           hint: give one of them another name
           more: headrace error DUPLICATE_COLUMN
         """,
-        lambda: found.query("SELECT n, n + 1 AS N FROM charges_Count"),
+        lambda: snapshot.query("SELECT n, n + 1 AS N FROM charges_Count"),
     )
     for text, near in (("SELEC n FROM charges_Count", "SELEC"), ("DROP VIEW charges_Count", "DROP"), ("SET a = 1", "SET")):
         check_error(
@@ -295,7 +295,7 @@ def test_what_is_wrong_with_a_question(counts: Path) -> None:
           hint: write one SELECT of Spark SQL over the tables of the state
           more: headrace error BAD_SYNTAX
         """,
-            lambda text=text: found.query(text),
+            lambda text=text: snapshot.query(text),
         )
     check_error(
         """
@@ -303,29 +303,29 @@ def test_what_is_wrong_with_a_question(counts: Path) -> None:
           hint: use try_divide, try_cast and similar functions, which give null instead of an error
           more: headrace error BAD_EXPRESSION
         """,
-        lambda: found.query("SELECT 1 / (n - 1) FROM charges_Count"),
+        lambda: snapshot.query("SELECT 1 / (n - 1) FROM charges_Count"),
     )
     # none of it has changed anything
-    assert found.count("charges_Count") == 2
+    assert snapshot.count("charges_Count") == 2
 
 
 def test_files_that_are_gone(counts: Path) -> None:
-    found = hr.state(counts)
-    assert found.tables
+    snapshot = hr.state(counts)
+    assert snapshot.tables
     for file in counts.glob("queries/main/state/0/*/*.changelog"):
         file.unlink()
     with pytest.raises(hr.CheckpointError, match=r"^STATE_UNREADABLE: the state in .*/state cannot be read: ") as raised:
-        found.table("charges_Count")
+        snapshot.table("charges_Count")
     assert raised.value.fault == "environment"
 
 
 def test_a_copy_in_another_place(counts: Path) -> None:
     # Spark keeps the absolute paths of the schemas of state
     copied = shutil.move(counts, counts.parent / "moved")
-    found = hr.state(copied)
-    assert found.epochs
+    snapshot = hr.state(copied)
+    assert snapshot.epochs
     with pytest.raises(hr.CheckpointError, match=r"^STATE_UNREADABLE: the state in .*/moved cannot be read: "):
-        found.tables  # noqa: B018  # asking is enough
+        snapshot.tables  # noqa: B018  # asking is enough
     shutil.move(copied, counts)
     assert hr.state(counts).count("charges_Count") == 2
 
@@ -348,9 +348,9 @@ charges_Count_n: 1 row
 """
     )
     assert cli.main(["state", "show", str(counts), "--format", "json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["tables"][0] == {"name": "charges_Count", "columns": "key struct<card: string>, n bigint", "rows": 2}
-    assert (told["job"], told["epoch"], told["queries"]) == ("count", epochs.epoch, epochs.queries)
+    document = json.loads(capsys.readouterr().out)
+    assert document["tables"][0] == {"name": "charges_Count", "columns": "key struct<card: string>, n bigint", "rows": 2}
+    assert (document["job"], document["epoch"], document["queries"]) == ("count", epochs.epoch, epochs.queries)
     assert cli.main(["state", "show", str(counts), "--table", "charges_count", "--limit", "1"]) == 0
     assert capsys.readouterr().out == "key  n\n---  -\n{a}  2\n... more\n"
     ask = "SELECT key, n * 2 AS twice FROM charges_Count ORDER BY key"
@@ -377,9 +377,9 @@ def test_tables_of_one_name_are_numbered_and_those_of_operators_come_first(tmp_p
     rows = hr.read.memory([("a", 1)], "k string, v int", name="rows").key_by("k")
     ends = [rows.process(Keeps).named("a.b"), rows.process(Passes).named("a_b_xs"), rows.process(Keeps).named("A_b")]
     hr.job("alike", *(end.write.memory(name=f"out {n}") for n, end in enumerate(ends))).run(checkpoint=tmp_path / "s", progress=False)
-    found = hr.state(tmp_path / "s")
-    assert repr(found) == "<State alike, epoch 0: a_b, a_b_xs, A_b_2>"
-    assert {name: found.count(name) for name in found.tables} == {"a_b": 1, "a_b_xs_2": 1, "a_b_xs": 0, "A_b_2": 1, "A_b_2_xs": 1}
+    snapshot = hr.state(tmp_path / "s")
+    assert repr(snapshot) == "<State alike, epoch 0: a_b, a_b_xs, A_b_2>"
+    assert {name: snapshot.count(name) for name in snapshot.tables} == {"a_b": 1, "a_b_xs_2": 1, "a_b_xs": 0, "A_b_2": 1, "A_b_2_xs": 1}
 
 
 def test_a_job_whose_operators_keep_nothing_has_no_state(tmp_path: Path) -> None:

@@ -53,9 +53,9 @@ def views(folder: Path) -> hr.Job:
     return hr.job("views", *(end.write.memory(name=f"out {number}") for number, end in enumerate(ends)))
 
 
-def changes(folder: Path, number: int, columns: Iterable[str], made: Iterable[tuple[str, tuple[Any, ...]]]) -> None:
+def changes(folder: Path, number: int, columns: Iterable[str], rows: Iterable[tuple[str, tuple[Any, ...]]]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    lines = [json.dumps({**dict(zip(columns, row, strict=True)), "op": op}) for op, row in made]
+    lines = [json.dumps({**dict(zip(columns, row, strict=True)), "op": op}) for op, row in rows]
     (folder / f"{number}.json").write_text("".join(line + "\n" for line in lines), encoding="utf-8")
 
 
@@ -77,10 +77,10 @@ class Input:
 
     def write(self, rows: Iterable[tuple[str, tuple[Any, ...]]], shops: Iterable[tuple[str, tuple[Any, ...]]]) -> None:
         self.number += 1
-        told = {"rows": (self.rows, ROWS, list(rows)), "shops": (self.shops, SHOPS, list(shops))}
-        for name, (live, columns, made) in told.items():
-            changes(self.folder / name, self.number, columns, made)
-            for op, row in made:
+        inputs = {"rows": (self.rows, ROWS, list(rows)), "shops": (self.shops, SHOPS, list(shops))}
+        for name, (live, columns, changed) in inputs.items():
+            changes(self.folder / name, self.number, columns, changed)
+            for op, row in changed:
                 live[row] += 1 if op == "+" else -1
                 live += Counter()  # drops what is 0
             if name == "rows":
@@ -110,12 +110,12 @@ class Input:
 
 def total(rows: Live, row: Callable[..., tuple[Any, ...] | None]) -> Live:
     """The live rows made into others."""
-    found: Live = Counter()
+    totals: Live = Counter()
     for one, count in rows.items():
-        made = row(*one)
-        if made is not None:
-            found[made] += count
-    return found
+        mapped = row(*one)
+        if mapped is not None:
+            totals[mapped] += count
+    return totals
 
 
 def counted(rows: Live) -> Live:
@@ -181,7 +181,7 @@ def model(rows: Live, shops: Live, prices: dict[str, int], partitions: int) -> T
 
 
 # Where the key has more than the model says (the shard of a row, where rows without partners are spread), or columns that nobody asked for.
-_ASKED = {
+_COLUMNS = {
     "full_left": "k, v, x, s, count, partners",
     "full_right": "name, country, count, partners",
     "cross_left": "k, v, x, s, count",
@@ -189,35 +189,35 @@ _ASKED = {
 }
 
 
-def shown(found: hr.State) -> Tables:
+def shown(snapshot: hr.State) -> Tables:
     """All tables; those of operators that are named after what they say are called after their verb."""
-    made: Tables = {}
-    for name in found.tables:
+    tables: Tables = {}
+    for name in snapshot.tables:
         verb = name.partition("_")[0] if name.startswith(("partition_", "upserts_")) else name
         if verb == "partition":
-            rows = found.query(f"SELECT k, v, sum(count) FROM {name} GROUP BY k, v").rows()
-        elif name in _ASKED:
-            rows = found.query(f"SELECT {_ASKED[name]} FROM {name}").rows()
+            rows = snapshot.query(f"SELECT k, v, sum(count) FROM {name} GROUP BY k, v").rows()
+        elif name in _COLUMNS:
+            rows = snapshot.query(f"SELECT {_COLUMNS[name]} FROM {name}").rows()
         else:
-            rows = found.table(name).rows()
-        made[verb] = Counter(tuple(tuple(one) if isinstance(one, list | tuple) else one for one in row) for row in rows)
-    return made
+            rows = snapshot.table(name).rows()
+        tables[verb] = Counter(tuple(tuple(one) if isinstance(one, list | tuple) else one for one in row) for row in rows)
+    return tables
 
 
 def test_every_table_of_every_epoch_that_is_kept(tmp_path: Path) -> None:
-    given, state, partitions = Input(tmp_path, 1), tmp_path / "state", 3
+    inputs, state, partitions = Input(tmp_path, 1), tmp_path / "state", 3
     wanted: dict[int, Tables] = {}
-    for step in (given.first, given.some, given.none):
+    for step in (inputs.first, inputs.some, inputs.none):
         step()
         # each run is a restart of the one before
         views(tmp_path).run(checkpoint=state, flush=False, progress=False, partitions=partitions)
-        wanted[hr.state(state).epoch] = model(given.rows, given.shops, given.prices, partitions)
+        wanted[hr.state(state).epoch] = model(inputs.rows, inputs.shops, inputs.prices, partitions)
     assert len(wanted) == 3
     for epoch, tables in wanted.items():
-        found = shown(hr.state(state, epoch=epoch))
-        assert set(found) == set(tables)
+        actual = shown(hr.state(state, epoch=epoch))
+        assert set(actual) == set(tables)
         for name, expected in tables.items():
-            assert found[name] == expected, f"{name} of epoch {epoch}"
+            assert actual[name] == expected, f"{name} of epoch {epoch}"
     first, last = wanted[min(wanted)], wanted[max(wanted)]
     assert all(first.values()), "every table has rows at first"
     # only the group without keys is there without rows, and prices never go
@@ -226,11 +226,11 @@ def test_every_table_of_every_epoch_that_is_kept(tmp_path: Path) -> None:
 
 
 def test_columns_and_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    given, state = Input(tmp_path, 3), tmp_path / "state"
-    given.first()
+    inputs, state = Input(tmp_path, 3), tmp_path / "state"
+    inputs.first()
     views(tmp_path).run(checkpoint=state, flush=False, progress=False, partitions=1)
-    found = hr.state(state)
-    columns = {name: ddl for name, ddl in found.tables.items() if not name.startswith(("partition_", "upserts_"))}
+    snapshot = hr.state(state)
+    columns = {name: ddl for name, ddl in snapshot.tables.items() if not name.startswith(("partition_", "upserts_"))}
     row = "k string, v int, x double, s string"
     assert columns == {
         "rows_ledger": f"{row}, count bigint",
@@ -255,11 +255,11 @@ def test_columns_and_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[s
         "top": f"key struct<k: string>, {row}, count bigint",
         "visits": "key struct<k: string>, k string, v int, at timestamp, count bigint",
     }
-    assert found.count("inner_left") == len([one for one in given.rows if one[0] is not None])
-    head = found.table("top", limit=2)
+    assert snapshot.count("inner_left") == len([one for one in inputs.rows if one[0] is not None])
+    head = snapshot.table("top", limit=2)
     assert (len(head), head.more) == (2, True)
     assert cli.main(["state", "show", str(state)]) == 0
-    assert f"sums: {len({one[0] for one in given.rows})} rows\n  {columns['sums']}\n" in capsys.readouterr().out
+    assert f"sums: {len({one[0] for one in inputs.rows})} rows\n  {columns['sums']}\n" in capsys.readouterr().out
     ask = "SELECT key.k, sum(count) AS n FROM inner_left GROUP BY key.k ORDER BY n DESC"
     assert cli.main(["state", "query", str(state), ask, "--limit", "1"]) == 0
     assert capsys.readouterr().out == "k  n\n-  ---\nm  400\n... more\n"
@@ -274,14 +274,14 @@ def test_what_is_kept_where_rows_are_only_added(tmp_path: Path) -> None:
         rows.group_by("k").agg(n="count(*)").upserts("k").named("sure"),
     )
     hr.job("added", *(end.write.memory() for end in ends)).run(checkpoint=tmp_path / "s", progress=False)
-    found = hr.state(tmp_path / "s")
+    snapshot = hr.state(tmp_path / "s")
     # the end alone is kept, and only the first rows; of a key that is known to be unique nothing
-    aggregates = [name for name in found.tables if name.startswith("aggregate_")]
-    assert len(aggregates) == 1 and [*found.tables] == ["most", "top", "last", *aggregates]
-    assert found.table("most").rows() == [(("a",), 3, 3), (("b",), 1, 5)]
-    assert found.table("top").rows() == [(("a",), "a", 2, 1), (("a",), "a", 3, 1), (("b",), "b", 5, 1)]
-    assert found.table("last").rows() == [(("a",), "a"), (("b",), "b")]
-    assert found.table(aggregates[0]).rows() == [(("a",), 3, 3), (("b",), 1, 1)]
+    aggregates = [name for name in snapshot.tables if name.startswith("aggregate_")]
+    assert len(aggregates) == 1 and [*snapshot.tables] == ["most", "top", "last", *aggregates]
+    assert snapshot.table("most").rows() == [(("a",), 3, 3), (("b",), 1, 5)]
+    assert snapshot.table("top").rows() == [(("a",), "a", 2, 1), (("a",), "a", 3, 1), (("b",), "b", 5, 1)]
+    assert snapshot.table("last").rows() == [(("a",), "a"), (("b",), "b")]
+    assert snapshot.table(aggregates[0]).rows() == [(("a",), 3, 3), (("b",), 1, 1)]
 
 
 def test_an_as_of_join_shows_rows_and_versions(tmp_path: Path) -> None:
@@ -291,14 +291,14 @@ def test_an_as_of_join_shows_rows_and_versions(tmp_path: Path) -> None:
     )
     joined = bids.join_asof(rates, on="k", time=("ts", "at")).named("rated")
     hr.job("rated", joined.write.memory(mode="changes")).run(checkpoint=tmp_path / "s", progress=False)
-    found = hr.state(tmp_path / "s")
-    assert found.tables == {
+    snapshot = hr.state(tmp_path / "s")
+    assert snapshot.tables == {
         "rated_left": "key struct<k: string, spread: int>, k string, n int, ts timestamp, count bigint",
         "rated_right": "key struct<k: string, spread: int>, rate double, at timestamp, count bigint",
     }
     clock = [dt.datetime(2026, 1, 1, 10, 0, second, tzinfo=dt.UTC) for second in range(10)]
-    assert found.table("rated_left").rows() == [(("a", None), "a", 5, clock[7], 1), (("b", None), "b", 1, clock[9], 1)]
-    assert found.table("rated_right").rows() == [(("a", None), 0.5, clock[1], 1), (("a", None), 0.7, clock[8], 1)]
+    assert snapshot.table("rated_left").rows() == [(("a", None), "a", 5, clock[7], 1), (("b", None), "b", 1, clock[9], 1)]
+    assert snapshot.table("rated_right").rows() == [(("a", None), 0.5, clock[1], 1), (("a", None), 0.7, clock[8], 1)]
 
 
 VALUES: dict[str, tuple[str, list[Any]]] = {
@@ -325,22 +325,22 @@ def test_values_of_every_type_that_only_their_order_keeps(tmp_path: Path) -> Non
     numbered = itertools.zip_longest(*([*values, None] for _, values in VALUES.values()))
     schema = ", ".join(f"{name} {type}" for name, (type, _) in VALUES.items())
     rows = hr.read.memory([tuple(row) for row in numbered], schema, name="rows")
-    made = rows.group_by().agg(**{name: f"count(DISTINCT {name})" for name in VALUES}, loose="count(DISTINCT text COLLATE UTF8_LCASE)")
-    hr.job("types", made.named("types").write.memory()).run(checkpoint=tmp_path / "s", progress=False)
-    found = hr.state(tmp_path / "s")
+    counted = rows.group_by().agg(**{name: f"count(DISTINCT {name})" for name in VALUES}, loose="count(DISTINCT text COLLATE UTF8_LCASE)")
+    hr.job("types", counted.named("types").write.memory()).run(checkpoint=tmp_path / "s", progress=False)
+    snapshot = hr.state(tmp_path / "s")
     for name, (type, values) in VALUES.items():
-        assert found.tables[f"types_{name}"] == f"{name} {type}, count bigint"
-        told = {repr(value) for value, _ in found.table(f"types_{name}").rows()}
-        assert told == {repr(value) for value in (*values, None)}, name
+        assert snapshot.tables[f"types_{name}"] == f"{name} {type}, count bigint"
+        texts = {repr(value) for value, _ in snapshot.table(f"types_{name}").rows()}
+        assert texts == {repr(value) for value in (*values, None)}, name
     # of a text with a collation only what equal texts have in common
-    assert found.tables["types_loose"] == "value binary, count bigint"
-    assert {value for value, _ in found.table("types_loose").rows()} == {None, *(text.lower().encode() for text in VALUES["text"][1])}
+    assert snapshot.tables["types_loose"] == "value binary, count bigint"
+    assert {value for value, _ in snapshot.table("types_loose").rows()} == {None, *(text.lower().encode() for text in VALUES["text"][1])}
 
 
 def test_keys_with_a_collation(tmp_path: Path) -> None:
     rows = hr.read.memory([("A", 1), ("a", 2), ("b", 3)], "k string collate UTF8_LCASE, v int", name="rows")
     sums = rows.group_by("k").agg(n="sum(v)").named("sums")
     hr.job("loose", sums.write.memory()).run(checkpoint=tmp_path / "s", progress=False)
-    found = hr.state(tmp_path / "s")
-    assert found.tables["sums"] == "key struct<k: binary>, rows bigint, n bigint, k string collate UTF8_LCASE"
-    assert found.table("sums").rows() == [((b"a",), 2, 3, "A"), ((b"b",), 1, 3, "b")]
+    snapshot = hr.state(tmp_path / "s")
+    assert snapshot.tables["sums"] == "key struct<k: binary>, rows bigint, n bigint, k string collate UTF8_LCASE"
+    assert snapshot.table("sums").rows() == [((b"a",), 2, 3, "A"), ((b"b",), 1, 3, "b")]

@@ -112,9 +112,9 @@ TABLE = "sqlite:<here>/shops.db, table per_shop"
 def test_an_operator_that_was_changed() -> None:
     first = compiled(table(spent(sales())))
     assert versions(first, first) == ()
-    said = f"per_shop has rows of an earlier version in {TABLE}, and aggregate(sales), which is new or was changed, would start without the rows read before"
-    assert refused(first, compiled(table(spent(sales(), "amount * 2")))) == said
-    assert refused(first, compiled(table(spent(sales().filter("amount > 1"))))) == said
+    message = f"per_shop has rows of an earlier version in {TABLE}, and aggregate(sales), which is new or was changed, would start without the rows read before"
+    assert refused(first, compiled(table(spent(sales(), "amount * 2")))) == message
+    assert refused(first, compiled(table(spent(sales().filter("amount > 1"))))) == message
     # the same sink by a name of its own, and one that was written only at first
     assert "out has rows of an earlier version" in refused(
         compiled(table(spent(sales()), called="out")), compiled(table(spent(sales(), "amount + 1"), called="out"))
@@ -149,10 +149,10 @@ def test_a_source_with_other_columns(name: str | None) -> None:
 
     assert versions(job(SALES), job(f"{SALES}, at date")) == ()
     assert versions(job(f"{SALES}, at date"), job(SALES)) == ()
-    said = "reads rows with other columns: {}, but the checkpoint holds state of the earlier version"
-    assert said.format("at is new") in refused(job(SALES, whole=True), job(f"{SALES}, at date", whole=True))
-    assert said.format("amount is bigint instead of int") in refused(job(SALES), job("shop string, amount bigint"))
-    assert said.format("they are in another order") in refused(job(SALES), job("amount int, shop string"))
+    message = "reads rows with other columns: {}, but the checkpoint holds state of the earlier version"
+    assert message.format("at is new") in refused(job(SALES, whole=True), job(f"{SALES}, at date", whole=True))
+    assert message.format("amount is bigint instead of int") in refused(job(SALES), job("shop string, amount bigint"))
+    assert message.format("they are in another order") in refused(job(SALES), job("amount int, shop string"))
 
 
 def test_an_operator_that_a_rule_has_rewritten() -> None:
@@ -193,9 +193,9 @@ def test_what_lies_between_an_operator_and_its_sink() -> None:
         return compiled(table(sales().filter(text)))
 
     # a row takes the place of the one before, whatever that was; and back again
-    said = "per_shop receives differently computed rows from epoch {} on"
-    assert versions(by_key("amount > 5"), by_key("amount > 6")) == (said.format(4),)
-    assert versions(by_key("amount > 5"), by_key("amount > 6"), by_key("amount > 5")) == (said.format(8),)
+    message = "per_shop receives differently computed rows from epoch {} on"
+    assert versions(by_key("amount > 5"), by_key("amount > 6")) == (message.format(4),)
+    assert versions(by_key("amount > 5"), by_key("amount > 6"), by_key("amount > 5")) == (message.format(8),)
 
 
 def test_the_rows_of_a_table_that_never_changes() -> None:
@@ -209,8 +209,8 @@ def test_the_rows_of_a_table_that_never_changes() -> None:
         return compiled(log(sales().lookup(table, on="shop").group_by("rate").agg(spent="sum(amount)").named("spent")))
 
     assert versions(job(1, 2), job(2, 1)) == ()
-    said = "spent reads rows that are computed differently, but the checkpoint holds state of the earlier version"
-    assert refused(job(1), job(2)) == refused(job(options={}), job(options={"multiLine": "true"})) == said
+    message = "spent reads rows that are computed differently, but the checkpoint holds state of the earlier version"
+    assert refused(job(1), job(2)) == refused(job(options={}), job(options={"multiLine": "true"})) == message
 
     def seen(rate: int) -> SparkJob:
         table = hr.lookup.memory([("tea", rate)], "shop string, rate int", name="rates")
@@ -235,8 +235,8 @@ def test_a_source_that_is_read_in_another_way() -> None:
     for name in (None, "last"):
         for before, now in (("UTC", "Asia/Tokyo"), (None, "UTC"), ("UTC", None)):
             shown = name or "aggregate(timed)"
-            said = f"per_shop has rows of {shown} in {TABLE}, and changes would not match them: {how}"
-            assert refused(grouped(before, name), grouped(now, name)) == said
+            message = f"per_shop has rows of {shown} in {TABLE}, and changes would not match them: {how}"
+            assert refused(grouped(before, name), grouped(now, name)) == message
     assert versions(grouped("UTC"), grouped("UTC", malformed="skip", files_per_epoch=3, follow=True)) == ()
 
     def once(zone: str) -> SparkJob:
@@ -313,11 +313,11 @@ def test_a_source_whose_position_says_nothing() -> None:
         orders = hr.read.jdbc(url, rows, by=by, schema="id bigint, shop string", name="orders", **more)
         return compiled(orders.write.files("raw", format="json", name="raw"))
 
-    said = "the position of orders was recorded"
-    assert refused(job(), job(by="number")) == f"{said} with by='id', and is not valid with by='number'"
-    assert refused(job(), job(by=None)) == f"{said} with by='id', and is not valid without by="
-    assert refused(job(by=None), job()) == f"{said} without by=, and is not valid with by='id'"
-    assert refused(job(), job("items")) == f"{said} with table='orders', and is not valid with table='items'"
+    message = "the position of orders was recorded"
+    assert refused(job(), job(by="number")) == f"{message} with by='id', and is not valid with by='number'"
+    assert refused(job(), job(by=None)) == f"{message} with by='id', and is not valid without by="
+    assert refused(job(by=None), job()) == f"{message} without by=, and is not valid with by='id'"
+    assert refused(job(), job("items")) == f"{message} with table='orders', and is not valid with table='items'"
     assert versions(job(), job(by="ID", follow=True, settle="5 s")) == ()
 
 
@@ -371,8 +371,8 @@ def test_what_lies_in_front_of_a_program() -> None:
 
     assert versions(job(), job()) == ()
     assert versions(job(), job("amount > 1")) == ("counts receives differently computed rows from epoch 4 on",)
-    said = "counts receives differently read rows from epoch 4 on: sales is read with a different timezone"
-    assert versions(job(), job(zone="Asia/Tokyo")) == (said,)
+    message = "counts receives differently read rows from epoch 4 on: sales is read with a different timezone"
+    assert versions(job(), job(zone="Asia/Tokyo")) == (message,)
 
 
 def test_a_source_by_another_name() -> None:
@@ -406,9 +406,9 @@ def test_a_watermark_by_another_column() -> None:
     def timeless(by: str) -> SparkJob:
         return compiled(log(rows(by, "1 minute").group_by("shop").agg(spent="sum(amount)")))
 
-    said = "the watermark of timed uses ts2 instead of ts, and the state of {} expires by the times in ts"
-    assert refused(expiring("ts"), expiring("ts2")) == said.format("spent")
-    assert refused(arriving("ts"), arriving("ts2")) == said.format("timers")
+    message = "the watermark of timed uses ts2 instead of ts, and the state of {} expires by the times in ts"
+    assert refused(expiring("ts"), expiring("ts2")) == message.format("spent")
+    assert refused(arriving("ts"), arriving("ts2")) == message.format("timers")
     assert versions(expiring("ts"), expiring("ts", "1 hour")) == versions(timeless("ts"), timeless("ts2")) == ()
     assert versions(arriving("ts"), arriving("ts2"), epoch=0) == ()
 
@@ -486,8 +486,8 @@ def test_the_place_of_another_sink_is_not_that_to_which_rows_were_moved() -> Non
     def job(one: str, other: str) -> SparkJob:
         return compiled(*(sales().write.files(path, format="json", name=name) for path, name in ((one, "one"), (other, "other"))))
 
-    said = refused(job("a", "b"), job("b", "a"), held=Mark(3, "x"))
-    assert said == "one would write to <here>/b, which has rows of other"
+    message = refused(job("a", "b"), job("b", "a"), held=Mark(3, "x"))
+    assert message == "one would write to <here>/b, which has rows of other"
 
 
 def test_a_sink_of_changes_that_moves() -> None:
@@ -582,10 +582,10 @@ def test_an_expectation_with_another_condition(tmp_path: Path, monkeypatch: pyte
     assert (run(1, "amount >= 0"), run(2, "amount >= 0")) == ((2, 0), (4, 0))
     capsys.readouterr()
     assert run(3, "amount > 5") == (1, 1)
-    said = "the expectation positive of sales.expect has another condition: rows are counted for it from epoch 2 on"
-    assert said in capsys.readouterr().err
+    message = "the expectation positive of sales.expect has another condition: rows are counted for it from epoch 2 on"
+    assert message in capsys.readouterr().err
     assert run(4, "amount > 5") == (2, 2)
-    assert said not in capsys.readouterr().err
+    assert message not in capsys.readouterr().err
 
 
 def test_a_version_that_a_sink_refuses_leaves_nothing_behind(tmp_path: Path) -> None:
@@ -630,7 +630,7 @@ def topic(key: str) -> SparkJob:
 
 
 @pytest.mark.parametrize(
-    ("before", "now", "said"),
+    ("before", "now", "message"),
     [
         (
             lambda: lake(key="a"),
@@ -699,10 +699,10 @@ def topic(key: str) -> SparkJob:
         ),
     ],
 )
-def test_a_sink_whose_rows_would_not_fit_those_that_are_there(before: Any, now: Any, said: str) -> None:
+def test_a_sink_whose_rows_would_not_fit_those_that_are_there(before: Any, now: Any, message: str) -> None:
     first = before()
     assert versions(first, first) == ()
-    assert refused(first, now(), held=Mark(4, "x")) == said
+    assert refused(first, now(), held=Mark(4, "x")) == message
 
 
 def test_the_columns_of_a_key_in_another_order() -> None:
@@ -725,12 +725,12 @@ def test_the_columns_of_a_key_in_another_order() -> None:
 def test_a_sink_may_have_other_options_and_columns() -> None:
     otherwise = "out receives differently computed rows from epoch 4 on"
 
-    def said(now: str, was: str) -> tuple[str, str]:
+    def differences(now: str, was: str) -> tuple[str, str]:
         return otherwise, f"out writes the columns {now} from epoch 4 on; earlier rows have {was}"
 
     renamed = out(shops().select("a", "b", m="n"))
-    assert versions(out(shops()), renamed) == said("a, b, m", "a, b, n")
-    assert versions(out(shops().select("a")), out(shops())) == said("a, b, n", "a")
+    assert versions(out(shops()), renamed) == differences("a, b, m", "a, b, n")
+    assert versions(out(shops().select("a")), out(shops())) == differences("a, b, n", "a")
     assert versions(out(shops()), out(shops().select("b", "n", "a"))) == (otherwise,)
     grown = out(shops().select("a", s="named_struct('x', 1, 'y', 2)"))
     assert versions(out(shops().select("a", s="named_struct('x', 1)")), grown) == (otherwise,)

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.usefixtures("spark")
 charges = hr.read.memory([("a", 1, "2026-01-01 00:00:00")], "card string, amount int, ts timestamp", name="charges")
 
 
-def made(*streams: hr.Stream) -> hr.Job:
+def job_of(*streams: hr.Stream) -> hr.Job:
     return hr.job("job", *(stream.write.memory(name=f"s{number}") for number, stream in enumerate(streams)))
 
 
@@ -27,7 +27,7 @@ def test_a_program_is_checked_at_its_statements() -> None:
             hr.emit(card=self.key.card, x=hr.f.nothing(e.amount))
 
     with pytest.raises(HeadraceError) as raised:
-        made(charges.key_by("card").process(Wrong).named("wrong"))
+        job_of(charges.key_by("card").process(Wrong).named("wrong"))
     errors = [raised.value, *raised.value.also]
     assert sorted(error.code for error in errors) == ["UNKNOWN_FUNCTION", "WRONG_TYPE"]
     assert {error.site.text for error in errors if error.site} == {
@@ -39,7 +39,7 @@ def test_a_program_is_checked_at_its_statements() -> None:
 
 def test_all_errors_are_reported_at_once() -> None:
     with pytest.raises(HeadraceError) as raised:
-        made(charges.filter("uper(card) = 'A'").filter("amount > 1"), charges.filter("amount"))
+        job_of(charges.filter("uper(card) = 'A'").filter("amount > 1"), charges.filter("amount"))
     assert [error.code for error in (raised.value, *raised.value.also)] == ["UNKNOWN_FUNCTION", "WRONG_TYPE"]
     assert "Exception" not in str(raised.value) and "org.apache" not in str(raised.value)
 
@@ -47,5 +47,5 @@ def test_all_errors_are_reported_at_once() -> None:
 def test_schemas_are_known() -> None:
     stream = charges.with_columns(twice="amount * 2.5", at="ts + INTERVAL 1 DAY")
     assert stream.schema.ddl == "card string, amount int, ts timestamp, twice decimal(13,1), at timestamp"
-    text = str(made(stream).explain(verbose=True))
+    text = str(job_of(stream).explain(verbose=True))
     assert "schema: card string" in text and "guarantee: exactly once" in text

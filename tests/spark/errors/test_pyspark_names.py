@@ -110,12 +110,12 @@ def test_functions(spark: SparkSession) -> None:
 
 
 def test_windows(spark: SparkSession) -> None:
-    made = 'assign windows first: .window(hr.tumble("ts", "1 minute")), which adds window_start and window_end'
+    hint = 'assign windows first: .window(hr.tumble("ts", "1 minute")), which adds window_start and window_end'
     check_error(
         f"""
         UNNAMED_COLUMN: Spark's window(...) is not available: `window(ts, 1 minute)`
           at test_pyspark_names.py:*: lambda: charges.group_by("card", hr.f.window("ts", "1 minute")),
-          hint: {made}
+          hint: {hint}
           more: headrace error UNNAMED_COLUMN
         """,
         lambda: charges.group_by("card", hr.f.window("ts", "1 minute")),
@@ -127,7 +127,7 @@ def test_windows(spark: SparkSession) -> None:
     ):
         with pytest.raises(hr.PlanError) as caught:
             hr.collect(charges.group_by("card", named).agg(n="count(*)"))
-        assert caught.value.hint == made
+        assert caught.value.hint == hint
     with pytest.raises(hr.PlanError) as caught:
         hr.collect(charges.select(w="session_window(ts, '1 minute')"))
     assert caught.value.hint is not None and caught.value.hint.startswith("assign sessions first")

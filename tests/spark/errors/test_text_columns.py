@@ -34,11 +34,11 @@ class Kept(hr.Program):
 
 
 def warned(stream: hr.Stream) -> list[str]:
-    with warnings.catch_warnings(record=True) as found:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         hr.job("made", stream.write.memory())
-    assert {Path(one.filename).name for one in found} <= {Path(__file__).name}
-    return [str(one.message) for one in found]
+    assert {Path(one.filename).name for one in caught} <= {Path(__file__).name}
+    return [str(one.message) for one in caught]
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_a_cast_that_is_written_does_not(spark: SparkSession, text: str) -> None
 
 
 @pytest.mark.parametrize(
-    "made",
+    "build",
     [
         lambda: orders.group_by("n").agg(total="sum(customer)"),
         lambda: orders.group_by("n").agg(rows="count(*) FILTER (WHERE customer > 1.5D)"),
@@ -105,8 +105,8 @@ def test_a_cast_that_is_written_does_not(spark: SparkSession, text: str) -> None
         lambda: orders.expect("customer < 5.5D", on_violation="drop"),
     ],
 )
-def test_aggregates_windows_and_expectations_warn(spark: SparkSession, made: Callable[[], hr.Stream]) -> None:
-    [message] = warned(made())
+def test_aggregates_windows_and_expectations_warn(spark: SparkSession, build: Callable[[], hr.Stream]) -> None:
+    [message] = warned(build())
     assert message.partition(": ")[2] == WARNED.format("DOUBLE", "DOUBLE")
 
 
@@ -119,7 +119,7 @@ same = orders.select("customer")
 
 
 @pytest.mark.parametrize(
-    "made",
+    "build",
     [
         lambda cast: cast(orders).join(numbers, on="customer"),
         lambda cast: cast(orders).join(numbers, on="customer", how="left"),
@@ -134,10 +134,10 @@ same = orders.select("customer")
         lambda cast: numbers.select("customer").intersect(cast(same), all=True),
     ],
 )
-def test_a_text_that_meets_numbers_warns(spark: SparkSession, made: Callable[[Callable[[hr.Stream], hr.Stream]], hr.Stream]) -> None:
-    [message] = warned(made(lambda stream: stream))
+def test_a_text_that_meets_numbers_warns(spark: SparkSession, build: Callable[[Callable[[hr.Stream], hr.Stream]], hr.Stream]) -> None:
+    [message] = warned(build(lambda stream: stream))
     assert message.partition(": ")[2] == MEETS
-    assert warned(made(lambda stream: stream.with_columns("CAST(customer AS BIGINT) AS customer"))) == []
+    assert warned(build(lambda stream: stream.with_columns("CAST(customer AS BIGINT) AS customer"))) == []
 
 
 def test_texts_that_meet_texts_do_not(spark: SparkSession) -> None:
@@ -163,14 +163,14 @@ def test_queries_warn_in_all_places(spark: SparkSession, query: str) -> None:
 
 
 def test_frames_do_not_where_the_cast_is_a_function(spark: SparkSession) -> None:
-    def made(orders: Any) -> Any:
+    def selected(orders: Any) -> Any:
         return orders.select(
             F.to_date("customer").alias("day"), F.hour(F.to_timestamp("customer")).alias("hour"), F.col("n").cast("string")
         )
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        hr.from_dataframe(made(orders.as_dataframe()))
+        hr.from_dataframe(selected(orders.as_dataframe()))
 
 
 def test_digits_are_numbers_and_all_else_is_a_dead_letter(spark: SparkSession) -> None:
@@ -178,9 +178,9 @@ def test_digits_are_numbers_and_all_else_is_a_dead_letter(spark: SparkSession) -
     with pytest.warns(
         RuntimeWarning, match=r"1 row failed and is missing; the first at orders.filter: .CAST_INVALID_INPUT.*dead_letters has them\)$"
     ):
-        found = hr.collect(large)
-    assert found.rows() == [("7", 2)]
-    assert [(letter["source"], letter["node"], letter["raw"]) for letter in found.dead_letters.to_json()] == [
+        collected = hr.collect(large)
+    assert collected.rows() == [("7", 2)]
+    assert [(letter["source"], letter["node"], letter["raw"]) for letter in collected.dead_letters.to_json()] == [
         ("orders", "orders.filter", '{"customer":"a","n":1}')
     ]
 

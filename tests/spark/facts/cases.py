@@ -71,20 +71,20 @@ def joins(i: Inputs) -> dict[str, Case]:
     hour = i.rows.window(hr.tumble("ts", "1 hour")).select("k", "v", "window_end")
     theirs = i.other.window(hr.tumble("at", "1 hour")).select("c", "w", end="window_end")
     exists = "SELECT k, v, EXISTS (SELECT 1 FROM other WHERE c = k AND w > v) AS met FROM plain"
-    found = {f"{how} join": Case("join", i.plain.join(other, on="k = c", how=how)) for how in ("inner", "left", "full", "semi", "anti")}
-    found |= {
+    cases = {f"{how} join": Case("join", i.plain.join(other, on="k = c", how=how)) for how in ("inner", "left", "full", "semi", "anti")}
+    cases |= {
         f"{how} join, condition": Case("join", i.changing.join(other, on="k = c AND v < w", how=how))
         for how in ("inner", "left", "full", "semi", "anti")
     }
-    found |= {
+    cases |= {
         f"{how} join, near": Case("join", i.rows.join(i.other, on=near, how=how)) for how in ("inner", "left", "full", "semi", "anti")
     }
-    found |= {
+    cases |= {
         f"{how} join, near, once": Case("join", i.rows.join(i.other, on=near, how=how, emit="close")) for how in ("left", "full", "anti")
     }
     closing = i.rows.window(hr.tumble("ts", "1 hour"), emit="close").select("k", "v", "window_end")
     closing_theirs = i.other.window(hr.tumble("at", "1 hour"), emit="close").select("c", "w", end="window_end")
-    return found | {
+    return cases | {
         "existence join": Case("join", hr.sql(exists, plain=i.plain, other=other)),
         "join without keys": Case("join", i.plain.join(other, on="v < w")),
         "half-open join": Case("join", i.rows.join(i.other, on="k = c AND ts >= at")),

@@ -111,7 +111,7 @@ class Passes(hr.Program):
 def programs(i: Inputs) -> dict[str, Case]:
     plain, rows = i.plain.key_by("k"), i.rows.key_by("k")
     whole = i.plain
-    found = {
+    streams = {
         "values by key": plain.process(Counts),
         "a list by key": plain.process(Lists),
         "a map by key": plain.process(Maps),
@@ -131,7 +131,7 @@ def programs(i: Inputs) -> dict[str, Case]:
     # What expires of a map for all keys goes in the epoch behind.
     for_a_while = rows.process(ForAWhile, other=hr.broadcast(i.other)).named("rules for a while")
     return {
-        **{name: Case("program", stream.named(name.replace(",", ""))) for name, stream in found.items()},
+        **{name: Case("program", stream.named(name.replace(",", ""))) for name, stream in streams.items()},
         "rules for a while": Case("program", for_a_while, last=4),
     }
 

@@ -82,11 +82,11 @@ class Ran:
 
     def there(self, case: str, epoch: int) -> Counter[tuple[Any, ...]]:
         """The rows that are there of a case after an epoch."""
-        found: Counter[tuple[Any, ...]] = Counter()
+        weights: Counter[tuple[Any, ...]] = Counter()
         for changes in self.outs[case][: epoch + 1]:
             for row, weight in changes:
-                found[row] += weight
-        return Counter({row: n for row, n in found.items() if n})
+                weights[row] += weight
+        return Counter({row: n for row, n in weights.items() if n})
 
 
 def run(spark: SparkSession, folder: Path) -> Ran:
@@ -107,8 +107,8 @@ def run_now(spark: SparkSession, folder: Path) -> Ran:
         return _run(spark, h, of_processing_time(Inputs.of_now(h, folder)), commits_of_now())
 
 
-def _run(spark: SparkSession, h: Harness, asked: Mapping[str, Case], all: Iterable[Mapping[str, list[Change]]], looks: int = 5) -> Ran:
-    outs = {name: h.collect(case.stream) for name, case in asked.items()}
+def _run(spark: SparkSession, h: Harness, cases: Mapping[str, Case], all: Iterable[Mapping[str, list[Change]]], looks: int = 5) -> Ran:
+    outs = {name: h.collect(case.stream) for name, case in cases.items()}
     last: list[int] = []
     for come in all:
         if not come:
@@ -120,12 +120,12 @@ def _run(spark: SparkSession, h: Harness, asked: Mapping[str, Case], all: Iterab
     totals, live = query.totals, query.identity.live()
     job = h._job
     assert job is not None
-    ends = {name: sink.inputs[0] for name, sink in zip(asked, (job.plan.nodes[one] for one in job.plan.sinks), strict=True)}
+    ends = {name: sink.inputs[0] for name, sink in zip(cases, (job.plan.nodes[one] for one in job.plan.sinks), strict=True)}
     operators = {name: node for name, node in job.plan.nodes.items() if isinstance(node, Stateful)}
     return Ran(
         ends,
-        {name: str(_owner(case.op, ends[name])) for name, case in asked.items()},
-        {name: case.op for name, case in asked.items()},
+        {name: str(_owner(case.op, ends[name])) for name, case in cases.items()},
+        {name: case.op for name, case in cases.items()},
         operators,
         {title: facts(job.plan, title) for title in ("state", "rows", "order", "time")},
         {
@@ -137,8 +137,8 @@ def _run(spark: SparkSession, h: Harness, asked: Mapping[str, Case], all: Iterab
         },
         [_states(spark, h._folder / "checkpoint", job.plan, epoch) for epoch in last[-looks:]],
         {name: sum(totals.of_input(live[name].op, side, "late") for side in (0, 1)) for name in operators},
-        {name: case.last for name, case in asked.items()},
-        frozenset(name for name, case in asked.items() if case.monotone),
+        {name: case.last for name, case in cases.items()},
+        frozenset(name for name, case in cases.items() if case.monotone),
     )
 
 
@@ -156,7 +156,7 @@ def _states(spark: SparkSession, checkpoint: Path, plan: Plan, epoch: int) -> Ma
     stored = stored_job(checkpoint)
     # Sources of a harness are not those that a plan names.
     operators = [replace(one, node=plan.nodes[one.entry.shape.name]) for one in kept(stored)]
-    told = document(checkpoint, stored, operators, {one.query: epoch for one in operators})
-    found = json.loads(jvm(spark).headrace.inspect.Reached.counts(java_session(spark), told))
+    request = document(checkpoint, stored, operators, {one.query: epoch for one in operators})
+    reached = json.loads(jvm(spark).headrace.inspect.Reached.counts(java_session(spark), request))
     names = {str(one.entry.op): one.entry.shape.name for one in operators} | {"0": ""}
-    return {names[op]: Kept(**counts) for op, counts in found.items()}
+    return {names[op]: Kept(**counts) for op, counts in reached.items()}

@@ -25,9 +25,9 @@ NOTHING, LATER, ANEW, ONCE = "keeps nothing", "are late", "starts it over", ", o
 
 
 def test_every_operator_has_a_case(runs: list[Ran]) -> None:
-    told = {op for ran in runs for op in ran.ops.values()}
+    covered = {op for ran in runs for op in ran.ops.values()}
     # every sink has a case in front of it
-    assert set(REGISTRY) - told == {op for op, cls in REGISTRY.items() if cls.role is Role.SINK}
+    assert set(REGISTRY) - covered == {op for op, cls in REGISTRY.items() if cls.role is Role.SINK}
 
 
 def test_every_row_of_the_stores_is_known_to_the_layout_of_its_operator(runs: list[Ran]) -> None:
@@ -42,14 +42,14 @@ def test_every_row_of_the_stores_is_known_to_the_layout_of_its_operator(runs: li
 
 def test_the_bags_of_wrappers_are_known(runs: list[Ran]) -> None:
     _, ran = runs
-    found = {case: {bag for kept in ran.state(case) for bag in kept.pages} for case in ran.stateful()}
+    bags = {case: {bag for kept in ran.state(case) for bag in kept.pages} for case in ran.stateful()}
     first, second, third, fourth = (str((1 << 20) + n) for n in range(4))
     # rows that wait to be added, and to be taken away, and when they have to go
-    assert found["places in windows, once"] == {first}
-    assert found["windows of groups, early"] == {first, second, third}
+    assert bags["places in windows, once"] == {first}
+    assert bags["windows of groups, early"] == {first, second, third}
     # the rows of a side that has retractions
-    assert found["groups that expire, changing"] == {third}
-    assert found["join that expires, changing"] == {fourth}
+    assert bags["groups that expire, changing"] == {third}
+    assert bags["join that expires, changing"] == {fourth}
 
 
 def test_every_page_of_a_large_bag_is_known_and_read(again: Ran) -> None:
@@ -74,7 +74,7 @@ def test_every_page_of_a_large_bag_is_known_and_read(again: Ran) -> None:
 
 
 def test_state_grows_and_ends_as_it_is_said(runs: list[Ran]) -> None:
-    wrong = [said for ran in runs for case in ran.stateful() for said in _growth(ran, case)]
+    wrong = [problem for ran in runs for case in ran.stateful() for problem in _growth(ran, case)]
     assert not wrong, "\n".join(wrong)
 
 
@@ -125,8 +125,8 @@ def test_when_a_session_closed_is_kept_for_a_gap(runs: list[Ran]) -> None:
 def test_rows_are_taken_away_where_it_is_said_and_nowhere_else(runs: list[Ran]) -> None:
     for ran in runs:
         taken = {case for case, epochs in ran.outs.items() if any(weight < 0 for changes in epochs for _, weight in changes)}
-        said = {case for case, end in ran.ends.items() if kind_of(end) == "changes"}
-        assert taken == said - ran.monotone
+        changing = {case for case, end in ran.ends.items() if kind_of(end) == "changes"}
+        assert taken == changing - ran.monotone
 
 
 def test_rows_that_are_sent_once_are_sent_when_time_has_passed(runs: list[Ran]) -> None:
@@ -135,8 +135,8 @@ def test_rows_that_are_sent_once_are_sent_when_time_has_passed(runs: list[Ran]) 
         for ran in runs
         for case in ran.stateful()
         if case in ran.whole
-        and (said := ran.facts["rows"].get(ran.owners[case])) is not None
-        and ONCE in said.text
+        and (fact := ran.facts["rows"].get(ran.owners[case])) is not None
+        and ONCE in fact.text
         and any(ran.outs[case][:PASSED])
     ]
     assert early == []
@@ -145,31 +145,31 @@ def test_rows_that_are_sent_once_are_sent_when_time_has_passed(runs: list[Ran]) 
 def test_rows_are_late_where_it_is_said_and_nowhere_else(runs: list[Ran]) -> None:
     for ran in runs:
         queries = {name for name, node in ran.operators.items() if isinstance(node, Relational)}
-        said = {name for name in queries if LATER in ran.facts["state"][name].text}
-        assert {name for name in queries if ran.late[name]} == said
+        expected = {name for name in queries if LATER in ran.facts["state"][name].text}
+        assert {name for name in queries if ran.late[name]} == expected
 
 
 def test_what_is_held_is_what_the_watermark_has_not_passed(runs: list[Ran]) -> None:
     _, ran = runs
     for case in ran.stateful():
-        said = ran.facts["order"].get(ran.owners[case])
+        fact = ran.facts["order"].get(ran.owners[case])
         held = [sum(rows for table, rows in kept.tables.items() if table == f"{HELD}event") for kept in ran.state(case)]
-        if said is not None and said.value["order"] == "time":
-            assert (said.value["delay_ms"], held) == (60_000, [6, 4, 4, 0, 0]), case
+        if fact is not None and fact.value["order"] == "time":
+            assert (fact.value["delay_ms"], held) == (60_000, [6, 4, 4, 0, 0]), case
         else:
             assert held == [0] * 5, case
 
 
 def test_nothing_comes_behind_the_close_of_its_column(runs: list[Ran]) -> None:
     _, ran = runs
-    found = closing(ran.ends.values())
-    wrong, told = [], set()
+    closings = closing(ran.ends.values())
+    wrong, covered = [], set()
     for case, end in ran.ends.items():
-        for name, closes in found[end].items():
+        for name, closes in closings[end].items():
             # of rows that come straight from a source some may be late
             if closes.straight:
                 continue
-            told.add(ran.ops[case])
+            covered.add(ran.ops[case])
             at = [column.lower() for column in end.columns].index(name)
             for epoch in (SAME, MORE, PASSED, LATE):
                 values = [row[at] for row, _ in ran.outs[case][epoch] if row[at] is not None]
@@ -177,23 +177,23 @@ def test_nothing_comes_behind_the_close_of_its_column(runs: list[Ran]) -> None:
                 more = timedelta(microseconds=closes.at.later_us, milliseconds=closes.lateness_ms)
                 wrong += [f"{case}, epoch {epoch}: {name} {end}" for end in ends if end + more <= WATERMARKS[epoch - 1]]
     assert wrong == []
-    assert told >= {"aggregate", "join", "partition", "top", "sessions", "program"}
+    assert covered >= {"aggregate", "join", "partition", "top", "sessions", "program"}
 
 
 def test_event_time_is_ahead_of_the_watermark_behind_operators(runs: list[Ran]) -> None:
     _, ran = runs
-    wrong, told = [], set()
+    wrong, covered = [], set()
     for case in ran.stateful():
         end = ran.ends[case]
         order = ran.facts["order"].get(ran.owners[case])
         time = event_time(end)
         if time is not None and (order is None or order.value["order"] == "time"):
-            told.add(ran.ops[case])
+            covered.add(ran.ops[case])
             at = end.columns.index(time)
             rows = [(epoch, row[at]) for epoch in (SAME, MORE, PASSED, LATE) for row, _ in ran.outs[case][epoch]]
             wrong += [f"{case}, epoch {epoch}: {moment}" for epoch, moment in rows if moment <= WATERMARKS[epoch - 1]]
     assert wrong == []
-    assert told == {"join_asof", "program"}
+    assert covered == {"join_asof", "program"}
 
 
 def test_keys_are_unique(runs: list[Ran]) -> None:
@@ -215,8 +215,8 @@ def test_keys_are_unique(runs: list[Ran]) -> None:
 def test_how_rows_arrive_makes_a_difference_where_it_is_said_and_nowhere_else(runs: list[Ran], again: Ran) -> None:
     _, ran = runs
     other = {case for case in ran.ends for epoch in range(5) if ran.there(case, epoch) != again.there(case, epoch)}
-    said = {case for case in ran.ends if any(operator(node).caveat is not None for node in order([ran.ends[case]]))}
-    assert other - said == set()
+    with_caveat = {case for case in ran.ends if any(operator(node).caveat is not None for node in order([ran.ends[case]]))}
+    assert other - with_caveat == set()
     assert "last rows" in other
 
 

@@ -102,15 +102,15 @@ def test_an_archive_that_java_does_not_take_back(tmp_path: Path) -> None:
     script = tmp_path / "java"
     script.write_text("#!/bin/sh\necho '[error][cds] shared class paths mismatch'\nexit 1\n", encoding="utf-8")
     script.chmod(0o755)
-    made = tmp_path / "made"
-    made.touch()
+    file = tmp_path / "made"
+    file.touch()
     check_error(
         """
         ARCHIVE_FAILED: <java> (Java 99) creates no archive of classes: [error][cds] shared class paths mismatch
           hint: everything works without it, but each start of Spark takes longer; `headrace doctor` checks disk and memory
           more: headrace error ARCHIVE_FAILED
         """,
-        lambda: archive.keep(Java(script, "99", "PATH", None), made, "/conf:/jars/a.jar"),
+        lambda: archive.keep(Java(script, "99", "PATH", None), file, "/conf:/jars/a.jar"),
         hide={str(script): "<java>"},
     )
 

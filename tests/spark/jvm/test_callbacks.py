@@ -34,11 +34,11 @@ def test_no_thread_is_left_of_a_query_that_has_ended(spark: SparkSession, monkey
     finalizer: set[threading.Thread] = set()
     collect = clientserver._garbage_collect_proxy
 
-    def told(*args: Any) -> Any:
+    def recorded(*args: Any) -> Any:
         finalizer.add(threading.current_thread())
         return collect(*args)
 
-    monkeypatch.setattr(clientserver, "_garbage_collect_proxy", told)
+    monkeypatch.setattr(clientserver, "_garbage_collect_proxy", recorded)
     run()  # from the first one on this process listens
     before = set(threading.enumerate())
     run()
@@ -62,15 +62,15 @@ def test_whoever_has_no_token_is_refused_and_the_job_goes_on(spark: SparkSession
         assert kept
         # a call, an authentication that is wrong, one in several parts, and nothing at all
         calls = [f"c\n{name}\n{method}\ne\n" for name in kept for method in ("__delattr__\nsrecord", "__repr__", "commit")]
-        for said in (*calls, f"A\n{'0' * 64}\ne\n{calls[0]}", "A\n", ""):
+        for command in (*calls, f"A\n{'0' * 64}\ne\n{calls[0]}", "A\n", ""):
             answer = b""
             with socket.create_connection(("127.0.0.1", gateway._callback_server.port)) as caller:
                 # whoever is refused is cut off, at any of these steps
                 with contextlib.suppress(OSError):
-                    caller.sendall(said.encode())
+                    caller.sendall(command.encode())
                     caller.shutdown(socket.SHUT_WR)
                     answer = caller.makefile("rb").read()
-            assert not answer.startswith(b"!y"), (said, answer)
+            assert not answer.startswith(b"!y"), (command, answer)
         h.restart()
         h.commit({"rows": [("+", ("b",))]})
         assert out.rows() == [("a",), ("b",)]

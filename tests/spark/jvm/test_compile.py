@@ -33,9 +33,9 @@ def test_built_once_and_kept(sources: Path, capsys: pytest.CaptureFixture[str]) 
     with zipfile.ZipFile(jar) as archive:
         assert "one/One.class" in archive.namelist()
         assert archive.read(module.KEY_ENTRY).decode() == module.kernel().key
-    said = capsys.readouterr().err.splitlines()
-    assert said[0].startswith("headrace: building the kernel for Spark ")
-    assert said[1].startswith(f"headrace: built {jar} in ")
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith("headrace: building the kernel for Spark ")
+    assert lines[1].startswith(f"headrace: built {jar} in ")
     assert module.kernel_jar() == jar
     assert capsys.readouterr().err == ""
 
@@ -85,7 +85,7 @@ print(module.kernel_jar())
     started = [
         subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8") for _ in range(3)
     ]
-    said = [process.communicate(timeout=240) for process in started]
-    assert {out for out, _ in said} == {f"{tmp_path / 'a cäche' / 'kernel' / module.kernel().jar_name}\n"}
-    assert sum("building the kernel" in err for _, err in said) == 1
+    outputs = [process.communicate(timeout=240) for process in started]
+    assert {out for out, _ in outputs} == {f"{tmp_path / 'a cäche' / 'kernel' / module.kernel().jar_name}\n"}
+    assert sum("building the kernel" in err for _, err in outputs) == 1
     assert not [left for left in (tmp_path / "a cäche" / "kernel").iterdir() if left.name.startswith("build-")]

@@ -210,11 +210,11 @@ def test_what_spark_submit_was_told_wins(tmp_path: Path) -> None:
     import pyspark
 
     submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
-    found = java.find()
-    environment = {**os.environ, **({"JAVA_HOME": str(found.home)} if found.home else {}), "PYSPARK_PYTHON": sys.executable}
+    runtime = java.find()
+    environment = {**os.environ, **({"JAVA_HOME": str(runtime.home)} if runtime.home else {}), "PYSPARK_PYTHON": sys.executable}
     environment["PYTHONPATH"] = str(Path(__file__).parents[3] / "src")
-    told = ["--master", "local[1]", "--conf", "spark.sql.session.timeZone=Europe/Berlin"]
-    done = subprocess.run([submit, *told, script], env=environment, cwd=tmp_path, capture_output=True, encoding="utf-8", check=False)
+    options = ["--master", "local[1]", "--conf", "spark.sql.session.timeZone=Europe/Berlin"]
+    done = subprocess.run([submit, *options, script], env=environment, cwd=tmp_path, capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == ["HERE local[1] Europe/Berlin false", "[('a', 1)]"]
 

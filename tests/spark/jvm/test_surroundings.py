@@ -60,19 +60,19 @@ def run(
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "ein Blank und ein ü"
-    made.mkdir()
-    return made
+    path = tmp_path / "ein Blank und ein ü"
+    path.mkdir()
+    return path
 
 
 @pytest.fixture
 def cache(folder: Path) -> str:
     """A cache with the kernel in it, inside the folder with the difficult name."""
     jar = kernel_jar()
-    made = folder / "cache"
-    (made / "kernel").mkdir(parents=True)
-    shutil.copy(jar, made / "kernel")
-    return str(made)
+    path = folder / "cache"
+    (path / "kernel").mkdir(parents=True)
+    shutil.copy(jar, path / "kernel")
+    return str(path)
 
 
 def test_all_of_it_at_once(folder: Path, cache: str) -> None:

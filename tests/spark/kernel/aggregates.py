@@ -127,23 +127,23 @@ def shown(frame: DataFrame) -> DataFrame:
 def changes(spark: SparkSession, batches: Iterable[Iterable[Change]], base: str = BASE, derived: dict[str, str] | None = None) -> DataFrame:
     """Batches of changes, one per epoch, with the derived columns."""
     rows = [(epoch, weight, *row) for epoch, batch in enumerate(batches) for weight, row in batch]
-    made = spark.createDataFrame(rows, f"_epoch int, _weight bigint, {base}")
+    frame = spark.createDataFrame(rows, f"_epoch int, _weight bigint, {base}")
     more = DERIVED if derived is None else derived
-    return made.selectExpr("*", *[f"{text} as {name}" for name, text in more.items()])
+    return frame.selectExpr("*", *[f"{text} as {name}" for name, text in more.items()])
 
 
 def prefixes(batches: Sequence[Sequence[Change]]) -> list[list[Base]]:
     """By epoch: the rows that are there after it."""
     there: Counter[str] = Counter()
     known: dict[str, Base] = {}
-    found = []
+    by_epoch = []
     for batch in batches:
         for weight, row in batch:
             there[repr(row)] += weight
             known[repr(row)] = row
         assert all(n >= 0 for n in there.values())
-        found.append([known[r] for r, n in there.items() for _ in range(n)])
-    return found
+        by_epoch.append([known[r] for r, n in there.items() for _ in range(n)])
+    return by_epoch
 
 
 def expected(
@@ -157,9 +157,9 @@ def expected(
     settings: dict[str, str] | None = None,
 ) -> list[list[tuple[Any, ...]]]:
     """By epoch: Spark batch over the rows that are there. `order`: the arguments that put rows in order, if the function looks at that."""
-    asked = SETTINGS | {"spark.sql.shuffle.partitions": "1"} | (settings or {})
-    before = {name: str(spark.conf.get(name)) for name in asked}
-    for name, value in asked.items():
+    all_settings = SETTINGS | {"spark.sql.shuffle.partitions": "1"} | (settings or {})
+    before = {name: str(spark.conf.get(name)) for name in all_settings}
+    for name, value in all_settings.items():
         spark.conf.set(name, value)
     try:
         all_rows = [(n, row) for n, prefix in enumerate(prefixes(batches)) for row in prefix]
@@ -171,17 +171,17 @@ def expected(
         frame.createOrReplaceTempView("oracle")
         # Spark's is off by one now and then, from ten values on; ours counts them.
         texts = ", ".join(text.replace("approx_count_distinct(", "count(distinct ") for text in aggregates)
-        found: list[list[tuple[Any, ...]]] = [[] for _ in batches]
+        by_epoch: list[list[tuple[Any, ...]]] = [[] for _ in batches]
         if texts:
             listed = spark.sql(f"select {', '.join(['_epoch', *keys])}, {texts} from oracle group by {', '.join(['_epoch', *keys])}")
         else:
             listed = spark.sql(f"select distinct {', '.join(['_epoch', *keys])} from oracle")
         for epoch, *row in _collected(listed):
-            found[epoch].append(tuple(row))
-        if not keys and not all(found):
+            by_epoch[epoch].append(tuple(row))
+        if not keys and not all(by_epoch):
             (nothing,) = _collected(spark.sql(f"select {texts} from oracle where _epoch < 0"))
-            found = [rows or [nothing] for rows in found]
-        return found
+            by_epoch = [rows or [nothing] for rows in by_epoch]
+        return by_epoch
     finally:
         for name, value in before.items():
             spark.conf.set(name, value)
@@ -227,10 +227,10 @@ def check(
         places = [i for i, (_, o) in enumerate(pairs) if o == order]
         oracle = expected(spark, batches, [pairs[i][0] for i in places], list(keys), order, base, derived, settings)
         for epoch, (mine, theirs) in enumerate(zip(tried.after, oracle, strict=True)):
-            found = [(*row[:width], *(row[width + i] for i in places)) for row in by_key(mine, width)]
+            ours = [(*row[:width], *(row[width + i] for i in places)) for row in by_key(mine, width)]
             wanted = by_key(theirs, width)
-            assert same([r[:width] for r in found], [r[:width] for r in wanted]), f"epoch {epoch}: groups {found} for {wanted}"
-            for one, other in zip(found, wanted, strict=True):
+            assert same([r[:width] for r in ours], [r[:width] for r in wanted]), f"epoch {epoch}: groups {ours} for {wanted}"
+            for one, other in zip(ours, wanted, strict=True):
                 for n, i in enumerate(places):
                     a, b = one[width + n], other[width + n]
                     assert same(a, b, tolerance), f"epoch {epoch}, {one[:width]}: {pairs[i][0]} is {a!r}, in batch {b!r}"

@@ -125,14 +125,14 @@ class Committer:
         self.answers: list[str | None] = []
 
     def commit(self, epoch: int, staged: Any) -> str | None:
-        told = json.loads(staged.json())
-        for name, op, side, metric, n in told["counts"]:
+        report = json.loads(staged.json())
+        for name, op, side, metric, n in report["counts"]:
             place = (name, op, side, metric)
             self.counts[place] = max(self.counts[place], n) if metric == "max_time" else self.counts[place] + n
         for op in self.ops:
             self.rows[op] += pickle.loads(bytes(staged.rows(op)))
         self.epochs.append(epoch)
-        self.watermarks.append(told["watermark_ms"])
+        self.watermarks.append(report["watermark_ms"])
         return None
 
     def still(self) -> str | None:
@@ -179,8 +179,8 @@ class Query:
     def start(self) -> None:
         scans = self.jvm.java.util.HashMap()
         for s in self.sources:
-            made = self.scans.get(s["name"])
-            frame = made() if made else self.jvm.headrace.source.Memory.frame(self.spark._jsparkSession, self.board, s["name"], s["schema"])
+            scan = self.scans.get(s["name"])
+            frame = scan() if scan else self.jvm.headrace.source.Memory.frame(self.spark._jsparkSession, self.board, s["name"], s["schema"])
             scans.put(s["name"], frame)
         levels = [[whole.program(one) for one in level] for level in self.document["levels"]]
         document = {"retired": [[] for _ in levels], **self.document, "levels": levels}

@@ -204,8 +204,8 @@ def test_sketches_of_sketches(spark: SparkSession) -> None:
     """A sketch of each (k, b) by Spark itself; those of a k are put together."""
     columns = {name: f"s{i}" for i, name in enumerate(MERGES)}
     texts = [estimate.format(f"{name}({columns[name]})") for name, (_, estimate) in MERGES.items()]
-    made = changes(spark, [[(1, r) for r in prefixes(BATCHES)[1]]]).where("i is not null")
-    sketched = made.groupBy("k", "b").agg(*[expr(inner).alias(columns[name]) for name, (inner, _) in MERGES.items()]).persist()
+    frame = changes(spark, [[(1, r) for r in prefixes(BATCHES)[1]]]).where("i is not null")
+    sketched = frame.groupBy("k", "b").agg(*[expr(inner).alias(columns[name]) for name, (inner, _) in MERGES.items()]).persist()
     try:
         oracle = sketched.groupBy("k").agg(*[expr(text) for text in texts]).collect()
         tried = trial(spark, sketched.selectExpr("0 as _epoch", "1L as _weight", "*"), texts, {"k": "string"}, 1)

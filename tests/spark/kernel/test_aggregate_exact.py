@@ -55,11 +55,11 @@ def test_nothing_is_left_of_large_values(spark: SparkSession) -> None:
         plus(("a", -0.0, 1.0)),
         [(-1, least)],
     ]
-    found = tried(spark, batches, ["sum(x)", "avg(x)", "var_pop(x)"], FLOATS)
-    assert [f[0] for f in found] == [0.1, 2e300, 0.1, 5e-324, 5e-324, 0.0]
-    assert math.copysign(1, found[5][0]) == 1
-    assert found[2] == found[0]
-    assert found[3] == (5e-324, 5e-324, 0.0)
+    results = tried(spark, batches, ["sum(x)", "avg(x)", "var_pop(x)"], FLOATS)
+    assert [f[0] for f in results] == [0.1, 2e300, 0.1, 5e-324, 5e-324, 0.0]
+    assert math.copysign(1, results[5][0]) == 1
+    assert results[2] == results[0]
+    assert results[3] == (5e-324, 5e-324, 0.0)
 
 
 def test_the_range_is_left_and_entered_again(spark: SparkSession) -> None:
@@ -72,31 +72,33 @@ def test_nan_and_infinities_come_and_go(spark: SparkSession) -> None:
     batches = [plus(one, ("a", 2.0, 3.0)), plus(nan), plus(up), [(-1, nan)], plus(down), [(-1, up)], [(-1, down)]]
     calls = ["sum(x)", "avg(x)", "max(x)", "min(x)", "count(distinct x)", "sum(distinct x)"]
     check(spark, batches, [*calls, "stddev(x)", "kurtosis(x)", "count(x)"], base=FLOATS, derived={})
-    found = tried(spark, batches, ["corr(x, y)", "regr_slope(y, x)", "covar_pop(x, y)"], FLOATS)
-    assert all(math.isnan(v) for f in found[1:6] for v in f)
-    assert found[0] == found[6] == (1.0, 1.0, 0.25)
+    results = tried(spark, batches, ["corr(x, y)", "regr_slope(y, x)", "covar_pop(x, y)"], FLOATS)
+    assert all(math.isnan(v) for f in results[1:6] for v in f)
+    assert results[0] == results[6] == (1.0, 1.0, 0.25)
 
 
 def test_zeros_of_both_signs(spark: SparkSession) -> None:
     """Equal for DISTINCT, least and greatest; both there in a list, and the one that is taken away is gone."""
     zero, minus = ("a", 0.0, 1.0), ("a", -0.0, 1.0)
     batches = [plus(minus, zero), [(-1, minus)], [*plus(minus), (-1, zero)]]
-    found = tried(spark, batches, ["collect_list(x)", "count(distinct x)", "approx_count_distinct(x)", "collect_list(distinct x)"], FLOATS)
-    assert [[math.copysign(1, x) for x in f[0]] for f in found] == [[-1, 1], [1], [-1]]
-    assert [f[1:3] for f in found] == [(1, 1)] * 3
-    assert [[math.copysign(1, x) for x in f[3]] for f in found] == [[1]] * 3
+    results = tried(
+        spark, batches, ["collect_list(x)", "count(distinct x)", "approx_count_distinct(x)", "collect_list(distinct x)"], FLOATS
+    )
+    assert [[math.copysign(1, x) for x in f[0]] for f in results] == [[-1, 1], [1], [-1]]
+    assert [f[1:3] for f in results] == [(1, 1)] * 3
+    assert [[math.copysign(1, x) for x in f[3]] for f in results] == [[1]] * 3
 
 
 def test_texts_of_a_collation(spark: SparkSession) -> None:
     base = "k string, s string collate utf8_lcase"
     small, large = ("a", "x"), ("a", "X")
-    found = tried(
+    results = tried(
         spark, [plus(small, large), [(-1, small)], [*plus(small), (-1, large)]], ["collect_list(s)", "count(distinct s)", "min(s)"], base
     )
-    assert found == [(["X", "x"], 1, "X"), (["X"], 1, "X"), (["x"], 1, "x")]
-    found = tried(spark, [plus(small, large), [(-1, large)]], ["collect_list(distinct s)", "listagg(distinct s)", "mode(s)"], base)
-    assert found[0][:2] == (["X"], "X")
-    assert found[1] == (["x"], "x", "x")
+    assert results == [(["X", "x"], 1, "X"), (["X"], 1, "X"), (["x"], 1, "x")]
+    results = tried(spark, [plus(small, large), [(-1, large)]], ["collect_list(distinct s)", "listagg(distinct s)", "mode(s)"], base)
+    assert results[0][:2] == (["X"], "X")
+    assert results[1] == (["x"], "x", "x")
 
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -111,17 +113,17 @@ def test_sums_of_floats_are_rounded_once(spark: SparkSession, values: list[tuple
     batches: list[list[Change]] = [list(zip(weights, rows, strict=True)), [(-n, r) for n, r in list(zip(weights, rows, strict=True))[cut:]]]
     # Equal rows become one weight before the operator sees them; here they are given as they come.
     merged = [_merged(batch) for batch in batches]
-    found = tried(spark, merged, ["sum(x)", "avg(x)", "var_pop(x)", "covar_pop(x, y)", "regr_sxx(y, x)", "count(*)"], FLOATS)
-    for said, left in zip(found, (values, values[:cut]), strict=True):
+    results = tried(spark, merged, ["sum(x)", "avg(x)", "var_pop(x)", "covar_pop(x, y)", "regr_sxx(y, x)", "count(*)"], FLOATS)
+    for result, left in zip(results, (values, values[:cut]), strict=True):
         if not left:
-            assert said == ()
+            assert result == ()
             continue
         xs = [Fraction(x) for x, _, n in left for _ in range(n)]
         ys = [Fraction(y) for _, y, n in left for _ in range(n)]
         n, sx, sy = len(xs), sum(xs, ZERO), sum(ys, ZERO)
         m2 = sum((x * x for x in xs), ZERO) - sx * sx / n
         ck = sum((x * y for x, y in zip(xs, ys, strict=True)), ZERO) - sx * sy / n
-        assert said == (nearest(sx), nearest(sx) / n, nearest(m2) / n, nearest(ck) / n, nearest(m2), n)
+        assert result == (nearest(sx), nearest(sx) / n, nearest(m2) / n, nearest(ck) / n, nearest(m2), n)
 
 
 def _merged(batch: list[Change]) -> list[Change]:
@@ -136,12 +138,12 @@ def _merged(batch: list[Change]) -> list[Change]:
 @runs(6, 100)
 @given(values=st.lists(usual, min_size=4, max_size=30))
 def test_higher_moments(spark: SparkSession, values: list[float]) -> None:
-    found = tried(spark, [_merged(plus(*[("a", x, 0.0) for x in values]))], ["skewness(x)", "kurtosis(x)"], FLOATS)
+    results = tried(spark, [_merged(plus(*[("a", x, 0.0) for x in values]))], ["skewness(x)", "kurtosis(x)"], FLOATS)
     xs = [Fraction(x) for x in values]
     n, mean = len(xs), sum(xs, ZERO) / len(xs)
     m2, m3, m4 = (nearest(sum(((x - mean) * (x - mean) ** (k - 1) for x in xs), ZERO)) for k in (2, 3, 4))
     wanted = (math.sqrt(n) * m3 / math.sqrt(m2 * m2 * m2), n * m4 / (m2 * m2) - 3.0) if m2 else (None, None)
-    assert found == [wanted]
+    assert results == [wanted]
 
 
 WHOLE = "k string, i int, l bigint, m decimal(38,2), t tinyint"
@@ -215,12 +217,12 @@ def test_intervals(spark: SparkSession) -> None:
 def test_bits_and_whole_numbers(spark: SparkSession, values: list[tuple[int, int, int]]) -> None:
     rows = [("a", i, n, None, t) for i, n, t in values]
     calls = [f"{f}({c})" for f in ("bit_and", "bit_or", "bit_xor") for c in "ilt"] + ["sum(i)", "sum(t)", "try_sum(l)", "avg(i)"]
-    found = tried(spark, [_merged(plus(*rows)), [(-1, r) for r in rows[1:]]], calls, WHOLE)
-    for said, left in zip(found, (values, values[:1]), strict=True):
+    results = tried(spark, [_merged(plus(*rows)), [(-1, r) for r in rows[1:]]], calls, WHOLE)
+    for result, left in zip(results, (values, values[:1]), strict=True):
         columns = list(zip(*left, strict=True))
         for place, fold in enumerate((operator.and_, operator.or_, operator.xor)):
-            assert said[3 * place : 3 * place + 3] == tuple(reduce(fold, column) for column in columns)
+            assert result[3 * place : 3 * place + 3] == tuple(reduce(fold, column) for column in columns)
         total = sum(columns[1])
-        assert said[9:11] == (sum(columns[0]), sum(columns[2]))
-        assert said[11] == (total if -MOST - 1 <= total <= MOST else None)
-        assert said[12] == float(sum(columns[0])) / len(left)
+        assert result[9:11] == (sum(columns[0]), sum(columns[2]))
+        assert result[11] == (total if -MOST - 1 <= total <= MOST else None)
+        assert result[12] == float(sum(columns[0])) / len(left)

@@ -39,7 +39,7 @@ def histories(draw: st.DrawFn) -> list[list[Change]]:
     """Batches in which only rows that are there are taken away; each row once per batch."""
     there: Counter[str] = Counter()
     known: dict[str, Base] = {}
-    made = []
+    batches = []
     for _ in range(draw(st.integers(1, 5))):
         batch: dict[str, int] = {}
         for one in draw(st.lists(rows, max_size=8)):
@@ -49,8 +49,8 @@ def histories(draw: st.DrawFn) -> list[list[Change]]:
             batch[name] = batch.get(name, 0) - draw(st.integers(1, there[name]))
         there.update(batch)
         there = +there  # without those that are gone
-        made.append([(n, known[name]) for name, n in batch.items() if n])
-    return made
+        batches.append([(n, known[name]) for name, n in batch.items() if n])
+    return batches
 
 
 ALL: list[str | tuple[str, str]] = [
@@ -140,8 +140,8 @@ def test_what_was_never_there_is_left_alone(spark: SparkSession) -> None:
 
 
 def types(spark: SparkSession, *texts: str, columns: str = "k string, i int, d double, m decimal(10,2)") -> list[str]:
-    asked = attached(spark).headrace.operator.aggregate.AggregateTrial
-    return list(json.loads(asked.types(spark._jsparkSession, columns, json.dumps(texts))))
+    aggregate_trial = attached(spark).headrace.operator.aggregate.AggregateTrial
+    return list(json.loads(aggregate_trial.types(spark._jsparkSession, columns, json.dumps(texts))))
 
 
 def test_types(spark: SparkSession) -> None:
@@ -173,8 +173,8 @@ def test_refusals(spark: SparkSession) -> None:
         "sum(sum(i))": "NESTED_AGGREGATE_FUNCTION",
         "explode(collect_list(i))": "NOT_AN_AGGREGATE",
     }
-    found = types(spark, *texts)
-    assert {text: said.split(":")[0] for text, said in zip(texts, found, strict=True)} == texts
+    answers = types(spark, *texts)
+    assert {text: answer.split(":")[0] for text, answer in zip(texts, answers, strict=True)} == texts
 
 
 GROUPED_AGG: Literal[202] = 202

@@ -29,8 +29,8 @@ def shuffled(spark: SparkSession, stream: hr.Stream) -> tuple[list[Any], int]:
     none = spark._sc._gateway.new_array(jvm(spark).double, 0)
 
     def stages() -> dict[int, int]:
-        found = store.stageList(java.ArrayList(), False, False, none, java.ArrayList())
-        return {found.apply(i).stageId(): found.apply(i).shuffleWriteRecords() for i in range(found.size())}
+        infos = store.stageList(java.ArrayList(), False, False, none, java.ArrayList())
+        return {infos.apply(i).stageId(): infos.apply(i).shuffleWriteRecords() for i in range(infos.size())}
 
     before = stages()
     rows = sorted(hr.collect(stream).rows())
@@ -46,11 +46,11 @@ class Each(hr.Program):
 
 
 def test_rows_are_combined_on_their_way_to_queries_and_not_to_programs(spark: SparkSession) -> None:
-    given = [(i % 7, i % 2) for i in range(5_000)]
-    rows = hr.read.memory(given, "k int, v int", name="rows")
+    pairs = [(i % 7, i % 2) for i in range(5_000)]
+    rows = hr.read.memory(pairs, "k int, v int", name="rows")
     counted = rows.group_by("k", "v").agg(n="count(*)", s="sum(v)")
-    wanted = sorted((k, v, given.count((k, v)), v * given.count((k, v))) for k, v in set(given))
+    wanted = sorted((k, v, pairs.count((k, v)), v * pairs.count((k, v))) for k, v in set(pairs))
     held, written = shuffled(spark, counted)
     assert held == wanted and 14 <= written < 500
     held, written = shuffled(spark, rows.key_by("k").process(Each, order="arrival"))
-    assert held == sorted(given) and written >= 5_000
+    assert held == sorted(pairs) and written >= 5_000

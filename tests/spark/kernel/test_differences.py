@@ -14,7 +14,7 @@ def ts(least: int | None, most: int | None) -> Difference:
     return Difference("ts", "opened", least, most)
 
 
-SAID: dict[str, list[Difference]] = {
+DIFFERENCES: dict[str, list[Difference]] = {
     "ts >= opened": [ts(0, None)],
     "ts > opened": [ts(1, None)],
     "ts < opened": [ts(None, -1)],
@@ -75,11 +75,11 @@ SILENT = (
 )
 
 
-@pytest.mark.parametrize("text", SAID)
+@pytest.mark.parametrize("text", DIFFERENCES)
 def test_what_is_said(spark: SparkSession, text: str) -> None:
-    assert list(reading(text).differences) == SAID[text]
+    assert list(reading(text).differences) == DIFFERENCES[text]
 
 
 @pytest.mark.parametrize("text", SILENT)
 def test_what_is_not_said(spark: SparkSession, text: str) -> None:
-    assert [found for found in reading(text).differences if {found.column, found.other} <= {"ts", "opened"}] == []
+    assert [difference for difference in reading(text).differences if {difference.column, difference.other} <= {"ts", "opened"}] == []

@@ -79,8 +79,8 @@ def test_the_log_of_spark_is_carried_on(trial: Trial, tmp_path: Path) -> None:
     """Its last compaction is all before it; what a merge has left is read once and goes."""
 
     def text(*epochs: int) -> str:
-        told = [{"path": f"file:///in/{epoch}.json", "timestamp": 1, "batchId": epoch} for epoch in epochs]
-        return "\n".join(["v1", *map(json.dumps, told)])
+        entries = [{"path": f"file:///in/{epoch}.json", "timestamp": 1, "batchId": epoch} for epoch in epochs]
+        return "\n".join(["v1", *map(json.dumps, entries)])
 
     for epoch in range(25):
         compact = epoch % 10 == 9

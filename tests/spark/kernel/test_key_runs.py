@@ -27,25 +27,25 @@ class Numbered(hr.Program):
 
 def test_a_hot_key_and_many_small_ones(spark: SparkSession, tmp_path: Path) -> None:
     # every other row is of one key; times go back and forth, a thousand rows share each of them
-    made = spark.range(ROWS).selectExpr(
+    frame = spark.range(ROWS).selectExpr(
         "if(id % 2 = 0, 'hot', concat('k', id % 997)) AS k",
         "timestamp_seconds(1767225600 + (id * 7919) % 60) AS ts",
         "id",
         "lpad('', 400, 'x') AS text",
     )
-    made.repartition(3).write.parquet(str(tmp_path / "in"))
-    hot = made.where("k = 'hot'").selectExpr("sum(2 * length(text))").collect()[0][0]
+    frame.repartition(3).write.parquet(str(tmp_path / "in"))
+    hot = frame.where("k = 'hot'").selectExpr("sum(2 * length(text))").collect()[0][0]
     assert hot > jvm(spark).org.apache.spark.sql.headrace.KeyRuns.Most()
 
     read = hr.read.files(tmp_path / "in", format="parquet", name="rows").watermark("ts", "1 second")
     rows = hr.collect(read.key_by("k").process(Numbered)).rows()
     wanted: dict[str, list[tuple[Any, int]]] = {}
-    for k, ts, number, _ in made.collect():
+    for k, ts, number, _ in frame.collect():
         wanted.setdefault(k, []).append((ts.timestamp(), number))
-    found: dict[str, list[tuple[Any, int]]] = {}
+    by_key: dict[str, list[tuple[Any, int]]] = {}
     for k, n, ts, number in sorted(rows):
-        found.setdefault(k, []).append((ts.timestamp(), number))
-        assert n == len(found[k])  # one state per key: 1, 2, 3, …
+        by_key.setdefault(k, []).append((ts.timestamp(), number))
+        assert n == len(by_key[k])  # one state per key: 1, 2, 3, …
     # at equal times by the columns, in their order
-    assert found == {k: sorted(of) for k, of in wanted.items()}
-    assert len(found) == 998
+    assert by_key == {k: sorted(of) for k, of in wanted.items()}
+    assert len(by_key) == 998

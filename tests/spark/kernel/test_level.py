@@ -185,9 +185,9 @@ def test_a_failure_in_a_task_reaches_python_as_text(spark: SparkSession, tmp_pat
     s["schema"] = "k string"
     q = Query(spark, tmp_path, [s], [], {2: "k string"}, clock="none", scans={"t": lambda: q_scan(spark, tmp_path)})
     q.run.processAllAvailable()
-    told = json.loads(q.run.exception())
-    assert (told["class"], told["condition"], told["node"]) == ("headrace.HeadraceKernelException", "MALFORMED_ROW", "t")
-    assert told["message"].startswith("t: ")
+    failure = json.loads(q.run.exception())
+    assert (failure["class"], failure["condition"], failure["node"]) == ("headrace.HeadraceKernelException", "MALFORMED_ROW", "t")
+    assert failure["message"].startswith("t: ")
     assert not q.run.isActive()
 
 

@@ -34,33 +34,33 @@ BYTES = ["X''", "X'00'", "X'0000'", "X'0001'", "X'01'", "X'00FF'", "X'FF'", "X'F
 
 
 def number(low: int, high: int) -> list[str]:
-    made = random.Random(1)
-    return [str(n) for n in (low, high, 0, 1, -1, *(made.randint(low, high) for _ in range(20)))]
+    rng = random.Random(1)
+    return [str(n) for n in (low, high, 0, 1, -1, *(rng.randint(low, high) for _ in range(20)))]
 
 
 def decimals(digits: int, scale: int) -> list[str]:
     """The ends of the type, values beside them, and random ones of every length."""
-    made = random.Random(3)
+    rng = random.Random(3)
     ends = [10**digits - 1, 10**digits - 2, 0, 1]
-    numbers = [*ends, *(made.randrange(10 ** made.randint(1, digits)) for _ in range(20))]
+    numbers = [*ends, *(rng.randrange(10 ** rng.randint(1, digits)) for _ in range(20))]
     return [f"'{sign}{n // 10**scale}.{n % 10**scale:0{scale}d}'" if scale else f"'{sign}{n}'" for n in numbers for sign in ("", "-")]
 
 
 def strings() -> list[str]:
     """Random words of a few letters, so that many begin alike."""
-    made = random.Random(4)
-    return ["'" + "".join(made.choices("aAbä\U0001f600\ufffd", k=made.randrange(6))) + "'" for _ in range(60)]
+    rng = random.Random(4)
+    return ["'" + "".join(rng.choices("aAbä\U0001f600\ufffd", k=rng.randrange(6))) + "'" for _ in range(60)]
 
 
 def binaries() -> list[str]:
-    made = random.Random(5)
-    return ["X'" + bytes(made.choices([0, 1, 2, 127, 128, 255], k=made.randrange(6))).hex() + "'" for _ in range(60)]
+    rng = random.Random(5)
+    return ["X'" + bytes(rng.choices([0, 1, 2, 127, 128, 255], k=rng.randrange(6))).hex() + "'" for _ in range(60)]
 
 
 def doubles() -> list[str]:
     """Random bits: every size of number, and several NaN."""
-    made = random.Random(6)
-    return [f"'{struct.unpack('d', made.randbytes(8))[0]!r}'" for _ in range(60)]
+    rng = random.Random(6)
+    return [f"'{struct.unpack('d', rng.randbytes(8))[0]!r}'" for _ in range(60)]
 
 
 def texts(of: str) -> list[str]:
@@ -150,12 +150,12 @@ def encoded(spark: SparkSession, frame: Any) -> list[tuple[bytes, Any]]:
     jvm: Any = spark._jvm
     plan = frame._jdf.queryExecution()
     key = jvm.headrace.wire.OrderKey(plan.analyzed().schema())
-    found = []
+    pairs = []
     for row in plan.executedPlan().executeCollect():
         to = jvm.headrace.wire.OrderBytes()
         key.columnsOf(row, to)
-        found.append((bytes(to.toArray()), row))
-    return found
+        pairs.append((bytes(to.toArray()), row))
+    return pairs
 
 
 def same_as_spark(spark: SparkSession, frame: Any) -> None:
@@ -165,8 +165,8 @@ def same_as_spark(spark: SparkSession, frame: Any) -> None:
     ordering = jvm.org.apache.spark.sql.catalyst.expressions.InterpretedOrdering.forSchema(
         jvm.scala.jdk.javaapi.CollectionConverters.asScala(types).toSeq()
     )
-    found = sorted(encoded(spark, frame), key=lambda pair: pair[0])
-    for (a, left), (b, right) in itertools.pairwise(found):
+    pairs = sorted(encoded(spark, frame), key=lambda pair: pair[0])
+    for (a, left), (b, right) in itertools.pairwise(pairs):
         sign = ordering.compare(left, right)
         assert sign <= 0 and (sign == 0) == (a == b), (left.toString(), right.toString(), a, b, sign)
 
@@ -184,10 +184,10 @@ def test_a_column_of_nulls_alone_orders_nothing(spark: SparkSession) -> None:
 
 
 def test_rows_of_several_columns_are_in_sparks_order(spark: SparkSession) -> None:
-    made = random.Random(7)
+    rng = random.Random(7)
     of = ["STRING", "DOUBLE", "BINARY", "DECIMAL(10,2)", "ARRAY<STRING>", "INT"]
-    few = {t: [f"CAST(NULL AS {t})", *made.sample(texts(t), 3)] for t in of}
-    rows = [", ".join(made.choice(few[t]) for t in of) for _ in range(150)]
+    few = {t: [f"CAST(NULL AS {t})", *rng.sample(texts(t), 3)] for t in of}
+    rows = [", ".join(rng.choice(few[t]) for t in of) for _ in range(150)]
     same_as_spark(spark, spark.sql("SELECT * FROM VALUES " + ", ".join(f"({r})" for r in rows)))
 
 

@@ -36,28 +36,28 @@ def test_steps_in_a_chain(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_a_generator_appends_its_columns_and_outer_keeps_rows_without_any(spark: SparkSession, tmp_path: Path) -> None:
-    given = [("a", 1, [5, 6]), ("b", 2, []), ("c", 3, None)]
+    inputs = [("a", 1, [5, 6]), ("b", 2, []), ("c", 3, None)]
     step = {"generate": "explode(xs)", "names": ["x"], "outer": False}
     out = "k string, v int, xs array<int>, x int"
-    rows, _ = stateless(spark, tmp_path / "1", out, given, step)
+    rows, _ = stateless(spark, tmp_path / "1", out, inputs, step)
     assert [(k, x) for k, _, _, x in rows] == [("a", 5), ("a", 6)]
-    rows, _ = stateless(spark, tmp_path / "2", out, given, {**step, "outer": True})
+    rows, _ = stateless(spark, tmp_path / "2", out, inputs, {**step, "outer": True})
     assert [(k, x) for k, _, _, x in rows] == [("a", 5), ("a", 6), ("b", None), ("c", None)]
 
 
 def test_any_generator_of_spark(spark: SparkSession, tmp_path: Path) -> None:
-    given = [("a", 1, [5, 6])]
+    inputs = [("a", 1, [5, 6])]
     rows, _ = stateless(
         spark,
         tmp_path / "1",
         "k string, p int, x int",
-        given,
+        inputs,
         {"generate": "posexplode(xs)", "names": ["p", "x"], "outer": False},
         {"project": [["k", "k"], ["p", "p"], ["x", "x"]]},
     )
     assert rows == [("a", 0, 5), ("a", 1, 6)]
     rows, _ = stateless(
-        spark, tmp_path / "2", "s bigint", given,
+        spark, tmp_path / "2", "s bigint", inputs,
         {"generate": "inline(array(struct(v, k), named_struct('v', v + 1, 'k', k)))", "names": ["n", "m"], "outer": False}, {"project": [["s", "CAST(n AS bigint)"]]},
     )  # fmt: skip
     assert rows == [(1,), (2,)]
@@ -65,7 +65,7 @@ def test_any_generator_of_spark(spark: SparkSession, tmp_path: Path) -> None:
         spark,
         tmp_path / "3",
         "a int, b int",
-        given,
+        inputs,
         {"generate": "stack(2, v, 10, v + 1, 20)", "names": ["a", "b"], "outer": False},
         {"project": [["a", "a"], ["b", "b"]]},
     )

@@ -13,8 +13,8 @@ from tests.spark.kernel.conftest import Trials
 
 def test_the_lineage_of_a_store_stays_short(trials: Trials, tmp_path: Path) -> None:
     """Unbounded, it has an entry for each epoch, and its header overflows after 864."""
-    said = trials("org.apache.spark.sql.execution.streaming.state.headrace.LineageTrial", "bounded", tmp_path, 20_000 if FULL else 450)
-    longest, files = map(int, re.findall(r"lineage (\d+) files (\d+)", said)[0])
+    report = trials("org.apache.spark.sql.execution.streaming.state.headrace.LineageTrial", "bounded", tmp_path, 20_000 if FULL else 450)
+    longest, files = map(int, re.findall(r"lineage (\d+) files (\d+)", report)[0])
     assert longest <= 400  # less than there are epochs
     assert files <= 1_500
 
@@ -22,5 +22,5 @@ def test_the_lineage_of_a_store_stays_short(trials: Trials, tmp_path: Path) -> N
 # Through the whole engine, at a hundred epochs: tests/spark/engine/test_fast_epochs.py.
 @pytest.mark.full
 def test_a_store_whose_lineage_is_too_long_is_freed(trials: Trials, tmp_path: Path) -> None:
-    said = trials("org.apache.spark.sql.execution.streaming.state.headrace.LineageTrial", "stuck", tmp_path)
-    assert int(re.findall(r"stuck at version (\d+)", said)[0]) > 800
+    report = trials("org.apache.spark.sql.execution.streaming.state.headrace.LineageTrial", "stuck", tmp_path)
+    assert int(re.findall(r"stuck at version (\d+)", report)[0]) > 800

@@ -42,7 +42,7 @@ def changing(seed: int, epochs: int) -> list[Epoch]:
     """Many rows are alike."""
     chance = random.Random(seed)
     kept: list[tuple[int, int, float]] = []
-    made: list[Epoch] = []
+    history: list[Epoch] = []
     for _ in range(epochs):
         changes = []
         for _ in range(30):
@@ -51,8 +51,8 @@ def changing(seed: int, epochs: int) -> list[Epoch]:
             else:
                 kept.append((chance.randint(1, 2), chance.randint(-3, 9), chance.choice((0.0, 0.5, 1.0))))
                 changes.append(("+", kept[-1]))
-        made.append({"t": changes})
-    return made
+        history.append({"t": changes})
+    return history
 
 
 @pytest.fixture
@@ -100,11 +100,11 @@ def test_of_few_first_rows_only_the_net_is_sent(spark: SparkSession) -> None:
         t, u = h.source("t", "k int, v int"), h.source("u", "k int, v int", changes=True)
         outs = [h.collect(t.top(2, by="v desc", per="k")), h.collect(u.top(2, by="v desc", per="k"))]
         rows = [(1, v) for v in (3, 1, 4, 1, 5, 9, 2, 6)]
-        for given, wanted in [
+        for changes, wanted in [
             ([("+", row) for row in rows], [("+", (1, 6)), ("+", (1, 9))]),
             ([("+", (1, 7)), ("+", (1, 8)), ("+", (1, 9)), ("+", (2, 1))], [("+", (1, 9)), ("+", (2, 1)), ("-", (1, 6))]),
         ]:
-            number = h.commit({"t": given, "u": given})
+            number = h.commit({"t": changes, "u": changes})
             for out in outs:
                 assert sorted((sign, row) for epoch, sign, row in out.changes() if epoch == number) == wanted
         h.commit({"u": [("-", (1, 9)), ("-", (1, 9)), ("-", (2, 1)), ("+", (1, 0))]})
@@ -118,8 +118,8 @@ def test_a_function_that_fails_behind_good_rows_takes_them_back(spark: SparkSess
     rows = [(n, n) for n in range(1, 201)]
     with Harness() as h:
         t = h.source("t", "k int, n int, v bigint", changes=True)
-        found = hr.sql("SELECT k, n, sum(v) OVER (PARTITION BY k ORDER BY n) AS s FROM t", t=t)
-        out, dead = h.collect(found), h.collect(dead_letters(found))
+        sums = hr.sql("SELECT k, n, sum(v) OVER (PARTITION BY k ORDER BY n) AS s FROM t", t=t)
+        out, dead = h.collect(sums), h.collect(dead_letters(sums))
         other = [(2, 1, 1)]
         h.commit({"t": [("+", (1, *row)) for row in rows] + [("+", (2, 1, 1))]})
         assert (out.rows(), dead.rows()) == (totals(rows) + other, [])

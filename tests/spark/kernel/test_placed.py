@@ -66,12 +66,12 @@ class PlacedSink(ports.Sink):
 
     def take(self) -> dict[int, list[str]]:
         """What each task wrote, in the order in which it did; it is gone then."""
-        found: dict[int, list[str]] = {}
+        lines_by_task: dict[int, list[str]] = {}
         for file in sorted(self.folder.glob("[0-9]*")):
             if lines := file.read_text().splitlines():
-                found[int(file.name.split("-")[1])] = [line.replace(" UTC", "") for line in lines]
+                lines_by_task[int(file.name.split("-")[1])] = [line.replace(" UTC", "") for line in lines]
             file.unlink()
-        return found
+        return lines_by_task
 
 
 def written(stream: Stream, to: PlacedSink, mode: str | None = None) -> Written:
@@ -94,22 +94,22 @@ def source(folder: Path) -> Stream:
 
 def failed_and_again(spark: SparkSession, job: Any, out: PlacedSink, folder: Path) -> tuple[dict[int, list[str]], dict[int, list[str]]]:
     """What the tasks of an epoch wrote whose commit failed, and what they wrote when it came again, with input that is split otherwise."""
-    made = compile(job.plan)
+    compiled = compile(job.plan)
     spark.conf.set(SPLIT, "1m")
     out.refuses = True
     with pytest.raises(HeadraceError, match="not now"):
-        start(made, folder, partitions=3).wait()
+        start(compiled, folder, partitions=3).wait()
     before = out.take()
     assert out.unfinished is None
     spark.conf.set(SPLIT, "1k")
     out.refuses = False
-    start(made, folder).wait()
+    start(compiled, folder).wait()
     assert out.unfinished == 0
     return before, out.take()
 
 
-def by_task(found: dict[int, list[str]]) -> dict[int, list[str]]:
-    return {task: sorted(lines) for task, lines in found.items()}
+def by_task(lines_by_task: dict[int, list[str]]) -> dict[int, list[str]]:
+    return {task: sorted(lines) for task, lines in lines_by_task.items()}
 
 
 @pytest.mark.parametrize("key", [(), ("v",)], ids=["by bytes", "by key"])
@@ -174,10 +174,10 @@ def test_what_goes_is_followed_by_what_comes_in_its_place(writers: None, tmp_pat
         h.commit({"rows": [("+", (k, "a")) for k in range(200)]})
         assert sum(map(len, out.take().values())) == 200
         h.commit({"rows": [change for k in range(200) for change in (("-", (k, "a")), ("+", (k, "b")))]})
-        found = out.take()
-    assert len(found) == 3
-    for lines in found.values():
-        told = [(line.split()[0], line.split()[-1]) for line in lines]
-        assert [sign for _, sign in told] == ["-1", "+1"] * (len(told) // 2)
-        assert [key for key, _ in told[::2]] == [key for key, _ in told[1::2]]
-    assert sum(map(len, found.values())) == 400
+        lines_by_task = out.take()
+    assert len(lines_by_task) == 3
+    for lines in lines_by_task.values():
+        pairs = [(line.split()[0], line.split()[-1]) for line in lines]
+        assert [sign for _, sign in pairs] == ["-1", "+1"] * (len(pairs) // 2)
+        assert [key for key, _ in pairs[::2]] == [key for key, _ in pairs[1::2]]
+    assert sum(map(len, lines_by_task.values())) == 400

@@ -19,18 +19,18 @@ OUT = {"main": "seen string"}
 def versions(*programs: Any, order: str = "arrival", **more: Any) -> list[Json]:
     """Programs one after the other, each as the query document tells it behind those before."""
     layouts: tuple[Layout, ...] = ()
-    found = []
+    operators = []
     for program in programs:
-        made = traced(program, outputs=OUT, order=order, **more)
+        operator = traced(program, outputs=OUT, order=order, **more)
         cells = [
             Cell(c["name"], c["kind"], c["type"], c.get("was"), key=c.get("key"), sql=c.get("sql"), computed=c.get("computed"))
-            for c in made["cells"]
+            for c in operator["cells"]
         ]
         layouts = follow(layouts, cells) if layouts else (first(cells),)
         *old, now = layouts
-        told = [{**cell.to_json(), "site": f"job.py:{number}"} for number, cell in enumerate(now.cells, 1)]
-        found.append({**made, "cells": told, "layout": {"number": now.number, "old": [one.to_json() for one in old]}})
-    return found
+        described = [{**cell.to_json(), "site": f"job.py:{number}"} for number, cell in enumerate(now.cells, 1)]
+        operators.append({**operator, "cells": described, "layout": {"number": now.number, "old": [one.to_json() for one in old]}})
+    return operators
 
 
 class First(hr.Program):
@@ -108,15 +108,15 @@ class Fourth(hr.Program):
 def test_every_way_through_the_versions_gives_the_same(spark: SparkSession) -> None:
     all_of_them = versions(First, Second, Third, Fourth)
     keys = "abcdefg"
-    asked = epoch(*(row(3 * SECOND, key, v=0) for key in keys))
+    next_epoch = epoch(*(row(3 * SECOND, key, v=0) for key in keys))
     begun = trial(spark, all_of_them[0], epoch(*(row(SECOND, key, v=v) for v, key in enumerate(keys)))).state
-    found = {}
+    values_by_way = {}
     for way in ((), (1,), (2,), (1, 2)):
         state = begun
         for version in way:
-            state = trial(spark, all_of_them[version], asked, state=state).state
-        found[way] = dict(zip(keys, trial(spark, all_of_them[3], asked, state=state).values()[0], strict=True))
-    assert found[()] == {
+            state = trial(spark, all_of_them[version], next_epoch, state=state).state
+        values_by_way[way] = dict(zip(keys, trial(spark, all_of_them[3], next_epoch, state=state).values()[0], strict=True))
+    assert values_by_way[()] == {
         "a": "{}",
         "b": '{"twice":4294967284.0,"a":"a2147483641","n":102,"at":"1970-01-02T00:00:02.000Z","later":"1970-01-02T00:00:02.000Z"}',
         "c": '{"a":"a2147483642","n":99}',
@@ -125,7 +125,7 @@ def test_every_way_through_the_versions_gives_the_same(spark: SparkSession) -> N
         "f": "{}",
         "g": '{"n":99,"at":"1970-01-02T00:00:02.000Z","later":"1970-01-02T00:00:02.000Z"}',
     }
-    assert [found[way] for way in found] == [found[()]] * 4
+    assert [values_by_way[way] for way in values_by_way] == [values_by_way[()]] * 4
 
 
 def test_a_computed_timer_rings(spark: SparkSession) -> None:
@@ -160,8 +160,8 @@ def test_what_cannot_be_computed_stops_the_job(spark: SparkSession) -> None:
     one, failing, without = versions(First, Failing, Without)
     begun = trial(spark, one, epoch(row(SECOND, v=1), row(SECOND, "b", v=2))).state
     assert trial(spark, failing, epoch(row(2 * SECOND, v=0)), state=begun).values() == [["-1.0"]]
-    said = r"p: the first value of the cell ratio, `1 / \(a - 2147483642\)`, fails for the key \{\"k\":\"b\"\}: \[DIVIDE_BY_ZERO\]"
-    with pytest.raises(Exception, match=said):
+    message = r"p: the first value of the cell ratio, `1 / \(a - 2147483642\)`, fails for the key \{\"k\":\"b\"\}: \[DIVIDE_BY_ZERO\]"
+    with pytest.raises(Exception, match=message):
         trial(spark, failing, epoch(row(2 * SECOND, "b", v=0)), state=begun)
     # who never saw it does not need it
     assert trial(spark, without, epoch(row(2 * SECOND, "b", v=0)), state=begun).values() == [["1.073741821E9"]]

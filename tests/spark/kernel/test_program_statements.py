@@ -200,9 +200,9 @@ def test_a_failing_row_leaves_no_trace(spark: SparkSession, statement: Json, rea
     assert tried.values() == [[0, 1, 2]] == clean.values()
     assert tried.state == clean.state
     assert tried.counts == [{"event.handled": 3, "event.dead": 1}]
-    ((told, raw),) = tried.dead()
-    assert told.startswith(reason), told
-    assert told.endswith(" at job.py:7"), told
+    ((cause, raw),) = tried.dead()
+    assert cause.startswith(reason), cause
+    assert cause.endswith(" at job.py:7"), cause
     assert raw == '{"v":5,"ts":"1970-01-01T00:00:00.000003Z"}'
 
 
@@ -221,8 +221,8 @@ def test_a_failing_timer_is_consumed(spark: SparkSession) -> None:
     )
     tried = trial(spark, p, epoch(row(5 * SECOND, v=7), watermark=1), epoch(watermark=9 * SECOND))
     assert tried.counts == [{"event.handled": 1}, {}]
-    ((told, raw),) = tried.dead()
-    assert told.endswith(" at job.py:9")
+    ((cause, raw),) = tried.dead()
+    assert cause.endswith(" at job.py:9")
     assert raw == '{"timer":"t","at":"1970-01-01T00:00:05.000000Z","key":{"k":"a"}}'
     (left,) = tried.state
     assert left["alarm"] is None

@@ -118,9 +118,9 @@ def test_held_rows_that_are_equal_or_only_of_equal_order(spark: SparkSession) ->
     rows = [row(s(1), v=v) for v in ("a", "A", "b", "A", "a", "b", "A")]
     for epochs in ([epoch(*rows)], [epoch(one) for one in rows]):
         tried = trial(spark, p, *epochs, epoch(watermark=s(2)))
-        found = tried.values()[-1]
-        assert sorted(found[:5]) == ["A", "A", "A", "a", "a"]
-        assert found[5:] == ["b", "b"]
+        emitted = tried.values()[-1]
+        assert sorted(emitted[:5]) == ["A", "A", "A", "a", "a"]
+        assert emitted[5:] == ["b", "b"]
         assert tried.state == []
 
 

@@ -106,7 +106,7 @@ class Query:
 
 
 @pytest.fixture
-def made(spark: SparkSession, tmp_path: Path) -> Iterator[Callable[..., Query]]:
+def make_query(spark: SparkSession, tmp_path: Path) -> Iterator[Callable[..., Query]]:
     queries: list[Query] = []
 
     def make(sinks: list[dict[str, Any]], zone: str = "UTC") -> Query:
@@ -139,8 +139,8 @@ def staged(epoch: tuple[int, dict[str, Any], Any], op: int) -> list[dict[str, An
     return files
 
 
-def test_rows_are_dealt_out_and_counts_added_up(made: Callable[..., Query]) -> None:
-    query = made(
+def test_rows_are_dealt_out_and_counts_added_up(make_query: Callable[..., Query]) -> None:
+    query = make_query(
         [rows_sink(1, "k string, v int"), {"op": 2, "name": "none", "schema": "x int", "stage": {"kind": "none"}}, rows_sink(3, "x int")]
     )
     query.epoch([
@@ -161,7 +161,7 @@ def test_rows_are_dealt_out_and_counts_added_up(made: Callable[..., Query]) -> N
     assert rows[3] == [(9,)]
 
 
-def test_values_reach_python_as_internal_values(made: Callable[..., Query]) -> None:
+def test_values_reach_python_as_internal_values(make_query: Callable[..., Query]) -> None:
     schema = (
         "b boolean, y tinyint, i int, l bigint, f float, d double, e double, n decimal(20,3), t string, x binary, day date, ts timestamp, "
         "a array<int>, m map<string,array<double>>, r struct<p: int, q: struct<s: string>>, iv interval day to second, ym interval year to month, "
@@ -171,7 +171,7 @@ def test_values_reach_python_as_internal_values(made: Callable[..., Query]) -> N
         True, -1, 2, 2**40, 1.5, math.nan, -math.inf, Decimal("1.250"), "ä\U0001f600", b"\x00\xff", 20454, 1767225600000000,
         [1, None], {"k": [2.5]}, (7, ("u",)), 1_500_000, None, None,
     )  # fmt: skip
-    query = made([rows_sink(1, schema)])
+    query = make_query([rows_sink(1, schema)])
     query.epoch([query.wire(1, row), query.wire(1, (None,) * len(row))])
     committer = Committer([1])
     query.run(committer)
@@ -185,9 +185,9 @@ def test_values_reach_python_as_internal_values(made: Callable[..., Query]) -> N
     assert second == (None,) * len(row)
 
 
-def test_a_replayed_epoch_is_staged_the_same_way(made: Callable[..., Query], tmp_path: Path) -> None:
+def test_a_replayed_epoch_is_staged_the_same_way(make_query: Callable[..., Query], tmp_path: Path) -> None:
     out = tmp_path / "out"
-    query = made([rows_sink(1, "k int"), files_sink(2, "k int, v string", out, "json")])
+    query = make_query([rows_sink(1, "k int"), files_sink(2, "k int, v string", out, "json")])
     query.epoch(
         [query.wire(1, (n,)) for n in range(50)] + [query.wire(2, (n, "x")) for n in range(50)] + [query.wire(-1, ("s", 1, 0, "in", 50))]
     )
@@ -210,9 +210,11 @@ def test_a_replayed_epoch_is_staged_the_same_way(made: Callable[..., Query], tmp
 
 
 @pytest.mark.parametrize("kind", ["parquet", "json", "csv"])
-def test_files_are_written_below_the_staging_folder(made: Callable[..., Query], spark: SparkSession, tmp_path: Path, kind: str) -> None:
+def test_files_are_written_below_the_staging_folder(
+    make_query: Callable[..., Query], spark: SparkSession, tmp_path: Path, kind: str
+) -> None:
     out = tmp_path / "out"
-    query = made([files_sink(4, "k int, v string, ts timestamp", out, kind)], zone="Europe/Berlin")
+    query = make_query([files_sink(4, "k int, v string, ts timestamp", out, kind)], zone="Europe/Berlin")
     query.epoch([query.wire(4, (n, f"v{n}", 1767225600000000)) for n in range(10)])
     committer = Committer([])
     query.run(committer)
@@ -233,28 +235,28 @@ def test_files_are_written_below_the_staging_folder(made: Callable[..., Query], 
         assert text.collect()[0]["ts"] == "2026-01-01T01:00:00.000+01:00"
 
 
-def test_partition_folders_are_spelled_as_spark_spells_them(made: Callable[..., Query], spark: SparkSession, tmp_path: Path) -> None:
+def test_partition_folders_are_spelled_as_spark_spells_them(make_query: Callable[..., Query], spark: SparkSession, tmp_path: Path) -> None:
     out = tmp_path / "out"
     schema = "a string, n int, d date, v int"
     rows = [("x/y=z", 1, 20454, 1), ("x/y=z", 1, 20454, 2), (None, None, None, 3), ("", 2, 0, 4), ("ä b", 3, 1, 5), ("x/y=z", 2, 20454, 6)]
-    query = made([files_sink(1, schema, out, "json", ("a", "n", "d"))])
+    query = make_query([files_sink(1, schema, out, "json", ("a", "n", "d"))])
     query.epoch([query.wire(1, row) for row in rows])
     committer = Committer([])
     query.run(committer)
-    found = {tuple(Path(f["path"]).parts[3:-1]): f["rows"] for f in staged(committer.epochs[0], 1)}
+    rows_by_folder = {tuple(Path(f["path"]).parts[3:-1]): f["rows"] for f in staged(committer.epochs[0], 1)}
     reference = tmp_path / "reference"
     spark.createDataFrame([(a, n, v) for a, n, _, v in rows], "a string, n int, v int").selectExpr(
         "a", "n", "date_from_unix_date(CASE v WHEN 3 THEN NULL WHEN 4 THEN 0 WHEN 5 THEN 1 ELSE 20454 END) AS d", "v"
     ).write.partitionBy("a", "n", "d").json(str(reference))
-    assert set(found) == {path.parent.relative_to(reference).parts for path in reference.rglob("*.json")}
-    assert sum(found.values()) == 6
+    assert set(rows_by_folder) == {path.parent.relative_to(reference).parts for path in reference.rglob("*.json")}
+    assert sum(rows_by_folder.values()) == 6
     content = (out / next(f["path"] for f in staged(committer.epochs[0], 1) if f["rows"] == 2)).read_text().splitlines()
     assert [json.loads(line) for line in content] == [{"v": 1}, {"v": 2}]
 
 
-def test_many_partition_values_keep_few_files_open(made: Callable[..., Query], tmp_path: Path) -> None:
+def test_many_partition_values_keep_few_files_open(make_query: Callable[..., Query], tmp_path: Path) -> None:
     out = tmp_path / "out"
-    query = made([files_sink(1, "p int, v int", out, "csv", ("p",))])
+    query = make_query([files_sink(1, "p int, v int", out, "csv", ("p",))])
     query.epoch([query.wire(1, (n % 200, n)) for n in range(400)])
     committer = Committer([])
     query.run(committer)
@@ -264,9 +266,9 @@ def test_many_partition_values_keep_few_files_open(made: Callable[..., Query], t
     assert values == list(range(400))
 
 
-def test_a_failed_task_leaves_no_file_and_no_count(made: Callable[..., Query], tmp_path: Path) -> None:
+def test_a_failed_task_leaves_no_file_and_no_count(make_query: Callable[..., Query], tmp_path: Path) -> None:
     out = tmp_path / "out"
-    query = made([files_sink(1, "k int", out, "parquet")])
+    query = make_query([files_sink(1, "k int", out, "parquet")])
     query.epoch([query.wire(1, (n,)) for n in range(100)] + [query.wire(7, (1,))])
     committer = Committer([])
     with pytest.raises(StreamingQueryException, match="a row for consumer 7 reached the sinks"):
@@ -275,28 +277,28 @@ def test_a_failed_task_leaves_no_file_and_no_count(made: Callable[..., Query], t
     assert [path for path in out.rglob("*") if path.is_file()] == []
 
 
-def test_rows_with_weights_do_not_pass_for_one(made: Callable[..., Query]) -> None:
-    query = made([rows_sink(1, "k int")])
+def test_rows_with_weights_do_not_pass_for_one(make_query: Callable[..., Query]) -> None:
+    query = make_query([rows_sink(1, "k int")])
     query.epoch([query.wire(1, (1,), w=-1)])
     with pytest.raises(StreamingQueryException, match="a row for sink 1 has weight -1"):
         query.run(Committer([]))
 
 
-def test_a_folder_that_cannot_be_written_is_named(made: Callable[..., Query], tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_named(make_query: Callable[..., Query], tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.write_text("a file where a folder should be")
-    query = made([files_sink(1, "k int", out, "csv")])
+    query = make_query([files_sink(1, "k int", out, "csv")])
     query.epoch([query.wire(1, (1,))])
     with pytest.raises(StreamingQueryException, match=rf"cannot write .*{out}/_headrace/staging/0-0-.*: "):
         query.run(Committer([]))
 
 
 @pytest.mark.parametrize("kind", ["json", "parquet"])
-def test_a_disk_that_takes_no_more_is_named_and_nothing_is_left(made: Callable[..., Query], tmp_path: Path, kind: str) -> None:
+def test_a_disk_that_takes_no_more_is_named_and_nothing_is_left(make_query: Callable[..., Query], tmp_path: Path, kind: str) -> None:
     out = tmp_path / "out"
     # Rows that are small on their way through a shuffle, which compresses, and large in the file.
     options = {"compression": "none", "parquet.enable.dictionary": "false"} if kind == "parquet" else {}
-    query = made([files_sink(1, "k string", out, kind, options=options)])
+    query = make_query([files_sink(1, "k string", out, kind, options=options)])
     query.epoch([query.wire(1, ("x" * 500_000 + str(n),)) for n in range(8)])
     process = int(query.jvm.java.lang.ProcessHandle.current().pid())
     soft, hard = resource.prlimit(process, resource.RLIMIT_FSIZE)
@@ -312,30 +314,32 @@ def test_a_disk_that_takes_no_more_is_named_and_nothing_is_left(made: Callable[.
     assert committer.epochs[0][1]["sinks"]["1"]["rows"] == 8
 
 
-def test_schemas_that_a_format_cannot_hold(made: Callable[..., Query], tmp_path: Path) -> None:
+def test_schemas_that_a_format_cannot_hold(make_query: Callable[..., Query], tmp_path: Path) -> None:
     for sink, message in (
         (files_sink(1, "k map<int,int>", tmp_path, "csv"), "csv files cannot hold column k of type MAP<INT, INT>"),
         (files_sink(1, "k int", tmp_path, "csv", ("k",)), "partition_by has every column; none is left for the files"),
     ):
-        query = made([sink])
+        query = make_query([sink])
         with pytest.raises(Exception, match=message):
             query.start(Committer([]))
 
 
-def test_an_exception_in_the_committer_ends_the_query(made: Callable[..., Query]) -> None:
+def test_an_exception_in_the_committer_ends_the_query(make_query: Callable[..., Query]) -> None:
     def fail(_: int) -> str | None:
         raise ValueError("broken here")
 
-    query = made([rows_sink(1, "k int")])
+    query = make_query([rows_sink(1, "k int")])
     query.epoch([query.wire(1, (1,))])
     with pytest.raises(StreamingQueryException, match="epoch 0 could not be committed"):
         query.run(Committer([1], fail))
 
 
-def test_a_writer_writes_in_the_tasks_and_its_notes_reach_the_commit(writers: None, made: Callable[..., Query], tmp_path: Path) -> None:
+def test_a_writer_writes_in_the_tasks_and_its_notes_reach_the_commit(
+    writers: None, make_query: Callable[..., Query], tmp_path: Path
+) -> None:
     out = tmp_path / "out"
     out.mkdir()
-    query = made([writer_sink(1, out), writer_sink(2, out)], zone="Europe/Berlin")
+    query = make_query([writer_sink(1, out), writer_sink(2, out)], zone="Europe/Berlin")
     query.epoch([query.wire(1, (n, "a")) for n in range(20)])
     committer = Committer([1])
     query.run(committer, partitions=3)
@@ -349,10 +353,10 @@ def test_a_writer_writes_in_the_tasks_and_its_notes_reach_the_commit(writers: No
     assert sorted(lines, key=lambda line: int(line.split()[0])) == [f"{n} a sink1 Europe/Berlin 2" for n in range(20)]
 
 
-def test_what_a_failed_epoch_wrote_is_aborted_and_swept(writers: None, made: Callable[..., Query], tmp_path: Path) -> None:
+def test_what_a_failed_epoch_wrote_is_aborted_and_swept(writers: None, make_query: Callable[..., Query], tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
-    query = made([writer_sink(1, out, fail_at="7"), writer_sink(2, out)])
+    query = make_query([writer_sink(1, out, fail_at="7"), writer_sink(2, out)])
     query.epoch([query.wire(1, (n, "a")) for n in range(20)] + [query.wire(2, (n, "b")) for n in range(20)])
     committer = Committer([])
     with pytest.raises(StreamingQueryException, match="no room for 7"):
@@ -367,37 +371,37 @@ def test_what_a_failed_epoch_wrote_is_aborted_and_swept(writers: None, made: Cal
     assert {op: sink["rows"] for op, sink in committer.epochs[0][1]["sinks"].items()} == {"1": 20, "2": 20}
 
 
-def test_a_sweep_that_fails_does_not_hide_why_the_epoch_failed(writers: None, made: Callable[..., Query], tmp_path: Path) -> None:
+def test_a_sweep_that_fails_does_not_hide_why_the_epoch_failed(writers: None, make_query: Callable[..., Query], tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
-    query = made([writer_sink(1, out, fail_at="7", sweep_fails="yes"), writer_sink(2, out)])
+    query = make_query([writer_sink(1, out, fail_at="7", sweep_fails="yes"), writer_sink(2, out)])
     query.epoch([query.wire(1, (7, "a"))])
     with pytest.raises(StreamingQueryException, match="no room for 7"):
         query.run(Committer([]), partitions=1)
     assert (out / "log").read_text().splitlines()[-1] == "swept 0"
 
 
-def test_what_a_commit_may_have_used_is_not_swept(writers: None, made: Callable[..., Query], tmp_path: Path) -> None:
+def test_what_a_commit_may_have_used_is_not_swept(writers: None, make_query: Callable[..., Query], tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
-    query = made([writer_sink(1, out)])
+    query = make_query([writer_sink(1, out)])
     query.epoch([query.wire(1, (1, "a"))])
     with pytest.raises(StreamingQueryException, match="not now"):
         query.run(Committer([], lambda _: "not now"))
     assert [path.name[:4] for path in out.iterdir()] == ["0-0-"]
 
 
-def test_writers_that_cannot_be_had(writers: None, made: Callable[..., Query], tmp_path: Path) -> None:
+def test_writers_that_cannot_be_had(writers: None, make_query: Callable[..., Query], tmp_path: Path) -> None:
     for name, message in (("Gone", "is not on the class path"), ("Other", "does not derive from WriterStage")):
-        query = made([writer_sink(1, tmp_path, name)])
+        query = make_query([writer_sink(1, tmp_path, name)])
         with pytest.raises(Exception, match=f"sink sink1: the writer writers.{name} {message}"):
             query.start(Committer([]))
 
 
-def test_a_writer_that_does_not_open_aborts_the_others(writers: None, made: Callable[..., Query], tmp_path: Path) -> None:
+def test_a_writer_that_does_not_open_aborts_the_others(writers: None, make_query: Callable[..., Query], tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
-    query = made([writer_sink(1, out), writer_sink(2, out, "Shut")])
+    query = make_query([writer_sink(1, out), writer_sink(2, out, "Shut")])
     query.epoch([query.wire(1, (1, "a"))])
     with pytest.raises(StreamingQueryException, match="sink2 is shut"):
         query.run(Committer([]))

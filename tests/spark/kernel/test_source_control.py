@@ -49,9 +49,9 @@ class Control:
 
 @pytest.fixture
 def control(spark: SparkSession) -> Iterator[Control]:
-    made = Control(spark)
-    yield made
-    made.object.drop(made.id)
+    control = Control(spark)
+    yield control
+    control.object.drop(control.id)
 
 
 def test_one_row_per_source_that_moved(control: Control, tmp_path: Path) -> None:

@@ -24,11 +24,11 @@ def read(spark: SparkSession, tmp_path: Path) -> Read:
         epochs: list[list[tuple[Any, ...]]] = []
 
         def keep(frame: Any, epoch: int) -> None:
-            found = frame.select("*", input_file_name().alias("file")).collect()
+            collected = frame.select("*", input_file_name().alias("file")).collect()
             # of a whole file that is not read, why
-            said = [(row["_file"].rsplit("/", 1)[1], row["_broken"]) for row in found if row["_broken"] is not None]
-            rows = [(row["file"].rsplit("/", 1)[1], row["_position"], *row[: len(row) - 4]) for row in found if row["_broken"] is None]
-            epochs.append(sorted(rows + said, key=repr))
+            broken = [(row["_file"].rsplit("/", 1)[1], row["_broken"]) for row in collected if row["_broken"] is not None]
+            rows = [(row["file"].rsplit("/", 1)[1], row["_position"], *row[: len(row) - 4]) for row in collected if row["_broken"] is None]
+            epochs.append(sorted(rows + broken, key=repr))
 
         stream = spark.readStream.format("headrace.source.Files").options(path=str(folder), reader=reader, **options).load()
         query = stream.writeStream.foreachBatch(keep).option("checkpointLocation", str(tmp_path / "checkpoint")).start()
@@ -43,13 +43,13 @@ def read(spark: SparkSession, tmp_path: Path) -> Read:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "in ü put"
-    made.mkdir()
+    folder = tmp_path / "in ü put"
+    folder.mkdir()
     for number, name in enumerate(("b.txt", "a b.txt", "c.txt")):
-        (made / name).write_text(f"{name} 1\n{name} 2\n")
-        os.utime(made / name, (1_000_000 + number, 1_000_000 + number))
-    (made / "_hidden.txt").write_text("hidden\n")
-    return made
+        (folder / name).write_text(f"{name} 1\n{name} 2\n")
+        os.utime(folder / name, (1_000_000 + number, 1_000_000 + number))
+    (folder / "_hidden.txt").write_text("hidden\n")
+    return folder
 
 
 def names(epochs: list[list[tuple[Any, ...]]]) -> list[list[str]]:
@@ -86,9 +86,9 @@ def test_a_pattern_and_a_list_of_files(read: Read, folder: Path) -> None:
 def test_names_that_look_like_patterns(read: Read, folder: Path) -> None:
     for name in ("b [1].txt", "{a,b}*.txt"):
         (folder / name).write_text("x\n")
-    found = read(folder)
-    assert [len(epoch) for epoch in found] == [8]
-    assert names(found) == [["%7Ba,b%7D*.txt", "a%20b.txt", "b%20%5B1%5D.txt", "b.txt", "c.txt"]]
+    epochs = read(folder)
+    assert [len(epoch) for epoch in epochs] == [8]
+    assert names(epochs) == [["%7Ba,b%7D*.txt", "a%20b.txt", "b%20%5B1%5D.txt", "b.txt", "c.txt"]]
 
 
 def test_parquet_rows_carry_their_index(spark: SparkSession, read: Read, tmp_path: Path) -> None:
@@ -124,8 +124,8 @@ def test_a_file_that_changed_makes_one_row(read: Read, folder: Path, limit: dict
     (folder / "b.txt").write_text("b.txt 1\nb.txt 2\nb.txt 3\n")
     (folder / "c.txt").write_text("c.txt 1\n")
     (folder / "d.txt").write_text("d\n")
-    said = [("b.txt", changed(16, 24)), ("c.txt", changed(16, 8)), ("d.txt", 0, bytearray(b"d"))]
-    assert [row for epoch in read(folder, **limit) for row in epoch] == said
+    expected = [("b.txt", changed(16, 24)), ("c.txt", changed(16, 8)), ("d.txt", 0, bytearray(b"d"))]
+    assert [row for epoch in read(folder, **limit) for row in epoch] == expected
     (folder / "b.txt").write_text("b.txt 1\n")
     assert read(folder, **limit) == []
     (folder / "d.txt").write_text("")

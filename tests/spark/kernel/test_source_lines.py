@@ -67,10 +67,10 @@ def test_own_line_separator(spark: SparkSession, tmp_path: Path) -> None:
 def test_every_split_begins_with_the_header(spark: SparkSession, tmp_path: Path) -> None:
     content = b"k,v\n" + b"".join(b"k%d,%d\n" % (n, n) for n in range(100))
     (tmp_path / "a.csv").write_bytes(content)
-    found = lines(spark, tmp_path, 50, header="true")
-    headers = [pair for pair in found if pair == (b"k,v", 0)]
+    pairs = lines(spark, tmp_path, 50, header="true")
+    headers = [pair for pair in pairs if pair == (b"k,v", 0)]
     assert len(headers) == -(-len(content) // 50)
-    assert sorted({*found}, key=lambda pair: pair[1]) == expected(content)
+    assert sorted({*pairs}, key=lambda pair: pair[1]) == expected(content)
 
 
 def test_columns_as_asked_and_the_file_beside_them(spark: SparkSession, tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ CHARGE = "card string, amount decimal(10,2), ts timestamp, n int"
 
 
 @pytest.mark.parametrize(
-    ("line", "found"),
+    ("line", "wanted"),
     [
         ('{"card": "c", "amount": 1.5, "ts": "2026-01-01 00:00:00", "n": 1}', ["c", "1.50", 1767225600000000, 1]),
         ('  {"n": 1, "more": [1, {"x": 2}]}  ', [None, None, None, 1]),
@@ -191,9 +191,9 @@ CHARGE = "card string, amount decimal(10,2), ts timestamp, n int"
         ('{"card": ' + "[" * 2000, "not JSON: Document nesting depth (1001) exceeds the maximum allowed (1000)"),
     ],
 )
-def test_json(spark: SparkSession, line: str | bytes, found: Any) -> None:
+def test_json(spark: SparkSession, line: str | bytes, wanted: Any) -> None:
     parser = Parser(spark, "json", CHARGE)
-    assert parser.read(line) == found
+    assert parser.read(line) == wanted
     # The parser is none the worse for it.
     assert parser.read('{"n": 7}') == [None, None, None, 7]
 
@@ -226,7 +226,7 @@ def test_columns_that_must_have_a_value(spark: SparkSession) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "found"),
+    ("line", "wanted"),
     [
         ("c,1.5,2026-01-01 00:00:00,1", ["c", "1.50", 1767225600000000, 1]),
         ('"c,d",,,', ["c,d", None, None, None]),
@@ -245,9 +245,9 @@ def test_columns_that_must_have_a_value(spark: SparkSession) -> None:
         ("\ufffd,1.5,,1", ["\ufffd", "1.50", None, 1]),
     ],
 )
-def test_csv(spark: SparkSession, line: str | bytes, found: Any) -> None:
+def test_csv(spark: SparkSession, line: str | bytes, wanted: Any) -> None:
     parser = Parser(spark, "csv", CHARGE)
-    assert parser.read(line, 0) == found
+    assert parser.read(line, 0) == wanted
     assert parser.read("c,,,7") == ["c", None, None, 7]
 
 
@@ -313,9 +313,9 @@ def test_every_reason_says_something(spark: SparkSession) -> None:
             line = bytearray(good)
             for _ in range(rng.choice([1, 1, 2, 8])):
                 line[rng.randrange(len(line))] = rng.choice([0, 9, 10, 13, 34, 44, 92, rng.randrange(256)])
-            found = parser.read(bytes(line))
+            outcome = parser.read(bytes(line))
             assert not isinstance(parser.read(good), str), line  # nothing of a line stays for the next one
-            assert not isinstance(found, str) or ("null" not in found and "Exception" not in found and found), (line, found)
+            assert not isinstance(outcome, str) or ("null" not in outcome and "Exception" not in outcome and outcome), (line, outcome)
 
 
 @pytest.mark.parametrize("split", [4, 1 << 20])

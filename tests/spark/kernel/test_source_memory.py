@@ -49,9 +49,9 @@ class Board:
 
 @pytest.fixture
 def board(spark: SparkSession) -> Iterator[Board]:
-    made = Board(spark)
-    yield made
-    made.object.drop(made.id)
+    board = Board(spark)
+    yield board
+    board.object.drop(board.id)
 
 
 def start(frame: DataFrame, checkpoint: Path, seen: list[tuple[int, list[Any]]], fail_at: int = -1) -> StreamingQuery:
@@ -224,10 +224,10 @@ def test_an_attempt_that_failed_halfway_leaves_no_rows(spark: SparkSession, tmp_
     monkeypatch.setattr(memory, "_SLICE", 2)
     slices = itertools.count()
 
-    def fail(*given: Any) -> bytes:
+    def fail(*arguments: Any) -> bytes:
         if next(slices) == 1:
             raise MemoryError("asked to fail")
-        return pickle.dumps(*given)
+        return pickle.dumps(*arguments)
 
     monkeypatch.setattr(memory, "pickle", SimpleNamespace(dumps=fail))
     with pytest.raises(MemoryError):
@@ -237,17 +237,17 @@ def test_an_attempt_that_failed_halfway_leaves_no_rows(spark: SparkSession, tmp_
 
 def test_threads_that_begin_at_once_fill_one_board(spark: SparkSession, tmp_path: Path) -> None:
     source = memory.Source([("threads", n) for n in range(5)], DDL)
-    found: dict[int, list[Any]] = {}
+    rows_by_thread: dict[int, list[Any]] = {}
 
     def run(number: int) -> None:
-        found[number] = collected(source, spark, tmp_path / str(number))
+        rows_by_thread[number] = collected(source, spark, tmp_path / str(number))
 
     threads = [threading.Thread(target=run, args=(number,)) for number in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert list(found.values()) == [[("threads", n) for n in range(5)]] * 3
+    assert list(rows_by_thread.values()) == [[("threads", n) for n in range(5)]] * 3
 
 
 def test_a_session_after_another_one_reads_each_row_once() -> None:

@@ -297,18 +297,18 @@ def test_orders_are_cut_as_spark_cuts_them(text: str) -> None:
 def compare_order(text: str) -> None:
     from pyspark.errors import ParseException
 
-    said, direction, nulls = ordering(text)
-    if said.lstrip("-").isdigit():
+    expression, direction, nulls = ordering(text)
+    if expression.lstrip("-").isdigit():
         return  # there Spark means the column of that number
     try:
         order = java_session(session()).sessionState().sqlParser().parsePlan(f"SELECT * FROM t ORDER BY {text}\n").order()
     except ParseException:
         return
     if order.size() != 1:
-        assert parsed(said) is None
+        assert parsed(expression) is None
         return
     one = order.head()
-    if text.split()[0] in WORDS and parsed(said) is None:
+    if text.split()[0] in WORDS and parsed(expression) is None:
         return  # Spark refuses it
-    assert same([parsed(said)], [one.child()]), f"{text!r} is not {said!r}"
+    assert same([parsed(expression)], [one.child()]), f"{text!r} is not {expression!r}"
     assert (one.direction().sql().lower(), one.nullOrdering().sql().lower()) == (direction, f"nulls {nulls}"), text

@@ -100,13 +100,15 @@ def traced(
     """A program in Python as an operator of the query document."""
     inputs = inputs or {"event": "v int, ts timestamp"}
     names = {name: parse_schema(schema).names for name, schema in inputs.items()}
-    found = trace(written, name="p", key=parse_schema(key).names, inputs=names, broadcast=broadcast)
-    made = program(inputs=inputs, outputs=outputs, key=key, order=order, **{"clock": "event" if order == "time" else found.clock, **more})
-    told = found.to_json()
-    for one in made["inputs"]:
+    trace_result = trace(written, name="p", key=parse_schema(key).names, inputs=names, broadcast=broadcast)
+    operator = program(
+        inputs=inputs, outputs=outputs, key=key, order=order, **{"clock": "event" if order == "time" else trace_result.clock, **more}
+    )
+    document = trace_result.to_json()
+    for one in operator["inputs"]:
         one["broadcast"] = one["name"] in broadcast
-    cells = [{**cell, "id": number} for number, cell in enumerate(told["cells"], 1)]
-    return {**made, "handlers": told["handlers"], "cells": cells}
+    cells = [{**cell, "id": number} for number, cell in enumerate(document["cells"], 1)]
+    return {**operator, "handlers": document["handlers"], "cells": cells}
 
 
 def row(time: int | None, key: Any = "a", source: str = "event", /, **columns: Any) -> Json:

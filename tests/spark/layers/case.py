@@ -51,13 +51,13 @@ class Case:
 
     def whole(self) -> str:
         """The file as it has to be."""
-        made = job.compile(self.plan)
+        compiled = job.compile(self.plan)
         sections = {
             self.language: self.text,
             "plan": trees.tree(self.plan),
-            "optimised plan": _optimised(made),
-            "facts": trees.known(made.plan),
-            "query document": document.shown(made),
+            "optimised plan": _optimised(compiled),
+            "facts": trees.known(compiled.plan),
+            "query document": document.shown(compiled),
         }
         return f"{self.remark}\n\n" + "\n".join(f"---- {title}\n{text.strip()}\n" for title, text in sections.items())
 
@@ -65,8 +65,8 @@ class Case:
         if self.language == "sql":
             words = set(re.findall(r"\w+", self.text))
             return (hr.sql(self.text, **{name: one for name, one in known.items() if name in words}),)
-        found = _value(self.text, {"hr": hr, "__name__": "case", **known})
-        return found if isinstance(found, tuple) else (found,)
+        value = _value(self.text, {"hr": hr, "__name__": "case", **known})
+        return value if isinstance(value, tuple) else (value,)
 
 
 def cases() -> dict[str, Path]:
@@ -74,8 +74,8 @@ def cases() -> dict[str, Path]:
     return {file.stem: file for file in sorted(FOLDER.glob("*.txt"))}
 
 
-def _optimised(made: SparkJob) -> str:
-    return f"rules: {', '.join(made.rewritten)}\n{trees.tree(made.plan)}" if made.rewritten else "no rule applies"
+def _optimised(compiled: SparkJob) -> str:
+    return f"rules: {', '.join(compiled.rewritten)}\n{trees.tree(compiled.plan)}" if compiled.rewritten else "no rule applies"
 
 
 def _value(text: str, names: dict[str, object]) -> Any:

@@ -27,27 +27,27 @@ class _Document:
 
     def __init__(self, job: SparkJob, query: Query, identity: QueryIdentity) -> None:
         live = identity.live()
-        self._given = build(query, identity, job.at, {str(one.name): {} for one in query.sources}, {name: {} for name in live}, 2)
+        self._content = build(query, identity, job.at, {str(one.name): {} for one in query.sources}, {name: {} for name in live}, 2)
         self._names = {entry.op: job.shown(name) for name, entry in live.items()}
         self._shown = job.shown
-        operators = (one for level in self._given["levels"] for one in level)
+        operators = (one for level in self._content["levels"] for one in level)
         self._sides = {(one["op"], side["side"]): side["name"] for one in operators for side in one["inputs"] if len(one["inputs"]) > 1}
 
     def lines(self) -> Iterator[str]:
-        clock = self._given["clock"]
-        yield f"query {self._given['query']}" + ("" if clock == "none" else f" by {clock} time")
-        for source in self._given["sources"]:
+        clock = self._content["clock"]
+        yield f"query {self._content['query']}" + ("" if clock == "none" else f" by {clock} time")
+        for source in self._content["sources"]:
             yield f"source {self._shown(source['name'])}"
             yield from self._routes(source["routes"], 1)
-        rounds = self._given.get("lookups", [])
-        for depth, level in enumerate([[], *self._given["levels"]]):
+        rounds = self._content.get("lookups", [])
+        for depth, level in enumerate([[], *self._content["levels"]]):
             for operator in level:
                 yield f"level {depth}: {operator['kind']} {self._name(operator)}, key {operator['key'] or '()'}"
                 yield from self._inside(operator)
             for lookup in (one for nodes in rounds[depth] for one in nodes) if rounds else ():
                 yield f"behind level {depth}: lookup {self._name(lookup)}, key {lookup['key']}"
                 yield from self._inside(lookup)
-        for sink in self._given["sinks"]:
+        for sink in self._content["sinks"]:
             if sink["name"] != DEAD_LETTERS:
                 yield f"sink {self._name(sink)}: {sink['schema']}"
 
@@ -83,8 +83,8 @@ class _Document:
 
 
 def _step(step: Mapping[str, Any]) -> str:
-    said = {name: value for name, value in step.items() if name not in ("node", "site") and not _is_nothing(value)}
-    return ", ".join(name if value is True else f"{name} {_inline(value)}" for name, value in said.items())
+    fields = {name: value for name, value in step.items() if name not in ("node", "site") and not _is_nothing(value)}
+    return ", ".join(name if value is True else f"{name} {_inline(value)}" for name, value in fields.items())
 
 
 def _lines(name: str, value: Any, depth: int) -> Iterator[str]:
@@ -132,8 +132,8 @@ def _is_nothing(value: Any) -> bool:
 def _inline(value: Any) -> str:
     """A value in one line."""
     if isinstance(value, dict):
-        said = {name: one for name, one in value.items() if name not in _LEFT_OUT and not _is_nothing(one)}
-        return ", ".join(name if one is True else f"{name} {_inline(one)}" for name, one in said.items())
+        fields = {name: one for name, one in value.items() if name not in _LEFT_OUT and not _is_nothing(one)}
+        return ", ".join(name if one is True else f"{name} {_inline(one)}" for name, one in fields.items())
     if isinstance(value, list):
         return ", ".join(map(_part, value))
     return str(value)

@@ -23,7 +23,7 @@ _TIMES = {"bids": "ts", "rates": "at"}
 
 def inputs(harness: Harness) -> dict[str, hr.Stream | Table]:
     """Streams that nobody has read yet, and a table to look up in."""
-    found: dict[str, hr.Stream | Table] = {
+    streams: dict[str, hr.Stream | Table] = {
         name: harness.source(
             name,
             schema,
@@ -34,4 +34,4 @@ def inputs(harness: Harness) -> dict[str, hr.Stream | Table]:
         for name, schema in SCHEMAS.items()
     }
     cities = hr.lookup.http("http://localhost/cities/{name}", schema="name string, people bigint")
-    return {**found, "cities": cities}
+    return {**streams, "cities": cities}

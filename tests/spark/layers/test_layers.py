@@ -20,8 +20,8 @@ CASES = {name: Case.read(file) for name, file in FILES.items()}
 def test_a_case_is_as_its_file_says(spark: SparkSession, name: str) -> None:
     was, now = FILES[name].read_text(encoding="utf-8"), CASES[name].whole()
     if now != was:
-        told = difflib.unified_diff(was.splitlines(), now.splitlines(), f"cases/{name}.txt", "as it is now", lineterm="")
-        pytest.fail("\n".join([*told, "", f"to accept it: python -m tests.spark.layers --rewrite {name}"]), pytrace=False)
+        diff = difflib.unified_diff(was.splitlines(), now.splitlines(), f"cases/{name}.txt", "as it is now", lineterm="")
+        pytest.fail("\n".join([*diff, "", f"to accept it: python -m tests.spark.layers --rewrite {name}"]), pytrace=False)
 
 
 def test_every_operator_has_a_case(spark: SparkSession) -> None:

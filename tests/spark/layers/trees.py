@@ -20,7 +20,7 @@ def tree(plan: Plan) -> str:
     while stack:
         node, depth = stack.pop()
         again = node in seen and bool(node.inputs)
-        lines.append("  " * depth + shown(node.name) + (", as above" if again else f": {_said(node)}"))
+        lines.append("  " * depth + shown(node.name) + (", as above" if again else f": {_description(node)}"))
         if node not in seen:
             seen.add(node)
             stack += [(before, depth + 1) for before in reversed(node.inputs)]
@@ -35,8 +35,8 @@ def known(plan: Plan) -> str:
 def _known(plan: Plan, node: Node) -> Iterator[str]:
     name, shown = str(node.name), DisplayNames.of(plan)
     if node.role is Role.SINK:
-        found = facts(plan, "guarantee")[name]
-        yield f"{shown(name)}: {found.value}"
+        guarantee = facts(plan, "guarantee")[name]
+        yield f"{shown(name)}: {guarantee.value}"
     elif node.role in (Role.SOURCE, Role.LOOKUP, Role.STATEFUL):
         yield f"{shown(name)}: {', '.join(_rows(node))}"
         for title in _FACTS:
@@ -55,5 +55,5 @@ def _rows(node: Node) -> Iterator[str]:
         yield f"event time {time}"
 
 
-def _said(node: Node) -> str:
+def _description(node: Node) -> str:
     return f"{node.describe()}: {node.schema}" if isinstance(node, Source) else node.describe()

@@ -109,9 +109,9 @@ def table(spark: SparkSession) -> DataFrame:
     query = (
         f"WITH r AS ({' UNION ALL '.join(f'SELECT {row}' for row in rows)}) SELECT r.*, k.* FROM r CROSS JOIN (SELECT {sketches} FROM r) k"
     )
-    made = spark.sql(query).coalesce(1).localCheckpoint()
-    made.createOrReplaceTempView("t")
-    return made
+    frame = spark.sql(query).coalesce(1).localCheckpoint()
+    frame.createOrReplaceTempView("t")
+    return frame
 
 
 def _value(column: tuple[str, str, str], row: int) -> str:

@@ -22,8 +22,8 @@ class Rebuilt:
         self._tables = tables
 
     def frame(self, node: Node) -> DataFrame:
-        made: DataFrame = getattr(self, f"_{node['node']}")(node)
-        return made
+        frame: DataFrame = getattr(self, f"_{node['node']}")(node)
+        return frame
 
     def _table(self, node: Node) -> DataFrame:
         return self._tables[node["name"]]
@@ -53,8 +53,8 @@ class Rebuilt:
         if how == "existence":
             from pyspark.sql import functions as f
 
-            found = left.join(right, on, "left_semi").withColumn(node["mark"], f.lit(True))
-            return found.unionAll(left.join(right, on, "left_anti").withColumn(node["mark"], f.lit(False)))
+            matched = left.join(right, on, "left_semi").withColumn(node["mark"], f.lit(True))
+            return matched.unionAll(left.join(right, on, "left_anti").withColumn(node["mark"], f.lit(False)))
         return left.join(right, on, {"semi": "left_semi", "anti": "left_anti"}.get(how, how))
 
     def _single(self, node: Node) -> DataFrame:
@@ -105,8 +105,8 @@ class Rebuilt:
         begun = rows.select("*", _text(f"CASE WHEN _start <= {before} THEN 0 ELSE 1 END").alias("_begins"))
         numbered = begun.select("*", _text(f"sum(_begins) OVER ({of} ORDER BY _start, _end ROWS UNBOUNDED PRECEDING)").alias("_number"))
         ends = (f"{end} OVER ({of}, _number)" for end in ("min(_start)", "max(_end)", "max(_end - INTERVAL '0.001' SECOND)"))
-        found = numbered.select("*", *(_text(text).alias(name) for text, name in zip(ends, node["names"], strict=True)))
-        return found.drop("_start", "_end", "_begins", "_number")
+        bounded = numbered.select("*", *(_text(text).alias(name) for text, name in zip(ends, node["names"], strict=True)))
+        return bounded.drop("_start", "_end", "_begins", "_number")
 
     def _union(self, node: Node) -> DataFrame:
         return _union([self.frame(n) for n in node["inputs"]])

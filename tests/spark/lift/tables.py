@@ -32,13 +32,13 @@ _ROWS = {
 
 def frames(spark: SparkSession) -> dict[str, DataFrame]:
     """The tables as temporary views of their names, cached by nobody."""
-    made = {}
+    by_name = {}
     for name, ddl in SCHEMAS.items():
         columns = [c.strip().split(" ", 1) for c in _split(ddl)]
         values = spark.sql(f"SELECT * FROM VALUES {_ROWS[name]} AS v({', '.join(c for c, _ in columns)})")
-        made[name] = values.selectExpr(*(f"CAST({c} AS {t}) AS {c}" for c, t in columns))
-        made[name].createOrReplaceTempView(name)
-    return made
+        by_name[name] = values.selectExpr(*(f"CAST({c} AS {t}) AS {c}" for c, t in columns))
+        by_name[name].createOrReplaceTempView(name)
+    return by_name
 
 
 def _split(ddl: str) -> list[str]:

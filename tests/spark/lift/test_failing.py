@@ -142,20 +142,20 @@ def rows(spark: SparkSession) -> Iterator[DataFrame]:
 
 
 def outcomes(spark: SparkSession, rows: DataFrame, texts: Sequence[str]) -> dict[str, Any]:
-    given = spark._sc._gateway.new_array(jvm(spark).java.lang.String, len(texts))
+    array = spark._sc._gateway.new_array(jvm(spark).java.lang.String, len(texts))
     for n, text in enumerate(texts):
-        given[n] = text
-    return dict(zip(texts, jvm(spark).failing.Failing.outcomes(spark._jsparkSession, rows._jdf, given), strict=True))
+        array[n] = text
+    return dict(zip(texts, jvm(spark).failing.Failing.outcomes(spark._jsparkSession, rows._jdf, array), strict=True))
 
 
 def test_expressions_that_keep_something(spark: SparkSession, rows: DataFrame) -> None:
-    told = outcomes(spark, rows, KEEPING)
-    assert {text: one.difference() for text, one in told.items() if one.difference()} == {}
-    assert [text for text, one in told.items() if one.failures() in ("0", "refused")] == [], "these fail for no row"
+    results = outcomes(spark, rows, KEEPING)
+    assert {text: one.difference() for text, one in results.items() if one.difference()} == {}
+    assert [text for text, one in results.items() if one.failures() in ("0", "refused")] == [], "these fail for no row"
 
 
 def test_all_functions(spark: SparkSession, rows: DataFrame) -> None:
     """At full scale all of them; else some."""
     texts = [use.text for use in uses()["rows"] if use.text != "v:a"] + OTHERS
-    told = outcomes(spark, rows, texts if FULL else texts[::16])
-    assert {text: one.difference() for text, one in told.items() if one.difference()} == {}
+    results = outcomes(spark, rows, texts if FULL else texts[::16])
+    assert {text: one.difference() for text, one in results.items() if one.difference()} == {}

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def tables(spark: SparkSession) -> Iterator[dict[str, DataFrame]]:
-    made = frames(spark)
-    yield made
-    for name in made:
+    tables = frames(spark)
+    yield tables
+    for name in tables:
         spark.catalog.dropTempView(name)
 
 
@@ -54,8 +54,8 @@ def test_means_what_the_query_means(spark: SparkSession, tables: dict[str, DataF
     answer = lift(spark, QUERIES[name], SCHEMAS)
     assert "tree" in answer, answer
     assert answer == lift(spark, QUERIES[name], SCHEMAS), "lifted again, all names are the same"
-    asked, rebuilt = spark.sql(QUERIES[name]), Rebuilt(spark, tables).frame(answer["tree"])
-    assert [f.dataType.simpleString() for f in rebuilt.schema] == [f.dataType.simpleString() for f in asked.schema]
+    original, rebuilt = spark.sql(QUERIES[name]), Rebuilt(spark, tables).frame(answer["tree"])
+    assert [f.dataType.simpleString() for f in rebuilt.schema] == [f.dataType.simpleString() for f in original.schema]
     schema = spark.createDataFrame([], answer["schema"]).schema
     assert [(f.name, f.dataType.simpleString()) for f in schema] == [(f.name, f.dataType.simpleString()) for f in rebuilt.schema]
-    assert rows(rebuilt) == rows(asked)
+    assert rows(rebuilt) == rows(original)

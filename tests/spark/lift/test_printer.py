@@ -68,9 +68,9 @@ def test_a_word_of_the_grammar_that_is_printed_as_it_is_means_a_column(spark: Sp
 def test_what_is_printed_means_the_same(spark: SparkSession, t: DataFrame, section: str) -> None:
     for chunk in chunks(USES[section]):
         query = together(chunk)
-        asked, got = spark.sql(query), rebuilt(spark, t, query)
-        assert different(chunk, types(asked), types(got)) == []
-        assert different(chunk, columns(asked), columns(got)) == []
+        original, got = spark.sql(query), rebuilt(spark, t, query)
+        assert different(chunk, types(original), types(got)) == []
+        assert different(chunk, columns(original), columns(got)) == []
 
 
 def test_rows_that_are_made_are_the_same(spark: SparkSession, t: DataFrame) -> None:
@@ -80,9 +80,9 @@ def test_rows_that_are_made_are_the_same(spark: SparkSession, t: DataFrame) -> N
         f"SELECT {k} AS k, CAST(struct(*) AS STRING) AS r, typeof(struct(*)) AS kind FROM ({query})" for k, query in enumerate(queries)
     ]
     query = " UNION ALL ".join(parts)
-    asked, got = (sorted(frame.collect(), key=repr) for frame in (spark.sql(query), rebuilt(spark, t, query)))
-    assert {row[0] for row in asked} == set(range(len(queries))), "each gives a row"
-    assert got == asked
+    original, got = (sorted(frame.collect(), key=repr) for frame in (spark.sql(query), rebuilt(spark, t, query)))
+    assert {row[0] for row in original} == set(range(len(queries))), "each gives a row"
+    assert got == original
 
 
 @pytest.mark.parametrize(
@@ -183,5 +183,5 @@ def columns(frame: DataFrame) -> list[list[object]]:
     return [sorted((row[k] for row in rows), key=repr) for k in range(len(rows[0]))]
 
 
-def different(chunk: Sequence[Use], asked: Sequence[object], got: Sequence[object]) -> list[tuple[str, object, object]]:
-    return [(use.text, a, b) for use, a, b in zip(chunk, asked, got, strict=True) if a != b]
+def different(chunk: Sequence[Use], original: Sequence[object], got: Sequence[object]) -> list[tuple[str, object, object]]:
+    return [(use.text, a, b) for use, a, b in zip(chunk, original, got, strict=True) if a != b]

@@ -16,7 +16,7 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Asked:
+class Request:
     """A request: its path as it came, and the keys that it asks for."""
 
     path: str
@@ -37,12 +37,12 @@ class Reply:
 
 
 class Service(Served):
-    """`rows` by the last part of the path or by the posted `id`; `reply` may answer in their place. `asked` are all requests."""
+    """`rows` by the last part of the path or by the posted `id`; `reply` may answer in their place. `requests` are all that came."""
 
     def __init__(self, certificate: Path | None = None) -> None:
         self.rows: dict[str, Any] = {}
-        self.reply: Callable[[Asked], Reply | None] = lambda asked: None
-        self.asked: list[Asked] = []
+        self.reply: Callable[[Request], Reply | None] = lambda request: None
+        self.requests: list[Request] = []
         self.most_at_once = 0
         self._at_once = 0
         self._together = threading.Barrier(1)
@@ -53,10 +53,10 @@ class Service(Served):
             def do_GET(self) -> None:
                 parts = urlsplit(self.path)
                 keys = [unquote(parts.path.rsplit("/", 1)[-1]), *(one for values in parse_qs(parts.query).values() for one in values)]
-                service._answer(self, Asked(self.path, keys, dict(self.headers.items())))
+                service._answer(self, Request(self.path, keys, dict(self.headers.items())))
 
             def do_POST(self) -> None:
-                service._answer(self, Asked(self.path, json.loads(self.body()), dict(self.headers.items())))
+                service._answer(self, Request(self.path, json.loads(self.body()), dict(self.headers.items())))
 
         super().__init__(Answering, certificate)
 
@@ -64,14 +64,14 @@ class Service(Served):
         """Answers wait until so many requests are there."""
         self._together = threading.Barrier(n)
 
-    def _answer(self, handler: Handler, asked: Asked) -> None:
+    def _answer(self, handler: Handler, request: Request) -> None:
         with self._lock:
-            self.asked.append(asked)
+            self.requests.append(request)
             self._at_once += 1
             self.most_at_once = max(self.most_at_once, self._at_once)
         try:
             self._together.wait(20)
-            reply = self.reply(asked) or self._rows(handler.command, asked)
+            reply = self.reply(request) or self._rows(handler.command, request)
             if reply.held is not None and not reply.begun:
                 reply.held.wait(20)
         finally:
@@ -82,13 +82,13 @@ class Service(Served):
         else:
             handler.answer(reply.status, reply.text, reply.headers, reply.held)
 
-    def _rows(self, method: str, asked: Asked) -> Reply:
+    def _rows(self, method: str, request: Request) -> Reply:
         if method == "POST":
-            found = [self.rows[str(one["id"])] for one in asked.keys if str(one["id"]) in self.rows]
-            return Reply(text=_json(found))
-        found = self.rows.get(asked.keys[0])
-        return Reply(404, '{"error": "there is no such customer"}') if found is None else Reply(text=_json(found))
+            answer = [self.rows[str(one["id"])] for one in request.keys if str(one["id"]) in self.rows]
+            return Reply(text=_json(answer))
+        answer = self.rows.get(request.keys[0])
+        return Reply(404, '{"error": "there is no such customer"}') if answer is None else Reply(text=_json(answer))
 
 
-def _json(found: Any) -> str:
-    return found if isinstance(found, str) else json.dumps(found)
+def _json(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)

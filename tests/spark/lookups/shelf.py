@@ -62,5 +62,5 @@ class Shelf:
             self.object.put(key, self.jvm.java.util.ArrayList([value] if isinstance(value, str) else value))
 
     @property
-    def asked(self) -> list[list[str]]:
+    def questions(self) -> list[list[str]]:
         return [question.split() for question in self.object.questions()]

@@ -29,32 +29,32 @@ def test_the_newest_version_is_read_when_the_last_one_is_too_old(shelf: Shelf, t
 
     loads: list[str] = []
     load = Lookup.load
-    monkeypatch.setattr(Lookup, "load", lambda self, *given: loads.append("load") or load(self, *given))  # type: ignore[func-returns-value]
+    monkeypatch.setattr(Lookup, "load", lambda self, *arguments: loads.append("load") or load(self, *arguments))  # type: ignore[func-returns-value]
     put(tmp_path / "t", a="1", b="1")
     shelf.object.at(0)
     with Harness() as h:
-        told = h.source("told", "k string")
-        out = h.collect(told.lookup(hr.lookup.delta(tmp_path / "t", refresh="10 seconds"), on="k"))
+        events = h.source("events", "k string")
+        out = h.collect(events.lookup(hr.lookup.delta(tmp_path / "t", refresh="10 seconds"), on="k"))
 
-        def asked(*keys: str) -> list[Any]:
+        def looked_up(*keys: str) -> list[Any]:
             before = Counter(out.rows())
-            h.commit({"told": [("+", (key,)) for key in keys]})
+            h.commit({"events": [("+", (key,)) for key in keys]})
             return sorted((Counter(out.rows()) - before).elements(), key=str)
 
-        assert asked("a", "x") == [("a", "1"), ("x", None)]
+        assert looked_up("a", "x") == [("a", "1"), ("x", None)]
         put(tmp_path / "t", a="2")
-        assert asked("a") == [("a", "1")] and len(loads) == 1
+        assert looked_up("a") == [("a", "1")] and len(loads) == 1
         shelf.object.at(11)
-        assert asked("a", "b") == [("a", "2"), ("b", None)] and len(loads) == 2
+        assert looked_up("a", "b") == [("a", "2"), ("b", None)] and len(loads) == 2
         shelf.object.at(22)
-        assert asked("a") == [("a", "2")] and len(loads) == 2
+        assert looked_up("a") == [("a", "2")] and len(loads) == 2
         put(tmp_path / "t", "append", x="3")
-        assert asked("x") == [("x", None)]
+        assert looked_up("x") == [("x", None)]
         shelf.object.at(33)
-        assert asked("a", "x") == [("a", "2"), ("x", "3")] and len(loads) == 3
+        assert looked_up("a", "x") == [("a", "2"), ("x", "3")] and len(loads) == 3
         put(tmp_path / "t", b="4")
         h.restart()
-        assert asked("b") == [("b", "4")]
+        assert looked_up("b") == [("b", "4")]
 
 
 def test_a_table_that_is_parted_and_was_written_by_a_sink(spark: SparkSession, tmp_path: Path) -> None:
@@ -65,14 +65,14 @@ def test_a_table_that_is_parted_and_was_written_by_a_sink(spark: SparkSession, t
         (3, "x y", dt.date(2026, 2, 28), None, []),
     ]
     schema = "id int, place string, day date, at timestamp, ns array<int>"
-    given = hr.read.memory(rows, schema, name="given")
-    hr.job("make", given.write.delta(tmp_path / "t", partition_by=["place", "day"])).run(checkpoint=tmp_path / "c", progress=False)
+    stored = hr.read.memory(rows, schema, name="stored")
+    hr.job("make", stored.write.delta(tmp_path / "t", partition_by=["place", "day"])).run(checkpoint=tmp_path / "c", progress=False)
     table = hr.lookup.delta(tmp_path / "t", name="t")
     assert table.columns == ("id", "place", "day", "at", "ns")
-    told = hr.read.memory([(n,) for n in (1, 2, 3, 4)], "id bigint", name="told")
+    events = hr.read.memory([(n,) for n in (1, 2, 3, 4)], "id bigint", name="events")
     at = dt.datetime(2026, 1, 1, 12, 0, 0, 1, tzinfo=dt.UTC)
     expected = [rows[0], (*rows[1][:3], at, None), rows[2], (4, None, None, None, None)]
-    assert sorted(hr.collect(told.lookup(table, on="id")).rows(), key=str) == sorted(expected, key=str)
+    assert sorted(hr.collect(events.lookup(table, on="id")).rows(), key=str) == sorted(expected, key=str)
     some = hr.lookup.delta(tmp_path / "t", schema="day date, place string")
     places = hr.read.memory([("ä/%",), ("none",)], "p string", name="places")
     assert sorted(hr.collect(places.lookup(some, on={"p": "place"})).rows()) == [
@@ -80,7 +80,7 @@ def test_a_table_that_is_parted_and_was_written_by_a_sink(spark: SparkSession, t
         ("ä/%", dt.date(1969, 12, 31), "ä/%"),
     ]
     DeltaTable(tmp_path / "t").delete("id = 1")
-    assert (1, None, None, None, None) in hr.collect(told.lookup(table, on="id")).rows()
+    assert (1, None, None, None, None) in hr.collect(events.lookup(table, on="id")).rows()
 
 
 def test_a_version_stays_as_it_is(spark: SparkSession, tmp_path: Path) -> None:
@@ -88,43 +88,43 @@ def test_a_version_stays_as_it_is(spark: SparkSession, tmp_path: Path) -> None:
     put(tmp_path / "t", a="1")
     put(tmp_path / "t", a="2")
     table = hr.lookup.delta(tmp_path / "t", version=0)
-    told = hr.read.memory([("a",), ("a",), ("x",)], "k string", name="told")
-    counted = told.group_by("k").agg(n="count(*)").lookup(table, on="k")
+    events = hr.read.memory([("a",), ("a",), ("x",)], "k string", name="told")
+    counted = events.group_by("k").agg(n="count(*)").lookup(table, on="k")
     assert sorted(hr.collect(counted).rows()) == [("a", 2, "1"), ("x", 1, None)]
-    job = hr.job("j", told.lookup(table, on="k").write.files(tmp_path / "out", format="json"))
+    job = hr.job("j", events.lookup(table, on="k").write.files(tmp_path / "out", format="json"))
     job.require("exactly once")
     text = job.explain().facts["lookup"]["told.lookup_t"].text
     assert text.endswith("a row gets the same values whenever it arrives: version 0 of the table never changes")
-    newest = told.lookup(hr.lookup.delta(tmp_path / "t"), on="k").write.files(tmp_path / "out", format="json")
+    newest = events.lookup(hr.lookup.delta(tmp_path / "t"), on="k").write.files(tmp_path / "out", format="json")
     with pytest.raises(HeadraceError, match="the table may have a new version when it is read again"):
         hr.job("k", newest).require("exactly once")
 
 
 def test_an_empty_table_and_one_without_rows_left(spark: SparkSession, tmp_path: Path) -> None:
     put(tmp_path / "t")
-    told = hr.read.memory([("a",)], "k string", name="told")
-    assert hr.collect(told.lookup(hr.lookup.delta(tmp_path / "t"), on="k")).rows() == [("a", None)]
+    events = hr.read.memory([("a",)], "k string", name="events")
+    assert hr.collect(events.lookup(hr.lookup.delta(tmp_path / "t"), on="k")).rows() == [("a", None)]
 
 
 def test_columns_that_the_table_has_not(spark: SparkSession, tmp_path: Path) -> None:
     put(tmp_path / "t", a="1")
-    told = hr.read.memory([("a",)], "k string", name="told")
+    events = hr.read.memory([("a",)], "k string", name="events")
 
-    def asked(schema: str) -> Any:
-        return lambda: hr.collect(told.lookup(hr.lookup.delta(tmp_path / "t", schema=schema), on="k"))
+    def collecting(schema: str) -> Any:
+        return lambda: hr.collect(events.lookup(hr.lookup.delta(tmp_path / "t", schema=schema), on="k"))
 
     check_error(
         """
         TABLE_SCHEMA: the table <folder>/t does not fit: it has no column w
-          at test_delta.py:*: return lambda: hr.collect(told.lookup(hr.lookup.delta(tmp_path / "t", schema=schema), on="k"))
+          at test_delta.py:*: return lambda: hr.collect(events.lookup(hr.lookup.delta(tmp_path / "t", schema=schema), on="k"))
           hint: it has: k, v
           more: headrace error TABLE_SCHEMA
         """,
-        asked("k string, w string"),
+        collecting("k string, w string"),
         hide={str(tmp_path): "<folder>"},
     )
     with pytest.raises(HeadraceError, match="its column v is string, not int"):
-        asked("k string, v int")()
+        collecting("k string, v int")()
 
 
 def test_there_is_no_table(tmp_path: Path) -> None:

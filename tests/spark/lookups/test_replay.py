@@ -56,28 +56,28 @@ def job(stream: hr.Stream, sink: Failing) -> hr.Job:
 @pytest.mark.parametrize("constant", [False, True])
 def test_an_epoch_that_is_run_again_finds_what_is_there_then(shelf: Shelf, tmp_path: Path, constant: bool) -> None:
     """So the sink is at least once; a table that is said to be constant and is not would not be found out."""
-    told = hr.read.memory([("a",), ("b",)], "k string", name="told")
+    events = hr.read.memory([("a",), ("b",)], "k string", name="told")
     shelf.put(a="1", b="1")
     sink = Failing()
-    made = job(told.lookup(shelf.table(constant), on="k"), sink)
+    lookup_job = job(events.lookup(shelf.table(constant), on="k"), sink)
     with pytest.raises(HeadraceError):
-        made.run(checkpoint=tmp_path / "checkpoint", progress=False)
+        lookup_job.run(checkpoint=tmp_path / "checkpoint", progress=False)
     shelf.put(a="2")
-    made.run(checkpoint=tmp_path / "checkpoint", progress=False)
+    lookup_job.run(checkpoint=tmp_path / "checkpoint", progress=False)
     assert [(epoch, sorted(rows)) for epoch, rows in sink.attempts] == [(0, [("a", "1"), ("b", "1")]), (0, [("a", "2"), ("b", "1")])]
-    said = made.explain()
-    guarantee, lookup = said.facts["guarantee"]["out"].text, said.facts["lookup"]["told.lookup_shelf"].text
-    asked = "at most 200 keys a request, at most 4 requests at once on each executor; no answer is cached; "
+    explained = lookup_job.explain()
+    guarantee, lookup = explained.facts["guarantee"]["out"].text, explained.facts["lookup"]["told.lookup_shelf"].text
+    requests = "at most 200 keys a request, at most 4 requests at once on each executor; no answer is cached; "
     if constant:
         assert guarantee.startswith("exactly once: a test keeps it")
-        assert lookup == f"{asked}a row gets the same values whenever it arrives: the table is declared constant"
-        made.require("exactly once")
+        assert lookup == f"{requests}a row gets the same values whenever it arrives: the table is declared constant"
+        lookup_job.require("exactly once")
     else:
         why = "lookups may return other values when an epoch is replayed (told.lookup_shelf: the shelf is filled anew)"
         assert guarantee == f"at least once: {why}"
-        assert lookup == f"{asked}a row gets the values at its arrival, so a second run may give other results: the shelf is filled anew"
+        assert lookup == f"{requests}a row gets the values at its arrival, so a second run may give other results: the shelf is filled anew"
         with pytest.raises(HeadraceError, match="at least once"):
-            made.require("exactly once")
+            lookup_job.require("exactly once")
 
 
 def test_a_stored_plan_runs(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,16 +86,16 @@ def test_a_stored_plan_runs(spark: SparkSession, tmp_path: Path, monkeypatch: py
     Path("in.json").write_text('{"k": "a", "n": 1}\n')
     Path("t.csv").write_text("k,v\na,1\n")
 
-    def made(*others: str) -> hr.Job:
-        stream = hr.read.files("in.json", format="json", schema="k string, n int", name="told")
+    def stored_job(*others: str) -> hr.Job:
+        stream = hr.read.files("in.json", format="json", schema="k string, n int", name="events")
         for name in others:
             table = hr.lookup.files("t.csv", format="csv", schema="k string, v string", name=name)
             stream = stream.lookup(table, on="k").rename({"v": name})
         return hr.job("stored", stream.write.files("out", format="json", name="out"))
 
-    plan = made("first").plan
+    plan = stored_job("first").plan
     hr.Job(type(plan).from_json(plan.to_json())).run(checkpoint="checkpoint", progress=False, flush=False)
-    made("second", "first").run(checkpoint="checkpoint", progress=False, flush=False)
+    stored_job("second", "first").run(checkpoint="checkpoint", progress=False, flush=False)
     lines = [line for file in Path("out").glob("*.json") for line in file.read_text().splitlines()]
     assert lines == ['{"k":"a","n":1,"first":"1"}']
 
@@ -111,13 +111,13 @@ class Count(hr.Program):
 def test_a_program_keeps_its_state_when_a_lookup_is_put_in_front_of_it(shelf: Shelf, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
 
-    def made(looked_up: bool) -> hr.Job:
-        told = hr.read.files(tmp_path / "in", format="json", schema="k string", name="told")
-        told = told.lookup(shelf.table(), on="k") if looked_up else told
-        return hr.job("kept", told.key_by("k").process(Count).write.files(tmp_path / "out", format="json", name="out"))
+    def counting_job(looked_up: bool) -> hr.Job:
+        events = hr.read.files(tmp_path / "in", format="json", schema="k string", name="events")
+        events = events.lookup(shelf.table(), on="k") if looked_up else events
+        return hr.job("kept", events.key_by("k").process(Count).write.files(tmp_path / "out", format="json", name="out"))
 
     for number, looked_up in enumerate((False, True, False)):
         (tmp_path / "in" / f"{number}.json").write_text('{"k": "a"}\n')
-        made(looked_up).run(checkpoint=tmp_path / "checkpoint", progress=False, flush=False)
+        counting_job(looked_up).run(checkpoint=tmp_path / "checkpoint", progress=False, flush=False)
     lines = [line for file in (tmp_path / "out").glob("*.json") for line in file.read_text().splitlines()]
     assert sorted(lines) == [f'{{"k":"a","c":{n}}}' for n in (1, 2, 3)]

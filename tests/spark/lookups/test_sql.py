@@ -17,7 +17,7 @@ ORDERS = [(1, "a", 7), (2, "b", 2), (3, "x", 1), (4, None, 5)]
 CUSTOMERS = [("a", 1, "SE"), ("a", 2, "DK"), ("b", 1, "NO")]
 
 
-def asked(query: str) -> list[Any]:
+def answer(query: str) -> list[Any]:
     orders = hr.read.memory(ORDERS, "id bigint, customer string, amount int", name="orders")
     customers = hr.lookup.memory(CUSTOMERS, "customer string, id int, country string", name="customers")
     return hr.collect(hr.sql(query, orders=orders, customers=customers)).rows()
@@ -26,7 +26,7 @@ def asked(query: str) -> list[Any]:
 @pytest.mark.parametrize("now", ["current_timestamp()", "PROCTIME()", "now()", "CURRENT_TIMESTAMP"])
 def test_the_time_is_now(spark: SparkSession, now: str) -> None:
     query = f"SELECT o.id, c.country FROM orders o JOIN customers FOR SYSTEM_TIME AS OF {now} AS c ON o.customer = c.customer"
-    assert Counter(asked(query)) == Counter([(1, "SE"), (1, "DK"), (2, "NO")])
+    assert Counter(answer(query)) == Counter([(1, "SE"), (1, "DK"), (2, "NO")])
 
 
 def test_all_of_both_sides(spark: SparkSession) -> None:
@@ -35,17 +35,17 @@ def test_all_of_both_sides(spark: SparkSession) -> None:
         "SELECT o.*, c.* FROM orders o LEFT JOIN customers FOR SYSTEM_TIME AS OF PROCTIME() AS c ON o.customer = c.customer AND o.id = c.id"
     )
     with pytest.warns(UserWarning, match="several columns are named"):
-        found = asked(left)
-    assert Counter(found) == Counter([(*ORDERS[0], "a", 1, "SE"), *((*order, None, None, None) for order in ORDERS[1:])])
+        rows = answer(left)
+    assert Counter(rows) == Counter([(*ORDERS[0], "a", 1, "SE"), *((*order, None, None, None) for order in ORDERS[1:])])
     places = """
         SELECT country, sum(amount) AS amount FROM (SELECT *, lower(upper(customer)) AS k FROM orders WHERE amount > 1) o
         JOIN customers FOR SYSTEM_TIME AS OF PROCTIME() AS c ON concat(o.k, '') = c.customer AND c.id = o.id - o.id + 1
         WHERE c.country <> 'NO' GROUP BY country"""
-    assert asked(places) == [("SE", 7)]
+    assert answer(places) == [("SE", 7)]
 
 
 @pytest.mark.parametrize(
-    ("join", "said"),
+    ("join", "problem"),
     [
         ("JOIN customers c ON o.customer = c.customer", "the lookup table customers without FOR SYSTEM_TIME AS OF"),
         ("JOIN customers FOR SYSTEM_TIME AS OF o.amount AS c ON o.customer = c.customer", "the lookup table customers as of o.amount"),
@@ -55,10 +55,10 @@ def test_all_of_both_sides(spark: SparkSession) -> None:
         ("JOIN orders FOR SYSTEM_TIME AS OF PROCTIME() AS c ON o.customer = c.customer", "the stream orders FOR SYSTEM_TIME AS OF now"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_said(spark: SparkSession, join: str, said: str) -> None:
+def test_what_cannot_be_said(spark: SparkSession, join: str, problem: str) -> None:
     with pytest.raises(HeadraceError, match="cannot be kept up to date") as caught:
-        asked(f"SELECT o.id, c.country FROM orders o {join}" if "orders FOR" not in join else f"SELECT o.id FROM orders o {join}")
-    assert said in caught.value.message
+        answer(f"SELECT o.id, c.country FROM orders o {join}" if "orders FOR" not in join else f"SELECT o.id FROM orders o {join}")
+    assert problem in caught.value.message
 
 
 def test_rows_that_are_taken_away(spark: SparkSession, tmp_path: Path) -> None:
@@ -86,8 +86,8 @@ def test_a_script(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.Monke
     node = next(node for node in job.plan.nodes.values() if node.op == "lookup")
     assert (node.retry_ms, node.table, node.constant, node.options["refresh_ms"]) == (0, "customers", True, 3_600_000)  # type: ignore[attr-defined]
     job.run(progress=False)
-    found = [line for file in sorted(Path("out").glob("*.json")) for line in file.read_text().splitlines()]
-    assert sorted(found) == ['{"id":1,"country":"SE"}', '{"id":2}']
+    lines = [line for file in sorted(Path("out").glob("*.json")) for line in file.read_text().splitlines()]
+    assert sorted(lines) == ['{"id":1,"country":"SE"}', '{"id":2}']
 
 
 def test_a_script_that_takes_a_table_for_a_stream(spark: SparkSession, tmp_path: Path) -> None:

@@ -23,17 +23,17 @@ def test_files_are_read_again_when_they_are_too_old(shelf: Shelf, tmp_path: Path
     file.write_text("name,id,more\none,1,x\ntwo,2,y\n")
     shelf.object.at(0)
     with Harness() as h:
-        told = h.source("told", "id bigint")
+        events = h.source("events", "id bigint")
         table = hr.lookup.files(file, format="csv", schema="id int, name string", refresh="10 seconds")
-        out = h.collect(told.lookup(table, on="id"))
-        h.commit({"told": [("+", (1,)), ("+", (3,)), ("+", (None,))]})
+        out = h.collect(events.lookup(table, on="id"))
+        h.commit({"events": [("+", (1,)), ("+", (3,)), ("+", (None,))]})
         file.write_text("name,id,more\nuno,1,x\ntres,3,y\n")
-        h.commit({"told": [("+", (1,))]})
+        h.commit({"events": [("+", (1,))]})
         shelf.object.at(11)
-        h.commit({"told": [("+", (1,)), ("+", (3,))]})
+        h.commit({"events": [("+", (1,)), ("+", (3,))]})
         file.write_text("name,id,more\nein,1,x\n")
         h.restart()
-        h.commit({"told": [("+", (1,))]})
+        h.commit({"events": [("+", (1,))]})
         assert out.changes() == [
             (1, "+", (None, None)),
             (1, "+", (1, "one")),
@@ -63,34 +63,34 @@ def test_values_are_those_that_spark_reads(spark: SparkSession, tmp_path: Path, 
     writer.selectExpr("*", "timestamp'2026-01-01 00:00:00.001' AS at").write.format(format).option("header", "true").option(
         "quoteAll", "true"
     ).option("emptyValue", "").save(str(tmp_path / "t"))
-    told = hr.read.memory([(1,), (2,), (3,)], "id bigint", name="told")
+    events = hr.read.memory([(1,), (2,), (3,)], "id bigint", name="events")
     table = hr.lookup.files(tmp_path / "t", format=format, schema=schema, options={"multiLine": "true"} if format == "csv" else None)
-    found = hr.collect(told.lookup(table, on="id").select("id", "name", "amount", "day", "unix_micros(at) AS at")).rows()
+    answer = hr.collect(events.lookup(table, on="id").select("id", "name", "amount", "day", "unix_micros(at) AS at")).rows()
     wanted = [(id_, name, amount, day, 1767225600001000) for id_, name, amount, day, _ in rows] + [(3, None, None, None, None)]
-    assert Counter(found) == Counter(wanted)
+    assert Counter(answer) == Counter(wanted)
 
 
 def test_keys_of_several_columns_and_types(spark: SparkSession) -> None:
     """-0.0 is 0.0 and NaN is itself, as in a join; a decimal meets a whole number."""
     nan = float("nan")
-    told = hr.read.memory(
-        [(0.0, 1, "a"), (-0.0, 1, "b"), (nan, 2, "c"), (1.5, None, "d"), (1.5, 3, "e")], "x double, n int, v string", name="told"
+    events = hr.read.memory(
+        [(0.0, 1, "a"), (-0.0, 1, "b"), (nan, 2, "c"), (1.5, None, "d"), (1.5, 3, "e")], "x double, n int, v string", name="events"
     )
     table = hr.lookup.memory(
         [(0.0, decimal.Decimal("1.0"), "zero"), (nan, decimal.Decimal(2), "nan"), (1.5, decimal.Decimal("3.1"), "no")],
         "x double, n decimal(5,1), w string",
         name="table",
     )
-    found = hr.collect(told.lookup(table, on=["x", "n"]).select("v", "w"))
-    assert sorted(found.rows()) == [("a", "zero"), ("b", "zero"), ("c", "nan"), ("d", None), ("e", None)]
+    joined = hr.collect(events.lookup(table, on=["x", "n"]).select("v", "w"))
+    assert sorted(joined.rows()) == [("a", "zero"), ("b", "zero"), ("c", "nan"), ("d", None), ("e", None)]
 
 
 def test_a_line_that_cannot_be_read_stops_the_job(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "t.json").write_text('{"id": 1}\n{"id": "x"}\n')
-    told = hr.read.memory([(1,)], "id int", name="told")
+    events = hr.read.memory([(1,)], "id int", name="events")
     table = hr.lookup.files(tmp_path / "t.json", format="json", schema="id int, name string")
     with pytest.raises(HeadraceError) as caught:
-        hr.collect(told.lookup(table, on="id", retry="0 seconds"))
+        hr.collect(events.lookup(table, on="id", retry="0 seconds"))
     assert caught.value.code == "LOOKUP_FAILED" and "the lookup failed" in caught.value.message
 
 
@@ -100,20 +100,20 @@ def test_a_folder_that_a_sink_wrote(spark: SparkSession, tmp_path: Path) -> None
     hr.job("write", written).run(checkpoint=tmp_path / "state", progress=False)
     (tmp_path / "out" / "k=b" / "of-nobody.parquet").write_bytes(b"no parquet")
     table = hr.lookup.files(tmp_path / "out", format="parquet", schema="id bigint, k string", name="table")
-    asked = hr.read.memory([(1,), (3,)], "id bigint", name="asked").lookup(table, on="id", how="left")
-    assert sorted(hr.collect(asked).rows()) == [(1, "a"), (3, None)]
+    joined = hr.read.memory([(1,), (3,)], "id bigint", name="asked").lookup(table, on="id", how="left")
+    assert sorted(hr.collect(joined).rows()) == [(1, "a"), (3, None)]
 
 
 def test_there_is_no_file(spark: SparkSession, tmp_path: Path) -> None:
-    told = hr.read.memory([(1,)], "id int", name="told")
+    events = hr.read.memory([(1,)], "id int", name="events")
     table = hr.lookup.files(tmp_path / "t.json", format="json", schema="id int, name string")
     check_error(
         """
         PATH_MISSING: there is no file <folder>/t.json
-          at test_whole.py:*: lambda: hr.collect(told.lookup(table, on="id")),
+          at test_whole.py:*: lambda: hr.collect(events.lookup(table, on="id")),
           hint: the full path is <folder>/t.json
           more: headrace error PATH_MISSING
         """,
-        lambda: hr.collect(told.lookup(table, on="id")),
+        lambda: hr.collect(events.lookup(table, on="id")),
         hide={str(tmp_path): "<folder>"},
     )

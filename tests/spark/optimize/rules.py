@@ -21,10 +21,10 @@ TABLES = {"sales": "id int, shop string, amount int, note string", "shops": "nam
 
 @dataclass(frozen=True)
 class Case:
-    """`made` gives streams over the tables; `before` and `after` are the plans of the first as lines; `left` are what stays as it is."""
+    """`rewritten` gives streams over the tables; `before` and `after` are the plans of the first as lines; `left` stays as it is."""
 
     rule: Rule
-    made: Callable[[Any, Any], list[hr.Stream]]
+    rewritten: Callable[[Any, Any], list[hr.Stream]]
     before: str
     after: str
     left: Callable[[Any, Any], list[hr.Stream]]
@@ -32,14 +32,14 @@ class Case:
 
 def lines(plan: Plan) -> str:
     """The plan as one indented tree for each sink, without the names of nodes and the rows of tables."""
-    found: list[str] = []
+    texts: list[str] = []
     stack: list[tuple[Any, int]] = [(before, 0) for name in reversed(plan.sinks) for before in plan.nodes[name].inputs]
     while stack:
         node, depth = stack.pop()
-        said = re.sub(r"array\(named_struct.*\)\)", "array(ROWS))", node.describe())
-        found.append("  " * depth + (str(node.name) if node.op == "source" else said))
+        description = re.sub(r"array\(named_struct.*\)\)", "array(ROWS))", node.describe())
+        texts.append("  " * depth + (str(node.name) if node.op == "source" else description))
         stack += [(before, depth + 1) for before in reversed(node.inputs)]
-    return "\n".join(found)
+    return "\n".join(texts)
 
 
 def plan_of(streams: list[hr.Stream]) -> Plan:

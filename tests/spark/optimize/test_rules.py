@@ -30,14 +30,14 @@ def test_every_rule_has_a_case() -> None:
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_what_a_rule_makes_of_a_plan(spark: SparkSession, case: Case) -> None:
-    plan = plan_of(case.made(*sources())[:1])
+    plan = plan_of(case.rewritten(*sources())[:1])
     assert lines(plan) == textwrap.dedent(case.before).strip()
     assert lines(case.rule(plan)) == textwrap.dedent(case.after).strip()
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_a_rule_is_done_once(spark: SparkSession, case: Case) -> None:
-    for stream in case.made(*sources()):
+    for stream in case.rewritten(*sources()):
         plan = plan_of([stream])
         better = case.rule(plan)
         assert better is not plan, lines(plan)
@@ -59,8 +59,8 @@ def test_what_a_rule_leaves_alone(spark: SparkSession, case: Case) -> None:
 def test_first_rows_alone_need_no_numbers(spark: SparkSession, bounded: str, numbers: str, is_numbered: bool) -> None:
     sales, _ = sources()
     functions = {"a": "row_number", "b": "rank", "c": "dense_rank"}
-    asked = ", ".join(f"{functions[name]}() OVER (PARTITION BY shop ORDER BY amount) AS {name}" for name in numbers)
-    plan = first_rows(plan_of([hr.sql(f"SELECT * FROM (SELECT id, {asked} FROM sales) WHERE {bounded} = 1", sales=sales)]))
+    columns = ", ".join(f"{functions[name]}() OVER (PARTITION BY shop ORDER BY amount) AS {name}" for name in numbers)
+    plan = first_rows(plan_of([hr.sql(f"SELECT * FROM (SELECT id, {columns} FROM sales) WHERE {bounded} = 1", sales=sales)]))
     assert any(isinstance(node, Partition) for node in plan.nodes.values()) is is_numbered
 
 
@@ -116,7 +116,7 @@ class Random(Table):
 def test_both_sides_give_the_same(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, case: Case) -> None:
     def begun(h: Harness) -> list[Collected]:
         streams = [h.source(name, schema, changes=True) for name, schema in TABLES.items()]
-        return [h.collect(stream) for stream in (*case.made(*streams), *case.left(*streams))]
+        return [h.collect(stream) for stream in (*case.rewritten(*streams), *case.left(*streams))]
 
     rng = random.Random(11)
     tables = {name: Random(name) for name in TABLES}

@@ -88,20 +88,20 @@ def contents(outputs: Mapping[str, Collected]) -> dict[str, Counter[Any]]:
     def hashable(value: Any) -> Any:
         return tuple(value) if isinstance(value, list) else value
 
-    found: dict[str, Counter[Any]] = {}
+    counts: dict[str, Counter[Any]] = {}
     for name, output in outputs.items():
         for row in output.rows():
-            told = (row[1].partition(" at ")[0],) if name == "dead_letter" else tuple(hashable(value) for value in row)
-            found.setdefault(name, Counter())[told] += 1
-    return found
+            content = (row[1].partition(" at ")[0],) if name == "dead_letter" else tuple(hashable(value) for value in row)
+            counts.setdefault(name, Counter())[content] += 1
+    return counts
 
 
 def shared_times(cut: Mapping[str, Epochs], cuts: int) -> Times:
     """The watermarks of the one query."""
-    given: list[dict[str, list[Any]]] = []
+    epoch_times: list[dict[str, list[Any]]] = []
     for number in range(cuts + 1):
-        given.append({source: [row[0] for _, row in packed(cut, source, number)] for source in SOURCES})
-    return times(given, DELAY)
+        epoch_times.append({source: [row[0] for _, row in packed(cut, source, number)] for source in SOURCES})
+    return times(epoch_times, DELAY)
 
 
 @pytest.mark.parametrize("late", [0.0, 0.2], ids=["on time", "late"])
@@ -119,7 +119,7 @@ def test_side_by_side(late: float, seed: int, partitions: int) -> None:
     restarts = set(rng.sample(range(cuts + 1), 2)) if FULL else {rng.randrange(cuts + 1)}
     with Harness(partitions=partitions) as h:
         sources = {source: h.source(source, schema_of(source), watermark=("ts", DELAY)) for source in SOURCES}
-        found = {(one.name, order): outputs_of(h, one, sources, order) for one in SUBJECTS for order in orders(one)}
+        outputs = {(one.name, order): outputs_of(h, one, sources, order) for one in SUBJECTS for order in orders(one)}
         for number in range(cuts + 1):
             h.commit({source: packed(cut, source, number) for source in SOURCES})
             if number in restarts:
@@ -128,7 +128,7 @@ def test_side_by_side(late: float, seed: int, partitions: int) -> None:
         for one in SUBJECTS:
             for order in orders(one):
                 wanted = run(one.model, cut[one.name], shared_times(cut, cuts), order=order)
-                assert contents(found[one.name, order]) == wanted, (one.name, order)
+                assert contents(outputs[one.name, order]) == wanted, (one.name, order)
 
 
 def orders(subject: Subject) -> list[str]:
@@ -142,16 +142,16 @@ def test_all_rows_are_accounted_for() -> None:
     cut = epochs(subject, rng, keys=KEYS, rows=ROWS, cuts=2, late=0.2)
     with Harness(partitions=2) as h:
         streams = {name: h.source(name, schema, watermark=("ts", DELAY)) for name, schema in subject.schemas.items()}
-        found = collected(h, subject, {name: stream.key_by(columns_of(subject, name)[0]) for name, stream in streams.items()})
+        outputs = collected(h, subject, {name: stream.key_by(columns_of(subject, name)[0]) for name, stream in streams.items()})
         for rows in cut:
             h.commit({name: [("+", row) for row in part] for name, part in rows.items()})
             for counted in accounts(h).values():
                 assert counted["in"] == sum(counted[metric] for metric in ("handled", "late", "dead", "held"))
         h.finish()
-        assert contents(found) == run(subject.model, cut, subject.times(cut))
+        assert contents(outputs) == run(subject.model, cut, subject.times(cut))
         last = accounts(h)
         for name in subject.makers:
-            late = len(found["late" if name == "event" else f"late_{name}"].rows())
+            late = len(outputs["late" if name == "event" else f"late_{name}"].rows())
             assert late > 0
             assert last[name] == {"filtered": 0, "in": ROWS, "handled": ROWS - late, "late": late, "dead": 0, "held": 0}
 

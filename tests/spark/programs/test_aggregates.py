@@ -62,7 +62,7 @@ OUT = (
 def wanted(values: list[int]) -> list[Any]:
     since: list[int] = []
     taken: list[int] = []
-    found = []
+    rows = []
     for v in values:
         if v == 13:
             continue
@@ -72,7 +72,7 @@ def wanted(values: list[int]) -> list[Any]:
             since.append(v)
             taken.append(v)
         best = max(n % 7 for n in taken)
-        found.append(
+        rows.append(
             (
                 sum(since) if since else None,
                 round(sum(taken) / len(taken), 3),
@@ -86,16 +86,16 @@ def wanted(values: list[int]) -> list[Any]:
                 bool(since),
             )
         )
-    return found
+    return rows
 
 
 def test_every_make_of_aggregate(spark: SparkSession) -> None:
     values = [5, 12, 13, 3, 12, -1, 13, 20, 7, 13, 8, 1]
     p = traced(Everything, outputs={"main": OUT}, order="arrival")
     for cuts in (1, 5, 12):
-        found = trial(spark, p, *(epoch(*(row(1, v=v) for v in values[i : i + cuts])) for i in range(0, len(values), cuts)))
-        assert [one for part in found.values() for one in part] == wanted(values)
-        assert [reason.partition(" at ")[0] for reason, _ in found.dead()] == ["thirteen"] * 3
+        tried = trial(spark, p, *(epoch(*(row(1, v=v) for v in values[i : i + cuts])) for i in range(0, len(values), cuts)))
+        assert [one for part in tried.values() for one in part] == wanted(values)
+        assert [reason.partition(" at ")[0] for reason, _ in tried.dead()] == ["thirteen"] * 3
 
 
 class Long(hr.Program):
@@ -113,9 +113,9 @@ class Long(hr.Program):
 
 def test_a_long_buffer_is_undone(spark: SparkSession) -> None:
     p = traced(Long, outputs={"main": "n int, total bigint"}, order="arrival")
-    found = trial(spark, p, epoch(*(row(1, v=v) for v in range(2500))), epoch(*(row(1, v=v) for v in range(2500, 3000))))
+    tried = trial(spark, p, epoch(*(row(1, v=v) for v in range(2500))), epoch(*(row(1, v=v) for v in range(2500, 3000))))
     kept = [v for v in range(3000) if v % 700 != 699]
-    assert found.values() == [[], [(len(kept), sum(kept))]]
+    assert tried.values() == [[], [(len(kept), sum(kept))]]
 
 
 def built(sql: str) -> str:

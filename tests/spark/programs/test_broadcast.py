@@ -53,9 +53,9 @@ class Ruled(hr.Program):
         self.tell(at)
 
     def tell(self, at):
-        hr.emit(k=self.key.k, at=at, rules=self.told(self.rules), brief=self.told(self.brief))
+        hr.emit(k=self.key.k, at=at, rules=self.summary(self.rules), brief=self.summary(self.brief))
 
-    def told(self, rules):
+    def summary(self, rules):
         all = hr.let(hr.lit(""), "string")
         with hr.each(rules, reverse=True) as it:
             all.set(hr.f.concat(all.get(), it.key, it.value.cast("string"), hr.lit(" ")))
@@ -77,7 +77,7 @@ def model(rows: list[tuple[int, str]], rules: list[Rule]) -> list[Any]:
                 steps.append((time + 7, 2, (k,), None))
     rules_of: tuple[dict[str, int], dict[str, int]] = ({}, {})
     gone: dict[str, int] = {}
-    found = []
+    emitted = []
     for time, side, what, v in sorted(steps, key=lambda step: step[:3]):
         for name in [name for name, end in gone.items() if end < time]:
             rules_of[1].pop(name, None)
@@ -94,11 +94,11 @@ def model(rows: list[tuple[int, str]], rules: list[Rule]) -> list[Any]:
             if v != 13:
                 gone[what[0]] = time + SPAN
         else:
-            found.append((what[0], START + dt.timedelta(seconds=time), *(told(held) for held in rules_of)))
-    return found
+            emitted.append((what[0], START + dt.timedelta(seconds=time), *(summary(held) for held in rules_of)))
+    return emitted
 
 
-def told(held: dict[str, int]) -> str:
+def summary(held: dict[str, int]) -> str:
     listed = "".join(f"{name}{held[name]} " for name in sorted(held, reverse=True))
     what = {"all": listed, "n": len(held), "a": held.get("a"), "first": min(held, default=None), "any": bool(held)}
     return json.dumps({name: value for name, value in what.items() if value is not None}, separators=(",", ":"))
@@ -126,15 +126,15 @@ def test_in_the_kernel(spark: SparkSession, seed: int) -> None:
         epochs = []
         for begin, end in zip([0, *at], [*at, 121], strict=True):
             # what comes is later than the watermark, which then goes on to just before what comes next
-            made = [row((1000 + time) * SECOND, k) for time, k in rows if begin <= time < end]
-            made += [row((1000 + time) * SECOND, None, "rules", name=name, v=v) for time, name, v in rules if begin <= time < end]
-            rng.shuffle(made)
-            epochs += [epoch(*made, watermark=(1000 + begin) * SECOND - 1), epoch(watermark=(1000 + end) * SECOND - 1)]
+            inputs = [row((1000 + time) * SECOND, k) for time, k in rows if begin <= time < end]
+            inputs += [row((1000 + time) * SECOND, None, "rules", name=name, v=v) for time, name, v in rules if begin <= time < end]
+            rng.shuffle(inputs)
+            epochs += [epoch(*inputs, watermark=(1000 + begin) * SECOND - 1), epoch(watermark=(1000 + end) * SECOND - 1)]
         tried = trial(spark, p, *epochs, epoch(watermark=2000 * SECOND))
-        found = [one for part in tried.values() for one in part]
+        emitted = [one for part in tried.values() for one in part]
         start = dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(seconds=1000)
         wanted = [(k, start + (at - START), *rest) for k, at, *rest in model(rows, rules)]
-        assert sorted((k, dt.datetime.fromisoformat(at), *rest) for k, at, *rest in found) == sorted(wanted)
+        assert sorted((k, dt.datetime.fromisoformat(at), *rest) for k, at, *rest in emitted) == sorted(wanted)
         assert len(tried.dead()) == sum(v == 13 for _, _, v in rules)
 
 
@@ -154,9 +154,9 @@ def test_over_partitions_and_restarts(spark: SparkSession, partitions: int) -> N
         for begin in range(0, 120, 24):
             part = [row for row in rows if begin <= row[0] < begin + 24]
             changed = [rule for rule in rules if begin <= rule[0] < begin + 24]
-            made = [("+", (k, at(time))) for time, k in part]
-            rng.shuffle(made)
-            h.commit({"events": made, "changes": [("+", (name, v, at(time))) for time, name, v in changed]})
+            additions = [("+", (k, at(time))) for time, k in part]
+            rng.shuffle(additions)
+            h.commit({"events": additions, "changes": [("+", (name, v, at(time))) for time, name, v in changed]})
             if begin in (24, 72):
                 h.restart()
         h.finish()
@@ -179,8 +179,8 @@ def test_in_the_order_of_arrival(spark: SparkSession) -> None:
         epoch(row(1, "q"), row(2, None, "rules", name="b", v=None)),
         epoch(row(1, "q"), row(2, None, "rules", name="b", v=0)),
     )
-    found = [[(k, json.loads(rules)["all"]) for k, _, rules, _ in part] for part in tried.values()]
-    assert found == [[("p", "b5 a7 ")], [("q", "a7 ")], [("q", "")]]
+    emitted = [[(k, json.loads(rules)["all"]) for k, _, rules, _ in part] for part in tried.values()]
+    assert emitted == [[("p", "b5 a7 ")], [("q", "a7 ")], [("q", "")]]
     assert [state["key"] for state in tried.state if state["value"] and state["key"] is None] == []
 
 
@@ -282,10 +282,10 @@ def test_rules_that_expire_in_processing_time(spark: SparkSession) -> None:
 
 
 def test_a_rule_that_is_often_set_anew_leaves_nothing(spark: SparkSession) -> None:
-    def said(time: int) -> Any:
+    def epoch_at(time: int) -> Any:
         return epoch(rule(time, "a", time), rule(time, "b", None), rule(time, "b", time), watermark=(time - 2) * SECOND)
 
-    few, many = (trial(spark, brief(), *map(said, range(100, 100 + n))) for n in (20, 60))
+    few, many = (trial(spark, brief(), *map(epoch_at, range(100, 100 + n))) for n in (20, 60))
     assert size(many) == size(few)
     assert trial(spark, brief(), *(epoch(watermark=time * SECOND) for time in (169, 170, 171)), state=many.state).state == []
 

@@ -42,12 +42,12 @@ class Chain(hr.Program):
     """Numbers what it meets, and sums up the numbers so that each order gives another sum."""
 
     n = hr.Value("bigint")
-    told = hr.Value("bigint")
+    digest = hr.Value("bigint")
 
     def on_event(self, e: Any) -> None:
         self.n.set(hr.f.coalesce(self.n.get(), 0) + 1)
-        self.told.set(hr.f.xxhash64(self.told.get(), e.k, e.what, e.at))
-        hr.emit(group=self.key.group, n=self.n.get(), report=self.told.get(), what=e.what, at=e.at)
+        self.digest.set(hr.f.xxhash64(self.digest.get(), e.k, e.what, e.at))
+        hr.emit(group=self.key.group, n=self.n.get(), report=self.digest.get(), what=e.what, at=e.at)
 
 
 def chained(rows: list[list[tuple[str, int, str]]], *, restart: int = -1) -> list[Any]:

@@ -48,9 +48,9 @@ def test_a_list(spark: SparkSession) -> None:
         ([], 0, False),
     ]
     for cuts in (1, 4, 9):
-        found = tried(spark, Kept, [3, 1, None, 0, 2, -1, 9, -2, 0], cuts=cuts, main="xs array<int>, n bigint, some boolean")
-        assert found.all() == wanted
-        assert found.state == [], "an empty list leaves nothing behind"
+        result = tried(spark, Kept, [3, 1, None, 0, 2, -1, 9, -2, 0], cuts=cuts, main="xs array<int>, n bigint, some boolean")
+        assert result.all() == wanted
+        assert result.state == [], "an empty list leaves nothing behind"
 
 
 class Ordered(hr.Program):
@@ -75,7 +75,7 @@ class Ordered(hr.Program):
 
 def test_a_map_is_in_the_order_of_its_keys(spark: SparkSession) -> None:
     words = ["pear", "fig", "kiwi", "fig", "-pear", "a", "-none", "-fig", "-kiwi", "-a"]
-    found = tried(spark, Ordered, words, v="string", cuts=3, main="what string, n int, word string")
+    result = tried(spark, Ordered, words, v="string", cuts=3, main="what string, n int, word string")
     kept: dict[str, int] = {}
     wanted: list[Any] = []
     for word in words:
@@ -89,8 +89,8 @@ def test_a_map_is_in_the_order_of_its_keys(spark: SparkSession) -> None:
         wanted += [("down", kept[w], w) for w in reversed(order)]
         wanted.append(("first", kept[order[0]], order[0]) if order else ("first", None, None))
         wanted.append(("last", len(order), order[-1] if order else None))
-    assert found.all() == wanted
-    assert found.state == []
+    assert result.all() == wanted
+    assert result.state == []
 
 
 class Sieve(hr.Program):
@@ -118,11 +118,11 @@ class Sieve(hr.Program):
 
 
 def test_a_loop_changes_what_it_stands_at(spark: SparkSession) -> None:
-    found = tried(spark, Sieve, [*range(5, 35), -20, -40], cuts=40, main="key int, value int")
+    result = tried(spark, Sieve, [*range(5, 35), -20, -40], cuts=40, main="key int, value int")
     first = [(n, n) for n in range(10, 20) if n % 3 == 1]
     second = [(n, n * (2 if n < 20 else 1)) for n in range(10, 35) if n % 3 == 1]
     rest = [(n, n) for n in range(5, 10)] + [(n, n * (4 if n < 20 else 2)) for n in range(10, 35) if n % 3 == 1]
-    assert found.values() == [first + second + rest]
+    assert result.values() == [first + second + rest]
 
 
 class Many(hr.Program):
@@ -146,13 +146,13 @@ class Many(hr.Program):
 
 
 def test_many_pages(spark: SparkSession) -> None:
-    found = tried(spark, Many, list(range(1000)), cuts=90, main="of string, at bigint, text string")
+    result = tried(spark, Many, list(range(1000)), cuts=90, main="of string, at bigint, text string")
     wanted: list[Any] = []
     for last in (500, 1000):
         wanted += [("list", i, str(i)) for i in range(last)]
         wanted += sorted(("map", i * 7919 % 1000, str(i)) for i in range(last) if 100 <= i * 7919 % 1000 < 110)
-    assert found.all() == wanted
-    assert found.state == []
+    assert result.all() == wanted
+    assert result.state == []
 
 
 class Once(hr.Program):
@@ -209,9 +209,9 @@ class Failing(hr.Program):
 
 def test_what_a_failing_row_did_is_undone(spark: SparkSession) -> None:
     for cuts in (1, 7):
-        found = tried(spark, Failing, [23, 13, 14, 15, 33, 13, 3], cuts=cuts, main="n int, xs array<int>, keys bigint")
-        assert found.all() == [(100, [], 0), (10, [23], 1), (5, [23, 33], 2)]
-        reasons = [reason.partition(" at ")[0] for reason, _ in found.dead()]
+        result = tried(spark, Failing, [23, 13, 14, 15, 33, 13, 3], cuts=cuts, main="n int, xs array<int>, keys bigint")
+        assert result.all() == [(100, [], 0), (10, [23], 1), (5, [23, 33], 2)]
+        reasons = [reason.partition(" at ")[0] for reason, _ in result.dead()]
         assert [reason.split(". ")[0] for reason in reasons] == [
             "[DIVIDE_BY_ZERO] Division by zero",
             "not 14",
@@ -241,12 +241,12 @@ class Locals(hr.Program):
 
 def test_locals_and_times(spark: SparkSession) -> None:
     p = traced(Locals, outputs={"main": "total bigint, largest int, now timestamp, mark timestamp"}, order="arrival")
-    found = trial(
+    result = trial(
         spark, p, epoch(row(1, v=5), row(2, v=9), now=60_000_000), epoch(row(3_000_000, v=2), now=120_000_000, watermark=2_000_000)
     )
     stamp = "1970-01-01T00:0{}:0{}.000000Z"
-    assert found.dead() == []
-    assert found.values() == [
+    assert result.dead() == []
+    assert result.values() == [
         [(5, 5, stamp.format(1, 0), None), (14, 9, stamp.format(1, 0), None)],
         [(16, 9, stamp.format(2, 0), stamp.format(0, 2))],
     ]

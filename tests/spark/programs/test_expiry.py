@@ -51,7 +51,7 @@ def model(rows: list[tuple[int, int]]) -> list[Any]:
     total: tuple[int, int] | None = None
     xs: list[tuple[int, int]] = []
     m: dict[int, tuple[int, int]] = {}
-    found = []
+    emitted = []
     for time, v in rows:
         value = value if value and time <= value[0] + SPAN else None
         total = total if total and time <= total[0] + SPAN else None
@@ -59,7 +59,7 @@ def model(rows: list[tuple[int, int]]) -> list[Any]:
         m = {k: x for k, x in m.items() if time <= x[0] + SPAN}
         first = m[min(m)][1] if m else None
         if v != 13:  # what a failing row emits is not sent
-            found.append((value and value[1], total and total[1], [x for _, x in xs], sorted(m), first))
+            emitted.append((value and value[1], total and total[1], [x for _, x in xs], sorted(m), first))
         if v == 0:
             if m:
                 del m[min(m)]
@@ -71,7 +71,7 @@ def model(rows: list[tuple[int, int]]) -> list[Any]:
             total = (time, v + (total[1] if total else 0))
             xs.append((time, v))
             m[v % 5] = (time, v)
-    return found
+    return emitted
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -89,9 +89,9 @@ def test_in_the_order_of_time(spark: SparkSession, seed: int) -> None:
         for i in range(0, len(rows), cuts):
             part = rows[i : i + cuts]
             following = rows[i + cuts][0] if i + cuts < len(rows) else part[-1][0] + 1
-            made = [row(time * SECOND, v=v) for time, v in part]
+            inputs = [row(time * SECOND, v=v) for time, v in part]
             # the watermark of an epoch is behind its rows, or just before those of the next
-            epochs += [epoch(*made, watermark=(part[0][0] - 1) * SECOND), epoch(watermark=max(part[0][0] - 1, following - 1) * SECOND)]
+            epochs += [epoch(*inputs, watermark=(part[0][0] - 1) * SECOND), epoch(watermark=max(part[0][0] - 1, following - 1) * SECOND)]
         tried = trial(spark, p, *epochs, epoch(watermark=(rows[-1][0] + SPAN - 1) * SECOND))
         assert tried.all() == model(rows)
         assert tried.state != []

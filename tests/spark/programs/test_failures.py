@@ -34,7 +34,7 @@ class Everywhere(hr.Program):
     alarm = hr.Timer()
     alarms = hr.Timer(key="int")
     side = hr.Output()
-    told = hr.Output()
+    report = hr.Output()
 
     def __init__(self, bad: str) -> None:
         self.bad = bad
@@ -99,8 +99,8 @@ class Everywhere(hr.Program):
             with hr.when(self.alarms.at(bad) > e.ts):  # the key of a timer read
                 self.n.set(0)
         with hr.elsewhen(e.what == "a local made"):
-            made = hr.let(bad)  # a local made
-            self.n.set(made.get())
+            local = hr.let(bad)  # a local made
+            self.n.set(local.get())
         with hr.elsewhen(e.what == "a local set"):
             total.set(bad)  # a local set
         with hr.elsewhen(e.what == "the low end of a range"):
@@ -143,7 +143,7 @@ class Everywhere(hr.Program):
         entries = hr.let(hr.lit(""), "string")
         with hr.each(self.m) as it:
             entries.set(hr.f.concat(entries.get(), it.key, hr.lit("="), it.value, hr.lit(" ")))
-        self.told.emit(
+        self.report.emit(
             brief=self.brief.get(),
             xs=self.xs.get(),
             entries=entries.get(),
@@ -163,14 +163,14 @@ LINES, FIRST = inspect.getsourcelines(Everywhere)
 PLACES = {text.split("  # ")[1].strip(): FIRST + n for n, text in enumerate(LINES) if "  # " in text}
 
 
-TOLD = "brief int, xs array<int>, entries string, sum bigint, seen array<int>, alarms array<timestamp>"
+REPORT = "brief int, xs array<int>, entries string, sum bigint, seen array<int>, alarms array<timestamp>"
 
 
 def everywhere(failure: str) -> Any:
     return traced(
         Everywhere(FAILURES[failure][0]),
         inputs={"event": "v int, what string, ts timestamp"},
-        outputs={"main": "n int, size bigint", "side": "n int", "told": TOLD},
+        outputs={"main": "n int, size bigint", "side": "n int", "report": REPORT},
         order="arrival",
     )
 
@@ -186,18 +186,18 @@ def test_every_place(spark: SparkSession, failure: str) -> None:
         ([epoch(*good[:2], *bad, good[2])], [epoch(*good)]),
         ([epoch(*good[:2]), *(epoch(b) for b in bad), epoch(good[2])], [epoch(*good[:2]), epoch(good[2])]),
     ):
-        found = trial(spark, p, *epochs)
+        tried = trial(spark, p, *epochs)
         clean = trial(spark, p, *clean_epochs)
-        assert found.all() == clean.all() == [(4, 1), (5, 2), (6, 3)]
-        assert found.all("side") == [4, 5, 6]
+        assert tried.all() == clean.all() == [(4, 1), (5, 2), (6, 3)]
+        assert tried.all("side") == [4, 5, 6]
         # after each good row, also after the bad ones, all that is kept is as it would be without them
-        assert found.all("told") == clean.all("told")
-        assert [(one["value"], one["alarm"]) for one in found.state] == [(one["value"], one["alarm"]) for one in clean.state]
-        reasons = [reason for reason, _ in found.dead()]
+        assert tried.all("report") == clean.all("report")
+        assert [(one["value"], one["alarm"]) for one in tried.state] == [(one["value"], one["alarm"]) for one in clean.state]
+        reasons = [reason for reason, _ in tried.dead()]
         assert [int(reason.rpartition(":")[2]) for reason in reasons] == list(PLACES.values())
         assert {reason for reason in reasons if not reason.startswith(FAILURES[failure][1])} == set()
         assert all("test_failures.py:" in reason for reason in reasons)
-        assert sum(counts.get("event.dead", 0) for counts in found.counts) == len(PLACES)
+        assert sum(counts.get("event.dead", 0) for counts in tried.counts) == len(PLACES)
 
 
 class Handlers(hr.Program):
@@ -249,14 +249,14 @@ def test_every_handler(spark: SparkSession) -> None:
         epoch(row(4 * SECOND, v=13), row(40 * SECOND, "a", "other", v=5), watermark=25 * SECOND),
         epoch(watermark=50 * SECOND),
     ]
-    found = trial(spark, p, *epochs)
-    seen = [(where, v) for where, v, *_ in found.all()]
+    tried = trial(spark, p, *epochs)
+    seen = [(where, v) for where, v, *_ in tried.all()]
     # the row of 13 sets no timers; the late one is handled before what is due
     assert seen == [("event", 3), ("alarm", 3), ("alarms", 3), ("other", 5)]
-    assert {rule for *_, rule in found.all()} == {-10}
-    assert [raw.partition('"ts"')[0] for _, raw in found.dead()] == ['{"v":13,'] * 4
-    sites = [int(reason.rpartition(":")[2]) for reason, _ in found.dead()]
+    assert {rule for *_, rule in tried.all()} == {-10}
+    assert [raw.partition('"ts"')[0] for _, raw in tried.dead()] == ['{"v":13,'] * 4
+    sites = [int(reason.rpartition(":")[2]) for reason, _ in tried.dead()]
     start = inspect.getsourcelines(Handlers)[1]
     assert len(set(sites)) == 2
     assert all(start < site < start + 40 for site in sites)
-    assert [sum(c.get(f"{side}.dead", 0) for c in found.counts) for side in ("event", "other", "rules")] == [2, 1, 1]
+    assert [sum(c.get(f"{side}.dead", 0) for c in tried.counts) for side in ("event", "other", "rules")] == [2, 1, 1]

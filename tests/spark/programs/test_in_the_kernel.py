@@ -77,7 +77,7 @@ def of_json(row: Json, schema: str) -> Row:
 def in_the_kernel(spark: SparkSession, subject: Subject, cut: Epochs, order: str) -> dict[str, Counter[Row]]:
     """What the kernel gives for the epochs, each followed by the empty one that it makes due, the last by the flush."""
     times = subject.times(cut)
-    asked: list[Json] = []
+    epochs: list[Json] = []
     for number, epoch in enumerate(cut):
         rows = []
         for name, part in epoch.items():
@@ -87,21 +87,21 @@ def in_the_kernel(spark: SparkSession, subject: Subject, cut: Epochs, order: str
                 columns = {column: as_json(value) for column, value in zip(schema.names, row, strict=True)}
                 key = {} if key_at is None else {parse_schema(subject.schemas["event"]).names[0]: row[key_at]}
                 rows.append({"input": name, "key": key, "time": micros(row[time_at]), "row": columns})
-        asked.append({"watermark": micros(times.marks[number]), "rows": rows})
-        asked.append({"watermark": micros(times.marks[number + 1]), "rows": []})
+        epochs.append({"watermark": micros(times.marks[number]), "rows": rows})
+        epochs.append({"watermark": micros(times.marks[number + 1]), "rows": []})
     last = micros(times.last)
-    asked.append({"watermark": FLUSH + last, "flushing": True, "last_event": last, "rows": []})
-    found: dict[str, Counter[Row]] = {}
+    epochs.append({"watermark": FLUSH + last, "flushing": True, "last_event": last, "rows": []})
+    counts: dict[str, Counter[Row]] = {}
     # A restart before each epoch would be as good: nothing but this state goes from one to the next.
-    half = len(asked) // 2
+    half = len(epochs) // 2
     program = operator(subject, order)
-    first = trial(spark, program, *asked[:half])
-    second = trial(spark, program, *asked[half:], state=first.state)
+    first = trial(spark, program, *epochs[:half])
+    second = trial(spark, program, *epochs[half:], state=first.state)
     for rows in (*first.epochs, *second.epochs):
         for output, row, _ in rows:
             of = {"reason": str(row["reason"]).partition(" at ")[0]} if output == "dead_letter" else row
-            found.setdefault(output, Counter())[of_json(of, subject.outputs[output])] += 1
-    return found
+            counts.setdefault(output, Counter())[of_json(of, subject.outputs[output])] += 1
+    return counts
 
 
 @pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subject: subject.name)

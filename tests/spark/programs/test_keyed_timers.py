@@ -81,8 +81,8 @@ def test_in_the_order_of_time_and_key(spark: SparkSession) -> None:
 def test_the_end_of_input(spark: SparkSession) -> None:
     p = traced(Bills, outputs=OUT)
     # 3 sets itself again: behind the last row it is not done, and those behind it in time still fire
-    made = [row(1000 * SECOND, v=3), row(1000 * SECOND, v=5), row(1002 * SECOND, v=44), row(1150 * SECOND, v=6)]
-    tried = trial(spark, p, epoch(*made, watermark=900 * SECOND), epoch(flush=1150 * SECOND))
+    rows = [row(1000 * SECOND, v=3), row(1000 * SECOND, v=5), row(1002 * SECOND, v=44), row(1150 * SECOND, v=6)]
+    tried = trial(spark, p, epoch(*rows, watermark=900 * SECOND), epoch(flush=1150 * SECOND))
     fired = [(k, s) for what, k, _, s in tried.all() if what == "due"]
     assert fired == [(3, 1003), (5, 1005), (4, 1046), (3, 1103), (6, 1156)]
     # it stays pending, as one without keys does
@@ -110,8 +110,8 @@ class Ended(hr.Program):
 
 def test_what_rings_no_more_is_seen_by_later_rows(spark: SparkSession) -> None:
     p = traced(Ended, outputs={"main": "one timestamp, each timestamp"})
-    made = [row(1000 * SECOND, v=1), row(1024 * SECOND, v=7), row(1025 * SECOND, v=1)]
-    for epochs in ([epoch(*made, watermark=900 * SECOND)], [epoch(*made, watermark=900 * SECOND), epoch(watermark=1024 * SECOND)]):
+    rows = [row(1000 * SECOND, v=1), row(1024 * SECOND, v=7), row(1025 * SECOND, v=1)]
+    for epochs in ([epoch(*rows, watermark=900 * SECOND)], [epoch(*rows, watermark=900 * SECOND), epoch(watermark=1024 * SECOND)]):
         tried = trial(spark, p, *epochs, epoch(flush=1025 * SECOND))
         assert [one for one, _ in tried.all()] == [None, "1970-01-01T00:17:10.000000Z", "1970-01-01T00:17:10.000000Z"]
         assert [each for _, each in tried.all()] == [None, None, "1970-01-01T00:17:10.000000Z"]

@@ -26,17 +26,17 @@ class Table:
 
     def change(self, rng: random.Random, n: int) -> Changes:
         """Some rows come, some go, one comes and goes."""
-        found: Changes = []
+        changes: Changes = []
         for _ in range(n):
             if self.rows and rng.random() < 0.45:
                 row = self.rows.pop(rng.randrange(len(self.rows)))
-                found.append(("-", row))
+                changes.append(("-", row))
             else:
                 row = self._make(rng)
                 self.rows.append(row)
-                found.append(("+", row))
+                changes.append(("+", row))
         passing = self._make(rng)
-        return [("+", passing), *found, ("-", passing)]
+        return [("+", passing), *changes, ("-", passing)]
 
     def show(self, spark: SparkSession, name: str) -> None:
         """Make a view of the rows that are there."""

@@ -165,7 +165,7 @@ def truths(a: hr.Stream, b: hr.Stream, texts: Mapping[str, str]) -> Queries:
     return queries
 
 
-def made(seed: int, count: int) -> tuple[Mapping[str, str], Mapping[str, str]]:
+def random_texts(seed: int, count: int) -> tuple[Mapping[str, str], Mapping[str, str]]:
     """Random texts: values of values and truths, truths of truths and values."""
     rng = random.Random(seed)
 
@@ -199,7 +199,7 @@ def made(seed: int, count: int) -> tuple[Mapping[str, str], Mapping[str, str]]:
         )
 
     depths = [1 + number % 2 for number in range(count)]
-    return {f"made {n}": value(d) for n, d in enumerate(depths)}, {f"made {n}": truth(d) for n, d in enumerate(depths)}
+    return {f"random {n}": value(d) for n, d in enumerate(depths)}, {f"random {n}": truth(d) for n, d in enumerate(depths)}
 
 
 def check(spark: SparkSession, texts: Mapping[str, str], *, are_truths: bool, seed: int) -> None:
@@ -234,9 +234,9 @@ def test_a_condition_means_in_each_verb_what_spark_says(spark: SparkSession) -> 
 
 @pytest.mark.parametrize("seed", range(20 if FULL else 1))
 def test_texts_made_of_them(spark: SparkSession, seed: int) -> None:
-    values_made, truths_made = made(seed, 10 if FULL else 3)
-    check(spark, values_made, are_truths=False, seed=seed)
-    check(spark, truths_made, are_truths=True, seed=seed)
+    random_values, random_truths = random_texts(seed, 10 if FULL else 3)
+    check(spark, random_values, are_truths=False, seed=seed)
+    check(spark, random_truths, are_truths=True, seed=seed)
 
 
 def test_a_query_says_what_of_it_means_nothing(spark: SparkSession) -> None:

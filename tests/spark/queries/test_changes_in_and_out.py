@@ -23,8 +23,8 @@ def lines(path: Path, rows: list[Any]) -> None:
 
 
 def test_a_column_says_what_a_row_changes(spark: SparkSession, tmp_path: Path) -> None:
-    told = [("a", 1, "insert"), ("b", 2, "I"), ("c", 3, "+"), ("a", 1, "delete"), ("b", 2, "update_before"), ("b", 9, "update_after")]
-    lines(tmp_path / "in" / "1.json", [{"k": k, "v": v, "op": op} for k, v, op in told])
+    changes = [("a", 1, "insert"), ("b", 2, "I"), ("c", 3, "+"), ("a", 1, "delete"), ("b", 2, "update_before"), ("b", 9, "update_after")]
+    lines(tmp_path / "in" / "1.json", [{"k": k, "v": v, "op": op} for k, v, op in changes])
     rows = hr.read.files(tmp_path / "in", format="json", schema="k string, v int, op string", change_column="op", name="rows")
     assert rows.columns == ("k", "v")
     assert sorted(hr.collect(rows).rows()) == [("b", 9), ("c", 3)]
@@ -46,16 +46,16 @@ def test_a_word_that_says_nothing_is_a_dead_letter(spark: SparkSession, tmp_path
         RuntimeWarning,
         match=r"^3 rows failed and are missing; the first at rows.weigh: NO_WEIGHT: .* \(hr.collect\(...\).dead_letters has them",
     ):
-        found = hr.collect(rows)
-    assert found.rows() == [("a",)]
+        collected = hr.collect(rows)
+    assert collected.rows() == [("a",)]
     words = f"; expected {ADDED} for an insertion, {TAKEN} for a deletion"
     cure = '. An update does not name the row that it replaces: use change_format="upsert" with a key, or the words update_before and update_after'
-    assert reasons(found.dead_letters) == {
+    assert reasons(collected.dead_letters) == {
         "b": f"NO_WEIGHT: `op` is 'perhaps'{words}",
         "c": f"NO_WEIGHT: `op` is null{words}",
         "d": f"NO_WEIGHT: `op` is 'Update'{words}{cure}",
     }
-    assert reasons(hr.collect(rows.output("dead_letter"))) == reasons(found.dead_letters)
+    assert reasons(hr.collect(rows.output("dead_letter"))) == reasons(collected.dead_letters)
 
 
 def test_an_update_is_a_word_where_a_key_names_the_row_that_goes(spark: SparkSession, tmp_path: Path) -> None:
@@ -65,11 +65,11 @@ def test_an_update_is_a_word_where_a_key_names_the_row_that_goes(spark: SparkSes
     schema = "k string, v int, op string"
     rows = hr.read.files(tmp_path / "in", format="json", schema=schema, change_format="upsert", key="k", change_column="op", name="rows")
     with pytest.warns(RuntimeWarning, match="3 rows failed"):
-        found = hr.collect(rows)
-    kept = dict(found.rows())
+        collected = hr.collect(rows)
+    kept = dict(collected.rows())
     assert kept == {f"{word}": 2 if index < 8 else 1 for index, word in enumerate(words) if index not in (8, 9)}
     allowed = f"; expected {ADDED}, update, u, upsert, replace for an insertion, {TAKEN} for a deletion"
-    assert reasons(found.dead_letters) == {
+    assert reasons(collected.dead_letters) == {
         "": f"NO_WEIGHT: `op` is ''{allowed}",
         "None": f"NO_WEIGHT: `op` is null{allowed}",
         "perhaps": f"NO_WEIGHT: `op` is 'perhaps'{allowed}",
@@ -77,7 +77,7 @@ def test_an_update_is_a_word_where_a_key_names_the_row_that_goes(spark: SparkSes
 
 
 @pytest.mark.parametrize(
-    ("how", "told", "dead"),
+    ("how", "records", "dead"),
     [
         (
             {"change_column": "op"},
@@ -103,10 +103,10 @@ def test_an_update_is_a_word_where_a_key_names_the_row_that_goes(spark: SparkSes
     ],
 )
 def test_all_letters_of_changes_are_in_one_output(
-    spark: SparkSession, tmp_path: Path, how: dict[str, Any], told: list[Any], dead: list[str]
+    spark: SparkSession, tmp_path: Path, how: dict[str, Any], records: list[Any], dead: list[str]
 ) -> None:
     """With the rows in one job and without them."""
-    lines(tmp_path / "in.json", told)
+    lines(tmp_path / "in.json", records)
     with (tmp_path / "in.json").open("a") as file:
         file.write("broken\n")
     schema = "k string, op string" if "change_column" in how else "k string"
@@ -134,14 +134,14 @@ def test_debezium(spark: SparkSession, tmp_path: Path) -> None:
     def change(op: str, before: Any, after: Any) -> dict[str, Any]:
         return {"op": op, "before": before, "after": after, "ts_ms": 1, "source": {"table": "cards"}}
 
-    told = [
+    envelopes = [
         change("r", None, {"k": "a", "v": 1}),
         {"schema": {}, "payload": change("c", None, {"k": "b", "v": 2})},
         change("u", {"k": "a", "v": 1}, {"k": "a", "v": 5}),
         change("d", {"k": "b", "v": 2}, None),
         change("c", None, {"k": "c", "v": None}),
     ]
-    lines(tmp_path / "in.json", told)
+    lines(tmp_path / "in.json", envelopes)
     with (tmp_path / "in.json").open("a") as file:
         file.write("\n")  # a tombstone
     rows = hr.read.files(tmp_path / "in.json", format="json", schema="k string, v int", change_format="debezium", name="rows")
@@ -152,9 +152,9 @@ def test_debezium_with_the_columns_that_are_found(spark: SparkSession, tmp_path:
     def change(op: str, before: Any, after: Any) -> dict[str, Any]:
         return {"op": op, "before": before, "after": after}
 
-    told = [change("c", None, {"k": "a", "v": 1}), change("u", {"k": "a", "v": 1}, {"k": "b", "v": 5})]
-    lines(tmp_path / "in.json", told)
-    lines(tmp_path / "with_schema.json", [{"schema": {"type": "struct"}, "payload": one} for one in told])
+    envelopes = [change("c", None, {"k": "a", "v": 1}), change("u", {"k": "a", "v": 1}, {"k": "b", "v": 5})]
+    lines(tmp_path / "in.json", envelopes)
+    lines(tmp_path / "with_schema.json", [{"schema": {"type": "struct"}, "payload": one} for one in envelopes])
     for file in ("in.json", "with_schema.json"):
         rows = hr.read.files(tmp_path / file, format="json", change_format="debezium", name="rows")
         assert rows.columns == ("k", "v")
@@ -180,7 +180,7 @@ def test_debezium_with_the_columns_that_are_found(spark: SparkSession, tmp_path:
 def test_columns_that_were_found_stay(spark: SparkSession, tmp_path: Path, how: dict[str, str]) -> None:
     """A column that comes later is not one of the job's."""
 
-    def told(op: str, row: dict[str, Any]) -> dict[str, Any]:
+    def record(op: str, row: dict[str, Any]) -> dict[str, Any]:
         return {"op": op, "after": row} if "change_format" in how else {"op": op, **row}
 
     def run() -> Any:
@@ -189,9 +189,9 @@ def test_columns_that_were_found_stay(spark: SparkSession, tmp_path: Path, how: 
             checkpoint=tmp_path / "state", progress=False, flush=False
         )
 
-    lines(tmp_path / "in" / "1.json", [told("c", {"k": "a"})])
+    lines(tmp_path / "in" / "1.json", [record("c", {"k": "a"})])
     run()
-    lines(tmp_path / "in" / "2.json", [told("c", {"k": "b", "w": 1})])
+    lines(tmp_path / "in" / "2.json", [record("c", {"k": "b", "w": 1})])
     run()
     kept = [json.loads(line) for file in hr.committed_files(tmp_path / "out") for line in file.read_text().splitlines()]
     assert sorted(row["k"] for row in kept) == ["a", "b"]
@@ -244,9 +244,9 @@ def test_an_envelope_that_does_not_say_what_changed_is_a_dead_letter(spark: Spar
     rows = hr.read.files(tmp_path / "in.json", format="json", schema="k string", change_format="debezium", name="rows")
     summary = hr.job("odd", rows.changes().write.files(tmp_path / "out", format="json")).run(checkpoint=tmp_path / "ck", progress=False)
 
-    def outcome(told: dict[str, Any]) -> str | None:
-        said = told["payload"] if told.get("payload") is not None else told
-        op, before, after = (said.get(name) is not None and said[name] for name in ("op", "before", "after"))
+    def outcome(envelope: dict[str, Any]) -> str | None:
+        payload = envelope["payload"] if envelope.get("payload") is not None else envelope
+        op, before, after = (payload.get(name) is not None and payload[name] for name in ("op", "before", "after"))
         if op not in ("c", "r", "u", "d"):
             return "NO_CHANGE"
         if op in ("u", "d") and not before:
@@ -313,7 +313,7 @@ def test_changes_as_rows(spark: SparkSession, tmp_path: Path) -> None:
 def test_a_program_takes_changes_as_rows(spark: SparkSession) -> None:
     class Seen(hr.Program):
         def on_event(self, e: hr.Row) -> None:
-            hr.emit(k=self.key.k, n=e.n, said=e["_change"])
+            hr.emit(k=self.key.k, n=e.n, change=e["_change"])
 
     with Harness() as h:
         a = h.source("a", "k string", changes=True)

@@ -33,29 +33,29 @@ Row = tuple[Any, ...]
 
 
 @dataclass
-class Said:
-    """What an operator has said of each group: the net of what changed, when the watermark passes a multiple of `EVERY` or the end."""
+class EarlyResults:
+    """What an operator has emitted for each group: the net of what changed, when the watermark passes a multiple of `EVERY` or the end."""
 
     rows: Input
     group: Callable[[Windowed], Any]
     answer: Answer
-    said: dict[Any, Counter[Row]] = field(default_factory=dict)
+    emitted: dict[Any, Counter[Row]] = field(default_factory=dict)
     due: dict[Any, dt.datetime] = field(default_factory=dict)
 
     def epoch(self, mark: Watermark) -> None:
         for group, rows in grouped(self.rows.on_time, self.group):
             there = Counter(self.answer(rows))
-            if there == self.said.get(group, Counter()):
+            if there == self.emitted.get(group, Counter()):
                 self.due.pop(group, None)
                 continue
             due = self.due.setdefault(group, after(mark))
             if mark.passed(due) or mark.passed(rows[0][4]):
-                self.said[group] = there
+                self.emitted[group] = there
                 del self.due[group]
 
     @property
     def shown(self) -> Counter[Row]:
-        return sum(self.said.values(), Counter())
+        return sum(self.emitted.values(), Counter())
 
 
 def after(mark: Watermark) -> dt.datetime:
@@ -77,12 +77,12 @@ def test_each_change_is_sent_when_it_is_due(spark: SparkSession, seed: int) -> N
         charges = h.source("charges", SCHEMA, watermark=("ts", "5 seconds"))
         inputs, models, outs, behind = [], {}, {}, {}
         for kind, lateness in (("tumble", 0), ("hop", 7)):
-            asked, model = KINDS[kind]
+            window, model = KINDS[kind]
             inputs.append(Input(model, lateness))
-            early = charges.window(asked, emit="close", early=f"{EVERY} seconds", lateness=f"{lateness} seconds")
+            early = charges.window(window, emit="close", early=f"{EVERY} seconds", lateness=f"{lateness} seconds")
             for name, (stream, answer) in queries(early).items():
                 if name in GROUPS:
-                    models[kind, name] = Said(inputs[-1], GROUPS[name], answer)
+                    models[kind, name] = EarlyResults(inputs[-1], GROUPS[name], answer)
                     outs[kind, name] = h.collect(stream)
                 elif name == "the first of groups":
                     behind[kind] = h.collect(stream)
@@ -106,7 +106,7 @@ def test_each_change_is_sent_when_it_is_due(spark: SparkSession, seed: int) -> N
             for name, one in models.items():
                 assert sent(outs[name], number) == changes(was[name], one.shown), (name, number)
             for kind, out in behind.items():
-                both = (best(found) for found in (was[kind, "invertible"], models[kind, "invertible"].shown))
+                both = (best(shown) for shown in (was[kind, "invertible"], models[kind, "invertible"].shown))
                 assert sent(out, number) == changes(*both), (kind, number)
             if number == restart:
                 h.restart()
@@ -137,7 +137,7 @@ def test_what_waits_goes_with_what_takes_it_back(spark: SparkSession) -> None:
         charges = h.source("charges", SCHEMA, watermark=("ts", "0 seconds"), changes=True, trusted=True)
         query = "SELECT card, sum(amount) AS s FROM TUMBLE(TABLE charges, DESCRIPTOR(ts), INTERVAL '10' SECOND) GROUP BY card, window_end"
         verbs = charges.window(hr.tumble("ts", "10 seconds"), emit="close", early="4 seconds")
-        found = [
+        outs = [
             h.collect(hr.sql(f"{query} {DELAY}, WITHOUT DELAY AFTER WATERMARK", charges=charges)),
             h.collect(hr.sql(f"{query} {DELAY}", charges=charges)),
             h.collect(verbs.group_by("card", "window_end").agg(s="sum(amount)").select("card", "s")),
@@ -154,7 +154,7 @@ def test_what_waits_goes_with_what_takes_it_back(spark: SparkSession) -> None:
         h.commit({"charges": [("+", b), ("+", a)]})
         h.commit({"charges": [("-", b), ("-", a), ("+", tick[2])]})
         h.commit({"charges": [("+", tick[3])]})
-        for out in found:
+        for out in outs:
             assert [change for change in out.changes() if change[2][0] != "t"] == [(1, "+", ("a", 3)), (3, "-", ("a", 3))]
         h.finish()
         assert keys(h) == 0

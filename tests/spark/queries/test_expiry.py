@@ -71,7 +71,7 @@ def queries(charges: hr.Stream, refunds: hr.Stream) -> dict[str, tuple[hr.Stream
     newest = charges.dedupe(on="card", keep="last", by=["amount", "ts"], expires=EXPIRES)
     seen = refunds.select("c", "a").distinct(expires=EXPIRES)
     one = Forgetting(AFTER, lambda side, row: row[:1] + row[2:], lambda rows: Counter({(r[0], r[2]): 1 for r in rows.elements()}))
-    found: dict[str, tuple[hr.Stream, Forgetting, tuple[str, ...]]] = {
+    by_name: dict[str, tuple[hr.Stream, Forgetting, tuple[str, ...]]] = {
         "aggregate": (spent, Forgetting(AFTER, by_card, summed), ("charges",)),
         "aggregate of SQL": (hr.sql(by_hint, t=charges), Forgetting(AFTER, by_card, summed), ("charges",)),
         "first": (top, Forgetting(AFTER, by_card, first(2, lambda r: (-r[2], *r))), ("charges",)),
@@ -83,15 +83,15 @@ def queries(charges: hr.Stream, refunds: hr.Stream) -> dict[str, tuple[hr.Stream
     for how in ("inner", "left", "full", "semi", "anti"):
         for more, meets in (("", lambda m, t: True), (" AND amount > a", lambda m, t: m[2] > t[2])):
             stream = charges.join(refunds, on=f"card = c{more}", how=how, expires=EXPIRES)
-            found[f"{how} join{more}"] = (stream, Forgetting(AFTER, by_card, joined(how, meets), 2), both)
+            by_name[f"{how} join{more}"] = (stream, Forgetting(AFTER, by_card, joined(how, meets), 2), both)
     turned = refunds.join(charges, on="c = card", how="full", expires=EXPIRES)
-    found["turned"] = (turned, Forgetting(AFTER, by_card, joined("full", lambda m, t: True), 2), ("refunds", "charges"))
+    by_name["turned"] = (turned, Forgetting(AFTER, by_card, joined("full", lambda m, t: True), 2), ("refunds", "charges"))
     text = f"SELECT /*+ EXPIRES('{EXPIRES}') */ t.*, u.* FROM t LEFT JOIN u ON t.card = u.c WHERE t.amount >= 0"
-    found["join of SQL"] = (hr.sql(text, t=charges, u=refunds), Forgetting(AFTER, by_card, joined("left", lambda m, t: True), 2), both)
-    return found
+    by_name["join of SQL"] = (hr.sql(text, t=charges, u=refunds), Forgetting(AFTER, by_card, joined("left", lambda m, t: True), 2), both)
+    return by_name
 
 
-class Given:
+class RandomRows:
     """Random rows of a source; with `takes` some are taken away again, now or long after."""
 
     def __init__(self, rng: random.Random, takes: bool) -> None:
@@ -120,46 +120,46 @@ def keys(h: Harness) -> int:
 @pytest.mark.parametrize("seed", range(20 if FULL else 2))
 def test_against_a_model(spark: SparkSession, seed: int) -> None:
     rng = random.Random(seed)
-    given = {"charges": Given(rng, takes=True), "refunds": Given(rng, takes=False)}
+    generators = {"charges": RandomRows(rng, takes=True), "refunds": RandomRows(rng, takes=False)}
     with Harness(partitions=1 + seed % 3) as h:
         charges = h.source("charges", CHARGES, watermark=("ts", "5 seconds"), changes=True, trusted=True)
         refunds = h.source("refunds", REFUNDS, watermark=("t", "5 seconds"))
-        asked = queries(charges, refunds)
-        outs = {name: h.collect(stream) for name, (stream, _, _) in asked.items()}
-        late = {name: h.collect(asked[name][0].output("late").changes()) for name in ("aggregate", "first", "full join")}
-        late["turned"] = h.collect(asked["turned"][0].output("late_right").changes())
+        cases = queries(charges, refunds)
+        outs = {name: h.collect(stream) for name, (stream, _, _) in cases.items()}
+        late = {name: h.collect(cases[name][0].output("late").changes()) for name in ("aggregate", "first", "full join")}
+        late["turned"] = h.collect(cases["turned"][0].output("late_right").changes())
         mark = Watermark({"charges": 5, "refunds": 5})
         now, restarts = 50, {rng.randrange(10) for _ in range(2)}
         for number in range(10):
             now += rng.choice([1, 3, 8, 8, 15, 40])
-            rows = {name: one.epoch(now) for name, one in given.items()}
-            h.commit({name: [("+" if weight > 0 else "-", row) for weight, row in found] for name, found in rows.items()})
-            for _, model, sources in asked.values():
+            rows = {name: one.epoch(now) for name, one in generators.items()}
+            h.commit({name: [("+" if weight > 0 else "-", row) for weight, row in weighted] for name, weighted in rows.items()})
+            for _, model, sources in cases.values():
                 changes = [(side, weight, row) for side, name in enumerate(sources) for weight, row in rows[name]]
                 model.epoch(changes, mark.at)
-            for name, found in rows.items():
-                if found:
-                    mark.see(name, [row[1] for _, row in found])
+            for name, weighted in rows.items():
+                if weighted:
+                    mark.see(name, [row[1] for _, row in weighted])
             mark.move()
-            for name, (_, model, _) in asked.items():
+            for name, (_, model, _) in cases.items():
                 model.epoch([], mark.at)
                 assert outs[name].rows() == in_order(model.rows()), f"{name}, commit {number}"
-            assert keys(h) == sum(len(model.groups) for _, model, _ in asked.values()), f"keys, commit {number}"
+            assert keys(h) == sum(len(model.groups) for _, model, _ in cases.values()), f"keys, commit {number}"
             if number in restarts:
                 h.restart()
         for name, out in late.items():
-            side = asked[name][2].index("charges")
-            expected = [(*row, "delete") for row in asked[name][1].late[side].elements()]
+            side = cases[name][2].index("charges")
+            expected = [(*row, "delete") for row in cases[name][1].late[side].elements()]
             assert out.rows() == in_order(expected), name
         if seed < 2:  # what is tried each time tries it all
-            assert all(model.forgotten for _, model, _ in asked.values()) and asked["aggregate"][1].late[0].total()
+            assert all(model.forgotten for _, model, _ in cases.values()) and cases["aggregate"][1].late[0].total()
         before = {name: out.rows() for name, out in outs.items()}
         h.finish()
         assert {name: out.rows() for name, out in outs.items()} == before
         assert keys(h) == 0
         counts = [one for inputs in h.metrics()["inputs"].values() for one in inputs.values()]
         assert all(one["in"] == one["handled"] + one["late"] for one in counts)
-        assert sum(one["late"] for one in counts) >= sum(bool(rows.total()) for _, model, _ in asked.values() for rows in model.late)
+        assert sum(one["late"] for one in counts) >= sum(bool(rows.total()) for _, model, _ in cases.values() for rows in model.late)
 
 
 def test_rows_of_the_end_find_what_is_there(spark: SparkSession) -> None:
@@ -233,10 +233,10 @@ def test_its_state_is_shown_as_that_of_any_other(spark: SparkSession, tmp_path: 
     )
     job = hr.job("forgets", *(end.write.memory() for end in ends))
     job.run(checkpoint=tmp_path / "state", flush=False, progress=False)
-    found = hr.state(tmp_path / "state")
-    assert found.table("sums").rows() == [(("a",), 2, 4), (("b",), 1, 5)]
-    assert found.table("top").rows() == [(("a",), "a", 3, 1), (("b",), "b", 5, 1)]
-    assert {row[0] for name in found.tables if name.startswith("met") for row in found.table(name).rows()} == {("a",), ("b",)}
+    state = hr.state(tmp_path / "state")
+    assert state.table("sums").rows() == [(("a",), 2, 4), (("b",), 1, 5)]
+    assert state.table("top").rows() == [(("a",), "a", 3, 1), (("b",), "b", 5, 1)]
+    assert {row[0] for name in state.tables if name.startswith("met") for row in state.table(name).rows()} == {("a",), ("b",)}
 
 
 HINTS = {

@@ -76,8 +76,8 @@ def test_other_rows_are_what_they_are_without_it(spark: SparkSession) -> None:
             ([bad[2], ("-", GOOD[0]), taken[2]], [("-", GOOD[0])]),
         ):
             h.commit({"failing": with_failing, "clean": without})
-            assert {name: got.rows() for name, (got, _) in outs.items()} == {name: said.rows() for name, (_, said) in outs.items()}
-        assert all(said.rows() == [] for _, said in outs.values())
+            assert {name: got.rows() for name, (got, _) in outs.items()} == {name: expected.rows() for name, (_, expected) in outs.items()}
+        assert all(expected.rows() == [] for _, expected in outs.values())
 
 
 class Maps(hr.Program):

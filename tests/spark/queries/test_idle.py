@@ -50,7 +50,7 @@ def views(a: hr.Stream, b: hr.Stream) -> list[hr.Stream]:
     ]
 
 
-def told(outs: list[Collected]) -> list[list[int]]:
+def numbers(outs: list[Collected]) -> list[list[int]]:
     return [sorted(row[0] for row in out.rows()) for out in outs]
 
 
@@ -61,10 +61,10 @@ def test_a_view_waits_for_no_source_that_it_shares_nothing_with(spark: SparkSess
         outs = [h.collect(stream) for stream in views(a, b)]
         alone = h.collect(c.key_by("k").process(Alone))
         h.commit({"a": [at(0, 1), at(5, 2)], "b": [at(0, 7), at(5, 8)]})
-        assert told(outs) == [[1, 2], [7], [1, 2, 7, 8]]
+        assert numbers(outs) == [[1, 2], [7], [1, 2, 7, 8]]
         h.restart()
         h.commit({"a": [at(9, 3)], "b": [at(9, 9)]})
-        assert told(outs) == [[1, 2, 3], [7, 8], [1, 2, 3, 7, 8, 9]]
+        assert numbers(outs) == [[1, 2, 3], [7, 8], [1, 2, 3, 7, 8, 9]]
         assert alone.rows() == []
         with pytest.raises(HeadraceError, match="nothing in the harness uses processing time"):
             h.advance("1 minute")
@@ -78,33 +78,33 @@ def test_a_silent_source(spark: SparkSession, idle: str | None) -> None:
         outs = [h.collect(stream) for stream in views(a, b)]
         third = h.collect(a.union(c).key_by("k").process(Alone))
         h.commit({"a": [at(0, 1)], "b": [at(0, 7)], "c": [at(100, 5)]})
-        assert told(outs) == [[1], [], [1, 7]]
+        assert numbers(outs) == [[1], [], [1, 7]]
         h.commit({"a": [at(5, 2), at(9, 3)]})
         h.advance("9 minutes")
-        assert told([*outs, third]) == [[1], [], [1, 7], [1]], "the watermark stands at noon"
+        assert numbers([*outs, third]) == [[1], [], [1, 7], [1]], "the watermark stands at noon"
         h.advance("1 minute")
         if idle is None:
-            assert told([*outs, third]) == [[1], [], [1, 7], [1]]
+            assert numbers([*outs, third]) == [[1], [], [1, 7], [1]]
             h.restart()
             h.commit({"a": [at(20, 4)], "b": [at(9, 9)]})
-            assert told([*outs, third]) == [[1, 2, 3], [2, 7], [1, 2, 3, 7, 9], [1, 2, 3]]
+            assert numbers([*outs, third]) == [[1, 2, 3], [2, 7], [1, 2, 3, 7, 9], [1, 2, 3]]
             return
-        assert told([*outs, third]) == [[1, 2], [2, 7], [1, 2, 3, 7], [1, 2, 3]]
+        assert numbers([*outs, third]) == [[1, 2], [2, 7], [1, 2, 3, 7], [1, 2, 3]]
         # It goes on with the others at once, as long as it says nothing.
         h.commit({"a": [at(15, 4)]})
-        assert told([*outs, third]) == [[1, 2, 3], [2, 3, 7], [1, 2, 3, 4, 7], [1, 2, 3, 4]]
+        assert numbers([*outs, third]) == [[1, 2, 3], [2, 3, 7], [1, 2, 3, 4, 7], [1, 2, 3, 4]]
         h.restart()
         # A start begins its silence anew, and leaves it where it stood.
         h.commit({"a": [at(20, 6)]})
-        assert told([*outs, third]) == [[1, 2, 3], [2, 3, 7], [1, 2, 3, 4, 7], [1, 2, 3, 4]]
+        assert numbers([*outs, third]) == [[1, 2, 3], [2, 3, 7], [1, 2, 3, 4, 7], [1, 2, 3, 4]]
         h.advance("10 minutes")
-        assert told([*outs, third]) == [[1, 2, 3, 4], [2, 3, 4, 7], [1, 2, 3, 4, 6, 7], [1, 2, 3, 4, 6]]
+        assert numbers([*outs, third]) == [[1, 2, 3, 4], [2, 3, 4, 7], [1, 2, 3, 4, 6, 7], [1, 2, 3, 4, 6]]
         # It speaks again: what is behind the watermark is late, and the others wait for it once more.
         h.commit({"b": [at(19, 10), at(21, 11)]})
         h.commit({"a": [at(40, 12)]})
-        assert told([*outs, third]) == [[1, 2, 3, 4, 6], [2, 3, 4, 6, 7], [1, 2, 3, 4, 6, 7, 11], [1, 2, 3, 4, 6]]
+        assert numbers([*outs, third]) == [[1, 2, 3, 4, 6], [2, 3, 4, 6, 7], [1, 2, 3, 4, 6, 7, 11], [1, 2, 3, 4, 6]]
         h.finish()
-        assert told([*outs, third]) == [
+        assert numbers([*outs, third]) == [
             [1, 2, 3, 4, 6, 12],
             [2, 3, 4, 6, 7, 11, 12],
             [1, 2, 3, 4, 6, 7, 11, 12],

@@ -16,7 +16,7 @@ from headrace.plan import Plan, facts
 from headrace.testing import Collected, Harness
 from headrace.testing.collected import in_order
 from tests.models.machine import times
-from tests.models.near import Asked, Change, Row, Rows
+from tests.models.near import Change, IntervalJoin, Row, Rows
 from tests.scale import FULL
 
 NOON = dt.datetime(2026, 1, 1, 12, tzinfo=dt.UTC)
@@ -38,12 +38,12 @@ SPANS: dict[str, tuple[dt.timedelta | None, dt.timedelta | None]] = {
     "opened <= ts + INTERVAL 2 SECONDS": (second(-2), None),
     "ts < opened + INTERVAL 4 SECONDS": (None, second(4) - dt.timedelta(microseconds=1)),
 }
-ASKED = [
-    (span, asked)
+JOINS = [
+    (span, join)
     for span, (lower, upper) in SPANS.items()
     for emit in ("changes", "close")
     for how in HOWS
-    if (asked := Asked(how, lower, upper, emit)) and (emit == "changes" or all(asked.kept(side) is not None for side in asked.waiting))
+    if (join := IntervalJoin(how, lower, upper, emit)) and (emit == "changes" or all(join.kept(side) is not None for side in join.waiting))
 ]
 
 
@@ -75,42 +75,42 @@ def keys(h: Harness) -> int:
 def test_the_answer_is_that_of_a_list_scan(spark: SparkSession, partitions: int, changes: bool, ending: bool) -> None:
     """`ending`: only joins of which all rows are forgotten some time, so that nothing is left in the end."""
     rng = random.Random(partitions)
-    possible = [(span, asked) for span, asked in ASKED if asked.ends() or not ending]
+    possible = [(span, join) for span, join in JOINS if join.ends() or not ending]
     some = rng.sample(possible, 12)  # drawn in either case, so that the rows are the same
     chosen = possible if FULL else some
     with Harness(partitions=partitions) as h:
         marked: dict[str, Any] = {"changes": changes, "trusted": changes}
         bids = h.source("bids", BIDS, watermark=("ts", DELAY), **marked)
         auctions = h.source("auctions", AUCTIONS, watermark=("opened", DELAY), **marked)
-        outs: list[tuple[str, Asked, Collected]] = []
-        for span, asked in chosen:
-            joined = bids.join(auctions, on=f"bidder = seller AND {span}", how=asked.how, emit=asked.emit)
-            outs.append((span, asked, h.collect(joined)))
+        outs: list[tuple[str, IntervalJoin, Collected]] = []
+        for span, join in chosen:
+            joined = bids.join(auctions, on=f"bidder = seller AND {span}", how=join.how, emit=join.emit)
+            outs.append((span, join, h.collect(joined)))
         judged = bids.join(auctions, on=f"bidder = seller AND {next(iter(SPANS))}", how="full")
         late = {} if changes else {name: h.collect(judged.output(name)) for name in ("late", "late_right")}
         sides = {"bids": Rows(), "auctions": Rows()}
-        given: list[dict[str, list[dt.datetime]]] = []
+        epoch_times: list[dict[str, list[dt.datetime]]] = []
         mark: dt.datetime | None = None
 
         def check(at: str) -> None:
             left, right = (side.there for side in sides.values())
             wrong = {
-                (span, asked): (out.rows(), wanted)
-                for span, asked, out in outs
-                if out.rows() != (wanted := in_order(asked.answer(left, right, mark)))
+                (span, join): (out.rows(), wanted)
+                for span, join, out in outs
+                if out.rows() != (wanted := in_order(join.answer(left, right, mark)))
             }
             assert not wrong, at
 
         for epoch in range(8):
-            made = {
+            epoch_changes = {
                 name: [] if rng.random() < 0.1 else list(rows_of(rng, epoch, mark, list(side.there), changes))
                 for name, side in sides.items()
             }
             for name, side in sides.items():
-                side.take(made[name], mark)
-            given.append({name: [row[1] for _, row in changes if row[1]] for name, changes in made.items()})
-            mark = list(times(given, DELAY).marks)[-1]
-            h.commit(made)
+                side.take(epoch_changes[name], mark)
+            epoch_times.append({name: [row[1] for _, row in changes if row[1]] for name, changes in epoch_changes.items()})
+            mark = list(times(epoch_times, DELAY).marks)[-1]
+            h.commit(epoch_changes)
             check(f"epoch {epoch}")
             if rng.random() < 0.3:
                 h.restart()
@@ -120,8 +120,8 @@ def test_the_answer_is_that_of_a_list_scan(spark: SparkSession, partitions: int,
         h.finish()
         mark = dt.datetime.max.replace(tzinfo=dt.UTC) - dt.timedelta(days=1)
         check("the end")
-        for _, asked, out in outs:
-            if not changes and (asked.emit == "close" or asked.how in ("inner", "semi")):
+        for _, join, out in outs:
+            if not changes and (join.emit == "close" or join.how in ("inner", "semi")):
                 assert {sign for _, sign, _ in out.changes()} <= {"+"}
         assert not ending or keys(h) == 0
 
@@ -150,23 +150,23 @@ def test_without_keys(spark: SparkSession) -> None:
     """Rows that only have to be near each other: each auction is in all shards, and told of once when it is late."""
     rng = random.Random(4)
     span, (lower, upper) = next(iter(SPANS.items()))
-    alike = {how: Asked(how, lower, upper) for how in ("inner", "left", "full", "anti")}
+    alike = {how: IntervalJoin(how, lower, upper) for how in ("inner", "left", "full", "anti")}
     with Harness(partitions=3) as h:
         bids, auctions = h.source("bids", BIDS, watermark=("ts", DELAY)), h.source("auctions", AUCTIONS, watermark=("opened", DELAY))
         outs = {how: h.collect(bids.join(auctions, on=span, how=how)) for how in alike}
         late = [h.collect(bids.join(auctions, on=span).output(name)) for name in ("late", "late_right")]
         sides = {"bids": Rows(), "auctions": Rows()}
-        given: list[dict[str, list[dt.datetime]]] = []
+        epoch_times: list[dict[str, list[dt.datetime]]] = []
         mark: dt.datetime | None = None
         for epoch in range(6):
-            made = {name: [(sign, ("x", *row[1:])) for sign, row in rows_of(rng, epoch, mark, [], False)] for name in sides}
+            epoch_changes = {name: [(sign, ("x", *row[1:])) for sign, row in rows_of(rng, epoch, mark, [], False)] for name in sides}
             for name, side in sides.items():
-                side.take(made[name], mark)
-            given.append({name: [row[1] for _, row in changes if row[1]] for name, changes in made.items()})
-            mark = list(times(given, DELAY).marks)[-1]
-            h.commit(made)
-            for how, asked in alike.items():
-                assert outs[how].rows() == in_order(asked.answer(sides["bids"].there, sides["auctions"].there, mark)), f"{how}, {epoch}"
+                side.take(epoch_changes[name], mark)
+            epoch_times.append({name: [row[1] for _, row in changes if row[1]] for name, changes in epoch_changes.items()})
+            mark = list(times(epoch_times, DELAY).marks)[-1]
+            h.commit(epoch_changes)
+            for how, join in alike.items():
+                assert outs[how].rows() == in_order(join.answer(sides["bids"].there, sides["auctions"].there, mark)), f"{how}, {epoch}"
         for out, side in zip(late, sides.values(), strict=True):
             assert out.rows() == in_order(side.late) != []
         h.finish()
@@ -187,31 +187,31 @@ def test_in_sql(spark: SparkSession) -> None:
     rng = random.Random(7)
     with Harness() as h:
         bids, auctions = h.source("bids", BIDS, watermark=("ts", DELAY)), h.source("auctions", AUCTIONS, watermark=("opened", DELAY))
-        asked: list[tuple[str, Asked, Collected]] = []
+        queries: list[tuple[str, IntervalJoin, Collected]] = []
         for span, (lower, upper) in list(SPANS.items())[:4]:
             query, how = rng.choice(list(QUERIES.items()))
             for emit in ("", " EMIT ON WINDOW CLOSE"):
                 text = f"SELECT b.*, a.* {query.format(span)}{emit}"
-                model = Asked(how, lower, upper, "close" if emit else "changes")
-                asked.append((text, model, h.collect(hr.sql(text, bids=bids, auctions=auctions))))
+                join = IntervalJoin(how, lower, upper, "close" if emit else "changes")
+                queries.append((text, join, h.collect(hr.sql(text, bids=bids, auctions=auctions))))
         span, (lower, upper) = next(iter(SPANS.items()))
         exist = hr.sql(f"{EXISTENCE.format(span)} EMIT ON WINDOW CLOSE", bids=bids, auctions=auctions)
         exists, frame = h.collect(exist), bids.as_dataframe().alias("b").join(auctions.as_dataframe().alias("a"), _on(span), "left_semi")
-        asked.append(("a DataFrame", Asked("semi", lower, upper), h.collect(hr.from_dataframe(frame))))
+        queries.append(("a DataFrame", IntervalJoin("semi", lower, upper), h.collect(hr.from_dataframe(frame))))
         sides = {"bids": Rows(), "auctions": Rows()}
-        given: list[dict[str, list[dt.datetime]]] = []
+        epoch_times: list[dict[str, list[dt.datetime]]] = []
         mark: dt.datetime | None = None
         for epoch in range(6):
-            made = {name: list(rows_of(rng, epoch, mark, [], False)) for name in sides}
+            epoch_changes = {name: list(rows_of(rng, epoch, mark, [], False)) for name in sides}
             for name, side in sides.items():
-                side.take(made[name], mark)
-            given.append({name: [row[1] for _, row in changes if row[1]] for name, changes in made.items()})
-            mark = list(times(given, DELAY).marks)[-1]
-            h.commit(made)
+                side.take(epoch_changes[name], mark)
+            epoch_times.append({name: [row[1] for _, row in changes if row[1]] for name, changes in epoch_changes.items()})
+            mark = list(times(epoch_times, DELAY).marks)[-1]
+            h.commit(epoch_changes)
             left, right = sides["bids"].there, sides["auctions"].there
-            for text, model, out in asked:
-                assert out.rows() == in_order(model.answer(left, right, mark)), f"{text}, {epoch}"
-            semi, anti = Asked("semi", lower, upper), Asked("anti", lower, upper, "close")
+            for text, join, out in queries:
+                assert out.rows() == in_order(join.answer(left, right, mark)), f"{text}, {epoch}"
+            semi, anti = IntervalJoin("semi", lower, upper), IntervalJoin("anti", lower, upper, "close")
             wanted = [(*row, True) for row in semi.answer(left, right, mark)] + [(*row, False) for row in anti.answer(left, right, mark)]
             assert exists.rows() == in_order(wanted), epoch
         assert {sign for _, sign, _ in exists.changes()} == {"+"}
@@ -272,17 +272,17 @@ def test_the_state_can_be_looked_at(spark: SparkSession, tmp_path: Path) -> None
     hr.job("near", near.write.memory(name="out")).run(checkpoint=tmp_path, flush=False, progress=False, partitions=1)
     state = hr.state(tmp_path)
     assert state.query("SELECT count(*), min(price), max(price), sum(partners) FROM near_left").rows() == [(600, 0, 599, 600)]
-    found = state.query("SELECT seller, item, count, partners FROM near_right ORDER BY seller").rows()
-    assert found == [("x", 1, 1, 600), ("y", 1, 2, 0)]
+    rows = state.query("SELECT seller, item, count, partners FROM near_right ORDER BY seller").rows()
+    assert rows == [("x", 1, 1, 600), ("y", 1, 2, 0)]
 
 
 def test_explain_tells_what_is_kept(spark: SparkSession) -> None:
     bids = hr.read.memory([], BIDS, name="bids").watermark("ts", "5 minutes")
     auctions = hr.read.memory([], AUCTIONS, name="auctions").watermark("opened", "5 minutes")
-    found = {}
+    texts = {}
     for query in QUERIES:
         stream = hr.sql(f"SELECT price {query.format(next(iter(SPANS)))}", bids=bids, auctions=auctions)
         plan = Plan.of("job", [stream.write.memory(name="out", mode="changes")._use()])
-        found[query] = [fact.text for fact in facts(plan, "state").values()]
-    given = "released: left rows when the watermark passes ts + 3 seconds, right rows when it passes opened + 5 seconds"
-    assert {text.partition(";")[0] for [text] in found.values()} == {given}
+        texts[query] = [fact.text for fact in facts(plan, "state").values()]
+    expected = "released: left rows when the watermark passes ts + 3 seconds, right rows when it passes opened + 5 seconds"
+    assert {text.partition(";")[0] for [text] in texts.values()} == {expected}

@@ -20,15 +20,15 @@ from headrace.testing import Collected, Harness
 from tests.spark.queries.changing import Table, batch
 from tests.unit.errors import check_error
 
-NAMES = ("geometric_mean", "told", "chance", "shout", "longest", "sum_of_more", "thrice", "dice", "sum")
+NAMES = ("geometric_mean", "listed", "chance", "shout", "longest", "sum_of_more", "thrice", "dice", "sum")
 
 
 @pytest.fixture(scope="module")
 def users(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The session with the functions of `scala/Functions.scala`."""
     jar = tmp_path_factory.mktemp("users") / "users.jar"
-    said = compile.scalac(java.find(), Path(__file__).parent / "scala", jar)
-    assert said is None, said
+    problem = compile.scalac(java.find(), Path(__file__).parent / "scala", jar)
+    assert problem is None, problem
     jvm = spark._jvm
     spark.sparkContext._jsc.addJar(str(jar))
     jvm.java.lang.Thread.currentThread().getContextClassLoader().addURL(jvm.java.io.File(str(jar)).toURI().toURL())
@@ -40,7 +40,7 @@ def users(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 def registered(spark: SparkSession) -> None:
     spark.udf.registerJavaUDAF("geometric_mean", "users.GeometricMean")
-    spark.udf.registerJavaUDAF("told", "users.Told")
+    spark.udf.registerJavaUDAF("listed", "users.Listed")
     spark.udf.registerJavaUDAF("chance", "users.Chance")
     spark.udf.registerJavaFunction("shout", "users.Shout", "string")
     spark._jvm.users.Functions.register(spark._jsparkSession)
@@ -102,7 +102,7 @@ def same(spark: SparkSession, h: Harness, here: dict[str, Table], outs: dict[str
 def test_rows_come_in_the_order_of_all_arguments_nulls_first(users: SparkSession) -> None:
     with Harness() as h:
         a = h.source("a", "k int, n int, x string", changes=True)
-        out = h.collect(hr.sql("SELECT k, told(n, x) AS t FROM a GROUP BY k", a=a))
+        out = h.collect(hr.sql("SELECT k, listed(n, x) AS t FROM a GROUP BY k", a=a))
         h.commit({"a": [("+", (1, 2, "q")), ("+", (1, 2, None)), ("+", (1, None, "z")), ("+", (1, 1, "b")), ("+", (1, 1, "b"))]})
         assert out.rows() == [(1, [(None, "z"), (1, "b"), (1, "b"), (2, None), (2, "q")])]
         h.commit({"a": [("-", (1, 1, "b")), ("+", (1, 0, "y"))]})
@@ -207,13 +207,13 @@ def forgotten(users: SparkSession) -> None:
 
 def test_a_session_without_the_function(users: SparkSession, tmp_path: Path) -> None:
     """Each way to a start: the query is built again, the verbs are, the job is there or was stored as a plan."""
-    made = hr.job("means", by_verbs().write.files(str(tmp_path / "out"), format="json", mode="changes"))
-    made.run(checkpoint=tmp_path / "checkpoint", flush=False, progress=False)
-    stored = made.plan.to_json()
+    job = hr.job("means", by_verbs().write.files(str(tmp_path / "out"), format="json", mode="changes"))
+    job.run(checkpoint=tmp_path / "checkpoint", flush=False, progress=False)
+    stored = job.plan.to_json()
     forgotten(users)
     try:
         check_error(MISSING, lambda: hr.job("means", by_verbs().write.memory()))
-        check_error(MISSING, lambda: made.run(checkpoint=tmp_path / "checkpoint", progress=False))
+        check_error(MISSING, lambda: job.run(checkpoint=tmp_path / "checkpoint", progress=False))
         check_error(MISSING, lambda: Job(Plan.from_json(stored)).run(checkpoint=tmp_path / "checkpoint", progress=False))
         check_error(
             """
@@ -226,7 +226,7 @@ def test_a_session_without_the_function(users: SparkSession, tmp_path: Path) -> 
         )
     finally:
         registered(users)
-    made.run(checkpoint=tmp_path / "checkpoint", progress=False)
+    job.run(checkpoint=tmp_path / "checkpoint", progress=False)
 
 
 MISSING = """

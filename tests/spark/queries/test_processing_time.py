@@ -41,8 +41,8 @@ class Table:
 
     def totals(self, closed_by: dt.datetime | None = None) -> Counter[Any]:
         windowed = [(card, end, amount) for card, amount, at in self.rows for _, end in self.kind.of(at)]
-        found = [(*key, len(of), sum(row[2] for row in of)) for key, of in grouped(windowed, lambda row: row[:2])]
-        return Counter(row for row in found if closed_by is None or row[1] <= closed_by)
+        totals = [(*key, len(of), sum(row[2] for row in of)) for key, of in grouped(windowed, lambda row: row[:2])]
+        return Counter(row for row in totals if closed_by is None or row[1] <= closed_by)
 
 
 def test_all_rows_of_an_epoch_have_its_time(spark: SparkSession) -> None:
@@ -101,9 +101,9 @@ def test_windows_close_by_the_clock(spark: SparkSession, seed: int) -> None:
         clock = h.collect(timed.select("at"))
         tables = {name: Table(kind) for name, (_, kind) in KINDS.items()}
         outs: dict[tuple[str, str], Collected] = {}
-        for name, (asked, _) in KINDS.items():
+        for name, (window, _) in KINDS.items():
             for emit in ("changes", "close"):
-                counted = timed.window(asked, emit=emit).group_by("card", "window_end").agg(n="count(*)", s="sum(amount)")
+                counted = timed.window(window, emit=emit).group_by("card", "window_end").agg(n="count(*)", s="sum(amount)")
                 outs[name, emit] = h.collect(counted)
                 outs[f"first of {name}", emit] = h.collect(counted.top(1, by=["n desc", "card"], per="window_end"))
         b = hr.sql("SELECT *, current_timestamp() AS at FROM charges", charges=charges)
@@ -114,10 +114,10 @@ def test_windows_close_by_the_clock(spark: SparkSession, seed: int) -> None:
         for step in range(12):
             rows: list[Row] = [(rng.choice("abc"), rng.randrange(5)) for _ in range(rng.randrange(1, 5))]
             h.commit({"charges": [("+", row) for row in rows]})
-            found = {at for (at,) in clock.rows()} - {at for table in tables.values() for _, _, at in table.rows}
-            now = found.pop() if found else now
+            times = {at for (at,) in clock.rows()} - {at for table in tables.values() for _, _, at in table.rows}
+            now = times.pop() if times else now
             assert now is not None
-            assert not found, "all rows of an epoch have one time"
+            assert not times, "all rows of an epoch have one time"
             for table in tables.values():
                 table.rows += [(card, amount, now) for card, amount in rows]
             if rng.random() < 0.3:
@@ -196,10 +196,10 @@ def test_explain_says_what_the_clock_decides(spark: SparkSession, tmp_path: Path
     counted = (
         rows.with_columns(at="current_timestamp()").window(hr.tumble("at", "1 hour"), emit="close").group_by("window_end").agg(n="count(*)")
     )
-    told = str(hr.job("job", counted.write.memory(name="out")).explain(verbose=True))
-    assert "time: current_timestamp(): the start time of the epoch; a second run gives other results" in told
-    assert "state: released when processing time passes window_end; until then: " in told
-    assert "current_timestamp() in charges.with_columns follows the wall clock" in told
+    text = str(hr.job("job", counted.write.memory(name="out")).explain(verbose=True))
+    assert "time: current_timestamp(): the start time of the epoch; a second run gives other results" in text
+    assert "state: released when processing time passes window_end; until then: " in text
+    assert "current_timestamp() in charges.with_columns follows the wall clock" in text
 
 
 def test_where_there_is_no_one_time(spark: SparkSession) -> None:

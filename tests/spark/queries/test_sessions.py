@@ -61,10 +61,10 @@ def same(out: Collected, expected: Iterable[Row], at: str, commit: int) -> None:
 
 def net(out: Collected) -> dict[Row, int]:
     """How often each row was added; less than 0 if it was taken away more often."""
-    found: Counter[Row] = Counter()
+    counts: Counter[Row] = Counter()
     for _, sign, row in out.changes():
-        found[row] += 1 if sign == "+" else -1
-    return {row: n for row, n in found.items() if n}
+        counts[row] += 1 if sign == "+" else -1
+    return {row: n for row, n in counts.items() if n}
 
 
 SPARK = (
@@ -80,10 +80,10 @@ def test_the_answer_is_that_of_batch(spark: SparkSession, seed: int) -> None:
     with Harness(partitions=seed % 3 + 1) as h:
         charges = h.source("charges", SCHEMA, changes=True)
         per = {"card": lambda row: row[0], "card, amount": lambda row: (row[0], row[2]), "": lambda row: ()}
-        asked = {
+        cases = {
             name: (Sessions(key, alike, GAP), hr.sessions("ts", GAP, per=name.split(", ") if name else ())) for name, key in per.items()
         }
-        outs = {name: (h.collect(charges.window(one)), model) for name, (model, one) in asked.items()}
+        outs = {name: (h.collect(charges.window(one)), model) for name, (model, one) in cases.items()}
         queries = {gap: SPARK.format(gap) for gap in ("'10 seconds'", EACH)}
         queries["the whole"] = (
             f"SELECT session_window, count(DISTINCT card) FROM charges WHERE amount > 1 GROUP BY session_window(ts, {EACH})"
@@ -98,8 +98,8 @@ def test_the_answer_is_that_of_batch(spark: SparkSession, seed: int) -> None:
             if rng.random() < 0.3:
                 h.restart()
         for name, out in answers.items():
-            found = batch(spark, queries[name], {"charges": table})
-            assert out.rows() == [tuple(map(in_utc, row)) for row in found], name
+            answer = batch(spark, queries[name], {"charges": table})
+            assert out.rows() == [tuple(map(in_utc, row)) for row in answer], name
         h.commit({"charges": [("-", row) for row in table.rows]})
         assert not any(out.rows() for out, _ in outs.values())
         assert keys(h) == 0
@@ -114,14 +114,14 @@ def in_utc(value: object) -> object:
 
 def on_the_way(rng: random.Random, now: int, live: list[Row]) -> Changes:
     """Rows around a time, some of them late, some twice; others go, and one that never came."""
-    found: Changes = []
+    changes: Changes = []
     for _ in range(rng.randrange(14)):
         if live and rng.random() < 0.25:
-            found.append(("-", live.pop(rng.randrange(len(live)))))
+            changes.append(("-", live.pop(rng.randrange(len(live)))))
         else:
-            found += [("+", a_row(rng, now))] * rng.choice([1, 1, 1, 2])
-    live += [row for sign, row in found if sign == "+"]
-    return found if rng.random() < 0.9 else [*found, ("-", ("c", NOON + SECOND * now, 5))]
+            changes += [("+", a_row(rng, now))] * rng.choice([1, 1, 1, 2])
+    live += [row for sign, row in changes if sign == "+"]
+    return changes if rng.random() < 0.9 else [*changes, ("-", ("c", NOON + SECOND * now, 5))]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -130,10 +130,10 @@ def test_sessions_close(spark: SparkSession, seed: int) -> None:
     rng, lateness = random.Random(seed), 7 * (seed % 2)
     with Harness(partitions=seed % 3 + 1) as h:
         charges = h.source("charges", SCHEMA, watermark=("ts", "5 seconds"), changes=True, trusted=True)
-        asked, late_by = hr.sessions("ts", GAP, per="card"), f"{lateness} seconds"
+        window, late_by = hr.sessions("ts", GAP, per="card"), f"{lateness} seconds"
         model = Sessions(lambda row: row[0], alike, GAP, lateness * SECOND)
         each = Sessions(lambda row: row[0], of_each, dt.timedelta(0))
-        streams = {emit: charges.window(asked, emit=emit, lateness=late_by) for emit in ("changes", "close")}
+        streams = {emit: charges.window(window, emit=emit, lateness=late_by) for emit in ("changes", "close")}
         outs = {emit: h.collect(stream) for emit, stream in streams.items()}
         late = {emit: h.collect(stream.output("late")) for emit, stream in streams.items()}
         groups: dict[str, Callable[[Row], Row]] = {
@@ -162,14 +162,14 @@ def test_sessions_close(spark: SparkSession, seed: int) -> None:
                 mark.move()
             for one in (model, each):
                 one.close(mark.at)
-            told = {"changes": model.rows(), "close": list(model.closed.elements())}
+            expected = {"changes": model.rows(), "close": list(model.closed.elements())}
             others = {"changes": each.rows(), "close": list(each.closed.elements())}
-            for emit in told:
+            for emit in expected:
                 at = f"commit {commit}, {emit}"
-                same(outs[emit], told[emit], at, commit)
+                same(outs[emit], expected[emit], at, commit)
                 assert net(late[emit]) == {row: n for row, n in model.late.items() if n}, at
                 for names, key in groups.items():
-                    same(behind[emit, names], counted(told[emit], key), f"{at}, by {names}", commit)
+                    same(behind[emit, names], counted(expected[emit], key), f"{at}, by {names}", commit)
                 same(differ[emit], counted(others[emit], lambda row: (row[0], row[3:5])), f"{at}, of spans that differ", commit)
             if rng.random() < 0.3:
                 h.restart()
@@ -199,28 +199,30 @@ def test_sessions_of_windows(spark: SparkSession) -> None:
         twice = h.collect(again.select("card", "n", "at", "window_start"))
         rows, mark, now = Input(Kind("tumble", 4, 4)), Watermark({"charges": 5}), 0
         for commit in range(10):
-            found = [(rng.choice("ab"), NOON + SECOND * max(now - rng.choice([0, 1, 6, 12]), 0), 1) for _ in range(rng.randrange(6))]
-            rows.take(found, mark)
-            h.commit({"charges": [("+", row) for row in found]})
-            if found:
-                mark.see("charges", [row[1] for row in found])
+            arrivals = [(rng.choice("ab"), NOON + SECOND * max(now - rng.choice([0, 1, 6, 12]), 0), 1) for _ in range(rng.randrange(6))]
+            rows.take(arrivals, mark)
+            h.commit({"charges": [("+", row) for row in arrivals]})
+            if arrivals:
+                mark.see("charges", [row[1] for row in arrivals])
             mark.move()
             now += rng.choice([0, 3, 10, 30])
             for emit, out in outs.items():
-                told = whole(rows.on_time, emit == "close", mark)
-                assert out.rows() == in_order(told), f"commit {commit}, {emit}"
+                expected = whole(rows.on_time, emit == "close", mark)
+                assert out.rows() == in_order(expected), f"commit {commit}, {emit}"
                 sums = [
-                    (time, len(of), sum(of)) for time in {row[5] for row in told} for of in [[row[2] for row in told if row[5] == time]]
+                    (time, len(of), sum(of))
+                    for time in {row[5] for row in expected}
+                    for of in [[row[2] for row in expected if row[5] == time]]
                 ]
                 assert ends[emit].rows() == in_order(sums), f"commit {commit}, {emit}"
             if rng.random() < 0.3:
                 h.restart()
         h.finish()
-        told = whole(rows.on_time, False, mark)
+        expected = whole(rows.on_time, False, mark)
         for out in outs.values():
-            assert out.rows() == in_order(told)
+            assert out.rows() == in_order(expected)
         behind = Sessions(lambda row: row[0], lambda row: (row[2], row[2] + 20 * SECOND), 20 * SECOND, None)
-        behind.take([("+", (row[0], row[2], row[4])) for row in told], None)
+        behind.take([("+", (row[0], row[2], row[4])) for row in expected], None)
         assert twice.rows() == in_order([row[:4] for row in behind.rows()])
         assert rows.late and keys(h) == 0
 
@@ -282,11 +284,11 @@ def test_forms_of_one_plan(spark: SparkSession) -> None:
     ):
         assert fingerprint(hr.sql(f"SELECT * FROM {text}", charges=charges)) == fingerprint(verb), text
     whole = charges.window(hr.sessions("ts", GAP, per=()), emit="close")
-    asked = hr.sql("SELECT * FROM SESSION(TABLE charges, DESCRIPTOR(ts), '10 seconds') EMIT ON WINDOW CLOSE", charges=charges)
-    assert fingerprint(asked) == fingerprint(whole)
+    from_sql = hr.sql("SELECT * FROM SESSION(TABLE charges, DESCRIPTOR(ts), '10 seconds') EMIT ON WINDOW CLOSE", charges=charges)
+    assert fingerprint(from_sql) == fingerprint(whole)
     two = charges.window(hr.sessions("ts", GAP, per=["card", "amount"]))
-    asked = hr.sql("SELECT * FROM SESSION(TABLE charges PARTITION BY (card, amount), DESCRIPTOR(ts), '10 seconds')", charges=charges)
-    assert fingerprint(asked) == fingerprint(two)
+    from_sql = hr.sql("SELECT * FROM SESSION(TABLE charges PARTITION BY (card, amount), DESCRIPTOR(ts), '10 seconds')", charges=charges)
+    assert fingerprint(from_sql) == fingerprint(two)
     query = "SELECT card, session_window, count(1) AS count FROM charges GROUP BY card, session_window(ts, '10 seconds')"
     frame = charges.as_dataframe().groupBy("card", F.session_window("ts", "10 seconds")).count()
     assert fingerprint(hr.from_dataframe(frame)) == fingerprint(hr.sql(query, charges=charges))

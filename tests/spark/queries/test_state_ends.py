@@ -45,7 +45,7 @@ class Remembers(hr.Program):
 
 def views(charges: hr.Stream, refunds: hr.Stream) -> dict[str, hr.Stream]:
     """Whatever closes, expires or forgets, over two sources with a watermark."""
-    found = {
+    streams = {
         "once in a while": charges.dedupe(on="card", within="10 seconds"),
         "program": charges.key_by("card").process(Remembers).named("program"),
         "program in order of arrival": charges.key_by("card").process(Remembers, order="arrival").named("arriving"),
@@ -57,7 +57,7 @@ def views(charges: hr.Stream, refunds: hr.Stream) -> dict[str, hr.Stream]:
         windowed = charges.window(hop, emit=emit, lateness="2 seconds")
         other = refunds.window(hop, emit=emit).select(c="card", e="window_end", a="amount")
         counted = windowed.group_by("card", "window_end").agg(n="count(*)", amounts="count(DISTINCT amount)")
-        found |= {
+        streams |= {
             f"groups, {emit}": counted,
             f"groups of groups, {emit}": counted.group_by("window_end").agg(most="max(n)"),
             f"first rows, {emit}": counted.top(1, by="n desc", per="window_end", ties="rank"),
@@ -69,29 +69,29 @@ def views(charges: hr.Stream, refunds: hr.Stream) -> dict[str, hr.Stream]:
             f"version of its time, {emit}": charges.join_asof(versions, **as_of, emit=emit),
             f"nearest version, {emit}": charges.join_asof(versions, **as_of, direction="nearest", within="9 seconds", emit=emit),
         }
-    return found
+    return streams
 
 
 def stored(spark: SparkSession, checkpoint: Path) -> dict[str, int]:
     """Rows of each variable of each operator of a query, its timers among them, as Spark's own source for state reads them."""
-    found = {}
+    counts = {}
     spark = spark.newSession()
     spark.conf.set("spark.sql.streaming.stateStore.checkpointFormatVersion", "2")
     for operator in spark.read.format("state-metadata").load(str(checkpoint)).collect():
         names = [variable["stateName"] for variable in json.loads(operator.operatorProperties)["stateVariables"]]
-        asked = [(name, {"stateVarName": name}) for name in names if not name.startswith("$")]
-        for name, option in [*asked, ("timers", {"readRegisteredTimers": "true"})]:
+        variables = [(name, {"stateVarName": name}) for name in names if not name.startswith("$")]
+        for name, option in [*variables, ("timers", {"readRegisteredTimers": "true"})]:
             rows = spark.read.format("statestore").options(path=str(checkpoint), operatorId=operator.operatorId, **option).load()
-            found[f"{operator.operatorId} {name}"] = rows.count()
-    return found
+            counts[f"{operator.operatorId} {name}"] = rows.count()
+    return counts
 
 
 def test_nothing_is_left_when_all_time_has_passed(spark: SparkSession) -> None:
     rng = random.Random(11)
     with Harness(partitions=1) as h:
         sources = [h.source(name, SCHEMA, watermark=("ts", DELAY)) for name in ("charges", "refunds")]
-        asked = views(*sources)
-        outs = {name: h.collect(view) for name, view in asked.items()}
+        streams = views(*sources)
+        outs = {name: h.collect(view) for name, view in streams.items()}
         for charges, refunds in zip(commits(rng, 4), commits(rng, 4), strict=True):
             h.commit({"charges": [("+", row) for row in charges], "refunds": [("+", row) for row in refunds]})
         [query] = h._queries()

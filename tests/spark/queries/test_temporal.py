@@ -112,9 +112,9 @@ def test_what_is_kept_and_whether_rows_are_taken_away(spark: SparkSession) -> No
     t = hr.read.memory([], "k string, ts timestamp", name="t")
     due = hr.sql("SELECT k FROM t WHERE ts <= now()", t=t).named("due")
     assert kind_of(due._node) == "append"
-    told = str(hr.job("j", due.write.memory(), hr.sql(LAST, t=t).named("last").write.memory()).explain(verbose=True))
-    assert "released when a row's time has come: each row that waits for it" in told
-    assert "released when a row's time has passed: each current or future row" in told
+    text = str(hr.job("j", due.write.memory(), hr.sql(LAST, t=t).named("last").write.memory()).explain(verbose=True))
+    assert "released when a row's time has come: each row that waits for it" in text
+    assert "released when a row's time has passed: each current or future row" in text
 
 
 def test_its_state_is_shown(spark: SparkSession, tmp_path: Path) -> None:

@@ -31,12 +31,12 @@ def test_from_files(spark: SparkSession, tmp_path: Path, schema: Any) -> None:
         spark.sql(f"CREATE TABLE {form}_table ({DDL}) USING {form} LOCATION '{tmp_path / form}'")
         try:
             query = "SELECT c, xs, n, length(c) AS l, c = 'a' AS e, CAST(c AS char(2)) AS d FROM {}"
-            said = sorted(tuple(row) for row in spark.sql(query.format(f"{form}_table")).collect())
+            expected = sorted(tuple(row) for row in spark.sql(query.format(f"{form}_table")).collect())
         finally:
             spark.sql(f"DROP TABLE {form}_table")
         files = hr.read.files(str(tmp_path / form), format=form, schema=schema)
-        assert sorted(hr.collect(hr.sql(query.format("files"), files=files)).rows()) == said
-        assert [row[3] for row in said] == [1, 2, 6]
+        assert sorted(hr.collect(hr.sql(query.format("files"), files=files)).rows()) == expected
+        assert [row[3] for row in expected] == [1, 2, 6]
 
 
 def test_from_memory(spark: SparkSession) -> None:

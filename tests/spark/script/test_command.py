@@ -37,8 +37,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run(capsys: pytest.CaptureFixture[str], arguments: Sequence[str], code: int = 0) -> tuple[str, str]:
     assert cli.main(arguments) == code
-    found = capsys.readouterr()
-    return found.out, found.err
+    captured = capsys.readouterr()
+    return captured.out, captured.err
 
 
 def test_a_script_answers_and_then_runs_its_job(capsys: pytest.CaptureFixture[str]) -> None:
@@ -67,27 +67,27 @@ def test_a_script_from_standard_input(capsys: pytest.CaptureFixture[str], monkey
 
 
 def test_what_can_be_asked(capsys: pytest.CaptureFixture[str]) -> None:
-    def asked(text: str) -> list[str]:
+    def csv_lines(text: str) -> list[str]:
         return run(capsys, ["sql", "spent.sql", "-e", text, "--output", "csv"])[0].splitlines()
 
-    assert asked("DESCRIBE spent") == ["column,type", "card,string", "euros,double"]
-    assert asked("DESC SINK out") == [
+    assert csv_lines("DESCRIBE spent") == ["column,type", "card,string", "euros,double"]
+    assert csv_lines("DESC SINK out") == [
         *("option,value", "connector,files", "path,out", "format,json", "mode,changes"),
         "written,INSERT INTO out SELECT * FROM spent",
     ]
-    assert asked("SHOW FUNCTIONS; SHOW SOURCES") == [
+    assert csv_lines("SHOW FUNCTIONS; SHOW SOURCES") == [
         *("function,definition", "euros,euros(cents INT) RETURNS DOUBLE RETURN cents / 100"),
         *("source,reads", "charges,files in (json)"),
     ]
-    assert asked("SHOW VIEWS") == [
+    assert csv_lines("SHOW VIEWS") == [
         "view,query",
         '"spent","SELECT card, sum(euros(amount)) AS euros FROM charges GROUP BY card"'.replace('"spent"', "spent"),
     ]
-    assert {"files,yes,yes,yes", "http,,yes,yes", "console,,yes,"} <= set(asked("SHOW CONNECTORS"))
-    assert asked("SET job = 'mine'; SET job") == ["setting,value", "job,mine"]
-    assert "spark.sql.session.timeZone,UTC" in asked("SHOW SETTINGS")
-    assert asked("EXPLAIN")[0].startswith("job spent  (fingerprint ")
-    assert asked("EXPLAIN SELECT * FROM spent")[0].startswith("plan  (fingerprint ")
+    assert {"files,yes,yes,yes", "http,,yes,yes", "console,,yes,"} <= set(csv_lines("SHOW CONNECTORS"))
+    assert csv_lines("SET job = 'mine'; SET job") == ["setting,value", "job,mine"]
+    assert "spark.sql.session.timeZone,UTC" in csv_lines("SHOW SETTINGS")
+    assert csv_lines("EXPLAIN")[0].startswith("job spent  (fingerprint ")
+    assert csv_lines("EXPLAIN SELECT * FROM spent")[0].startswith("plan  (fingerprint ")
 
 
 def test_a_result_comes_in_its_order(capsys: pytest.CaptureFixture[str]) -> None:

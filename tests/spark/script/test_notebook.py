@@ -30,7 +30,7 @@ def test_a_notebook(tmp_path: Path) -> None:
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text) for text in CELLS])
     resources = {"metadata": {"path": str(tmp_path)}}
     NotebookClient(notebook, timeout=300, kernel_name="python3", resources=resources, allow_errors=True).execute()
-    loaded, stream, cell, python, live, shown, wrong = (made["outputs"] for made in notebook["cells"])
+    loaded, stream, cell, python, live, shown, wrong = (executed["outputs"] for executed in notebook["cells"])
     assert loaded == []
     # a stream shows its columns and the drawing of its plan
     html = _html(stream)[-1]
@@ -50,9 +50,9 @@ def test_a_notebook(tmp_path: Path) -> None:
     # an error is its text, with the place in the cell
     [error] = wrong
     assert error["ename"] == "PlanError"
-    told = "\n".join(error["traceback"])
-    assert "at cell:2:3: valu FROM ticks;" in told
-    assert "client.py" not in told
+    traceback = "\n".join(error["traceback"])
+    assert "at cell:2:3: valu FROM ticks;" in traceback
+    assert "client.py" not in traceback
 
 
 def _html(outputs: list[Any]) -> list[str]:

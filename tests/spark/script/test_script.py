@@ -87,10 +87,10 @@ def query(script: str) -> hr.Job:
 
 
 def test_a_script_is_the_job_that_python_makes() -> None:
-    made = hr.load("job.sql")
-    assert made.plan.to_json()["sinks"] == ["spent", "large"]
-    assert made.plan.fingerprint == in_python().plan.fingerprint
-    assert str(made.plan.nodes["known"].site) == "job.sql:12:3"
+    job = hr.load("job.sql")
+    assert job.plan.to_json()["sinks"] == ["spent", "large"]
+    assert job.plan.fingerprint == in_python().plan.fingerprint
+    assert str(job.plan.nodes["known"].site) == "job.sql:12:3"
 
 
 def test_it_writes_what_python_writes() -> None:
@@ -153,10 +153,10 @@ def test_after_how_long_queries_forget() -> None:
             UNION ALL SELECT card, n FROM windows UNION ALL SELECT card, n FROM total UNION ALL SELECT card, n FROM again;
         """
     )
-    found = {
+    expirations = {
         text.partition("(")[0]: node.get("expires_ms") for node in job.plan.to_json()["nodes"] for _, text in node.get("aggregates", ())
     }
-    assert [found[name] for name in ("count", "max", "avg")] == [None, 86_400_000, None]
+    assert [expirations[name] for name in ("count", "max", "avg")] == [None, 86_400_000, None]
     sums = [(len(node["keys"]), node.get("expires_ms")) for node in job.plan.to_json()["nodes"] if "sum" in str(node.get("aggregates"))]
     assert sorted(sums, key=str) == [(0, None), (1, 604_800_000), (2, None)]
 

@@ -39,10 +39,10 @@ def test_changes_for_a_program_that_reads_lines(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         lines += process.stdout
         assert process.wait() == 130
-    found = [json.loads(line) for line in lines]
-    assert found[0]["_change"] == "insert"
+    changes = [json.loads(line) for line in lines]
+    assert changes[0]["_change"] == "insert"
     net = Counter[int]()
-    for change in found:
+    for change in changes:
         net[change["odd"]] += {"insert": 1, "delete": -1}[change["_change"]]
     assert net == {0: 1, 1: 1}
 

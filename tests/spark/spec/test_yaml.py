@@ -62,18 +62,18 @@ def python() -> hr.Job:
 
 def rows(sink: str) -> list[tuple[object, ...]]:
     """The net rows that a sink's changes make, and all changes."""
-    found = [json.loads(line) for file in hr.committed_files(f"out/{sink}") for line in file.read_text(encoding="utf-8").splitlines()]
-    return sorted(tuple(row.values()) for row in found)
+    written = [json.loads(line) for file in hr.committed_files(f"out/{sink}") for line in file.read_text(encoding="utf-8").splitlines()]
+    return sorted(tuple(row.values()) for row in written)
 
 
 def test_the_plan_is_that_of_python(spark: SparkSession) -> None:
-    made = hr.load("job.yaml")
+    job = hr.load("job.yaml")
     spark.conf.set(ZONE, "Europe/Berlin")
     same = python()
     spark.conf.set(ZONE, "America/New_York")
-    assert made.plan.settings[ZONE] == "Europe/Berlin"
-    assert made.plan.fingerprint == same.plan.fingerprint
-    assert list(made.plan.nodes) == list(same.plan.nodes)
+    assert job.plan.settings[ZONE] == "Europe/Berlin"
+    assert job.plan.fingerprint == same.plan.fingerprint
+    assert list(job.plan.nodes) == list(same.plan.nodes)
     # views may stand in any order
     text = Path("job.yaml").read_text(encoding="utf-8")
     begin, busy, spend, sinks = text.index("views:\n"), text.index("  busy:\n"), text.index("  spend: |\n"), text.index("sinks:\n")
@@ -252,9 +252,9 @@ def test_state_is_that_of_the_plan_as_it_runs() -> None:
     text = GOOD.replace("sinks:\n", f"  best: {query}\nsinks:\n")
     with pytest.raises(hr.PlanError) as refused:
         load(text + "checks: [{view: best, require: bounded state}]\n")
-    said = refused.value.message
-    assert said.startswith("the state of top-") and "it grows with the number of partitions: the first 2 rows" in said
-    assert said.endswith("(nor is that of 1 more)")
+    message = refused.value.message
+    assert message.startswith("the state of top-") and "it grows with the number of partitions: the first 2 rows" in message
+    assert message.endswith("(nor is that of 1 more)")
 
 
 def test_a_view_that_is_a_source_is_read_once() -> None:

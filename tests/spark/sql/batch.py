@@ -113,10 +113,10 @@ def frame(spark: SparkSession, rows: Iterable[Row], ddl: str) -> DataFrame:
     schema = t.StructType.fromDDL(ddl)
     assert isinstance(schema, t.StructType)
     months = [field.name for field in schema.fields if isinstance(field.dataType, t.YearMonthIntervalType)]
-    given = t.StructType([t.StructField(one.name, t.IntegerType()) if one.name in months else one for one in schema.fields])
+    plain_schema = t.StructType([t.StructField(one.name, t.IntegerType()) if one.name in months else one for one in schema.fields])
     # the harness has looked at the same rows
-    made = spark.createDataFrame(list(rows), given, verifySchema=False)
-    return made.withColumns({name: f.make_ym_interval(f.lit(0), f.col(name)) for name in months}) if months else made
+    created = spark.createDataFrame(list(rows), plain_schema, verifySchema=False)
+    return created.withColumns({name: f.make_ym_interval(f.lit(0), f.col(name)) for name in months}) if months else created
 
 
 def rows_of(answer: DataFrame) -> list[Row]:
@@ -124,9 +124,9 @@ def rows_of(answer: DataFrame) -> list[Row]:
     schema = answer.schema
     names = [f"c{number}" for number in range(len(schema.fields))]
     renamed = answer.toDF(*names)
-    found = renamed.select(*(_readable(renamed[name], one.dataType) for name, one in zip(names, schema.fields, strict=True))).collect()
+    collected = renamed.select(*(_readable(renamed[name], one.dataType) for name, one in zip(names, schema.fields, strict=True))).collect()
     convert = [_convert(one.dataType) for one in schema.fields]
-    return [tuple(read(value) for read, value in zip(convert, row, strict=True)) for row in found]
+    return [tuple(read(value) for read, value in zip(convert, row, strict=True)) for row in collected]
 
 
 def _readable(column: Column, kind: DataType) -> Column:
@@ -159,21 +159,21 @@ def _convert(kind: DataType) -> Callable[[Any], Any]:
 
     match kind:
         case t.TimestampType():
-            made: Callable[[Any], Any] = _aware
+            convert: Callable[[Any], Any] = _aware
         case t.BinaryType():
-            made = bytes
+            convert = bytes
         case t.ArrayType():
             item = _convert(kind.elementType)
-            made = lambda values: [item(value) for value in values]  # noqa: E731  # one line each is plainer here
+            convert = lambda values: [item(value) for value in values]  # noqa: E731  # one line each is plainer here
         case t.MapType():
             key, item = _convert(kind.keyType), _convert(kind.valueType)
-            made = lambda values: {key(name): item(value) for name, value in values.items()}  # noqa: E731
+            convert = lambda values: {key(name): item(value) for name, value in values.items()}  # noqa: E731
         case t.StructType():
             parts = [_convert(one.dataType) for one in kind.fields]
-            made = lambda row: tuple(part(value) for part, value in zip(parts, row, strict=True))  # noqa: E731
+            convert = lambda row: tuple(part(value) for part, value in zip(parts, row, strict=True))  # noqa: E731
         case _:
             return lambda value: value
-    return lambda value: None if value is None else made(value)
+    return lambda value: None if value is None else convert(value)
 
 
 def _aware(moment: dt.datetime) -> dt.datetime:

@@ -53,27 +53,27 @@ def read(text: str) -> list[Query]:
 
 
 def _query(part: str) -> Query:
-    said: dict[str, str] = {}
+    directives: dict[str, str] = {}
     sql: list[str] = []
     last = ""
     for line in part.strip().splitlines():
-        found = _DIRECTIVE.match(line)
-        if found and not sql:
-            last = found[1]
-            said[last] = found[2]
+        match = _DIRECTIVE.match(line)
+        if match and not sql:
+            last = match[1]
+            directives[last] = match[2]
         elif line.startswith("--   ") and not sql:
-            said[last] += "\n" + line[5:]
+            directives[last] += "\n" + line[5:]
         elif not line.startswith("--"):
             sql.append(line)
     text = "\n".join(sql).strip().removesuffix(";")
-    oracle = said.pop("oracle", None)
-    if "ties" in said:
+    oracle = directives.pop("oracle", None)
+    if "ties" in directives:
         before, limit, after = text.rpartition("\nLIMIT")
-        oracle = f"{before}, {said.pop('ties')}{limit}{after}"
-    made = Query(said.pop("name"), text, oracle, float(said.pop("tolerance", TOLERANCE)), said.pop("refused", None))
-    if said:
-        raise ValueError(f"{made.name}: {', '.join(said)} is not known")
-    return made
+        oracle = f"{before}, {directives.pop('ties')}{limit}{after}"
+    query = Query(directives.pop("name"), text, oracle, float(directives.pop("tolerance", TOLERANCE)), directives.pop("refused", None))
+    if directives:
+        raise ValueError(f"{query.name}: {', '.join(directives)} is not known")
+    return query
 
 
 def corpus() -> list[Query]:

@@ -74,7 +74,7 @@ class Maker:
             return Relation(f"SELECT {', '.join(TABLES[name])} FROM {name}", TABLES[name])
         one = self.relation(depth - 1)
         shapes = (self.projected, self.filtered, self.grouped, self.grouped, self.windowed, self.distinct)
-        pairs = (self.joined, self.joined, self.joined, self.united, self.asked)
+        pairs = (self.joined, self.joined, self.joined, self.united, self.nested)
         if self.chance.random() < 0.5:
             return self.chance.choice(shapes)(one)
         return self.chance.choice(pairs)(one, self.relation(self.chance.randint(0, depth - 1)))
@@ -200,7 +200,7 @@ class Maker:
         sides = [f"SELECT {self.chance.choice(one.of(kind))} AS u0 FROM ({one.text})" for one in (left, right)]
         return Relation(f"{sides[0]} {how} {sides[1]}", {"u0": kind})
 
-    def asked(self, one: Relation, other: Relation) -> Relation:
+    def nested(self, one: Relation, other: Relation) -> Relation:
         """A subquery in the filter or in a column."""
         pairs = [(a, b) for a, kind in one.columns.items() for b, has in other.columns.items() if kind == has]
         if not pairs:

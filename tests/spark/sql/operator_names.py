@@ -50,8 +50,8 @@ def _operators(stream: hr.Stream) -> list[str]:
     return [name for name, node in plan.nodes.items() if node.by_content]
 
 
-def text(found: dict[str, list[str]]) -> str:
-    return "".join(f"{query}: {' '.join(operators)}\n" for query, operators in found.items())
+def text(by_query: dict[str, list[str]]) -> str:
+    return "".join(f"{query}: {' '.join(operators)}\n" for query, operators in by_query.items())
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SHOWN = 4
-"""Rows of a difference that are told."""
+"""Rows of a difference that are shown."""
 
 
 @dataclass
@@ -29,10 +29,10 @@ class Difference:
     epoch: int
     missing: list[Any] = field(default_factory=list)
     extra: list[Any] = field(default_factory=list)
-    told: str = ""
+    report: str = ""
 
     def __str__(self) -> str:
-        parts = [f"{self.query}, epoch {self.epoch}:"] + ([self.told] if self.told else [])
+        parts = [f"{self.query}, epoch {self.epoch}:"] + ([self.report] if self.report else [])
         for what, rows in (("missing", self.missing), ("extra", self.extra)):
             if rows:
                 more = f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
@@ -49,8 +49,8 @@ def run(
     spark: SparkSession | None = None,
 ) -> None:
     """All queries as one job; complains of all differences together. `restarts` are the numbers of commits after which it starts again."""
-    found = differences(queries, schemas, epochs, restarts=restarts, spark=spark)
-    assert not found, told(found)
+    wrong = differences(queries, schemas, epochs, restarts=restarts, spark=spark)
+    assert not wrong, message(wrong)
 
 
 def differences(
@@ -69,7 +69,7 @@ def differences(
     be one.
     """
     known = {name: query if isinstance(query, Query) else Query(name, query) for name, query in queries.items()}
-    found: list[Difference] = []
+    wrong: list[Difference] = []
     nets = {name: Net() for name in schemas}
     with Harness() as h, Batch(spark or hr.session(), schemas) as batch:
         tables = {name: h.source(name, ddl, changes=True, trusted=trusted) for name, ddl in schemas.items()}
@@ -79,12 +79,12 @@ def differences(
                 outs[name] = h.collect(hr.sql(query.text, **{table: tables[table] for table in query.tables(list(tables))}))
             except HeadraceError as refused:
                 if query.refused is None or query.refused not in str(refused):
-                    found.append(Difference(name, 0, report=f"refused: {refused}"))
+                    wrong.append(Difference(name, 0, report=f"refused: {refused}"))
             else:
                 if query.refused is not None:
-                    found.append(Difference(name, 0, report="it is no longer refused"))
+                    wrong.append(Difference(name, 0, report="it is no longer refused"))
         if not outs:
-            return found
+            return wrong
         stale = set(nets)
         unanswered = set(outs)
         for number, epoch in enumerate(epochs, 1):
@@ -99,26 +99,26 @@ def differences(
                     answer = batch.answer(known[name].batch)
                     if answer is not None:
                         unanswered.discard(name)
-                        found += _compared(known[name], out, answer, number)
+                        wrong += _compared(known[name], out, answer, number)
             if number in restarts:
                 h.restart()
-    return found + [Difference(name, len(epochs), report="batch fails after every epoch") for name in sorted(unanswered)]
+    return wrong + [Difference(name, len(epochs), report="batch fails after every epoch") for name in sorted(unanswered)]
 
 
 def _compared(query: Query, out: Collected, answer: list[Any], number: int) -> list[Difference]:
-    found = []
+    wrong = []
     missing, extra = differing(answer, out.rows(), query.tolerance)
     if missing or extra:
-        found.append(Difference(query.name, number, missing, extra))
+        wrong.append(Difference(query.name, number, missing, extra))
     if twice := both_signs(out.changes(), number):
-        found.append(Difference(query.name, number, report=f"taken away and added at once: {twice[:SHOWN]}"))
-    return found
+        wrong.append(Difference(query.name, number, report=f"taken away and added at once: {twice[:SHOWN]}"))
+    return wrong
 
 
-def told(found: Sequence[Difference]) -> str:
+def message(wrong: Sequence[Difference]) -> str:
     """All differences, the first two of each query."""
     by_query: dict[str, list[Difference]] = {}
-    for one in found:
+    for one in wrong:
         by_query.setdefault(one.query, []).append(one)
     lines = [str(one) for ones in by_query.values() for one in ones[:2]]
     return f"{len(by_query)} queries differ from batch:\n" + "\n".join(lines)

@@ -153,10 +153,10 @@ def random_row(name: str, chance: random.Random) -> Row:
 
 def changed_row(name: str, row: Row, chance: random.Random) -> Row:
     """The row with one to three of its values drawn anew."""
-    made = list(row)
+    values = list(row)
     for place in chance.sample(range(len(row)), chance.randint(1, 3)):
-        made[place] = _or_null(DRAWS[name][place])(chance)
-    return tuple(made)
+        values[place] = _or_null(DRAWS[name][place])(chance)
+    return tuple(values)
 
 
 def columns(name: str) -> tuple[str, ...]:

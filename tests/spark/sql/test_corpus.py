@@ -38,8 +38,8 @@ def test_the_oracle_notices_a_wrong_answer(spark: SparkSession) -> None:
     wrong = Query("wrong", "SELECT id, n FROM sales", "SELECT id, n FROM sales WHERE id IS NULL")
     right = Query("right", "SELECT id, n FROM sales")
     refused = Query("refused", "SELECT id, rand() FROM sales")
-    found = differences(named([wrong, right, refused]), SCHEMAS, random_epochs(1, 3), spark=spark)
-    assert {(one.query, bool(one.missing), bool(one.extra), one.told[:8]) for one in found} == {
+    reported = differences(named([wrong, right, refused]), SCHEMAS, random_epochs(1, 3), spark=spark)
+    assert {(one.query, bool(one.missing), bool(one.extra), one.report[:8]) for one in reported} == {
         ("wrong", False, True, ""),
         ("refused", False, False, "refused:"),
     }

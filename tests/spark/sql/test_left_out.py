@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SCHEMAS = {"t": "k int, v int", "u": "k int, w int"}
 
 # Whether a pair meets is unknown where `v / w` fails: for no other pair.
-ASKED, MET, FAILS = "t.v / u.w > 1", "try_divide(t.v, u.w) > 1", "(u.w = 0 AND t.v IS NOT NULL)"
+CONDITION, MET, FAILS = "t.v / u.w > 1", "try_divide(t.v, u.w) > 1", "(u.w = 0 AND t.v IS NOT NULL)"
 KEYS = {"keys": "t.k = u.k AND ", "no keys": ""}
 
 
@@ -35,7 +35,7 @@ def alone(side: str, other: str, keys: str, columns: str) -> str:
 
 
 def conditions(name: str, keys: str) -> list[Query]:
-    on, asked = keys + ASKED, f"EXISTS (SELECT 1 FROM u WHERE {keys}{ASKED})"
+    on, exists = keys + CONDITION, f"EXISTS (SELECT 1 FROM u WHERE {keys}{CONDITION})"
     met = f"EXISTS (SELECT 1 FROM u WHERE {keys}{MET})"
     left = f"{pairs(keys)} UNION ALL {alone('t', 'u', keys, 't.k, v, NULL, NULL')}"
     right = f"{pairs(keys)} UNION ALL {alone('u', 't', keys, 'NULL, NULL, u.k, w')}"
@@ -48,11 +48,11 @@ def conditions(name: str, keys: str) -> list[Query]:
             f"SELECT t.k, v, u.k, w FROM t FULL JOIN u ON {on}",
             f"{left} UNION ALL {alone('u', 't', keys, 'NULL, NULL, u.k, w')}",
         ),
-        Query(f"exists, {name}", f"SELECT k, v FROM t WHERE {asked}", f"SELECT k, v FROM t WHERE {met}"),
-        Query(f"not exists, {name}", f"SELECT k, v FROM t WHERE NOT {asked}", alone("t", "u", keys, "k, v")),
+        Query(f"exists, {name}", f"SELECT k, v FROM t WHERE {exists}", f"SELECT k, v FROM t WHERE {met}"),
+        Query(f"not exists, {name}", f"SELECT k, v FROM t WHERE NOT {exists}", alone("t", "u", keys, "k, v")),
         Query(
             f"whether it exists, {name}",
-            f"SELECT k, v, {asked} AS e FROM t",
+            f"SELECT k, v, {exists} AS e FROM t",
             f"SELECT k, v, true FROM t WHERE {met} UNION ALL {alone('t', 'u', keys, 'k, v, false')}",
         ),
         Query(
@@ -98,7 +98,7 @@ def epochs(seed: int, count: int) -> list[dict[str, list[Change]]]:
     """Few keys and values, nulls among them, so that there often are none, one or several."""
     chance = random.Random(seed)
     nets = {name: Net() for name in SCHEMAS}
-    found = []
+    history = []
     for _ in range(count):
         epoch = {}
         for name, net in nets.items():
@@ -111,8 +111,8 @@ def epochs(seed: int, count: int) -> list[dict[str, list[Change]]]:
             chance.shuffle(changes)
             net.apply(changes)
             epoch[name] = changes
-        found.append(epoch)
-    return found
+        history.append(epoch)
+    return history
 
 
 def test_against_batch_without_them(spark: SparkSession) -> None:
@@ -146,9 +146,9 @@ def test_letters_come_and_go_with_their_rows(spark: SparkSession) -> None:
 def test_letters_of_a_value_that_is_several(spark: SparkSession) -> None:
     with Harness(partitions=1) as h:
         t, u = (h.source(name, schema, changes=True) for name, schema in SCHEMAS.items())
-        asked = hr.sql(f"SELECT k, v, {ONE} AS w FROM t", t=t, u=u)
-        joined = next(node for node in Plan.of("job", [asked.write.memory()._use()]).nodes.values() if isinstance(node, Join))
-        out, letters = h.collect(asked), h.collect(Stream(joined).output("dead_letter").select("reason"))
+        query = hr.sql(f"SELECT k, v, {ONE} AS w FROM t", t=t, u=u)
+        joined = next(node for node in Plan.of("job", [query.write.memory()._use()]).nodes.values() if isinstance(node, Join))
+        out, letters = h.collect(query), h.collect(Stream(joined).output("dead_letter").select("reason"))
 
         def dead() -> int:
             assert all(reason.startswith("SCALAR_SUBQUERY_TOO_MANY_ROWS: ") for (reason,) in letters.rows())

@@ -34,26 +34,26 @@ def of(group: str) -> list[Query]:
     return [QUERIES[name] for name in GROUPS[group]]
 
 
-def compare(queries: list[Query], given: Events, folder: Path) -> None:
-    summary = ours.kept(queries, given, folder / "out").run(checkpoint=folder / "checkpoint", progress=False, partitions=2)
-    assert summary.epochs == given.epochs
-    assert wrong(queries, oracle(given), folder / "out") == {}
+def compare(queries: list[Query], events: Events, folder: Path) -> None:
+    summary = ours.kept(queries, events, folder / "out").run(checkpoint=folder / "checkpoint", progress=False, partitions=2)
+    assert summary.epochs == events.epochs
+    assert wrong(queries, oracle(events), folder / "out") == {}
 
 
 def wrong(queries: list[Query], oracle: Oracle, folder: Path) -> dict[str, str]:
     """By query, how what it wrote differs from the answer."""
-    found = {query.name: oracle.difference(query, hr.committed_files(folder / query.name)) for query in queries}
-    return {name: difference for name, difference in found.items() if difference}
+    differences = {query.name: oracle.difference(query, hr.committed_files(folder / query.name)) for query in queries}
+    return {name: difference for name, difference in differences.items() if difference}
 
 
 @lru_cache(maxsize=1)
-def oracle(given: Events) -> Oracle:
+def oracle(events: Events) -> Oracle:
     """DuckDB with these events in memory; those of one run at a time."""
-    return Oracle(given)
+    return Oracle(events)
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the events lie that cases share."""
     return tmp_path_factory.mktemp("nexmark")
 
@@ -69,17 +69,17 @@ def test_a_sample_is_what_duckdb_answers(spark: SparkSession, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(("events", "epochs"), [(20_000, 3), *(pytest.param(MANY, n, marks=pytest.mark.full) for n in (1, 37))])
-def test_windows_of_the_clock_hold_each_event_once(spark: SparkSession, made: Path, tmp_path: Path, events: int, epochs: int) -> None:
-    given, timed = make(events, epochs, cache=made), [QUERIES[OF_THE_CLOCK]]
-    ours.kept(timed, given, tmp_path / "out").run(checkpoint=tmp_path / "checkpoint", progress=False, partitions=2)
-    assert wrong(timed, oracle(given), tmp_path / "out") == {}
+def test_windows_of_the_clock_hold_each_event_once(spark: SparkSession, cache: Path, tmp_path: Path, events: int, epochs: int) -> None:
+    generated, timed = make(events, epochs, cache=cache), [QUERIES[OF_THE_CLOCK]]
+    ours.kept(timed, generated, tmp_path / "out").run(checkpoint=tmp_path / "checkpoint", progress=False, partitions=2)
+    assert wrong(timed, oracle(generated), tmp_path / "out") == {}
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize("epochs", [1, 37])
-def test_many_events_are_what_duckdb_answers(spark: SparkSession, made: Path, tmp_path: Path, group: str, epochs: int) -> None:
-    compare(of(group), make(MANY, epochs, cache=made), tmp_path)
+def test_many_events_are_what_duckdb_answers(spark: SparkSession, cache: Path, tmp_path: Path, group: str, epochs: int) -> None:
+    compare(of(group), make(MANY, epochs, cache=cache), tmp_path)
     shutil.rmtree(tmp_path)  # hundreds of megabytes
 
 

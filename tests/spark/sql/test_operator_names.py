@@ -12,7 +12,7 @@ ENOUGH = 200
 @pytest.mark.usefixtures("spark")
 @pytest.mark.filterwarnings("ignore:hr.sql. several columns are named")
 def test_the_names_of_query_operators_stay() -> None:
-    found = names()
-    operators = [name for query in found.values() for name in query]
+    by_query = names()
+    operators = [name for query in by_query.values() for name in query]
     assert len(operators) >= ENOUGH
-    assert text(found) == FILE.read_text(encoding="utf-8")
+    assert text(by_query) == FILE.read_text(encoding="utf-8")

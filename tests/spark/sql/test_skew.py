@@ -36,9 +36,9 @@ def job(tables):
     sinks = {name: hr.sql(text, **tables).named(name).write.memory(name=name + "_kept") for name, text in VIEWS.items()}
     return sinks, hr.job("skew", *sinks.values())
 
-def run(told):
-    made.run(checkpoint=folder / "checkpoint", flush=False, progress=False, partitions=2)
-    print(json.dumps(told(), default=str), flush=True)
+def run(results):
+    skew.run(checkpoint=folder / "checkpoint", flush=False, progress=False, partitions=2)
+    print(json.dumps(results(), default=str), flush=True)
 
 size = rows // FILES
 for n in range(FILES):
@@ -54,7 +54,7 @@ VIEWS = {
     "anti": "SELECT count(*) AS n FROM many m LEFT ANTI JOIN few f ON m.k = f.k",
 }
 put("few", "0", {"k": [2, None], "name": ["other", "none"]}, "+")
-sinks, made = job({"many": read("many", "k int, v bigint", files_per_epoch=1, trusted=True), "few": read("few", "k int, name string")})
+sinks, skew = job({"many": read("many", "k int, v bigint", files_per_epoch=1, trusted=True), "few": read("few", "k int, name string")})
 
 def kept():
     return {name: sorted(sink.rows()) for name, sink in sinks.items()}
@@ -78,7 +78,7 @@ VIEWS = {
     "FROM many WINDOW w AS (PARTITION BY k ORDER BY v DESC))",
     "first_rows": "SELECT count(*) AS n, sum(v) AS a FROM (SELECT v FROM many ORDER BY v LIMIT 500000 OFFSET 3)",
 }
-sinks, made = job({"many": read("many", "k int, v bigint", trusted=True)})
+sinks, skew = job({"many": read("many", "k int, v bigint", trusted=True)})
 
 def both():
     frame = spark.read.parquet(str(folder / "many"))
@@ -92,7 +92,7 @@ for name, value, operation in [("a", 0, "-"), ("b", rows, "+"), ("c", rows // 2,
 """
 
 
-def told(job: str, rows: int, folder: Path) -> list[Any]:
+def printed(job: str, rows: int, folder: Path) -> list[Any]:
     """What a job in a JVM of its own prints, line by line."""
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", TABLES + job, str(folder), str(rows)],
@@ -122,12 +122,12 @@ def views(rows: int, total: int, name: str | None) -> dict[str, list[list[Any]]]
 def test_a_heavy_key_in_a_small_heap(rows: int, tmp_path: Path) -> None:
     total = rows * (rows - 1) // 2
     expected = [views(rows, total, None), views(rows, total, "a"), views(rows, total, "b"), views(rows - 1, total - 7, "b")]
-    assert told(JOINS, rows, tmp_path) == expected
+    assert printed(JOINS, rows, tmp_path) == expected
 
 
 @pytest.mark.full
 def test_a_heavy_window_in_a_small_heap(tmp_path: Path) -> None:
-    epochs = told(WINDOWS, 1_000_000, tmp_path)
+    epochs = printed(WINDOWS, 1_000_000, tmp_path)
     assert [epoch["running"][0][0][0] for epoch in epochs] == [1_000_000, 999_999, 1_000_000, 1_000_001, 1_000_000]
     for epoch in epochs:
         for name, (kept, batch) in epoch.items():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.spark.sql.corpus import Query
-from tests.spark.sql.oracle import differences, told
+from tests.spark.sql.oracle import differences, message
 from tests.spark.sql.tpcds import benchmark, epochs
 
 if TYPE_CHECKING:
@@ -22,15 +22,15 @@ SAMPLE = (12, 95)
 
 
 def check(numbers: list[int], spark: SparkSession) -> None:
-    found = benchmark()
-    queries: dict[str, str | Query] = {found.queries[number].name: found.queries[number] for number in numbers}
-    tables = [name for name in found.schemas if any(name in found.queries[number].tables([name]) for number in numbers)]
-    schemas = {name: found.schemas[name] for name in tables}
-    wrong = differences(queries, schemas, epochs(found, tables, numbers[0]), restarts=[2], spark=spark)
-    refused = {one.query: one.told for one in wrong if one.told.startswith("refused: ")}
+    tpcds = benchmark()
+    queries: dict[str, str | Query] = {tpcds.queries[number].name: tpcds.queries[number] for number in numbers}
+    tables = [name for name in tpcds.schemas if any(name in tpcds.queries[number].tables([name]) for number in numbers)]
+    schemas = {name: tpcds.schemas[name] for name in tables}
+    wrong = differences(queries, schemas, epochs(tpcds, tables, numbers[0]), restarts=[2], spark=spark)
+    refused = {one.query: one.report for one in wrong if one.report.startswith("refused: ")}
     assert refused == {name: f"refused: {why}" for name, why in REFUSED.items() if name in queries}
     rest = [one for one in wrong if one.query not in refused]
-    assert not rest, told(rest)
+    assert not rest, message(rest)
 
 
 def test_there_are_99() -> None:

@@ -103,13 +103,13 @@ class Benchmark:
 
 @cache
 def benchmark() -> Benchmark:
-    made = _connection()
-    names = [name for (name,) in made.execute("SHOW TABLES").fetchall()]
-    schemas = {name: _ddl(made.execute(f"DESCRIBE {name}").fetchall()) for name in names}
-    rows = {name: made.execute(f"SELECT * FROM {name} WHERE {CUT.get(name, 'true')} ORDER BY ALL").fetchall() for name in names}
-    texts = dict(made.execute("SELECT query_nr, query FROM tpcds_queries()").fetchall())
-    queries = {number: _query(made, number, text) for number, text in texts.items()}
-    made.close()
+    connection = _connection()
+    names = [name for (name,) in connection.execute("SHOW TABLES").fetchall()]
+    schemas = {name: _ddl(connection.execute(f"DESCRIBE {name}").fetchall()) for name in names}
+    rows = {name: connection.execute(f"SELECT * FROM {name} WHERE {CUT.get(name, 'true')} ORDER BY ALL").fetchall() for name in names}
+    texts = dict(connection.execute("SELECT query_nr, query FROM tpcds_queries()").fetchall())
+    queries = {number: _query(connection, number, text) for number, text in texts.items()}
+    connection.close()
     return Benchmark(schemas, rows, queries)
 
 
@@ -119,10 +119,10 @@ def _connection() -> Any:
     import duckdb_extension_tpcds
 
     (file,) = Path(*duckdb_extension_tpcds.__path__).glob("extensions/*/*.duckdb_extension")
-    made = duckdb.connect()
-    made.execute(f"LOAD '{file}'")
-    made.execute(f"CALL dsdgen(sf={SCALE})")
-    return made
+    connection = duckdb.connect()
+    connection.execute(f"LOAD '{file}'")
+    connection.execute(f"CALL dsdgen(sf={SCALE})")
+    return connection
 
 
 def _ddl(described: list[tuple[Any, ...]]) -> str:
@@ -130,13 +130,13 @@ def _ddl(described: list[tuple[Any, ...]]) -> str:
     return ", ".join(f"{name} {types.get(kind, kind).lower()}" for name, kind, *_ in described)
 
 
-def _query(made: Any, number: int, text: str) -> Query:
+def _query(connection: Any, number: int, text: str) -> Query:
     for pattern, other in SMALL.get(number, ()):
         text, times = re.subn(pattern, other, text)
         if not times:
             raise ValueError(f"query {number} has no {pattern}")
     text = text.strip().removesuffix(";").strip()
-    columns = len(made.execute(text).description)
+    columns = len(connection.execute(text).description)
     # names between double quotes are texts for Spark
     spark = re.sub(r'"([^"]*)"', r"`\1`", text)
     limit = re.search(r"\nLIMIT \d+$", spark, re.IGNORECASE)
@@ -151,15 +151,15 @@ def _ordered(text: str, columns: int) -> str:
     return f"{text}, {positions}" if outermost else f"{text}\nORDER BY {positions}"
 
 
-def epochs(found: Benchmark, names: list[str], seed: int) -> list[Epoch]:
+def epochs(benchmark: Benchmark, names: list[str], seed: int) -> list[Epoch]:
     """Most rows; the rest and changes all over; deletions, of rows that others refer to as well; and their return."""
     chance = random.Random(seed)
-    live: dict[str, list[Row]] = {name: list(found.rows[name]) for name in names}
+    live: dict[str, list[Row]] = {name: list(benchmark.rows[name]) for name in names}
     for rows in live.values():
         chance.shuffle(rows)
     late = {name: rows[int(len(rows) * 0.6) :] for name, rows in live.items() if name in FACTS}
     first = {name: rows[: len(rows) - len(late.get(name, []))] for name, rows in live.items()}
-    made: list[dict[str, list[Change]]] = [{name: [("+", row) for row in rows] for name, rows in first.items()}]
+    history: list[dict[str, list[Change]]] = [{name: [("+", row) for row in rows] for name, rows in first.items()}]
     second: dict[str, list[Change]] = {name: [("+", row) for row in rows] for name, rows in late.items()}
     for name, rows in live.items():
         if name not in KEPT:
@@ -167,11 +167,11 @@ def epochs(found: Benchmark, names: list[str], seed: int) -> list[Epoch]:
                 before = rows[place]
                 rows[place] = _changed(before, chance.choice(rows), chance)
                 second.setdefault(name, []).extend([("-", before), ("+", rows[place])])
-    made.append(second)
+    history.append(second)
     gone = {name: chance.sample(rows, len(rows) * (10 if name in FACTS else 2) // 100) for name, rows in live.items()}
-    made.append({name: [("-", row) for row in rows] for name, rows in gone.items() if rows})
-    made.append({name: [("+", row) for row in rows[: len(rows) // 2 + 1]] for name, rows in gone.items() if rows})
-    return list(made)
+    history.append({name: [("-", row) for row in rows] for name, rows in gone.items() if rows})
+    history.append({name: [("+", row) for row in rows[: len(rows) // 2 + 1]] for name, rows in gone.items() if rows})
+    return list(history)
 
 
 def _changed(row: Row, other: Row, chance: random.Random) -> Row:

@@ -24,7 +24,7 @@ class Streams:
     baskets: hr.Stream
 
 
-Made = Callable[[Streams], hr.Stream]
+Build = Callable[[Streams], hr.Stream]
 """A stream of the inputs."""
 
 
@@ -43,7 +43,7 @@ def tables() -> dict[str, Table]:
     return {"sales": Table(SALES, sale), "shops": Table(SHOPS, shop), "baskets": Table(BASKETS, basket)}
 
 
-def check(spark: SparkSession, queries: Mapping[str, tuple[Made, str]], *, restart: bool = False) -> None:
+def check(spark: SparkSession, queries: Mapping[str, tuple[Build, str]], *, restart: bool = False) -> None:
     """After each epoch each stream has the rows of its query; `restart`: also when the job has started again in between."""
     rng = random.Random(3)
     # Each source has its price in every epoch, each table in every comparison.
@@ -51,11 +51,11 @@ def check(spark: SparkSession, queries: Mapping[str, tuple[Made, str]], *, resta
     with Harness(partitions=1) as h:
         sources = {name: h.source(name, table.schema, changes=True, trusted=True) for name, table in here.items()}
         streams = Streams(**{name: sources.get(name) or hr.read.memory([], table.schema, name=name) for name, table in tables().items()})
-        outs = {name: h.collect(made(streams)) for name, (made, _) in queries.items()}
+        outs = {name: h.collect(build(streams)) for name, (build, _) in queries.items()}
         for epoch in (1, 2, 3, 4):
             # Some rows come and go in the middle; at the end all that are there go.
-            given = {name: [] if epoch == 1 else table.change(rng, 9) if epoch < 4 else _emptied(table) for name, table in here.items()}
-            h.commit(given)
+            changes = {name: [] if epoch == 1 else table.change(rng, 9) if epoch < 4 else _emptied(table) for name, table in here.items()}
+            h.commit(changes)
             wrong = {name: (out.rows(), want) for name, out in outs.items() if out.rows() != (want := batch(spark, queries[name][1], here))}
             assert not wrong, f"epoch {epoch}"
             if restart and epoch == 2:

@@ -27,8 +27,8 @@ def meets(row: Row) -> tuple[bool, bool]:
 
 
 def kept(rows: Counter[Row], *, all_of_them: bool = False) -> list[Row]:
-    found = [row for row, n in rows.items() for _ in range(n) if all_of_them or all(meets(row))]
-    return sorted(found, key=lambda row: (row[0], row[1] is not None, row[1] or 0))
+    kept_rows = [row for row, n in rows.items() for _ in range(n) if all_of_them or all(meets(row))]
+    return sorted(kept_rows, key=lambda row: (row[0], row[1] is not None, row[1] or 0))
 
 
 def test_rows_come_and_go_as_in_batch() -> None:
@@ -60,9 +60,9 @@ def test_rows_come_and_go_as_in_batch() -> None:
             passed = [sum(n for row, n in live.items() if meets(row)[i]) for i in (0, 1)]
             counted = {"positive": passed[0], "large": passed[1]}
             all_rows = sum(live.values())
-            found = h.metrics()["expectations"]
-            assert len(found) == 3
-            for one in found.values():
+            expectations = h.metrics()["expectations"]
+            assert len(expectations) == 3
+            for one in expectations.values():
                 assert one == {name: {"passed": n, "violated": all_rows - n} for name, n in counted.items()}
 
 
@@ -109,8 +109,8 @@ def test_rows_that_a_union_doubles_are_counted_twice() -> None:
         h.collect(t.union(t).expect("v > 0"))
         letters = h.collect(t.output("dead_letter").select("raw"))
         h.commit({"t": [("+", ("a", 1)), ("+", ("b", -2))]})
-        [found] = h.metrics()["expectations"].values()
-        assert found == {"v > 0": {"passed": 2, "violated": 2}}
+        [counts] = h.metrics()["expectations"].values()
+        assert counts == {"v > 0": {"passed": 2, "violated": 2}}
         assert letters.rows() == [('{"k":"b","v":-2}',)] * 2
 
 
@@ -166,9 +166,9 @@ def test_a_run_that_is_to_fail_writes_nothing_of_the_epoch_and_goes_on_when_told
 def test_malformed_lines_are_skipped_and_counted(tmp_path: Path) -> None:
     put(tmp_path / "in", "1.json", {"k": "a", "v": 1}, "{oops", {"k": "b", "v": -1})
     summary = job(tmp_path, "keep", "skip").run(checkpoint=tmp_path / "checkpoint", progress=False)
-    found = summary.to_json()
-    assert found["sources"] == [{"name": "rows", "read": 3, "malformed": 1, "skipped": 0, "tombstones": 0, "broken": 0}]
-    assert list(found["dead_letters"].values()) == [0]
+    document = summary.to_json()
+    assert document["sources"] == [{"name": "rows", "read": 3, "malformed": 1, "skipped": 0, "tombstones": 0, "broken": 0}]
+    assert list(document["dead_letters"].values()) == [0]
     assert lines(tmp_path / "out") == [{"k": "a", "v": 1}, {"k": "b", "v": -1}]
 
 

@@ -81,9 +81,9 @@ def test_against_the_algorithm_and_its_bounds(spark: SparkSession, distinct: int
             h.commit({"rows": [("+", (*row, rng.randrange(9))) for row in rows]})
             true.update(rows)
             model.add(rows)
-            found = out.rows()
-            assert sorted(found, key=_place) == sorted(model.first(k), key=_place)
-            for *value, count, overestimate in found:
+            hitters = out.rows()
+            assert sorted(hitters, key=_place) == sorted(model.first(k), key=_place)
+            for *value, count, overestimate in hitters:
                 assert count - overestimate <= true[tuple(value)] <= count
                 assert overestimate <= sum(true.values()) / counters
             # as many counters as values: the counts are exact

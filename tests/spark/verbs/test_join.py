@@ -28,7 +28,7 @@ Queries = dict[str, tuple[hr.Stream, str]]
 
 
 def joins(a: hr.Stream, b: hr.Stream) -> Queries:
-    found: Queries = {}
+    queries: Queries = {}
     for how in HOWS:
         shown = "k, x, d" if how in ("semi", "anti") else "k, x, d, j, y"
         for name, condition in {
@@ -38,21 +38,21 @@ def joins(a: hr.Stream, b: hr.Stream) -> Queries:
             "null": "k <=> j",
             "null and more": "k <=> j AND x = y",
         }.items():
-            found[f"{how}, {name}"] = (a.join(b, on=condition, how=how), f"SELECT {shown} FROM a {how} JOIN b ON {condition}")
+            queries[f"{how}, {name}"] = (a.join(b, on=condition, how=how), f"SELECT {shown} FROM a {how} JOIN b ON {condition}")
     named = b.rename({"j": "k"})
-    found["right, by name"] = (a.join(named, on="k", how="right"), "SELECT j, x, d, y FROM a RIGHT JOIN b ON k = j")
-    found["full, by name"] = (a.join(named, on="k", how="full"), "SELECT coalesce(k, j), x, d, y FROM a FULL JOIN b ON k = j")
+    queries["right, by name"] = (a.join(named, on="k", how="right"), "SELECT j, x, d, y FROM a RIGHT JOIN b ON k = j")
+    queries["full, by name"] = (a.join(named, on="k", how="full"), "SELECT coalesce(k, j), x, d, y FROM a FULL JOIN b ON k = j")
     same = b.rename({"j": "k", "y": "x"}).alias("t")
     for how in ("semi", "anti"):
-        found[f"{how}, the same names"] = (
+        queries[f"{how}, the same names"] = (
             a.alias("s").join(same, on="s.k = t.k AND s.x < t.x", how=how),
             f"SELECT k, x, d FROM a {how} JOIN b ON k = j AND x < y",
         )
-    found["self"] = (
+    queries["self"] = (
         a.select("k", "x").join(a.select(l="k", z="x"), on="k = l AND x < z"),
         "SELECT s.k, s.x, t.k, t.x FROM a s JOIN a t ON s.k = t.k AND s.x < t.x",
     )
-    return found
+    return queries
 
 
 def test_answers(spark: SparkSession) -> None:

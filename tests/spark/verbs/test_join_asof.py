@@ -12,7 +12,7 @@ import headrace as hr
 from headrace.errors import HeadraceError
 from headrace.testing import Collected, Harness
 from headrace.testing.collected import in_order
-from tests.models.asof import Asked, Timed
+from tests.models.asof import AsOfJoin, Timed
 from tests.models.machine import times
 from tests.spark.queries.changing import Changes, Row, Table, batch
 from tests.unit.errors import check_error
@@ -22,8 +22,8 @@ ORDERS = "pair string, ts timestamp, amount int"
 RATES = "pair string, at timestamp, rate int, place string"
 WIDTH = 4
 
-ASKED = [
-    Asked(how, direction, within)
+JOINS = [
+    AsOfJoin(how, direction, within)
     for direction in ("backward", "forward", "nearest")
     for within in (None, dt.timedelta(minutes=3))
     for how in ("left", "inner")
@@ -56,12 +56,12 @@ def tables() -> dict[str, Table]:
     return {"orders": Table(ORDERS, order), "rates": Table(RATES, rate)}
 
 
-def name(asked: Asked) -> str:
-    return f"{asked.how} {asked.direction} {asked.within}"
+def name(join: AsOfJoin) -> str:
+    return f"{join.how} {join.direction} {join.within}"
 
 
-def joined(orders: hr.Stream, rates: hr.Stream, asked: Asked, **more: str) -> hr.Stream:
-    how, direction, within = asked.how, asked.direction, asked.within
+def joined(orders: hr.Stream, rates: hr.Stream, join: AsOfJoin, **more: str) -> hr.Stream:
+    how, direction, within = join.how, join.direction, join.within
     return orders.join_asof(rates, on="pair", time=("ts", "at"), how=how, direction=direction, within=within, **more)
 
 
@@ -71,7 +71,7 @@ def test_the_answer_is_that_of_a_list_scan(spark: SparkSession, partitions: int,
     rng, here = random.Random(seed), tables()
     with Harness(partitions=partitions) as h:
         orders, rates = (h.source(one, table.schema, changes=True) for one, table in here.items())
-        outs: dict[str, tuple[Collected, Asked]] = {name(asked): (h.collect(joined(orders, rates, asked)), asked) for asked in ASKED}
+        outs: dict[str, tuple[Collected, AsOfJoin]] = {name(join): (h.collect(joined(orders, rates, join)), join) for join in JOINS}
         for epoch in range(8):
             # An epoch with one side alone has nothing to hide behind.
             changing = ("rates",) if epoch == 3 else ("orders",) if epoch == 5 else ("orders", "rates")
@@ -80,10 +80,10 @@ def test_the_answer_is_that_of_a_list_scan(spark: SparkSession, partitions: int,
                 h.restart()
             rows, versions = here["orders"].rows, here["rates"].rows
             wrong = {
-                one: (out.rows(), want) for one, (out, asked) in outs.items() if out.rows() != (want := asked.answer(rows, versions, WIDTH))
+                one: (out.rows(), want) for one, (out, join) in outs.items() if out.rows() != (want := join.answer(rows, versions, WIDTH))
             }
             assert not wrong, f"epoch {epoch}"
-        assert outs[name(Asked())][0].rows() == [tuple(map(in_utc, row)) for row in batch(spark, BATCH, here)]
+        assert outs[name(AsOfJoin())][0].rows() == [tuple(map(in_utc, row)) for row in batch(spark, BATCH, here)]
         for one, table in here.items():
             h.commit({one: [("-", row) for row in table.rows]})
         assert not any(out.rows() for out, _ in outs.values())
@@ -96,32 +96,32 @@ def test_a_heavy_key_and_only_what_differs_is_sent(spark: SparkSession) -> None:
     moments = [NOON + dt.timedelta(seconds=i) for i in range(2000)]
     rows = [("x", moment, 1) for moment in moments]
     versions = [("x", moment, i, "p") for i, moment in enumerate(rng.sample(moments, 400))]
-    kinds = [Asked(direction=direction) for direction in ("backward", "forward", "nearest")]
+    kinds = [AsOfJoin(direction=direction) for direction in ("backward", "forward", "nearest")]
     with Harness(partitions=1) as h:
         orders, rates = h.source("orders", ORDERS, changes=True), h.source("rates", RATES, changes=True)
-        outs = [(h.collect(joined(orders, rates, asked)), asked) for asked in kinds]
+        outs = [(h.collect(joined(orders, rates, join)), join) for join in kinds]
         h.commit({"orders": [("+", row) for row in rows]})
         h.commit({"rates": [("+", row) for row in versions]})
         # Each row was taken back and told once, whatever number of versions came.
         assert all(len(out.changes()) <= 3 * len(rows) for out, _ in outs)
-        for out, asked in outs:
-            assert out.rows() == asked.answer(rows, versions, WIDTH)
+        for out, join in outs:
+            assert out.rows() == join.answer(rows, versions, WIDTH)
         h.restart()
         at = sorted(version[1] for version in versions)
         more = ("x", at[200] + dt.timedelta(milliseconds=1), 7, "q")
         h.commit({"rates": [("+", more)]})
-        for out, asked in outs:
-            assert out.rows() == asked.answer(rows, [*versions, more], WIDTH)
+        for out, join in outs:
+            assert out.rows() == join.answer(rows, [*versions, more], WIDTH)
             changed = [change for change in out.changes() if change[0] == 3]
             assert len(changed) == 2 * sum(row[3:] == more[1:] for row in out.rows()) < 80
         h.commit({"rates": [("-", row) for row in [*versions[::2], more]], "orders": [("-", row) for row in rows[::3]]})
-        for out, asked in outs:
-            assert out.rows() == asked.answer([row for row in rows if row not in rows[::3]], versions[1::2], WIDTH)
+        for out, join in outs:
+            assert out.rows() == join.answer([row for row in rows if row not in rows[::3]], versions[1::2], WIDTH)
 
 
 def on_the_way(rng: random.Random, epoch: int, mark: dt.datetime | None, live: list[Row], make: object) -> Changes:
     """Rows around the time of an epoch, some of them late; of those that are not past some go again."""
-    found: Changes = []
+    changes: Changes = []
     for _ in range(rng.randrange(12)):
         moment = None if rng.random() < 0.04 else NOON + dt.timedelta(minutes=4 * epoch + rng.randrange(-9, 9))
         row = (rng.choice([None, "x", "x", "x", "y"]), moment, *make(rng))  # type: ignore[operator]  # one of the functions below
@@ -131,12 +131,12 @@ def on_the_way(rng: random.Random, epoch: int, mark: dt.datetime | None, live: l
         if gone and rng.random() < 0.2:
             row = rng.choice(gone)
             live.remove(row)
-            found.append(("-", row))
+            changes.append(("-", row))
         else:
             if not late:
                 live.append(row)
-            found.append(("+", row))
-    return found
+            changes.append(("+", row))
+    return changes
 
 
 @pytest.mark.parametrize(("partitions", "seed"), [pytest.param(1, 1, marks=pytest.mark.full), (2, 2), (3, 3)])
@@ -148,40 +148,42 @@ def test_in_event_time(spark: SparkSession, partitions: int, seed: int) -> None:
         marked = {"changes": True, "trusted": True}
         orders = h.source("orders", ORDERS, watermark=("ts", "2 minutes"), **marked)
         rates = h.source("rates", RATES, watermark=("at", "2 minutes"), **marked)
-        open_ = {one: (h.collect(joined(orders, rates, one)), Timed(one, WIDTH)) for one in ASKED}
-        closed = {one: (h.collect(joined(orders, rates, one, emit="close")), Timed(one, WIDTH)) for one in ASKED}
-        late = h.collect(joined(orders, rates, ASKED[0]).output("late"))
-        late_versions = h.collect(joined(orders, rates, ASKED[0]).output("late_versions"))
-        given: list[dict[str, list[dt.datetime]]] = []
+        open_ = {one: (h.collect(joined(orders, rates, one)), Timed(one, WIDTH)) for one in JOINS}
+        closed = {one: (h.collect(joined(orders, rates, one, emit="close")), Timed(one, WIDTH)) for one in JOINS}
+        late = h.collect(joined(orders, rates, JOINS[0]).output("late"))
+        late_versions = h.collect(joined(orders, rates, JOINS[0]).output("late_versions"))
+        epoch_times: list[dict[str, list[dt.datetime]]] = []
         live: dict[str, list[Row]] = {"orders": [], "rates": []}
         marks: list[dt.datetime | None] = [None]
         for epoch in range(epochs):
             mark = marks[-1]
             rows = on_the_way(rng, epoch, mark, live["orders"], lambda rng: (rng.randrange(3),))
             versions = on_the_way(rng, epoch, mark, live["rates"], lambda rng: (rng.randrange(3), rng.choice([None, "p"])))
-            given.append({"orders": [row[1] for _, row in rows if row[1]], "rates": [row[1] for _, row in versions if row[1]]})
-            marks = list(times(given, dt.timedelta(minutes=2)).marks)
+            epoch_times.append({"orders": [row[1] for _, row in rows if row[1]], "rates": [row[1] for _, row in versions if row[1]]})
+            marks = list(times(epoch_times, dt.timedelta(minutes=2)).marks)
             h.commit({"orders": rows, "rates": versions})
-            for asked, (out, model) in open_.items():
+            for join, (out, model) in open_.items():
                 model.epoch(rows, versions, mark)
-                assert out.rows() == asked.answer(model.rows, model.versions, WIDTH), f"epoch {epoch}, {name(asked)}"
-            for asked, (out, model) in closed.items():
+                assert out.rows() == join.answer(model.rows, model.versions, WIDTH), f"epoch {epoch}, {name(join)}"
+            for join, (out, model) in closed.items():
                 model.epoch(rows, versions, mark)
                 model.close(marks[-1])
-                assert out.rows() == in_order(model.sent), f"epoch {epoch}, {name(asked)}, closed"
+                assert out.rows() == in_order(model.sent), f"epoch {epoch}, {name(join)}, closed"
             if rng.random() < 0.4:
                 h.restart()
         assert any(mark is not None for mark in marks)
-        first = open_[ASKED[0]][1]
+        first = open_[JOINS[0]][1]
         assert late.rows() == in_order(list(first.late.elements()))
         assert late_versions.rows() == in_order(list(first.late_versions.elements()))
         assert first.late and first.late_versions
-        told = [(counts["left"]["late"], counts["right"]["late"]) for counts in h.metrics()["inputs"].values()]
-        assert sorted(told) == sorted((one.late.total(), one.late_versions.total()) for _, one in [*open_.values(), *closed.values()])
+        late_counts = [(counts["left"]["late"], counts["right"]["late"]) for counts in h.metrics()["inputs"].values()]
+        assert sorted(late_counts) == sorted(
+            (one.late.total(), one.late_versions.total()) for _, one in [*open_.values(), *closed.values()]
+        )
         h.finish()
-        for asked, (out, model) in closed.items():
+        for join, (out, model) in closed.items():
             model.finish()
-            assert out.rows() == in_order(model.sent), f"the end, {name(asked)}"
+            assert out.rows() == in_order(model.sent), f"the end, {name(join)}"
         assert sum(query.state_keys() for query in h._queries()) == 0
 
 
@@ -199,7 +201,7 @@ def test_a_closed_row_goes_on_in_event_time(spark: SparkSession) -> None:
     with Harness() as h:
         orders = h.source("orders", ORDERS, watermark=("ts", "0 seconds"))
         rates = h.source("rates", RATES, watermark=("at", "0 seconds"))
-        out = h.collect(joined(orders, rates, Asked(), emit="close").key_by("pair").process(Places))
+        out = h.collect(joined(orders, rates, AsOfJoin(), emit="close").key_by("pair").process(Places))
         h.commit({"orders": [("+", ("x", at[3], 1)), ("+", ("x", at[1], 1))], "rates": [("+", ("x", at[2], 5, "p"))]})
         assert out.rows() == [("x", at[1], None, 1)]
         h.restart()
@@ -216,8 +218,8 @@ def test_a_condition_between_other_names(spark: SparkSession) -> None:
     with Harness() as h:
         orders = h.source("orders", "code int, day string", changes=True).alias("o")
         rates = h.source("rates", "number bigint, since timestamp", changes=True).alias("r")
-        made = orders.join_asof(rates, on="o.code = r.number", time=("CAST(o.day AS timestamp)", "r.since"))
-        out, dead = h.collect(made), h.collect(orders.output("dead_letter"))
+        stream = orders.join_asof(rates, on="o.code = r.number", time=("CAST(o.day AS timestamp)", "r.since"))
+        out, dead = h.collect(stream), h.collect(orders.output("dead_letter"))
         h.commit({"orders": [("+", (1, "2026-01-01")), ("+", (1, "never"))], "rates": [("+", (1, NOON - dt.timedelta(days=1)))]})
         assert out.rows() == [(1, "2026-01-01", 1, NOON - dt.timedelta(days=1))]
         assert len(dead.rows()) == 1
@@ -252,7 +254,7 @@ def test_for_system_time_is_the_join_of_the_verb(spark: SparkSession) -> None:
             query = f"""SELECT o.pair, o.ts, o.amount, r.at, r.rate, r.place
                 FROM orders AS o
                 {how} JOIN rates FOR SYSTEM_TIME AS OF o.ts AS r ON o.pair = r.pair"""
-            wanted = h.collect(joined(orders, rates, Asked(how)))
+            wanted = h.collect(joined(orders, rates, AsOfJoin(how)))
             for versions in (rates, rates.upserts("pair")):
                 outs.append((h.collect(hr.sql(query, orders=orders, rates=versions)), wanted))
         sums = "SELECT place, sum(amount * rate) AS s FROM orders JOIN rates FOR SYSTEM_TIME AS OF ts ON orders.pair = rates.pair WHERE amount > 1 GROUP BY place"
@@ -261,12 +263,12 @@ def test_for_system_time_is_the_join_of_the_verb(spark: SparkSession) -> None:
             h.commit({one: [change for change in table.change(rng, 15) if change[0] == "+"] for one, table in here.items()})
             for out, wanted in outs:
                 assert out.rows() == wanted.rows() != []
-            found: dict[str | None, int | None] = {}
+            by_place: dict[str | None, int | None] = {}
             for row in outs[2][0].rows():
                 if (row[2] or 0) > 1:
-                    terms = [x for x in (found.get(row[5]), None if row[4] is None else row[2] * row[4]) if x is not None]
-                    found[row[5]] = sum(terms) if terms else None
-            assert grouped.rows() == in_order(list(found.items()))
+                    terms = [x for x in (by_place.get(row[5]), None if row[4] is None else row[2] * row[4]) if x is not None]
+                    by_place[row[5]] = sum(terms) if terms else None
+            assert grouped.rows() == in_order(list(by_place.items()))
             h.restart()
 
 

@@ -10,8 +10,8 @@ from tests.spark.verbs.spelling import streams
 
 
 def test_types_are_those_of_spark(spark: SparkSession) -> None:
-    made = streams().sales.group_by("shop").agg(n="count(*)", s="sum(amount)", m="avg(amount)")
-    assert [(field.name, field.type.text) for field in made.schema.fields] == [
+    stream = streams().sales.group_by("shop").agg(n="count(*)", s="sum(amount)", m="avg(amount)")
+    assert [(field.name, field.type.text) for field in stream.schema.fields] == [
         ("shop", "string"),
         ("n", "bigint"),
         ("s", "bigint"),

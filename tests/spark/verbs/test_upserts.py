@@ -23,39 +23,39 @@ def test_the_last_row_of_each_key_is_there(spark: SparkSession) -> None:
     rng = random.Random(3)
     last: dict[str, Row] = {}
     with Harness() as h:
-        told = h.source("told", "k string, v int")
-        out = h.collect(told.upserts("k"))
-        total = h.collect(hr.sql("SELECT count(*) AS n, sum(v) AS total FROM t", t=told.upserts("k")))
+        updates = h.source("updates", "k string, v int")
+        out = h.collect(updates.upserts("k"))
+        total = h.collect(hr.sql("SELECT count(*) AS n, sum(v) AS total FROM t", t=updates.upserts("k")))
         for epoch in range(6):
             rows = [(f"k{rng.randrange(8)}", rng.choice([None, *range(5)])) for _ in range(rng.randrange(30))]
-            h.commit({"told": [("+", row) for row in rows]})
+            h.commit({"updates": [("+", row) for row in rows]})
             last |= {row[0]: row for row in rows}
             assert sorted(out.rows()) == sorted(last.values(), key=lambda row: row[0])
-            given = [row[1] for row in last.values() if row[1] is not None]
-            assert total.rows() == [(len(last), sum(given) if given else None)]
+            values = [row[1] for row in last.values() if row[1] is not None]
+            assert total.rows() == [(len(last), sum(values) if values else None)]
             if epoch == 2:
                 h.restart()
 
 
 def test_an_epoch_changes_a_key_once(spark: SparkSession) -> None:
     with Harness() as h:
-        told = h.source("told", "k string, v int")
-        out = h.collect(told.upserts("k"))
-        h.commit({"told": [("+", ("a", 1)), ("+", ("a", 2))]})
-        h.commit({"told": [("+", ("a", 3)), ("+", ("a", 2)), ("+", ("b", 1))]})
-        h.commit({"told": [("+", ("a", 5)), ("+", ("b", 1))]})
+        updates = h.source("updates", "k string, v int")
+        out = h.collect(updates.upserts("k"))
+        h.commit({"updates": [("+", ("a", 1)), ("+", ("a", 2))]})
+        h.commit({"updates": [("+", ("a", 3)), ("+", ("a", 2)), ("+", ("b", 1))]})
+        h.commit({"updates": [("+", ("a", 5)), ("+", ("b", 1))]})
         assert out.changes() == [(1, "+", ("a", 2)), (2, "+", ("b", 1)), (3, "-", ("a", 2)), (3, "+", ("a", 5))]
 
 
 def test_changes_of_keys_are_update_pairs(spark: SparkSession) -> None:
     with Harness() as h:
-        told = h.source("told", "k string, v int", changes=True)
-        out = h.collect(told.upserts(["k"]).changes())
-        h.commit({"told": [("+", ("a", 1)), ("+", ("b", 1))]})
-        h.commit({"told": [("-", ("a", 1)), ("+", ("a", 2)), ("-", ("b", 1))]})
-        h.commit({"told": [("+", ("b", 4)), ("-", ("b", 4)), ("+", ("c", 4))]})
-        said = [(epoch, *row) for epoch, _, row in out.changes()]
-        assert sorted(said) == [
+        updates = h.source("updates", "k string, v int", changes=True)
+        out = h.collect(updates.upserts(["k"]).changes())
+        h.commit({"updates": [("+", ("a", 1)), ("+", ("b", 1))]})
+        h.commit({"updates": [("-", ("a", 1)), ("+", ("a", 2)), ("-", ("b", 1))]})
+        h.commit({"updates": [("+", ("b", 4)), ("-", ("b", 4)), ("+", ("c", 4))]})
+        changes = [(epoch, *row) for epoch, _, row in out.changes()]
+        assert sorted(changes) == [
             (1, "a", 1, "insert"),
             (1, "b", 1, "insert"),
             (2, "a", 1, "update_before"),
@@ -67,15 +67,15 @@ def test_changes_of_keys_are_update_pairs(spark: SparkSession) -> None:
 
 def test_changes_of_groups_are_update_pairs_without_state(spark: SparkSession) -> None:
     with Harness() as h:
-        told = h.source("told", "k string, v int", changes=True)
-        spent = told.group_by("k").agg(spent="sum(v)").rename({"k": "card"}).filter("spent > 0").upserts("card")
+        updates = h.source("updates", "k string, v int", changes=True)
+        spent = updates.group_by("k").agg(spent="sum(v)").rename({"k": "card"}).filter("spent > 0").upserts("card")
         out = h.collect(spent.changes())
-        h.commit({"told": [("+", ("a", 1))]})
+        h.commit({"updates": [("+", ("a", 1))]})
         h.restart()
-        h.commit({"told": [("+", ("a", 1)), ("+", ("b", 2))]})
-        h.commit({"told": [("-", ("a", 1)), ("-", ("a", 1))]})
-        said = [(epoch, *row) for epoch, _, row in out.changes()]
-        assert sorted(said) == [
+        h.commit({"updates": [("+", ("a", 1)), ("+", ("b", 2))]})
+        h.commit({"updates": [("-", ("a", 1)), ("-", ("a", 1))]})
+        changes = [(epoch, *row) for epoch, _, row in out.changes()]
+        assert sorted(changes) == [
             (1, "a", 1, "insert"),
             (2, "a", 1, "update_before"),
             (2, "a", 2, "update_after"),
@@ -87,10 +87,10 @@ def test_changes_of_groups_are_update_pairs_without_state(spark: SparkSession) -
 
 def test_a_null_is_a_key_of_a_result_and_none_of_a_source(spark: SparkSession) -> None:
     with Harness() as h:
-        told, changing = h.source("told", "k string, v int"), h.source("changing", "k string, v int", changes=True)
-        last = told.upserts("k")
-        out, dead, one = h.collect(last), h.collect(told.output("dead_letter")), h.collect(changing.upserts("k"))
-        h.commit({"told": [("+", (None, 1)), ("+", ("a", 1))], "changing": [("+", (None, 1))]})
+        updates, changing = h.source("updates", "k string, v int"), h.source("changing", "k string, v int", changes=True)
+        last = updates.upserts("k")
+        out, dead, one = h.collect(last), h.collect(updates.output("dead_letter")), h.collect(changing.upserts("k"))
+        h.commit({"updates": [("+", (None, 1)), ("+", ("a", 1))], "changing": [("+", (None, 1))]})
         h.commit({"changing": [("-", (None, 1)), ("+", (None, 2))]})
         assert (out.rows(), one.rows()) == ([("a", 1)], [(None, 2)])
         assert [(row[1], row[4]) for row in dead.rows()] == [("NULL_KEY: a key column is null", '{"k":null,"v":1}')]
@@ -112,10 +112,10 @@ def test_two_rows_of_a_key_stop_the_job(spark: SparkSession, tmp_path: Path) -> 
 
 def test_a_sink_by_key(spark: SparkSession, tmp_path: Path) -> None:
     """An epoch takes at the most one row of a key away, and adds at the most one."""
-    told = hr.read.memory([("a", 1), ("b", 2), ("a", 3)], "card string, amount int", name="told")
+    charges = hr.read.memory([("a", 1), ("b", 2), ("a", 3)], "card string, amount int", name="charges")
     plain, summed = (
-        told.write.memory(key="card", name="plain"),
-        told.group_by("card").agg(n="sum(amount)").write.memory(mode="upsert", key="card"),
+        charges.write.memory(key="card", name="plain"),
+        charges.group_by("card").agg(n="sum(amount)").write.memory(mode="upsert", key="card"),
     )
     hr.job("spent", plain, summed).run(checkpoint=tmp_path / "c", progress=False)
     assert (sorted(plain.rows()), sorted(summed.rows())) == ([("a", 3), ("b", 2)], [("a", 4), ("b", 2)])
@@ -130,10 +130,10 @@ def test_a_sink_by_key(spark: SparkSession, tmp_path: Path) -> None:
     ],
 )
 def test_a_sink_says_what_is_missing_of_its_key(options: dict[str, Any], message: str) -> None:
-    told = hr.read.memory([], "card string, amount int", name="told")
-    with pytest.raises(HeadraceError) as found:
-        told.write.memory(**options)
-    assert found.value.message == message
+    charges = hr.read.memory([], "card string, amount int", name="told")
+    with pytest.raises(HeadraceError) as caught:
+        charges.write.memory(**options)
+    assert caught.value.message == message
 
 
 def lines(path: Path, rows: list[dict[str, Any]]) -> None:
@@ -158,9 +158,9 @@ def test_files_of_upserts(spark: SparkSession, tmp_path: Path) -> None:
     schema = "id int, v string, op string"
     rows = hr.read.files(tmp_path / "in", format="json", schema=schema, change_format="upsert", key="id", change_column="op", name="rows")
     with pytest.warns(RuntimeWarning, match="NULL_KEY"):
-        found = {row[0]: row[1] for row in hr.collect(rows).rows()}
-    assert len(found) == 1999
-    assert (found[0], found[1], found.get(2), found[3]) == ("first", "third", None, "back")
+        last = {row[0]: row[1] for row in hr.collect(rows).rows()}
+    assert len(last) == 1999
+    assert (last[0], last[1], last.get(2), last[3]) == ("first", "third", None, "back")
 
 
 @pytest.mark.parametrize(

@@ -35,44 +35,44 @@ def queries(rows: hr.Stream) -> dict[str, Query]:
     counted = rows.group_by("card", "window_end").agg(n="count(*)", s="sum(amount)")
     place = hr.f.rank().over(per="window_end", by="n desc")
 
-    def totals(found: list[Windowed]) -> list[tuple[Any, ...]]:
-        return [(*key, len(of), sum(r[2] for r in of)) for key, of in grouped(found, lambda r: (r[0], r[4]))]
+    def totals(windowed: list[Windowed]) -> list[tuple[Any, ...]]:
+        return [(*key, len(of), sum(r[2] for r in of)) for key, of in grouped(windowed, lambda r: (r[0], r[4]))]
 
-    def best(found: list[Windowed]) -> list[tuple[Any, ...]]:
-        windows = grouped(totals(found), lambda r: r[1])
+    def best(windowed: list[Windowed]) -> list[tuple[Any, ...]]:
+        windows = grouped(totals(windowed), lambda r: r[1])
         return [row for _, of in windows for row in sorted(of, key=lambda r: (-r[2], r[0], r[3]))[:2]]
 
-    def places(found: list[Windowed]) -> list[tuple[Any, ...]]:
-        windows = grouped(totals(found), lambda r: r[1])
+    def places(windowed: list[Windowed]) -> list[tuple[Any, ...]]:
+        windows = grouped(totals(windowed), lambda r: r[1])
         return [(*row, 1 + sum(other[2] > row[2] for other in of)) for _, of in windows for row in of]
 
     return {
         "invertible": (counted, totals),
         "recomputed": (
             rows.group_by("window_start", "window_end", "window_time").agg(d="count(DISTINCT card)", m="max(amount)"),
-            lambda found: [(*key, len({r[0] for r in of}), max(r[2] for r in of)) for key, of in grouped(found, lambda r: r[3:6])],
+            lambda windowed: [(*key, len({r[0] for r in of}), max(r[2] for r in of)) for key, of in grouped(windowed, lambda r: r[3:6])],
         ),
         "distinct": (
             rows.select("card", "window_end").distinct(),
-            lambda found: [key for key, _ in grouped(found, lambda r: (r[0], r[4]))],
+            lambda windowed: [key for key, _ in grouped(windowed, lambda r: (r[0], r[4]))],
         ),
         "the first of groups": (counted.top(2, by="n desc", per="window_end"), best),
         "places of groups": (counted.with_columns(place=place), places),
         "the first of rows": (
             rows.select("window_end", "amount", "card", "ts").top(2, by="amount desc", per="window_end"),
-            lambda found: [
+            lambda windowed: [
                 (end, r[2], r[0], r[1])
-                for end, of in grouped(found, lambda r: r[4])
+                for end, of in grouped(windowed, lambda r: r[4])
                 for r in sorted(of, key=lambda r: (-r[2], r[0], r[1]))[:2]
             ],
         ),
         "places of rows": (
             rows.select("window_end", "amount", n=hr.f.count().over(per="window_end")),
-            lambda found: [(end, r[2], len(of)) for end, of in grouped(found, lambda r: r[4]) for r in of],
+            lambda windowed: [(end, r[2], len(of)) for end, of in grouped(windowed, lambda r: r[4]) for r in of],
         ),
         "one row for each card": (
             rows.select("card", "window_end", "ts", "amount").dedupe(on=["card", "window_end"], keep="last", by=["ts", "amount"]),
-            lambda found: [(*key, *max((r[1], r[2]) for r in of)) for key, of in grouped(found, lambda r: (r[0], r[4]))],
+            lambda windowed: [(*key, *max((r[1], r[2]) for r in of)) for key, of in grouped(windowed, lambda r: (r[0], r[4]))],
         ),
     }
 
@@ -106,7 +106,7 @@ def run(h: Harness, cut: list[list[Row]], inputs: list[Input], restart: int, che
 )
 def test_groups_of_windows(spark: SparkSession, kind: str, lateness: int) -> None:
     rng = random.Random(f"{kind} {lateness}")
-    asked, model = KINDS[kind]
+    window, model = KINDS[kind]
     cut = commits(rng, 12)
     with Harness(partitions=rng.randrange(1, 4)) as h:
         charges = h.source("charges", SCHEMA, watermark=("ts", "5 seconds"))
@@ -114,11 +114,11 @@ def test_groups_of_windows(spark: SparkSession, kind: str, lateness: int) -> Non
         sent = {
             emit: {
                 name: (stream, h.collect(stream), answer)
-                for name, (stream, answer) in queries(charges.window(asked, emit=emit, lateness=late_by)).items()
+                for name, (stream, answer) in queries(charges.window(window, emit=emit, lateness=late_by)).items()
             }
             for emit in ("changes", "close")
         }
-        late = {emit: h.collect(found["invertible"][0].output("late")) for emit, found in sent.items()}
+        late = {emit: h.collect(by_name["invertible"][0].output("late")) for emit, by_name in sent.items()}
         rows = Input(model, lateness)
 
         def check(at: str, mark: Watermark) -> None:
@@ -130,8 +130,8 @@ def test_groups_of_windows(spark: SparkSession, kind: str, lateness: int) -> Non
                 assert out.rows() == in_order(rows.late), f"late rows, {emit}, {at}"
 
         run(h, cut, [rows], rng.randrange(len(cut)), check)
-        for found in sent.values():
-            for name, (_, out, answer) in found.items():
+        for by_name in sent.values():
+            for name, (_, out, answer) in by_name.items():
                 assert out.rows() == in_order(answer(rows.on_time)), name
         assert rows.late, "some rows were late"
         for _, out, _ in sent["close"].values():
@@ -166,11 +166,11 @@ def met(left: list[Windowed], right: list[Windowed], how: str) -> list[tuple[Any
 def test_joins_of_windows(spark: SparkSession, emit: str) -> None:
     rng = random.Random(emit)
     cut = {"charges": commits(rng, 10), "refunds": commits(rng, 10)}
-    asked, model = KINDS["hop"]
+    window, model = KINDS["hop"]
     with Harness(partitions=rng.randrange(1, 4)) as h:
         sides = []
         for name in cut:
-            windowed = h.source(name, SCHEMA, watermark=("ts", "5 seconds")).window(asked, emit=emit)
+            windowed = h.source(name, SCHEMA, watermark=("ts", "5 seconds")).window(window, emit=emit)
             sides.append(windowed.select("card", "window_end", "amount"))
         left, right = sides[0], sides[1].rename({"card": "c", "window_end": "e", "amount": "a"})
         joined = {how: left.join(right, on="card = c AND window_end = e", how=how) for how in HOWS}
@@ -182,10 +182,10 @@ def test_joins_of_windows(spark: SparkSession, emit: str) -> None:
         for number in range(10):
             for name, one in rows.items():
                 one.take(cut[name][number], mark)
-            h.commit({name: [("+", row) for row in found[number]] for name, found in cut.items()})
-            for name, found in cut.items():
-                if found[number]:
-                    mark.see(name, [time for _, time, _ in found[number]])
+            h.commit({name: [("+", row) for row in parts[number]] for name, parts in cut.items()})
+            for name, parts in cut.items():
+                if parts[number]:
+                    mark.see(name, [time for _, time, _ in parts[number]])
             mark.move()
             there = [one.on_time if emit == "changes" else one.closed(mark) for one in rows.values()]
             for how, out in outs.items():
@@ -228,10 +228,10 @@ def test_windows_of_sql(spark: SparkSession) -> None:
             for kind, text in SPARK.items():
                 query = f"SELECT card, window.end, count(*), sum(amount) FROM charges GROUP BY card, {text}{emit}"
                 outs[f"{kind} of Spark{emit}"] = h.collect(hr.sql(query, charges=charges))
-        made = frame.groupBy("card", F.window("ts", "12 seconds", "5 seconds").alias("w")).agg(
+        counted = frame.groupBy("card", F.window("ts", "12 seconds", "5 seconds").alias("w")).agg(
             F.count("*").alias("n"), F.sum("amount").alias("s")
         )
-        outs["hop of a DataFrame"] = h.collect(hr.from_dataframe(made.select("card", "w.end", "n", "s")))
+        outs["hop of a DataFrame"] = h.collect(hr.from_dataframe(counted.select("card", "w.end", "n", "s")))
         again = (
             f"WITH c AS (SELECT window, count(*) AS n FROM charges GROUP BY {SPARK['tumble']}) SELECT window_time(window) AS at, n FROM c"
         )
@@ -245,8 +245,8 @@ def test_windows_of_sql(spark: SparkSession) -> None:
 
         def check(at: str, mark: Watermark) -> None:
             for name, out in outs.items():
-                found = rows[name.split()[0]]
-                assert out.rows() == in_order(answer(found.closed(mark) if "EMIT" in name else found.on_time)), f"{name}, {at}"
+                source = rows[name.split()[0]]
+                assert out.rows() == in_order(answer(source.closed(mark) if "EMIT" in name else source.on_time)), f"{name}, {at}"
 
         run(h, cut, list(rows.values()), 4, check)
         assert sum(n for _, n in twice.rows()) == len(rows["tumble"].on_time)
@@ -262,16 +262,16 @@ def test_in_time_it_is_the_answer_of_batch(spark: SparkSession) -> None:
         verbs = h.collect(
             charges.window(hr.hop("nt", "7 seconds", "3 seconds", offset="1 second")).select("window_start", "window_end", "card")
         )
-        rows = [(card, time, time.replace(tzinfo=None), amount) for found in cut for card, time, amount in found]
-        for found in cut:
-            h.commit({"charges": [("+", (card, time, time.replace(tzinfo=None), amount)) for card, time, amount in found]})
+        rows = [(card, time, time.replace(tzinfo=None), amount) for part in cut for card, time, amount in part]
+        for part in cut:
+            h.commit({"charges": [("+", (card, time, time.replace(tzinfo=None), amount)) for card, time, amount in part]})
         h.finish()
         zone = spark.conf.get("spark.sql.session.timeZone")
         spark.createDataFrame(rows, "card string, ts timestamp, nt timestamp_ntz, amount int").createOrReplaceTempView("charges")
         for time, out in outs.items():
-            found = spark.sql(windowed.format(time)).selectExpr("unix_micros(CAST(window.start AS timestamp))", "card", "n").collect()
-            assert len(out.rows()) == len(found), (time, zone)
-            assert sorted((card, n) for _, card, n in out.rows()) == sorted((row[1], row[2]) for row in found), time
+            answer = spark.sql(windowed.format(time)).selectExpr("unix_micros(CAST(window.start AS timestamp))", "card", "n").collect()
+            assert len(out.rows()) == len(answer), (time, zone)
+            assert sorted((card, n) for _, card, n in out.rows()) == sorted((row[1], row[2]) for row in answer), time
         batch = spark.sql(
             "SELECT w.start, w.end, card FROM (SELECT card, window(nt, '7 seconds', '3 seconds', '1 second') AS w FROM charges)"
         )

@@ -31,18 +31,18 @@ class Woken(hr.Program):
 
 
 def test_what_ends_with_its_input() -> None:
-    def said(stream: hr.Stream) -> set[tuple[str, bool]]:
+    def ends_of(stream: hr.Stream) -> set[tuple[str, bool]]:
         return {(clock.name, clock.final) for clock in clocks(Plan.of("job", [stream.write.memory()._use()])).values()}
 
     never, ends = {("none", False)}, {("event", True)}
     # a query is right at the end of each epoch, whether its source has a watermark or not
     for stream in (rows, timed):
-        assert said(stream.group_by("card").agg(n="count(*)")) == never
-        assert said(stream.top(1, by="amount", per="card")) == never
-        assert said(stream.join(rows.rename({"amount": "other"}).select("card", "other"), on="card")) == never
-        assert said(stream.key_by("card").process(Plain, order="arrival")) == never
-    assert said(timed.key_by("card").process(Plain)) == ends
-    assert said(timed.window(hr.tumble("ts", "1 hour")).group_by("window_end").agg(n="count(*)")) == ends
-    assert said(timed.group_by("card", expires="1 day").agg(n="count(*)")) == ends
+        assert ends_of(stream.group_by("card").agg(n="count(*)")) == never
+        assert ends_of(stream.top(1, by="amount", per="card")) == never
+        assert ends_of(stream.join(rows.rename({"amount": "other"}).select("card", "other"), on="card")) == never
+        assert ends_of(stream.key_by("card").process(Plain, order="arrival")) == never
+    assert ends_of(timed.key_by("card").process(Plain)) == ends
+    assert ends_of(timed.window(hr.tumble("ts", "1 hour")).group_by("window_end").agg(n="count(*)")) == ends
+    assert ends_of(timed.group_by("card", expires="1 day").agg(n="count(*)")) == ends
     # the clock of the machine goes on
-    assert said(rows.key_by("card").process(Woken)) == {("processing", False)}
+    assert ends_of(rows.key_by("card").process(Woken)) == {("processing", False)}

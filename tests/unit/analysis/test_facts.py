@@ -20,7 +20,7 @@ class Kept(hr.Program):
         hr.emit(card=e.card, n=self.n.get())
 
 
-class Given(hr.Program):
+class Forgetting(hr.Program):
     n = hr.Value("bigint")
     forget = hr.Timer()
 
@@ -81,7 +81,7 @@ def test_state() -> None:
 
     rest = "for a key of card and the rows that wait for the watermark"
     assert state(timed.key_by("card").process(Kept)) == "grows with the number of keys: n is kept for a key of card and never cleared"
-    assert state(timed.key_by("card").process(Given)) == f"released when the program clears it: n {rest}"
+    assert state(timed.key_by("card").process(Forgetting)) == f"released when the program clears it: n {rest}"
     assert state(timed.key_by("card").process(Clocked)) == "released when they fire: pending timers of a key of card"
     assert state(timed.process(Kept, order="arrival")) == "bounded: n, once"
     assert state(timed.key_by("card").process(Entries, rules=hr.broadcast(timed))) == (
@@ -120,8 +120,8 @@ def test_order() -> None:
     clocked = timed.union(others).key_by("card").process(Clocked, order="arrival")
     passing = hr.Stream(Temporal(timed.union(others)._node, (), ("ts + INTERVAL 1 HOUR",)))
     for apart in (clocked, passing):
-        told = facts(plan(beside[0], apart.write.memory(name="b")), "order")["kept"].text
-        assert told == "in the order of event time, held for 5 minutes of event time"
+        text = facts(plan(beside[0], apart.write.memory(name="b")), "order")["kept"].text
+        assert text == "in the order of event time, held for 5 minutes of event time"
     assert order(timed.key_by("card").process(Kept, order="arrival")) == "as they arrive; results depend on the order of arrival"
-    assert order(timed.key_by("card").process(Given, order="arrival")).startswith("as they arrive, timers at the end of an epoch")
+    assert order(timed.key_by("card").process(Forgetting, order="arrival")).startswith("as they arrive, timers at the end of an epoch")
     assert order(timed.key_by("card").process(Clocked)).startswith("as they arrive, timers by the wall clock")

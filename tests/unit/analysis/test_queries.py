@@ -71,8 +71,8 @@ def test_a_sink_that_replaces_rows_needs_no_last_ones() -> None:
 
 def test_explain_says_whether_rows_are_taken_away() -> None:
     plan = Plan.of("job", [spent.join(cards, on="card = number").write.memory(name="out")._use()])
-    said = {plan.nodes[name].op: fact.text for name, fact in facts(plan, "rows").items()}
-    assert said == {"source": "bounded, append only", "aggregate": "insertions and retractions", "join": "insertions and retractions"}
+    texts = {plan.nodes[name].op: fact.text for name, fact in facts(plan, "rows").items()}
+    assert texts == {"source": "bounded, append only", "aggregate": "insertions and retractions", "join": "insertions and retractions"}
 
 
 UNIQUE = {
@@ -98,8 +98,8 @@ UNIQUE = {
 
 @pytest.mark.parametrize("name", UNIQUE)
 def test_what_tells_rows_apart(name: str) -> None:
-    stream, columns, told = UNIQUE[name]
-    assert unique(stream._node, columns) is told
+    stream, columns, expected = UNIQUE[name]
+    assert unique(stream._node, columns) is expected
 
 
 def test_what_two_views_have_in_common_is_one_operator() -> None:

@@ -21,10 +21,10 @@ def test_of_sinks_that_do_not_show_epochs_as_a_whole_the_steps_are_told() -> Non
     assert {name: fact.value for name, fact in facts(plan, "readers see").items()} == {"topic": "task", "service": "row"}
     assert set(facts(plan, "leaves")) == {"files", "topic", "function"}
     assert set(facts(plan, "restored checkpoint")) == {"service", "function"}
-    said = str(explain(plan, only=("readers see", "restored checkpoint", "leaves"), verbose=True))
-    assert "restored checkpoint: not noticed, as the sink does not record its epochs: rows" in said
-    assert "readers see: the rows of one task at a time: an epoch appears in as many steps as it has tasks" in said
-    assert "leaves: a transactional id and a consumer group for each task" in said
+    text = str(explain(plan, only=("readers see", "restored checkpoint", "leaves"), verbose=True))
+    assert "restored checkpoint: not noticed, as the sink does not record its epochs: rows" in text
+    assert "readers see: the rows of one task at a time: an epoch appears in as many steps as it has tasks" in text
+    assert "leaves: a transactional id and a consumer group for each task" in text
 
 
 def test_sinks_that_can_all_be_brought_back_are_told_so() -> None:
@@ -37,6 +37,6 @@ def test_sinks_that_can_all_be_brought_back_are_told_so() -> None:
         "delta": True,
         "screen": False,
     }
-    said = str(explain(Plan.of("job", [files]), only=("restored checkpoint",), verbose=True))
-    assert "restored checkpoint: refused, as the sink holds later epochs; `headrace rewind` restores it" in said
+    text = str(explain(Plan.of("job", [files]), only=("restored checkpoint",), verbose=True))
+    assert "restored checkpoint: refused, as the sink holds later epochs; `headrace rewind` restores it" in text
     assert facts(Plan.of("job", [files, table]), "restored checkpoint") == {}

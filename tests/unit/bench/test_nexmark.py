@@ -46,15 +46,15 @@ def test_events_follow_each_other_at_ten_thousand_a_second() -> None:
 
 
 def test_persons_and_auctions_are_numbered() -> None:
-    made = events(range(150))
-    assert [event["person"]["id"] for event in made if "person" in event] == [1000, 1001, 1002]
-    assert [event["auction"]["id"] for event in made if "auction" in event] == list(range(1000, 1009))
+    generated = events(range(150))
+    assert [event["person"]["id"] for event in generated if "person" in event] == [1000, 1001, 1002]
+    assert [event["auction"]["id"] for event in generated if "auction" in event] == list(range(1000, 1009))
 
 
 def test_half_of_the_bids_are_for_hot_auctions_and_three_quarters_by_hot_bidders() -> None:
-    found = bids(100_000)
-    assert np.mean(found["auction"] % 100 == 0) == pytest.approx(0.5, abs=0.01)
-    assert np.mean(found["bidder"] % 100 == 1) == pytest.approx(0.75, abs=0.01)
+    sample = bids(100_000)
+    assert np.mean(sample["auction"] % 100 == 0) == pytest.approx(0.5, abs=0.01)
+    assert np.mean(sample["bidder"] % 100 == 1) == pytest.approx(0.75, abs=0.01)
 
 
 def test_prices_are_as_often_of_each_magnitude() -> None:
@@ -64,12 +64,12 @@ def test_prices_are_as_often_of_each_magnitude() -> None:
 
 
 def test_half_of_the_bids_come_by_hot_channels_and_most_others_tell_theirs() -> None:
-    found = bids(100_000)
-    hot = np.isin(found["channel"], HOT_CHANNELS)
-    told = np.array(["&channel_id=" in url for url in found["url"]])
+    sample = bids(100_000)
+    hot = np.isin(sample["channel"], HOT_CHANNELS)
+    with_channel_id = np.array(["&channel_id=" in url for url in sample["url"]])
     assert np.mean(hot) == pytest.approx(0.5, abs=0.01)
-    assert not told[hot].any()
-    assert np.mean(told[~hot]) == pytest.approx(0.9, abs=0.01)
+    assert not with_channel_id[hot].any()
+    assert np.mean(with_channel_id[~hot]) == pytest.approx(0.9, abs=0.01)
 
 
 def test_bids_are_for_auctions_of_their_time() -> None:
@@ -85,10 +85,10 @@ def test_padding_gives_each_kind_its_size(kind: str, size: int) -> None:
     def width(value: Any) -> int:
         return 8 if isinstance(value, int) else len(value)
 
-    made = [event[kind] for event in events(range(20_000)) if kind in event]
+    rows = [event[kind] for event in events(range(20_000)) if kind in event]
     counted = {"channel", "url"}
     sizes = [
-        sum(8 if name in ("dateTime", "expires") else width(value) for name, value in row.items() if name not in counted) for row in made
+        sum(8 if name in ("dateTime", "expires") else width(value) for name, value in row.items() if name not in counted) for row in rows
     ]
     assert np.mean(sizes) == pytest.approx(size, rel=0.05)
 
@@ -102,13 +102,13 @@ def test_late_events_are_a_tenth_and_no_later_than_a_minute() -> None:
 
 
 def test_files_hold_each_event_once_and_the_epochs_follow_each_other(tmp_path: Path) -> None:
-    made = make(1_050, 4, cache=tmp_path)
-    files = sorted(made.stream.iterdir())
+    dataset = make(1_050, 4, cache=tmp_path)
+    files = sorted(dataset.stream.iterdir())
     assert [file.name for file in files] == [f"000{epoch}-{core}.json" for epoch in range(4) for core in range(2)]
     by_epoch = [sorted(line for core in range(2) for line in files[2 * epoch + core].read_text().splitlines()) for epoch in range(4)]
     whole = [json.dumps(event, separators=(",", ":")) for event in events(range(1_050))]
     assert by_epoch == [sorted(part) for part in (whole[:262], whole[262:525], whole[525:787], whole[787:])]
-    for_flink = made.for_flink()
+    for_flink = dataset.for_flink()
     assert (for_flink / "0.json").read_text() == "".join(file.read_text() for file in files[::2])
     assert (for_flink / "1.json").read_text() == "".join(file.read_text() for file in files[1::2])
 
@@ -117,32 +117,32 @@ class TestDifference:
     """The oracle complains of whatever is not the answer."""
 
     @pytest.fixture(autouse=True)
-    def _given(self, tmp_path: Path) -> None:
+    def _dataset(self, tmp_path: Path) -> None:
         self.folder = tmp_path
         self.oracle = Oracle(make(10_000, 1, cache=tmp_path))
         self.rows = [(*row, "insert") for row in self.oracle.answer(QUERIES["q2"])]
 
-    def told(self, rows: list[tuple[Any, ...]]) -> str:
+    def difference(self, rows: list[tuple[Any, ...]]) -> str:
         file = self.folder / "result.parquet"
         columns = zip(*rows, strict=True)
         parquet.write_table(pa.table(dict(zip(("auction", "price", "_change"), map(pa.array, columns), strict=True))), file)
         return self.oracle.difference(QUERIES["q2"], [file])
 
     def test_the_answer_in_another_order(self) -> None:
-        assert self.told(self.rows[::-1]) == ""
+        assert self.difference(self.rows[::-1]) == ""
 
     def test_rows_that_came_and_went(self) -> None:
-        assert self.told([*self.rows, (1, 2, "insert"), (1, 2, "delete")]) == ""
+        assert self.difference([*self.rows, (1, 2, "insert"), (1, 2, "delete")]) == ""
 
     def test_a_row_twice(self) -> None:
         auction, price, _ = self.rows[0]
-        assert self.told([*self.rows, self.rows[0]]) == (
+        assert self.difference([*self.rows, self.rows[0]]) == (
             f"1 rows are missing: [({auction}, {price}, 1)]; 1 rows are too many: [({auction}, {price}, 2)]"
         )
 
     def test_a_row_taken_away(self) -> None:
         auction, price, _ = self.rows[0]
-        assert self.told([*self.rows, (auction, price, "delete")]) == f"1 rows are missing: [({auction}, {price}, 1)]"
+        assert self.difference([*self.rows, (auction, price, "delete")]) == f"1 rows are missing: [({auction}, {price}, 1)]"
 
     def test_no_rows(self) -> None:
         assert self.oracle.difference(QUERIES["q2"], []).startswith(f"{len(set(self.rows))} rows are missing: ")
@@ -154,13 +154,13 @@ def test_windows_of_the_clock_are_compared_by_the_bids_in_them(tmp_path: Path) -
     halves = [(bidder, part, window, "insert") for bidder, count in counts for window, part in enumerate((count // 2, count - count // 2))]
     taken_back = [(1000, 7, 2, "insert"), (1000, 7, 2, "delete")]
 
-    def told(rows: list[tuple[int, int, int, str]]) -> str:
+    def difference(rows: list[tuple[int, int, int, str]]) -> str:
         names = ("bidder", "bid_count", "starttime", "_change")
         parquet.write_table(pa.table(dict(zip(names, map(pa.array, zip(*rows, strict=True)), strict=True))), tmp_path / "result.parquet")
         return oracle.difference(QUERIES["q12"], [tmp_path / "result.parquet"])
 
-    assert told([*halves, *taken_back]) == ""
-    assert told(halves[1:]).startswith("1 rows are missing: ")
+    assert difference([*halves, *taken_back]) == ""
+    assert difference(halves[1:]).startswith("1 rows are missing: ")
 
 
 def test_no_oracle_is_without_rows(tmp_path: Path) -> None:

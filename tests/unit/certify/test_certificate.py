@@ -69,8 +69,8 @@ def test_what_was_written_to_instead() -> None:
     ],
 )
 def test_a_copy_knows_to_what_it_writes(sink: Sink, server: str | None, systems: tuple[str, str], tmp_path: Path) -> None:
-    made = sink.elsewhere(Elsewhere("t1", tmp_path / "t1", server, "append"))
-    assert made is not None and (sink.system, made.system) == systems
+    copy = sink.elsewhere(Elsewhere("t1", tmp_path / "t1", server, "append"))
+    assert copy is not None and (sink.system, copy.system) == systems
 
 
 def test_markdown() -> None:
@@ -92,8 +92,8 @@ def test_markdown() -> None:
 
 
 def test_json_is_json() -> None:
-    found = json.loads(json.dumps(certificate(*GOOD).to_json()))
-    assert (found["format"], found["holds"], found["tried"][0]["point"]) == (1, True, "in a task")
+    document = json.loads(json.dumps(certificate(*GOOD).to_json()))
+    assert (document["format"], document["holds"], document["tried"][0]["point"]) == (1, True, "in a task")
 
 
 @pytest.mark.parametrize(
@@ -128,16 +128,16 @@ def test_rows_are_counted_as_often_as_they_are_there() -> None:
     assert missing(once, {"out": once["out"], "dead letters": Counter(["x"])}) == {}
 
 
-def run(*places: str, found: list[int], failed: str = "") -> Run:
-    return Run(tuple((Kill(place, "out"), 2.0) for place in places), (), {"out": counted((n,) for n in found)}, failed)
+def run(*places: str, rows: list[int], failed: str = "") -> Run:
+    return Run(tuple((Kill(place, "out"), 2.0) for place in places), (), {"out": counted((n,) for n in rows)}, failed)
 
 
 def test_kills_are_summed_by_their_points() -> None:
     expected = {"out": counted([(1,), (2,)])}
     runs = [
-        run("after staging", found=[1]),
-        run("in a task", "after the commit log", found=[2, 1]),
-        run("in a task", found=[1, 2, 2]),
+        run("after staging", rows=[1]),
+        run("in a task", "after the commit log", rows=[2, 1]),
+        run("in a task", rows=[1, 2, 2]),
     ]
     assert [(str(one.point), one.kills, dict(one.lost), dict(one.doubled)) for one in summed(runs, expected)] == [
         ("in a task", 2, {}, {"out": 1}),
@@ -147,18 +147,18 @@ def test_kills_are_summed_by_their_points() -> None:
 
 
 def test_what_broke_only_in_a_row_is_said() -> None:
-    found = summed([run("in a task", "after staging", found=[1])], {"out": counted([(1,), (2,)])})
-    assert [(one.point, one.kills, dict(one.lost)) for one in found][-1] == (
+    tried = summed([run("in a task", "after staging", rows=[1])], {"out": counted([(1,), (2,)])})
+    assert [(one.point, one.kills, dict(one.lost)) for one in tried][-1] == (
         "one after the other: in a task of out, after staging of out",
         0,
         {"out": 1},
     )
-    assert not certificate(*found, promised="exactly once").holds or found[-1].lost
+    assert not certificate(*tried, promised="exactly once").holds or tried[-1].lost
 
 
 def test_a_run_that_differs_without_a_kill_is_not_passed_over() -> None:
-    [found] = summed([run(found=[1])], {"out": counted([(1,), (2,)])})
-    assert (found.point, found.kills, dict(found.lost)) == ("not at all", 0, {"out": 1})
+    [tried] = summed([run(rows=[1])], {"out": counted([(1,), (2,)])})
+    assert (tried.point, tried.kills, dict(tried.lost)) == ("not at all", 0, {"out": 1})
 
 
 class Runs:
@@ -169,7 +169,7 @@ class Runs:
 
     def killed(self, steps: Sequence[Step]) -> Run:
         places = tuple(step.kill.point for step in steps)
-        return run(*places, found=[1] if places in self._wrong else [1, 2])
+        return run(*places, rows=[1] if places in self._wrong else [1, 2])
 
     def wrong(self, run: Run) -> bool:
         return run.differs({"out": counted([(1,), (2,)])})
@@ -178,13 +178,13 @@ class Runs:
 def test_what_broke_in_a_row_is_tried_alone() -> None:
     names = ("in a task", "after staging", "before sink commit", "after sink commit")
     trace = Trace.of([*(f"{name}@out" for name in names), "after the commit log@main"] * 3)
-    asked = [Kill(name, "out") for name in names]
+    planned = [Kill(name, "out") for name in names]
     expected = {"out": counted([(1,), (2,)])}
     # of two runs that broke one is explained by a kill of its own, and one by none
     work: Any = Runs(names[:2], names[2:], names[:1])
     with ThreadPoolExecutor(1) as pool:
-        found = summed(at_points(work, pool, asked, trace, 2), expected)
-    assert [(one.point, bool(one.lost)) for one in found if one.lost] == [
+        tried = summed(at_points(work, pool, planned, trace, 2), expected)
+    assert [(one.point, bool(one.lost)) for one in tried if one.lost] == [
         ("in a task", True),
         ("one after the other: before sink commit of out, after sink commit of out", True),
     ]

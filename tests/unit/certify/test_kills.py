@@ -31,19 +31,19 @@ def test_points_of_a_trace() -> None:
 
 
 def test_a_point_is_armed_for_the_epoch_it_is_to_act_in() -> None:
-    found = trace(EPOCH, QUIET, EPOCH)
+    recorded = trace(EPOCH, QUIET, EPOCH)
     task = Kill("in a task", "out")
     # two tasks in the epoch before, none in the quiet one
-    assert found.arm(task, 0, 1) == (Armed("in a task", "out", 3), 2)
-    assert found.arm(task, 1, 1) == (Armed("in a task", "out", 1), 2)
-    assert found.arm(task, 0, 3) is None
-    assert found.arm(Kill("after staging", "out"), 0, 1) == (Armed("after staging", "out", 3), 1)
+    assert recorded.arm(task, 0, 1) == (Armed("in a task", "out", 3), 2)
+    assert recorded.arm(task, 1, 1) == (Armed("in a task", "out", 1), 2)
+    assert recorded.arm(task, 0, 3) is None
+    assert recorded.arm(Kill("after staging", "out"), 0, 1) == (Armed("after staging", "out", 3), 1)
 
 
 def test_each_kill_of_a_chain_has_an_epoch_of_its_own() -> None:
-    found = trace(*[EPOCH] * 4)
-    wanted = found.points(["out"])
-    [chain, rest] = kills.chains(wanted, found, 1)
+    recorded = trace(*[EPOCH] * 4)
+    wanted = recorded.points(["out"])
+    [chain, rest] = kills.chains(wanted, recorded, 1)
     # the second process begins with the epoch that the first did not end, and passes the point of the next
     assert [str(step.armed) for step in chain] == [
         "before offsets are logged@main#1:kill",
@@ -54,19 +54,19 @@ def test_each_kill_of_a_chain_has_an_epoch_of_its_own() -> None:
 
 
 def test_behind_the_commit_log_the_next_process_begins_with_the_next_epoch() -> None:
-    found = trace(*[EPOCH] * 4)
-    [chain] = kills.chains([Kill(kills.OVER, "main"), Kill("in a task", "out")], found, 1)
+    recorded = trace(*[EPOCH] * 4)
+    [chain] = kills.chains([Kill(kills.OVER, "main"), Kill("in a task", "out")], recorded, 1)
     assert [str(step.armed) for step in chain] == ["after the commit log@main#1:kill", "in a task@out#1:kill"]
 
 
 def test_kills_are_dealt_out_to_as_many_runs_as_there_can_be_at_once() -> None:
-    found = trace(*[EPOCH] * 9)
-    assert [len(chain) for chain in kills.chains(found.points(["out"]), found, 2)] == [2, 2]
+    recorded = trace(*[EPOCH] * 9)
+    assert [len(chain) for chain in kills.chains(recorded.points(["out"]), recorded, 2)] == [2, 2]
 
 
 def test_a_job_of_one_epoch_is_killed_in_it() -> None:
-    found = trace(EPOCH)
-    assert [[str(step.armed) for step in chain] for chain in kills.chains(found.points(["out"]), found, 2)] == [
+    recorded = trace(EPOCH)
+    assert [[str(step.armed) for step in chain] for chain in kills.chains(recorded.points(["out"]), recorded, 2)] == [
         ["before offsets are logged@main#1:kill"],
         ["in a task@out#1:kill"],
         ["after staging@out#1:kill"],
@@ -75,10 +75,10 @@ def test_a_job_of_one_epoch_is_killed_in_it() -> None:
 
 
 def test_where_something_befalls_the_server_the_process_sleeps() -> None:
-    found = trace(*[EPOCH] * 2)
-    assert str(kills.alone(Kill("after staging", "out", outage="server hung"), found).armed) == "after staging@out#3:pause"
+    recorded = trace(*[EPOCH] * 2)
+    assert str(kills.alone(Kill("after staging", "out", outage="server hung"), recorded).armed) == "after staging@out#3:pause"
     # passed nowhere: it may be there in another run
-    assert str(kills.alone(Kill("in sink commit", "out", outage="server hung"), found).armed) == "in sink commit@out#1:pause"
+    assert str(kills.alone(Kill("in sink commit", "out", outage="server hung"), recorded).armed) == "in sink commit@out#1:pause"
 
 
 def test_random_moments_are_those_of_the_seed() -> None:

@@ -36,7 +36,7 @@ class Stopped(Exception):
 
 
 @pytest.fixture
-def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """What is asked to be certified; nothing is run."""
     page = tmp_path / "faults.md"
     page.write_text(f"before\n{certify_all.BEGIN}\nold\n{certify_all.END}\nbehind\n")
@@ -44,11 +44,11 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any
     monkeypatch.setattr(certify_all, "PAGE", page)
     monkeypatch.setattr(certify_all, "commit", lambda: "1f3a")
     monkeypatch.setattr(certify_all.importlib, "import_module", module)
-    asked: list[dict[str, Any]] = []
+    calls: list[dict[str, Any]] = []
 
     def certify(job: Any, **more: Any) -> Certificate:
-        asked.append(more)
-        if len(asked) == 2:
+        calls.append(more)
+        if len(calls) == 2:
             raise Stopped
         named = [f"{what}{point}" for what in ([f"{one}, " for one in more.get("outages", ())] or [""]) for point in more["points"]]
         named += [f"made to fail, {point}" for point in more.get("fails", ())]
@@ -61,24 +61,24 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any
         return Certificate("job", "2026-01-02", "0.1.0", (Written("out", "files", "exactly once", 9),), tuple(tried), {}, 9, 3, 1.0, 0)
 
     monkeypatch.setattr(headrace.certify, "certify", certify)
-    return asked
+    return calls
 
 
-def test_stopped_it_goes_on_with_what_is_left(asked: list[dict[str, Any]]) -> None:
+def test_stopped_it_goes_on_with_what_is_left(calls: list[dict[str, Any]]) -> None:
     with pytest.raises(Stopped):
         certify_all.run("files", certify_all.kept())
-    assert [one["points"] for one in asked] == [list(POINTS), []]
+    assert [one["points"] for one in calls] == [list(POINTS), []]
     assert "| in a task | 1 |" in certify_all.PAGE.read_text()
 
     assert not certify_all.run("files", certify_all.kept())  # two rows are lost
-    assert [(one["points"], one.get("fails"), one.get("random"), one.get("executors")) for one in asked[2:]] == [
+    assert [(one["points"], one.get("fails"), one.get("random"), one.get("executors")) for one in calls[2:]] == [
         ([], list(POINTS), None, None),
         ([], None, certify_all.DRIVER, None),
         ([], None, None, certify_all.EXECUTOR),
         (certify_all.ON_EXECUTORS, None, None, None),
         *[([], None, None, None)] * len(certify_all.AHEAD),
     ]
-    assert [one["restored"] for one in asked[-len(certify_all.AHEAD) :]] == [(epochs,) for epochs in certify_all.AHEAD]
+    assert [one["restored"] for one in calls[-len(certify_all.AHEAD) :]] == [(epochs,) for epochs in certify_all.AHEAD]
     page = certify_all.PAGE.read_text()
     assert page.startswith("before\n") and page.endswith("\nbehind\n") and "\nold\n" not in page
     assert f"| made to fail | {len(POINTS)} |" in page
@@ -95,54 +95,54 @@ def test_stopped_it_goes_on_with_what_is_left(asked: list[dict[str, Any]]) -> No
     kept = certify_all.kept()
     assert {cell["commit"] for cell in kept["files"].values()} == {"1f3a"}
     assert not certify_all.run("files", kept)  # they still are
-    assert len(asked) == 6 + len(certify_all.AHEAD)  # nothing is left
+    assert len(calls) == 6 + len(certify_all.AHEAD)  # nothing is left
 
 
-def test_what_was_lost_is_told_until_it_is_tried_again(asked: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_lost_is_told_until_it_is_tried_again(calls: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch) -> None:
     def exit_code(*arguments: str) -> int:
         monkeypatch.setattr(sys, "argv", ["certify_all.py", "files", *arguments])
         return certify_all.main()
 
-    asked.extend([{}] * 2)  # nobody stops it
+    calls.extend([{}] * 2)  # nobody stops it
     assert [exit_code(), exit_code()] == [1, 1]
-    assert len(asked) == 7 + len(certify_all.AHEAD)
+    assert len(calls) == 7 + len(certify_all.AHEAD)
     # two rows are lost at random only
     assert [exit_code("--again", "--only", "points"), exit_code("--only", "points")] == [0, 0]
-    assert len(asked) == 8 + len(certify_all.AHEAD)
+    assert len(calls) == 8 + len(certify_all.AHEAD)
     assert exit_code() == 1
 
 
-def test_a_round_in_which_nothing_was_read_is_no_result(asked: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_round_in_which_nothing_was_read_is_no_result(calls: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch) -> None:
     def certify(job: Any, **more: Any) -> Certificate:
-        asked.append(more)
+        calls.append(more)
         return Certificate("job", "2026-01-02", "0.1.0", (Written("out", "files", "exactly once", 0),), (), {}, 9, 3, 1.0, 0)
 
     monkeypatch.setattr(headrace.certify, "certify", certify)
     for tries in (1, 2):
         assert not certify_all.run("files", certify_all.kept(), only="points")
-        assert len(asked) == tries
+        assert len(calls) == tries
 
 
-def test_servers_are_restarted_where_there_are_some(asked: list[dict[str, Any]]) -> None:
+def test_servers_are_restarted_where_there_are_some(calls: list[dict[str, Any]]) -> None:
     cells = certify_all.kept()
-    asked.extend([{}] * 2)  # nobody stops it
+    calls.extend([{}] * 2)  # nobody stops it
     certify_all.run("kafka", cells)
-    last = asked[-1]
+    last = calls[-1]
     assert (last["points"], last["outages"], last["servers"]) == (certify_all.OUT_AT, {"server hung": hang}, {"kafka": "there"})
-    assert asked[-2]["outages"] == {"server restarted": restart}
+    assert calls[-2]["outages"] == {"server restarted": restart}
     assert {"delta", "files", "http", "iceberg", "jdbc", "kafka", "redis"} == set(last["readers"])
     page = certify_all.PAGE.read_text()
     assert "| server restarted | 3 |" in page
     assert "| server hung | 3 |" in page
     assert f"{len(POINTS) - 1 + len(POINTS) + 20 + 4 + 4 + 6} faults, 6 of them of a server, 2026-01-02: 2 rows lost" in page
-    before = len(asked)
+    before = len(calls)
     certify_all.run("kafka", certify_all.kept())
-    assert len(asked) == before
+    assert len(calls) == before
     certify_all.run("other kafka", cells, only="server")
-    assert [one["points"] for one in asked[before:]] == [certify_all.OUT_AT] * 2
+    assert [one["points"] for one in calls[before:]] == [certify_all.OUT_AT] * 2
 
 
-def test_the_page_is_current_when_it_is_written_again(asked: list[dict[str, Any]]) -> None:
+def test_the_page_is_current_when_it_is_written_again(calls: list[dict[str, Any]]) -> None:
     certify_all.keep(cells := certify_all.kept())
     page = certify_all.PAGE.read_text()
     assert certify_all.with_table(page, cells) == page
@@ -158,8 +158,8 @@ def test_backups_of_one_kind_are_one_cell() -> None:
     ways = ["the newest", "an early copy without queries/", "an early copy without record/", "an early copy without sources/"]
     tried = [Tried("put back after 4 epochs", way, 2, 1.0, outcomes={"CHECKPOINT_INCOMPLETE": 2}) for way in ways]
     tried[3] = Tried("put back after 4 epochs", ways[3], 1, 1.0, lost={"out": 3}, outcomes={"exact": 1})
-    found = Certificate("job", "2026-01-02", "0.1.0", (), tuple(tried), {}, 9, 3, 1.0, 0)
-    cells = certify_all.cells_of(found, "put back after 4")
+    certificate = Certificate("job", "2026-01-02", "0.1.0", (), tuple(tried), {}, 9, 3, 1.0, 0)
+    cells = certify_all.cells_of(certificate, "put back after 4")
     point = "put back after 4 epochs@"
     assert {place: (cell["kills"], cell["outcomes"], cell["lost"]) for place, cell in cells.items()} == {
         f"{point}{ways[3]}": (1, {"exact": 1}, {"out": 3}),

@@ -37,14 +37,14 @@ def test_what_a_run_without_an_end_wrote_is_thrown_away(tmp_path: Path, monkeypa
         return Ended(1, False, 1.0, 1.0)
 
     monkeypatch.setattr(work, "run", fails)
-    made = Fake()
-    runs = work.Work(made, tmp_path, 1, "local[1]", print)
+    fake = Fake()
+    runs = work.Work(fake, tmp_path, 1, "local[1]", print)
     with pytest.raises(HeadraceError, match="its copy does not run:\nit fails"):
         runs.alone()
     assert runs.killed([Step(kills.Kill("in a task", "out"), None)]).failed == "it fails"
-    assert made.discarded == 0
+    assert fake.discarded == 0
     runs.close()
-    assert made.discarded == 2
+    assert fake.discarded == 2
 
 
 @pytest.mark.parametrize(("of", "together"), [("", [4, 1]), ("an executor", [1, 1, 1, 1, 1])])

@@ -38,7 +38,7 @@ def test_a_wrong_command_is_not_understood(capsys: pytest.CaptureFixture[str]) -
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["state", "shw", "folder"], "argument COMMAND: there is no command shw: did you mean show? There are: show, query, migrate"),
         (
@@ -63,10 +63,10 @@ def test_a_wrong_command_is_not_understood(capsys: pytest.CaptureFixture[str]) -
         ),
     ],
 )
-def test_what_was_meant(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_was_meant(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         cli.main(arguments)
-    assert (ended.value.code, capsys.readouterr().err.splitlines()[-1].partition(": error: ")[2]) == (2, said)
+    assert (ended.value.code, capsys.readouterr().err.splitlines()[-1].partition(": error: ")[2]) == (2, message)
 
 
 def test_the_page_of_an_error(capsys: pytest.CaptureFixture[str]) -> None:
@@ -91,8 +91,8 @@ def test_a_page_of_the_documentation(capsys: pytest.CaptureFixture[str]) -> None
     assert "](" not in capsys.readouterr().out
     with pytest.raises(SystemExit):
         cli.main(["docs", "seting"])
-    said = capsys.readouterr().err.splitlines()[-1].partition(": error: ")[2]
-    assert said == "there is no page seting: did you mean `settings`? `headrace docs` lists all pages"
+    message = capsys.readouterr().err.splitlines()[-1].partition(": error: ")[2]
+    assert message == "there is no page seting: did you mean `settings`? `headrace docs` lists all pages"
     with pytest.raises(SystemExit):
         cli.main(["docs", "connector"])
     assert "did you mean `connectors`?" in capsys.readouterr().err
@@ -116,10 +116,10 @@ def test_what_is_printed_names_no_file_that_the_package_does_not_have(capsys: py
     """A user of the wheel has no folder `docs`: commands and messages name `headrace docs PAGE`, and there is such a page."""
     source = Path(cli.__file__).parents[1]
     texts = {file: file.read_text(encoding="utf-8") for file in source.rglob("*.py")}
-    said = {
-        str(file.relative_to(source)): found for file, text in texts.items() if (found := re.findall(r"docs/(?!errors/)[a-z]\S*\.md", text))
+    named_files = {
+        str(file.relative_to(source)): names for file, text in texts.items() if (names := re.findall(r"docs/(?!errors/)[a-z]\S*\.md", text))
     }
-    assert said == {"demo/__init__.py": ["docs/start/demo.md"]}
+    assert named_files == {"demo/__init__.py": ["docs/start/demo.md"]}
     named = {name for text in texts.values() for name in re.findall(r"headrace docs ([a-z][a-z/-]*)", text)}
     assert named and named <= pages.shortcuts().keys()
 
@@ -139,7 +139,7 @@ def test_an_error_ends_with_the_code_of_its_fault(capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize(
-    ("hint", "said"),
+    ("hint", "shown"),
     [
         ("start over with fresh=True; flush=False keeps a job open", "start over with --fresh; --no-flush keeps a job open"),
         ("its rows count once; add --again (again=True) to count them again", "its rows count once; add --again to count them again"),
@@ -153,9 +153,9 @@ def test_an_error_ends_with_the_code_of_its_fault(capsys: pytest.CaptureFixture[
     ],
 )
 def test_arguments_are_options_on_the_command_line(
-    hint: str, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    hint: str, shown: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def failed(asked: object) -> int:
+    def failed(arguments: object) -> int:
         site = Site("job.py", 1, "job.run(fresh=True)")
         also = HeadraceError("PATH_EMPTY", "with fresh=True nothing is there")
         raise HeadraceError("STATE_CHANGED", "it changed", hint=hint, site=site, also=[also])
@@ -163,7 +163,7 @@ def test_arguments_are_options_on_the_command_line(
     monkeypatch.setattr(cli.error, "run", failed)
     assert cli.main(["error"]) == 1
     lines = capsys.readouterr().err.splitlines()
-    assert lines[:3] == ["STATE_CHANGED: it changed", "  at job.py:1: job.run(fresh=True)", f"  hint: {said}"]
+    assert lines[:3] == ["STATE_CHANGED: it changed", "  at job.py:1: job.run(fresh=True)", f"  hint: {shown}"]
     assert lines[5] == "PATH_EMPTY: with --fresh nothing is there"
 
 
@@ -231,10 +231,10 @@ def test_a_name_means_the_job_and_not_a_folder_beside_it(
     assert (meant("./sums"), meant(".headrace/sums")) == ("./sums", ".headrace/sums")
     with pytest.raises(SystemExit):
         meant("sums")
-    said = capsys.readouterr().err.splitlines()[-1].partition(": error: ")[2]
-    assert said == "argument JOB: sums is both a job, in .headrace/sums, and a checkpoint, in ./sums: write one of these paths"
+    message = capsys.readouterr().err.splitlines()[-1].partition(": error: ")[2]
+    assert message == "argument JOB: sums is both a job, in .headrace/sums, and a checkpoint, in ./sums: write one of these paths"
 
 
 def test_the_module_is_the_command() -> None:
-    found = subprocess.run([sys.executable, "-m", "headrace", "--version"], capture_output=True, text=True, check=True)
-    assert found.stdout.startswith("headrace ")
+    completed = subprocess.run([sys.executable, "-m", "headrace", "--version"], capture_output=True, text=True, check=True)
+    assert completed.stdout.startswith("headrace ")

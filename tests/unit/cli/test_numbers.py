@@ -21,10 +21,10 @@ LEAST = {"restore": 1, "rows": 1, "epochs": 1, "parallel": 1}
 def test_what_is_no_whole_number_is_not_understood(command: str, number: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         cli.parser().parse_args([*command.split(), number])
-    said = capsys.readouterr().err.splitlines()[-1]
+    message = capsys.readouterr().err.splitlines()[-1]
     least = LEAST.get(command.rpartition("--")[2], 0)
     assert ended.value.code == 2
-    assert any(f"{number} is not a whole number {bound} {least}" in said for bound in ("of at least", "from"))
+    assert any(f"{number} is not a whole number {bound} {least}" in message for bound in ("of at least", "from"))
 
 
 @pytest.mark.parametrize("command", WHOLE)

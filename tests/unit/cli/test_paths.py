@@ -48,8 +48,8 @@ FILES = ("nowhere.json", "folder", "file/x.json")
 )
 def test_a_file_that_is_not_there(command: str, path: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(command.format(path).split()) == 1
-    said = capsys.readouterr().err.splitlines()[0]
-    assert said == f"FILE_MISSING: {'folder is a folder, not a file' if path == 'folder' else f'{path} does not exist'}"
+    message = capsys.readouterr().err.splitlines()[0]
+    assert message == f"FILE_MISSING: {'folder is a folder, not a file' if path == 'folder' else f'{path} does not exist'}"
 
 
 def test_the_doctor_takes_a_file_by_its_ending(capsys: pytest.CaptureFixture[str]) -> None:
@@ -77,7 +77,7 @@ def test_a_job_that_is_not_there(command: str, path: str, capsys: pytest.Capture
 
 
 @pytest.mark.parametrize(
-    ("command", "said"),
+    ("command", "message"),
     [
         ("letters export fraud nowhere/x.json --source charges", "nowhere/x.json cannot be written: No such file or directory"),
         ("letters export fraud folder --source charges", "folder cannot be written: Is a directory"),
@@ -86,9 +86,9 @@ def test_a_job_that_is_not_there(command: str, path: str, capsys: pytest.Capture
         ("certify plan.json --points none --out file/x", "file/x cannot be written: Not a directory"),
     ],
 )
-def test_a_place_that_cannot_be_written(command: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_place_that_cannot_be_written(command: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(command.split()) == 4
-    assert capsys.readouterr().err.splitlines()[0] == f"FOLDER_NOT_WRITABLE: {said}"
+    assert capsys.readouterr().err.splitlines()[0] == f"FOLDER_NOT_WRITABLE: {message}"
 
 
 def test_a_folder_of_the_demo_that_is_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

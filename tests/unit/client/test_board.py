@@ -20,9 +20,9 @@ SCHEMA = parse_schema("card string, spent bigint")
 
 
 def board(key: tuple[int, ...] | None, mode: str = "changes") -> Board:
-    made = Board(key)
-    made.open(SinkContext("live", "live", SCHEMA, cast(Any, None), Path(), "id", mode=mode))
-    return made
+    live_board = Board(key)
+    live_board.open(SinkContext("live", "live", SCHEMA, cast(Any, None), Path(), "id", mode=mode))
+    return live_board
 
 
 def epoch(to: Board, number: int, *rows: tuple[Any, ...]) -> list[Line]:
@@ -31,48 +31,48 @@ def epoch(to: Board, number: int, *rows: tuple[Any, ...]) -> list[Line]:
 
 
 def test_a_row_takes_the_place_of_the_one_with_its_key() -> None:
-    made = board((0,))
-    assert epoch(made, 0, ("a", 7, 1), ("b", 5, 1)) == [Line(("a", 7), 1, 0, "+"), Line(("b", 5), 1, 0, "+")]
-    assert epoch(made, 1, ("a", 9, 1), ("a", 7, -1), ("c", 1, 1)) == [
+    live_board = board((0,))
+    assert epoch(live_board, 0, ("a", 7, 1), ("b", 5, 1)) == [Line(("a", 7), 1, 0, "+"), Line(("b", 5), 1, 0, "+")]
+    assert epoch(live_board, 1, ("a", 9, 1), ("a", 7, -1), ("c", 1, 1)) == [
         Line(("a", 9), 1, 1, "~"),
         Line(("b", 5), 1, 0, "+"),
         Line(("c", 1), 1, 1, "+"),
     ]
-    assert epoch(made, 2, ("b", 5, -1)) == [Line(("a", 9), 1, 1, "~"), Line(("c", 1), 1, 1, "+")]
-    assert (made.rows, made.epoch) == (2, 2)
+    assert epoch(live_board, 2, ("b", 5, -1)) == [Line(("a", 9), 1, 1, "~"), Line(("c", 1), 1, 1, "+")]
+    assert (live_board.rows, live_board.epoch) == (2, 2)
     # what comes again is new
-    assert epoch(made, 3, ("b", 5, 1))[-1] == Line(("b", 5), 1, 3, "+")
+    assert epoch(live_board, 3, ("b", 5, 1))[-1] == Line(("b", 5), 1, 3, "+")
 
 
 def test_without_a_key_equal_rows_are_counted() -> None:
-    made = board(None)
-    assert epoch(made, 0, ("a", 7, 2), ("b", 5, 1)) == [Line(("a", 7), 2, 0, "+"), Line(("b", 5), 1, 0, "+")]
-    assert epoch(made, 1, ("a", 7, -1), ("b", 6, 1), ("b", 5, -1)) == [Line(("a", 7), 1, 1, "~"), Line(("b", 6), 1, 1, "+")]
-    assert made.rows == 2
+    live_board = board(None)
+    assert epoch(live_board, 0, ("a", 7, 2), ("b", 5, 1)) == [Line(("a", 7), 2, 0, "+"), Line(("b", 5), 1, 0, "+")]
+    assert epoch(live_board, 1, ("a", 7, -1), ("b", 6, 1), ("b", 5, -1)) == [Line(("a", 7), 1, 1, "~"), Line(("b", 6), 1, 1, "+")]
+    assert live_board.rows == 2
 
 
 def test_an_epoch_without_rows_changes_nothing_but_its_number() -> None:
-    made = board((0,))
-    epoch(made, 0, ("a", 7, 1))
-    assert epoch(made, 1) == [Line(("a", 7), 1, 0, "+")]
-    assert made.epoch == 1
+    live_board = board((0,))
+    epoch(live_board, 0, ("a", 7, 1))
+    assert epoch(live_board, 1) == [Line(("a", 7), 1, 0, "+")]
+    assert live_board.epoch == 1
 
 
 def test_of_added_rows_the_newest_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live, "KEPT", 2)
-    made = board(None, "append")
-    assert [line.row for line in epoch(made, 0, ("a", 1), ("b", 2), ("c", 3))] == [("b", 2), ("c", 3)]
-    assert made.rows == 3
+    live_board = board(None, "append")
+    assert [line.row for line in epoch(live_board, 0, ("a", 1), ("b", 2), ("c", 3))] == [("b", 2), ("c", 3)]
+    assert live_board.rows == 3
 
 
 def test_the_table_in_a_terminal() -> None:
     from rich.console import Console
 
-    made = board((0,))
-    epoch(made, 0, ("a", 7, 1), ("b", None, 1), ("c", 1, 1))
-    epoch(made, 4, ("c", 1, -1), ("c", 2, 1))
+    live_board = board((0,))
+    epoch(live_board, 0, ("a", 7, 1), ("b", None, 1), ("c", 1, 1))
+    epoch(live_board, 4, ("c", 1, -1), ("c", 2, 1))
     console = Console(width=60, record=True, file=io.StringIO())
-    console.print(drawn(made, SCHEMA, 2, "running"))
+    console.print(drawn(live_board, SCHEMA, 2, "running"))
     lines = console.export_text().splitlines()
     assert [line.replace("│", " ").split() for line in lines[3:5]] == [["b", "NULL"], ["~", "c", "2"]]
     assert lines[-1] == "3 rows, 1 above · epoch 4 · running · Ctrl-C or q to end"

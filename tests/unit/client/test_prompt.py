@@ -40,7 +40,7 @@ def names() -> NameCompleter:
     ],
 )
 def test_completion(names: NameCompleter, text: str, offered: list[str]) -> None:
-    assert [found.text for found in names.get_completions(Document(text), CompleteEvent())] == offered
+    assert [completion.text for completion in names.get_completions(Document(text), CompleteEvent())] == offered
 
 
 def test_history_lies_in_the_folder_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

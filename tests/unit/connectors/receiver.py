@@ -10,7 +10,7 @@ from tests.unit.connectors.served import Handler, Served
 
 
 @dataclass(frozen=True)
-class Asked:
+class Request:
     key: str
     headers: dict[str, str]
     body: str
@@ -28,23 +28,25 @@ class Answer:
 
 
 class Receiver(Served):
-    """`answer` says what becomes of a request; `asked` are all that came, `kept` the bodies that were taken, once for each key, which GET
+    """`answer` says what becomes of a request; `requests` are all that came, `kept` the bodies that were taken, once for each key, which GET
     shows.
     """
 
-    def __init__(self, answer: Callable[[Asked, int], Answer] = lambda asked, number: Answer(), certificate: Path | None = None) -> None:
-        self.asked: list[Asked] = []
+    def __init__(
+        self, answer: Callable[[Request, int], Answer] = lambda request, number: Answer(), certificate: Path | None = None
+    ) -> None:
+        self.requests: list[Request] = []
         self.kept: dict[str, str] = {}
         self.answer = answer
         receiver = self
 
         class Taking(Handler):
             def do_POST(self) -> None:
-                asked = Asked(self.headers["Idempotency-Key"], dict(self.headers.items()), self.body())
-                receiver.asked.append(asked)
-                answer = receiver.answer(asked, len(receiver.asked))
+                request = Request(self.headers["Idempotency-Key"], dict(self.headers.items()), self.body())
+                receiver.requests.append(request)
+                answer = receiver.answer(request, len(receiver.requests))
                 if answer.taken and (answer.status < 300 or answer.cut):
-                    receiver.kept.setdefault(asked.key, asked.body)
+                    receiver.kept.setdefault(request.key, request.body)
                 if answer.cut:
                     self.cut()
                 else:

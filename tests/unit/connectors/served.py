@@ -82,7 +82,7 @@ def self_signed(folder: Path) -> Path:
     if shutil.which("openssl") is None:
         pytest.skip("there is no openssl to make a certificate with")
     command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
-    made = [*command, "-addext", "subjectAltName=DNS:localhost", "-keyout", str(folder / "key"), "-out", str(folder / "certificate")]
-    subprocess.run(made, check=True, capture_output=True)
+    arguments = [*command, "-addext", "subjectAltName=DNS:localhost", "-keyout", str(folder / "key"), "-out", str(folder / "certificate")]
+    subprocess.run(arguments, check=True, capture_output=True)
     (folder / "both.pem").write_text((folder / "key").read_text() + (folder / "certificate").read_text())
     return folder / "both.pem"

@@ -123,7 +123,7 @@ def test_what_is_listed(tmp_path: Path) -> None:
         (tmp_path / name).write_text("{}")
 
     def listed(path: object) -> list[str]:
-        return [str(found.relative_to(tmp_path)) for found in paths.listed(str(path), {}) or []]
+        return [str(file.relative_to(tmp_path)) for file in paths.listed(str(path), {}) or []]
 
     assert listed(tmp_path) == ["a.json", "b.json", "day=1/d.json"]
     assert listed(tmp_path / "*.json") == ["a.json", "b.json"]
@@ -165,14 +165,14 @@ def test_files_in_subfolders_that_are_not_read(tmp_path: Path) -> None:
     source = files.Source(tmp_path / "in", format="json", schema="a int")
     where = ports.SourceContext("in", tmp_path / "query")
     reads = 'to read subfolders too, set options={"recursiveFileLookup": "true"}'
-    said = f"does not read the subfolders of {tmp_path}/in (2 files in {tmp_path}/in/archive and 1 in others); {reads}"
-    assert (source.unread(cast(Any, None), where), source.notice()) == (1, said)
-    assert files.Lookup(tmp_path / "in", format="json", schema="a int").notice() == said
+    notice = f"does not read the subfolders of {tmp_path}/in (2 files in {tmp_path}/in/archive and 1 in others); {reads}"
+    assert (source.unread(cast(Any, None), where), source.notice()) == (1, notice)
+    assert files.Lookup(tmp_path / "in", format="json", schema="a int").notice() == notice
     deep = files.Source(tmp_path / "in", format="json", schema="a int", options={"recursiveFileLookup": True})
     assert (deep.unread(cast(Any, None), where), deep.notice()) == (4, None)
     folders = files.Source(tmp_path / "in" / "*", format="json", schema="a int")
-    said = f"does not read the subfolders of {tmp_path}/in/* (1 file in {tmp_path}/in/archive/old); {reads}"
-    assert (folders.unread(cast(Any, None), where), folders.notice()) == (3, said)
+    notice = f"does not read the subfolders of {tmp_path}/in/* (1 file in {tmp_path}/in/archive/old); {reads}"
+    assert (folders.unread(cast(Any, None), where), folders.notice()) == (3, notice)
     assert files.Source(tmp_path / "in/*/*.json", format="json", schema="a int").notice() is None
     # a sink's manifests say what is read of its folder
     (tmp_path / "in" / "_headrace").mkdir()

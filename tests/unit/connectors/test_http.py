@@ -16,7 +16,7 @@ from headrace.connectors.http import Sink
 from headrace.errors import HeadraceError
 from headrace.ports import Elsewhere, SinkContext, Staged, sink_class
 from headrace.schema import parse_schema
-from tests.unit.connectors.receiver import Answer, Asked, Receiver
+from tests.unit.connectors.receiver import Answer, Receiver, Request
 from tests.unit.connectors.served import Handler, Served, self_signed
 from tests.unit.errors import check_error
 
@@ -43,12 +43,12 @@ def test_batches_of_lines_in_an_order_that_is_always_the_same(tmp_path: Path) ->
         sink.commit(3, staged(("ä", "1"), ("a", "0.5"), ("b", "2")))
         sink.commit(4, staged())
         sink.close()
-    assert [(one.key, one.body) for one in server.asked[:2]] == [
+    assert [(one.key, one.body) for one in server.requests[:2]] == [
         ("c1-out-3-0", '{"card":"a","amount":"0.50"}\n{"card":"b","amount":"2.00"}\n'.replace("2.00", "2").replace("0.50", "0.5")),
         ("c1-out-3-1", '{"card":"ä","amount":"1"}\n'),
     ]
-    assert [(one.key, one.body) for one in server.asked[2:]] == [(one.key, one.body) for one in server.asked[:2]]
-    assert server.asked[0].headers["Content-Type"] == "application/x-ndjson"
+    assert [(one.key, one.body) for one in server.requests[2:]] == [(one.key, one.body) for one in server.requests[:2]]
+    assert server.requests[0].headers["Content-Type"] == "application/x-ndjson"
     assert len(server.kept) == 2
 
 
@@ -69,10 +69,10 @@ def test_an_array_and_headers_of_its_own(tmp_path: Path, monkeypatch: pytest.Mon
         sink = opened(Sink(server.url, format="json", headers=headers, token=hr.secret("HTTP_TOKEN")), tmp_path)
         sink.commit(0, staged(("a", "1"), ("b", "2")))
         sink.close()
-    [asked] = server.asked
-    assert [row["card"] for row in json.loads(asked.body)] == ["a", "b"]
-    found = {name: asked.headers[name] for name in ("Content-Type", "X-Job", "X-Api-Key", "Authorization")}
-    assert found == {"Content-Type": "application/json", "X-Job": "fraud", "X-Api-Key": "sesame", "Authorization": "Bearer sesame"}
+    [request] = server.requests
+    assert [row["card"] for row in json.loads(request.body)] == ["a", "b"]
+    sent_headers = {name: request.headers[name] for name in ("Content-Type", "X-Job", "X-Api-Key", "Authorization")}
+    assert sent_headers == {"Content-Type": "application/json", "X-Job": "fraud", "X-Api-Key": "sesame", "Authorization": "Bearer sesame"}
 
 
 def test_changes_say_what_they_are(tmp_path: Path) -> None:
@@ -80,8 +80,8 @@ def test_changes_say_what_they_are(tmp_path: Path) -> None:
         sink = opened(Sink(server.url), tmp_path, "changes")
         sink.commit(0, staged(("a", "7", 1), ("b", "1", 2), ("a", "5", -1)))
         sink.close()
-    [asked] = server.asked
-    rows = [json.loads(line) for line in asked.body.splitlines()]
+    [request] = server.requests
+    rows = [json.loads(line) for line in request.body.splitlines()]
     assert [(row["card"], row["amount"], row["_change"]) for row in rows] == [
         ("a", "5", "delete"),
         ("a", "7", "insert"),
@@ -96,11 +96,11 @@ def test_changes_say_what_they_are(tmp_path: Path) -> None:
     ids=["unavailable", "too many", "timeout", "answer lost", "request lost"],
 )
 def test_what_may_be_taken_later_is_sent_again_under_its_key(tmp_path: Path, trouble: Answer) -> None:
-    with Receiver(lambda asked, number: trouble if number in (1, 3) else Answer()) as server:
+    with Receiver(lambda request, number: trouble if number in (1, 3) else Answer()) as server:
         sink = opened(Sink(server.url, batch=1, **SOON), tmp_path)
         sink.commit(0, staged(("a", "1"), ("b", "2")))
         sink.close()
-    assert [one.key for one in server.asked] == ["c1-out-0-0", "c1-out-0-0", "c1-out-0-1", "c1-out-0-1"]
+    assert [one.key for one in server.requests] == ["c1-out-0-0", "c1-out-0-0", "c1-out-0-1", "c1-out-0-1"]
     assert server.rows() == ['{"card":"a","amount":"1"}', '{"card":"b","amount":"2"}']
 
 
@@ -110,7 +110,7 @@ def test_a_key_that_is_still_being_processed(tmp_path: Path) -> None:
         sink = opened(Sink(server.url, idempotent=True, **SOON), tmp_path)
         sink.commit(0, staged(("a", "1"), ("b", "2")))
         sink.close()
-    assert [one.key for one in server.asked] == ["c1-out-0-0"] * 3
+    assert [one.key for one in server.requests] == ["c1-out-0-0"] * 3
     assert not (tmp_path / "refused").exists()
 
 
@@ -130,7 +130,7 @@ def test_a_key_that_is_processed_for_ever(tmp_path: Path) -> None:
 
 
 def test_a_server_that_stays_away(tmp_path: Path) -> None:
-    with Receiver(lambda asked, number: Answer(503, "come\nback later")) as server:
+    with Receiver(lambda request, number: Answer(503, "come\nback later")) as server:
         sink = opened(Sink(server.url + "?token=abc", retries=2, **SOON), tmp_path)
         check_error(
             """
@@ -142,7 +142,7 @@ def test_a_server_that_stays_away(tmp_path: Path) -> None:
             hide={server.url: "<url>"},
         )
         sink.close()
-    assert len(server.asked) == 3
+    assert len(server.requests) == 3
 
 
 def test_nobody_there(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_nobody_there(tmp_path: Path) -> None:
 
 def test_rows_that_are_refused_end_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_TOKEN", "sesame")
-    with Receiver(lambda asked, number: Answer(422, "amount is no number; you are sesame")) as server:
+    with Receiver(lambda request, number: Answer(422, "amount is no number; you are sesame")) as server:
         sink = opened(Sink(server.url, token=hr.secret("HTTP_TOKEN")), tmp_path)
         sink.on_refused = "fail"
         check_error(
@@ -172,12 +172,12 @@ def test_rows_that_are_refused_end_the_run(tmp_path: Path, monkeypatch: pytest.M
             hide={server.url: "<url>"},
         )
         sink.close()
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 def test_rows_that_are_refused_are_put_aside(tmp_path: Path) -> None:
-    def answer(asked: Asked, number: int) -> Answer:
-        return Answer(422, "no") if '"b"' in asked.body else Answer()
+    def answer(request: Request, number: int) -> Answer:
+        return Answer(422, "no") if '"b"' in request.body else Answer()
 
     with Receiver(answer) as server:
         sink = opened(Sink(server.url), tmp_path)
@@ -193,13 +193,13 @@ def test_rows_that_are_refused_are_put_aside(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("status", [301, 401, 403, 404])
 def test_what_is_not_about_the_rows_is_never_put_aside(tmp_path: Path, status: int) -> None:
-    with Receiver(lambda asked, number: Answer(status, headers=(("Location", "/elsewhere"),))) as server:
+    with Receiver(lambda request, number: Answer(status, headers=(("Location", "/elsewhere"),))) as server:
         sink = opened(Sink(server.url), tmp_path)
         with pytest.raises(HeadraceError) as raised:
             sink.commit(0, staged(("a", "1")))
         sink.close()
     assert raised.value.code == "HTTP_REFUSED" and f"HTTP {status}" in raised.value.message
-    assert not (tmp_path / "refused").exists() and len(server.asked) == 1
+    assert not (tmp_path / "refused").exists() and len(server.requests) == 1
 
 
 @pytest.fixture(scope="module")
@@ -214,7 +214,7 @@ def test_a_certificate_that_is_trusted_only_by_its_file(certificate: Path, tmp_p
         sink.commit(0, staged(("a", "1")))
         sink.close()
         assert server.rows() == ['{"card":"a","amount":"1"}']
-        for url, ca, said in [
+        for url, ca, reason in [
             (by_name, None, "self-signed certificate"),
             (server.url, str(certificate.with_name("certificate")), "IP address mismatch"),
         ]:
@@ -222,9 +222,9 @@ def test_a_certificate_that_is_trusted_only_by_its_file(certificate: Path, tmp_p
             with pytest.raises(HeadraceError) as raised:
                 sink.commit(1, staged(("a", "1")))
             sink.close()
-            assert raised.value.code == "HTTP_FAILED" and said in raised.value.message, raised.value
+            assert raised.value.code == "HTTP_FAILED" and reason in raised.value.message, raised.value
             assert "batch 0 of epoch 1 of out, sent once: its certificate is not trusted: " in raised.value.message
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 def test_what_a_plan_stores(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -267,9 +267,9 @@ def test_written_elsewhere_it_tells_no_secret(tmp_path: Path) -> None:
     ca = str(self_signed(tmp_path))
     sink = Sink("https://example.org/charges", batch=7, idempotent=True, headers={"X-Job": "fraud"}, token=hr.secret("TOKEN"), ca=ca)
     assert sink.elsewhere(Elsewhere("t1", tmp_path)) is None
-    made = sink.elsewhere(Elsewhere("t1", tmp_path, "http://localhost:8080/"))
-    assert made is not None
-    assert made.options() == {**sink.options(), "url": "http://localhost:8080/t1", "headers": {}, "token": None, "ca": None}
+    copy = sink.elsewhere(Elsewhere("t1", tmp_path, "http://localhost:8080/"))
+    assert copy is not None
+    assert copy.options() == {**sink.options(), "url": "http://localhost:8080/t1", "headers": {}, "token": None, "ca": None}
 
 
 def test_a_server_that_does_not_show_what_it_has(tmp_path: Path) -> None:

@@ -63,20 +63,20 @@ def test_what_does_not_do(changed: dict[str, Any], message: str, hint: str) -> N
 def test_a_plan_has_what_it_needs_and_no_secret(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("WORD", "sesame")
     (tmp_path / "ca").write_text("-----BEGIN CERTIFICATE----------END CERTIFICATE-----")
-    given: dict[str, Any] = {
+    options: dict[str, Any] = {
         "headers": {"X-Key.env": "WORD", "X": "y"},
         "token": hr.secret("WORD"),
         "timeout": "5 s",
         "at": "a.b",
         "ca": str(tmp_path / "ca"),
     }
-    one = Lookup("https://example.org/shops/{ID}/items?name={name}", SCHEMA, **given)
-    many = Lookup("https://example.org/find", SCHEMA, method="POST", key=["name", "ID"], **given)
-    for made in (one, many):
-        stored = json.loads(json.dumps(made.options()))
+    one = Lookup("https://example.org/shops/{ID}/items?name={name}", SCHEMA, **options)
+    many = Lookup("https://example.org/find", SCHEMA, method="POST", key=["name", "ID"], **options)
+    for lookup in (one, many):
+        stored = json.loads(json.dumps(lookup.options()))
         assert "sesame" not in json.dumps(stored)
         again = Lookup.from_options(stored, parse_schema(SCHEMA))
-        assert again.options() == made.options() and again.key == made.key
+        assert again.options() == lookup.options() and again.key == lookup.key
     assert (one.key, one.keys_at_once, one.default_name) == (("id", "name"), 1, "items")
     assert (many.key, many.keys_at_once, many.default_name) == (("name", "id"), None, "find")
     assert one.describe() == "http GET https://example.org/shops/{ID}/items"

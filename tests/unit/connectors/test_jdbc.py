@@ -50,13 +50,13 @@ def test_what_a_server_says_in_the_middle_or_before_any_epoch(tmp_path: Path) ->
     sink = Sink(URL, "t")
     sink._context = context(tmp_path)
     refused = Exception("READONLY You can't write against a read only replica.")
-    for said, error in (
+    for reason, error in (
         ("postgresql://db/shop reported: no", sink._refusal(Problem("25006", 0, "no", transient=False))),
         (f"redis://r reported: {refused}", refusal("sink", "redis://r", refused)),
     ):
         check_error(
             f"""
-            SINK_FAILED: sink: {said}
+            SINK_FAILED: sink: {reason}
               hint: fix the cause and start again: no row is lost or duplicated
               more: headrace error SINK_FAILED
             """,
@@ -210,8 +210,8 @@ def test_keys_of_mariadb_fit_an_index() -> None:
 
 def test_sparks_reader_puts_names_between_double_quotes() -> None:
     mariadb = DIALECTS["mariadb"]
-    given = mariadb.properties("app", None, 1.0)
-    assert "ANSI_QUOTES" not in given["sessionVariables"]
-    assert mariadb.reading(given)["sessionVariables"].startswith("sql_mode='ANSI_QUOTES,STRICT_ALL_TABLES,")
-    told = mariadb.reading({**given, "sessionVariables": "wait_timeout=60"})
-    assert told["sessionVariables"] == "wait_timeout=60,sql_mode='ANSI_QUOTES'"
+    properties = mariadb.properties("app", None, 1.0)
+    assert "ANSI_QUOTES" not in properties["sessionVariables"]
+    assert mariadb.reading(properties)["sessionVariables"].startswith("sql_mode='ANSI_QUOTES,STRICT_ALL_TABLES,")
+    for_reading = mariadb.reading({**properties, "sessionVariables": "wait_timeout=60"})
+    assert for_reading["sessionVariables"] == "wait_timeout=60,sql_mode='ANSI_QUOTES'"

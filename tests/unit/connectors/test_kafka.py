@@ -71,13 +71,13 @@ def test_upserts_know_which_key_a_record_without_value_takes_away() -> None:
 
 
 def test_where_it_begins() -> None:
-    for given, stored in (
+    for start, stored in (
         ("latest", "latest"),
         ("2026-01-02", {"time": "2026-01-02T00:00:00"}),
         ({0: 1}, {"offsets": {"t": {"0": 1}}}),
         ({"t": {"0": 1}}, {"offsets": {"t": {"0": 1}}}),
     ):
-        source = read("t", start=given)._node.connect()
+        source = read("t", start=start)._node.connect()
         assert source.options()["start"] == stored
         assert type(source).from_options(source.options(), source.schema).options() == source.options()
 
@@ -217,10 +217,10 @@ def test_a_stored_plan_needs_no_file_of_certificates(tmp_path: Path) -> None:
     source = read("t", value="avro", registry=registry)._node.connect()
     sink = hr.read.memory([], "id int", name="rows").write.kafka("t", servers="k:1", value="avro", registry=registry)._use().connect()
     ca.unlink()
-    for made in (type(source).from_options(source.options(), source.schema), type(sink).from_options(sink.options())):
-        assert made.options()["registry"]["ca"] == str(ca)
+    for connector in (type(source).from_options(source.options(), source.schema), type(sink).from_options(sink.options())):
+        assert connector.options()["registry"]["ca"] == str(ca)
         with pytest.raises(hr.HeadraceError, match="cannot be read"):
-            made.registry.kernel()
+            connector.registry.kernel()
     assert "ca" not in sink.lays_out()["registry"]
 
 
@@ -288,13 +288,13 @@ def test_a_json_schema_without_columns() -> None:
 
 
 def test_as_a_script_of_sql_has_it() -> None:
-    made = Catalogue()
+    catalogue = Catalogue()
     text = """CREATE SOURCE orders (id BIGINT) WITH (connector = 'kafka', topics = 'a, b', servers = 'h:1', metadata = 'offset, key',
         security.user = 'me', security.password.env = 'PW', rows_per_epoch = 5, end = 'latest', options.fetch.min.bytes = 5);"""
     for statement in statements(text, "job.sql"):
-        made.add(statement)
-    found = made.streams["orders"]._node
-    assert found.schema == "id bigint, offset bigint, key string"
+        catalogue.add(statement)
+    node = catalogue.streams["orders"]._node
+    assert node.schema == "id bigint, offset bigint, key string"
     expected = {
         "topics": ["a", "b"],
         "security": {"mechanism": "PLAIN", "password": {"env": "PW"}, "protocol": "SASL_SSL", "user": "me"},
@@ -302,4 +302,4 @@ def test_as_a_script_of_sql_has_it() -> None:
         "rows_per_epoch": 5,
         "end": "latest",
     }
-    assert {name: found.options[name] for name in expected} == expected
+    assert {name: node.options[name] for name in expected} == expected

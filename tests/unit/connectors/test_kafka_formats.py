@@ -35,10 +35,10 @@ def written(**options: Any) -> Any:
 
 
 def test_avro() -> None:
-    made = json.loads(avro_schema(ALL, "shop.Order"))
-    fastavro.parse_schema(made)
-    fields = {field["name"]: field for field in made["fields"]}
-    assert (made["name"], made["namespace"], list(fields)) == ("Order", "shop", list(ALL.names))
+    schema = json.loads(avro_schema(ALL, "shop.Order"))
+    fastavro.parse_schema(schema)
+    fields = {field["name"]: field for field in schema["fields"]}
+    assert (schema["name"], schema["namespace"], list(fields)) == ("Order", "shop", list(ALL.names))
     assert fields["id"] == {"name": "id", "type": "long"}
     assert fields["t"] == {"name": "t", "type": ["null", "int"], "default": None}
     assert fields["ntz"]["type"][1] == {"type": "long", "logicalType": "local-timestamp-micros"}
@@ -47,11 +47,11 @@ def test_avro() -> None:
 
 
 def test_json_schema_gives_the_columns_back() -> None:
-    made = json_schema(ALL, "Order")
-    jsonschema.Draft7Validator.check_schema(json.loads(made))
-    assert json.loads(made)["required"] == ["id"]
+    schema = json_schema(ALL, "Order")
+    jsonschema.Draft7Validator.check_schema(json.loads(schema))
+    assert json.loads(schema)["required"] == ["id"]
     # That a column is never null, and how long a text is, is not read.
-    assert columns_of(made) == ALL.ddl.replace(" not null", "").replace("varchar(5)", "string")
+    assert columns_of(schema) == ALL.ddl.replace(" not null", "").replace("varchar(5)", "string")
 
 
 def test_protobuf() -> None:
@@ -142,9 +142,9 @@ def test_records_are_named_after_topics() -> None:
 
 def test_subjects_of_the_three_strategies() -> None:
     for template, named in (("{topic}-value", "t-value"), ("{record}", "shop.Order"), ("{topic}-{record}", "t-shop.Order")):
-        found = Registry.of("write.kafka", {"url": REGISTRY, "subject": template})
-        assert found is not None
-        assert (found.named("value", "t", "shop.Order"), found.named("key", "t", "shop.Order_key")) == (named, "t-key")
+        registry = Registry.of("write.kafka", {"url": REGISTRY, "subject": template})
+        assert registry is not None
+        assert (registry.named("value", "t", "shop.Order"), registry.named("key", "t", "shop.Order_key")) == (named, "t-key")
 
 
 def test_a_subject_of_a_record_that_a_reader_does_not_know() -> None:
@@ -179,8 +179,8 @@ def test_what_is_written_elsewhere_is_no_business_of_the_registry(tmp_path: Any)
 
 def test_parts_that_have_a_schema() -> None:
     layout = Layout(value="avro", columns=("b", "a"), key=("a",), key_format="protobuf")
-    found = {part: (format, of.ddl) for part, (format, of) in layout.parts(parse_schema("a int, b string, c date")).items()}
-    assert found == {"value": ("avro", "b string, a int"), "key": ("protobuf", "a int")}
+    schemas = {part: (format, of.ddl) for part, (format, of) in layout.parts(parse_schema("a int, b string, c date")).items()}
+    assert schemas == {"value": ("avro", "b string, a int"), "key": ("protobuf", "a int")}
     document = layout.document(parse_schema("a string, b string"), "append", {"value": {"id": 1}})
     assert (document["encodings"], document["plain_key"]) == ({"value": {"id": 1}}, False)
     assert Layout(key=("a",)).parts(parse_schema("a int")) == {}

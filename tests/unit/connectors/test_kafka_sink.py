@@ -36,8 +36,8 @@ def plan(stream: Any, **options: Any) -> Plan:
     return Plan.of("j", [stream.write.kafka("t", **AT, **options)._use()])
 
 
-def upserted(made: Plan) -> list[Upserts]:
-    return [node for node in made.nodes.values() if isinstance(node, Upserts)]
+def upserted(job_plan: Plan) -> list[Upserts]:
+    return [node for node in job_plan.nodes.values() if isinstance(node, Upserts)]
 
 
 def test_modes_follow_the_rows() -> None:
@@ -47,9 +47,9 @@ def test_modes_follow_the_rows() -> None:
         kept = plan(counted(), key="card", **options)
         assert (kept.nodes["out"].mode, [node.last for node in upserted(kept)]) == ("upsert", [False])
     assert [node.last for node in upserted(plan(rows(), key="card", mode="upsert"))] == [True]
-    told = plan(counted(), key="card", value="debezium")
-    assert (told.nodes["out"].mode, told.nodes["out"].columns) == ("append", ("card", "n", "_change"))
-    assert [node.pairs for node in upserted(told)] == [True]
+    debezium = plan(counted(), key="card", value="debezium")
+    assert (debezium.nodes["out"].mode, debezium.nodes["out"].columns) == ("append", ("card", "n", "_change"))
+    assert [node.pairs for node in upserted(debezium)] == [True]
     assert upserted(plan(counted(), value="debezium")) == []
 
 
@@ -110,8 +110,8 @@ def test_types_that_do_not_do(layout: Layout, says: str) -> None:
 
 def test_what_the_writer_is_told() -> None:
     schema = parse_schema("id int, card string, at timestamp")
-    made = Layout(key=("card",), timestamp="at", headers={"h": "card"}).document(schema, "upsert")
-    assert made == {
+    document = Layout(key=("card",), timestamp="at", headers={"h": "card"}).document(schema, "upsert")
+    assert document == {
         "format": "json", "value": ["id", "card", "at"], "key": ["card"], "plain_key": True, "headers": {"h": "card"},
         "timestamp": "at", "partition_by": [], "change": None, "weight": "_weight",
     }  # fmt: skip
@@ -186,7 +186,7 @@ WITHOUT_IDS = "A" * 22
 
 
 @pytest.mark.parametrize(
-    ("noted", "there", "found"),
+    ("noted", "there", "expected"),
     [
         (None, "one", ports.Mark(4, "x", fades=True)),
         ("t one", "one", ports.Mark(4, "x", fades=True)),
@@ -199,9 +199,9 @@ WITHOUT_IDS = "A" * 22
         (f"t {WITHOUT_IDS}", None, "TOPIC_MISSING"),
     ],
 )
-def test_what_a_start_finds(tmp_path: Path, noted: str | None, there: str | None, found: ports.Mark | str) -> None:
-    told = {} if there is None else {"topic_id": there, "epoch": 4, "identity": "x"}
-    kafka = SimpleNamespace(Target=SimpleNamespace(look=lambda *_: json.dumps(told)))
+def test_what_a_start_finds(tmp_path: Path, noted: str | None, there: str | None, expected: ports.Mark | str) -> None:
+    topic_state = {} if there is None else {"topic_id": there, "epoch": 4, "identity": "x"}
+    kafka = SimpleNamespace(Target=SimpleNamespace(look=lambda *_: json.dumps(topic_state)))
     session: Any = SimpleNamespace(_jvm=SimpleNamespace(headrace=SimpleNamespace(kafka=kafka)))
     if noted is not None:
         topic, _, id = noted.partition(" ")
@@ -212,7 +212,7 @@ def test_what_a_start_finds(tmp_path: Path, noted: str | None, there: str | None
         mark: Any = Sink("t", servers="broker:9092").mark(context)
     except HeadraceError as error:
         mark = error.code
-    assert mark == found
+    assert mark == expected
 
 
 def test_what_brokers_say() -> None:

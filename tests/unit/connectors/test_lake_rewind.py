@@ -48,11 +48,11 @@ def test_a_table_comes_back(tmp_path: Path, kind: str, key: str | None) -> None:
     later = lake.started(3)
     lake.write(later, 3, 4)
     before = lake.newest()
-    found = lake.rewind(1)
-    assert found.first == 2 and lake.newest() == before and lake.holds(4)
+    rewind = lake.rewind(1)
+    assert rewind.first == 2 and lake.newest() == before and lake.holds(4)
     versions = "version" if kind == "delta" else "snapshot"
-    assert found.how == f"{lake.sink().place.name} is restored to {versions} {newest}, without 4 later commits"
-    found.work()
+    assert rewind.how == f"{lake.sink().place.name} is restored to {versions} {newest}, without 4 later commits"
+    rewind.work()
     # what another writer has added before stays
     assert lake.holds(1) and lake.rows() == sorted([*rows_of(0, 1), ("other", 0)])
     # the process of the newer checkpoint is refused, and a start of the older one goes on, as often as one likes
@@ -108,10 +108,10 @@ def test_a_table_that_changes_between_the_look_and_the_work(tmp_path: Path, kind
     lake = Rewound(kind, tmp_path)
     sink = lake.started(1)
     lake.write(sink, 0, 1)
-    found = lake.rewind(0)
+    rewind = lake.rewind(0)
     lake.write(sink, 2)
     with pytest.raises(HeadraceError, match="TABLE_BUSY"):
-        found.work()
+        rewind.work()
     assert lake.holds(2) and lake.rows() == rows_of(0, 1, 2)
 
 

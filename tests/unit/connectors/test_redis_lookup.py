@@ -52,8 +52,8 @@ def test_what_does_not_do(changed: dict[str, Any], message: str, hint: str) -> N
 
 
 def test_a_plan_has_what_it_needs_and_no_secret() -> None:
-    made = Lookup("rediss://cache/3", SCHEMA, key=["ID", "name"], prefix="c:", user="app", password=hr.secret("WORD"))
-    again = Lookup.from_options(made.options(), parse_schema(SCHEMA))
-    assert again.options() == made.options()
-    assert made.options()["password"] == {"env": "WORD"} and made.key == ("id", "name")
-    assert made.describe() == "redis rediss://cache:6379/3, json under c:{id}:{name}"
+    lookup = Lookup("rediss://cache/3", SCHEMA, key=["ID", "name"], prefix="c:", user="app", password=hr.secret("WORD"))
+    again = Lookup.from_options(lookup.options(), parse_schema(SCHEMA))
+    assert again.options() == lookup.options()
+    assert lookup.options()["password"] == {"env": "WORD"} and lookup.key == ("id", "name")
+    assert lookup.describe() == "redis rediss://cache:6379/3, json under c:{id}:{name}"

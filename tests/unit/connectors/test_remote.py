@@ -45,8 +45,8 @@ class Folder:
         (self._root / name).write_text(text)
 
     def delete(self, name: str) -> None:
-        found = self._root / name
-        shutil.rmtree(found) if found.is_dir() else found.unlink(missing_ok=True)
+        path = self._root / name
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
     def names(self, folder: str) -> list[str]:
         return [path.name for path in (self._root / folder).glob("*")]
@@ -117,20 +117,20 @@ def test_one_that_falls_asleep_behind_its_list_removes_nothing_of_its_successor(
 
 def test_files_that_are_gone_are_in_no_manifest(tmp_path: Path) -> None:
     manifest = claimed(tmp_path, 1)
-    given = staged(tmp_path, 0, "1")
-    (tmp_path / given[0].path).unlink()
+    files = staged(tmp_path, 0, "1")
+    (tmp_path / files[0].path).unlink()
     check_error(
         """
         OUTPUT_MISSING: <folder>/part-0-0-1-run-00000-000.json, which a task wrote for epoch 0, was deleted before the epoch was committed
           hint: nothing of the epoch was committed; the next start writes it again
           more: headrace error OUTPUT_MISSING
         """,
-        lambda: manifest.commit(0, given),
+        lambda: manifest.commit(0, files),
         hide={str(tmp_path): "<folder>"},
     )
     assert manifest.epochs() == []
     claimed(tmp_path, 2).recover()
-    check_error(FENCED, lambda: manifest.commit(0, given), hide={str(tmp_path): "<folder>"})
+    check_error(FENCED, lambda: manifest.commit(0, files), hide={str(tmp_path): "<folder>"})
 
 
 def test_a_manifest_in_the_middle_that_is_gone_is_noticed(tmp_path: Path) -> None:

@@ -32,16 +32,16 @@ class Table:
         self.kind, self.folder, self.key = kind, folder, key
 
     def claimed(self, term: int, held: Callable[[], None] = lambda: None) -> TableSink:
-        made: TableSink = (
+        sink: TableSink = (
             delta.Sink(self.folder / "t", key=self.key) if self.kind == "delta" else of_iceberg.sink(self.folder, key=self.key)
         )
-        made.open(context(self.folder, term=term, mode="upsert" if self.key else "append", held=held))
-        return made
+        sink.open(context(self.folder, term=term, mode="upsert" if self.key else "append", held=held))
+        return sink
 
     def started(self, term: int) -> TableSink:
-        made = self.claimed(term)
-        made.recover()
-        return made
+        sink = self.claimed(term)
+        sink.recover()
+        return sink
 
     def stage(self, sink: TableSink, epoch: int, identity: str = "", weight: int = 1) -> ports.Staged:
         rows = pa.table({"k": [f"a{epoch}", f"b{epoch}"], "n": pa.array([epoch, epoch], pa.int64())})
@@ -208,12 +208,12 @@ def test_a_start_of_a_database_sink_leaves_what_a_later_one_has_staged() -> None
     server = sqlite3.connect(":memory:")
     for term in (1, 2, 10):
         server.execute(f"CREATE TABLE stage_{term} (n int)")
-    asked = {"query": lambda sql, *given: server.execute(sql, given).fetchall(), "update": server.execute}
-    database = SimpleNamespace(**asked, steadily=lambda action, _: action())
+    operations = {"query": lambda sql, *values: server.execute(sql, values).fetchall(), "update": server.execute}
+    database = SimpleNamespace(**operations, steadily=lambda action, _: action())
     sink = jdbc.Sink("sqlite:out.db", "t")
     sink._context = context(Path(), Struct(()), term=2)
     target = SimpleNamespace(columns=[])
     vars(sink).update(_database=database, _target=target, _whole=("t",), _prefix="stage_", _stage="stage_2", _statements=lambda _: [])
     sink.recover()
-    found = server.execute("SELECT name FROM sqlite_master ORDER BY name").fetchall()
-    assert [name for (name,) in found] == ["stage_10", "stage_2"]
+    tables = server.execute("SELECT name FROM sqlite_master ORDER BY name").fetchall()
+    assert [name for (name,) in tables] == ["stage_10", "stage_2"]

@@ -67,14 +67,14 @@ def test_weather(tables: Path, tmp_path: Path) -> None:
 
 
 def test_laying_out_again_keeps_what_is_there_and_replaces_what_is_half_done(tables: Path, tmp_path: Path) -> None:
-    folder, said = tmp_path / "events", list[str]()
-    events.lay_out(folder, said.append)
-    events.lay_out(folder, said.append)
-    assert said == ["laying out flights", "laying out weather"]
+    folder, messages = tmp_path / "events", list[str]()
+    events.lay_out(folder, messages.append)
+    events.lay_out(folder, messages.append)
+    assert messages == ["laying out flights", "laying out weather"]
     (folder / "layout.json").unlink()
     (folder / "flights" / "2013-01-02.json").write_text("half a li")
-    events.lay_out(folder, said.append)
-    assert not (folder / "flights" / "2013-01-02.json").exists() and len(said) == 4
+    events.lay_out(folder, messages.append)
+    assert not (folder / "flights" / "2013-01-02.json").exists() and len(messages) == 4
 
 
 def test_the_schemas_have_the_events_columns(tables: Path) -> None:

@@ -17,7 +17,7 @@ from headrace.demo import events, page, picture, pipeline, programs, svg
 from headrace.demo.findings import Findings
 from headrace.spark.run.summary import InputCounts, Summary
 
-FOUND = Findings(
+FINDINGS = Findings(
     year={
         "flights": 1000,
         "aircraft": 40,
@@ -94,7 +94,7 @@ def drawn(text: str) -> ElementTree.Element:
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> str:
     file = tmp_path_factory.mktemp("page") / "delays.html"
-    page.write(file, FOUND, SUMMARY, "plan <of> the job", events.tables_folder())
+    page.write(file, FINDINGS, SUMMARY, "plan <of> the job", events.tables_folder())
     return file.read_text(encoding="utf-8")
 
 
@@ -110,7 +110,7 @@ def test_the_page_says_the_numbers(written: str) -> None:
     reader = Reader()
     reader.feed(written)
     text = re.sub(r"\s+", " ", " ".join(reader.texts))
-    for said in (
+    for sentence in (
         "late, too, in 60 % of cases, against 20 % after a punctual arrival",
         "The worst days were 9 February, 1 January and 8 February. On 8 February there was little to hand on: 12 of 90 flights were cancelled.",
         "There were 21; most end after the second flight, the longest went on for 5",
@@ -118,7 +118,7 @@ def test_the_page_says_the_numbers(written: str) -> None:
         "class DelayChain(hr.Program):",
         "1,200 events went through in 2 seconds",
     ):
-        assert said in text, said
+        assert sentence in text, sentence
     assert "N1&lt;&amp;&gt;" in written
     assert [cell for cell in reader.texts if cell in ("JetBlue Airways", "26 August", "480")] != []
     assert written.count('class="day"') == 3, "the calendar has the days of its year alone"
@@ -157,7 +157,7 @@ def test_scales_end_at_round_numbers(value: float, round_number: float) -> None:
 
 def terminal(width: int) -> str:
     out = io.StringIO()
-    picture.show(Console(file=out, width=width, color_system=None, highlight=False), FOUND)
+    picture.show(Console(file=out, width=width, color_system=None, highlight=False), FINDINGS)
     return out.getvalue()
 
 
@@ -176,7 +176,7 @@ def test_the_terminal_picture_fits(width: int) -> None:
 
 
 def test_sentences() -> None:
-    assert picture.said(FOUND) == [
+    assert picture.sentences(FINDINGS) == [
         "After a late arrival of its aircraft 60% of the flights left late; after a punctual one 20%.",
         "40 hours of delay were handed from flight to flight in 21 chains, the longest of 5 flights; 27 hours were recovered on the way.",
         "9 times an aircraft stayed away for 30 days; 1 of the regulars (at least 100 flights) never came back in 2013.",

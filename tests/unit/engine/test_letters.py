@@ -21,7 +21,7 @@ def letter(node: str, reason: str, raw: str | None, **more: Any) -> dict[str, An
     return {"node": node, "reason": reason, "file": None, "position": None, "raw": raw, **more}
 
 
-def told(checkpoint: Path, epoch: int, *letters: dict[str, Any], query: str = "main") -> None:
+def write_letters(checkpoint: Path, epoch: int, *letters: dict[str, Any], query: str = "main") -> None:
     """An epoch's letters, as the sink for them commits them."""
     folder = checkpoint / "dead_letters" / query
     staged = folder / "_headrace" / "staging" / f"{epoch}-0-1" / "part-00000-000.json"
@@ -48,28 +48,26 @@ def checkpoint(tmp_path: Path) -> Path:
     folder = tmp_path / "checkpoint"
     folder.mkdir()
     stored(folder, plan)
-    told(
+    write_letters(
         folder,
         0,
         letter("charges", "not JSON: unexpected end", '{"card": "a"', file="file:///in/1.json", position=17),
         letter("sound", "EXPECTATION: positive (amount > 0)", '{"card":"b","amount":-1}', file="file:///in/1.json", position=40),
     )
-    told(
+    write_letters(
         folder,
         3,
         letter("halves", "[DIVIDE_BY_ZERO]", '{"card":"c","amount":0}'),
         letter("charges.filter", "failed", '{"card":"d","half":1}'),
     )
-    told(folder, 1, letter("limits", "field limit: cannot read 'x' as INT", "a;x;true"), query="limited")
-    told(folder, 2, letter("limits", "NULL_KEY: a key column is null", '{"card":null,"limit":7,"on":true}'), query="limited")
+    write_letters(folder, 1, letter("limits", "field limit: cannot read 'x' as INT", "a;x;true"), query="limited")
+    write_letters(folder, 2, letter("limits", "NULL_KEY: a key column is null", '{"card":null,"limit":7,"on":true}'), query="limited")
     return folder
 
 
 def test_all_of_them_oldest_first_with_their_sources(checkpoint: Path) -> None:
-    found = [
-        (epoch, source, node, file, position) for epoch, _, source, node, _, file, position, _ in hr.letters(checkpoint).table().rows()
-    ]
-    assert found == [
+    rows = [(epoch, source, node, file, position) for epoch, _, source, node, _, file, position, _ in hr.letters(checkpoint).table().rows()]
+    assert rows == [
         (0, "charges", "charges", "file:///in/1.json", 17),
         (0, "charges", "sound", "file:///in/1.json", 40),
         (1, "limits", "limits", None, None),
@@ -106,9 +104,9 @@ def test_letters_of_a_source_that_the_job_has_not(checkpoint: Path, capsys: pyte
 
 
 def test_a_letter_that_was_taken_away_is_not_there(checkpoint: Path) -> None:
-    said = letter("spent", "[OVERFLOW]", '{"card":"a"}')
-    told(checkpoint, 7, {**said, "_change": "insert"}, {**said, "_change": "insert"}, query="spent")
-    told(checkpoint, 8, {**said, "_change": "delete"}, query="spent")
+    spent = letter("spent", "[OVERFLOW]", '{"card":"a"}')
+    write_letters(checkpoint, 7, {**spent, "_change": "insert"}, {**spent, "_change": "insert"}, query="spent")
+    write_letters(checkpoint, 8, {**spent, "_change": "delete"}, query="spent")
     assert [row[0] for row in hr.letters(checkpoint).table(reason="overflow").rows()] == [7]
 
 
@@ -140,8 +138,10 @@ def test_rows_of_json_to_be_repaired(checkpoint: Path, tmp_path: Path) -> None:
 
 def test_numbers_keep_their_digits(checkpoint: Path, tmp_path: Path) -> None:
     raw = '{"card":"b","amount":123456789012345678.91}'
-    told(checkpoint, 9, letter("sound", "EXPECTATION: digits", raw))
-    told(checkpoint, 9, letter("limits", "EXPECTATION: digits", '{"card":"b","limit":123456789012345678.910,"on":false}'), query="limited")
+    write_letters(checkpoint, 9, letter("sound", "EXPECTATION: digits", raw))
+    write_letters(
+        checkpoint, 9, letter("limits", "EXPECTATION: digits", '{"card":"b","limit":123456789012345678.910,"on":false}'), query="limited"
+    )
     letters = hr.letters(checkpoint)
     assert letters.export("charges", tmp_path / "out", reason="digits") == (1, {}, ())
     assert (tmp_path / "out").read_text(encoding="utf-8") == raw + "\n"
@@ -153,7 +153,7 @@ def test_letters_behind_the_ledger_of_a_source_are_left_out_with_a_reason(tmp_pa
     charges = hr.read.files("in", format="json", schema="op string, card string, amount int", name="charges", change_column="op")
     stream = charges.expect("amount > 0").named("sound")
     stored(tmp_path, Plan.of("fraud", [stream.write.files("out", format="json", mode="changes", name="out")._use()]))
-    told(
+    write_letters(
         tmp_path,
         0,
         letter("charges.ledger", "NEVER_ADDED: the retracted row is not present", '{"card":"z","amount":1}'),
@@ -167,7 +167,7 @@ def test_letters_behind_the_ledger_of_a_source_are_left_out_with_a_reason(tmp_pa
 
 
 def test_rows_that_a_sink_refused_are_left_out_with_a_reason(checkpoint: Path, tmp_path: Path) -> None:
-    told(checkpoint, 9, letter("limited", "HTTP 422", '{"card":"a","limit":1,"on":true}'))
+    write_letters(checkpoint, 9, letter("limited", "HTTP 422", '{"card":"a","limit":1,"on":true}'))
     why = "it failed in `limited`, whose rows may differ from those of the source"
     assert hr.letters(checkpoint).export("limits", tmp_path / "out.csv", reason="422") == (0, {why: 1}, ())
     assert hr.letters(checkpoint).export("charges", tmp_path / "out.json", reason="422") == (0, {}, ())
@@ -178,14 +178,14 @@ def test_an_exported_file_can_be_given_back(tmp_path: Path, options: dict[str, s
     schema = "card string, `limit;|'a` int, `on,off` boolean"
     limits = hr.read.files("in", format="csv", schema=schema, name="limits", options=options)
     stored(tmp_path, Plan.of("fraud", [limits.expect("card > 'b'").named("sound").write.memory(name="out")._use()]))
-    told(tmp_path, 0, letter("sound", "EXPECTATION", '{"card":"a","limit;|\'a":1,"on,off":true}'))
+    write_letters(tmp_path, 0, letter("sound", "EXPECTATION", '{"card":"a","limit;|\'a":1,"on,off":true}'))
     letters = hr.letters(tmp_path)
     assert letters.export("limits", tmp_path / "out.csv") == (1, {}, ())
     assert letters.replay("limits", tmp_path / "out.csv") == 1
 
 
 def test_a_line_with_line_breaks_is_left_out(checkpoint: Path, tmp_path: Path) -> None:
-    told(checkpoint, 9, letter("limits", "not CSV: text after the record", "a;1\nb;2"), query="limited")
+    write_letters(checkpoint, 9, letter("limits", "not CSV: text after the record", "a;1\nb;2"), query="limited")
     why = "its text has a line break, and a repaired file has one row per line"
     assert hr.letters(checkpoint).export("limits", tmp_path / "out.csv", reason="after") == (0, {why: 1}, ())
 
@@ -197,7 +197,7 @@ def test_rows_of_csv_to_be_repaired(checkpoint: Path, tmp_path: Path) -> None:
 
 
 def test_rows_whose_columns_had_changed_are_left_out(checkpoint: Path, tmp_path: Path) -> None:
-    told(checkpoint, 9, letter("halves", "later", '{"card":"c","half":0}'))
+    write_letters(checkpoint, 9, letter("halves", "later", '{"card":"c","half":0}'))
     assert hr.letters(checkpoint).export("charges", tmp_path / "out.json", reason="later") == (
         0,
         {"it failed after a step that changed the columns, so it is not a row of the source": 1},
@@ -232,7 +232,7 @@ def at(position: int) -> dict[str, Any]:
 
 
 def test_sinks_that_rows_reach_although_they_failed_are_named(branches: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    told(
+    write_letters(
         branches,
         0,
         letter("charges", "2 columns instead of 3", "a,1,2", **at(1)),
@@ -250,7 +250,7 @@ def test_sinks_that_rows_reach_although_they_failed_are_named(branches: Path, ca
 
 
 def test_a_row_that_failed_several_times_is_written_once(branches: Path) -> None:
-    told(
+    write_letters(
         branches,
         0,
         letter("halves", "[DIVIDE_BY_ZERO]", '{"card":null,"amount":0}', **at(1)),
@@ -267,7 +267,7 @@ def test_a_row_that_failed_several_times_is_written_once(branches: Path) -> None
 
 
 def test_rows_that_an_operator_could_not_compute_a_key_of_are_rows(branches: Path) -> None:
-    told(
+    write_letters(
         branches, 0, letter("charges", "[DIVIDE_BY_ZERO]", '{"card":"a","amount":0}'), letter("charges", "[DIVIDE_BY_ZERO]", '{"amount":0}')
     )
     rows, left_out, reached = hr.letters(branches).export("charges", branches / "out.csv")
@@ -279,7 +279,7 @@ def test_rows_that_an_operator_could_not_compute_a_key_of_are_rows(branches: Pat
 def test_letters_of_whole_files_are_left_out_for_what_they_are(
     checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told(
+    write_letters(
         checkpoint,
         9,
         *(letter("charges", reason, None, file="file:///in/2.json.gz") for reason in ("FILE_BROKEN: it ends too early",) * 2),
@@ -302,10 +302,10 @@ def test_a_repaired_file_is_kept_whole_in_the_order_of_giving(checkpoint: Path, 
     mended.write_text('{"card": "c"}\n', encoding="utf-8")
     assert letters.replay("charges", mended) == 1
     assert letters.replay("charges", mended, again=True) == 1
-    found = sorted((checkpoint / "repaired" / "charges").iterdir())
-    assert [file.name.partition("-")[0] for file in found] == ["00001", "00002", "00003"]
-    assert {file.suffix for file in found} == {".json"}
-    assert found[0].read_text(encoding="utf-8") == '{"card": "a", "amount": 1}\n\n{"CARD": "b"}'
+    files = sorted((checkpoint / "repaired" / "charges").iterdir())
+    assert [file.name.partition("-")[0] for file in files] == ["00001", "00002", "00003"]
+    assert {file.suffix for file in files} == {".json"}
+    assert files[0].read_text(encoding="utf-8") == '{"card": "a", "amount": 1}\n\n{"CARD": "b"}'
 
 
 def test_a_file_that_was_given_before(checkpoint: Path, tmp_path: Path) -> None:

@@ -28,8 +28,8 @@ def test_structs_and_times_inside_are_printed_for_people() -> None:
 
 
 def test_json() -> None:
-    made = json.loads(json.dumps(Table(ROWS, SCHEMA).to_json(), allow_nan=False))
-    assert made == [
+    document = json.loads(json.dumps(Table(ROWS, SCHEMA).to_json(), allow_nan=False))
+    assert document == [
         {
             "key": {"card": "a", "at": "2026-01-01T10:00:00+00:00"},
             "xs": ["1.50", None],

@@ -33,7 +33,7 @@ def file(*lines: str) -> str:
     return "job.py"
 
 
-def made(name: str) -> str:
+def job_line(name: str) -> str:
     return f'{name} = Job(Plan.of("{name}", [charges.write.memory()._use()]))'
 
 
@@ -98,7 +98,7 @@ def test_file_without_a_job() -> None:
 
 
 def test_file_with_several_jobs() -> None:
-    path = file(made("fraud"), made("sums"))
+    path = file(job_line("fraud"), job_line("sums"))
     check_error(
         """
         JOB_UNKNOWN: job.py creates several jobs: fraud, sums
@@ -110,7 +110,7 @@ def test_file_with_several_jobs() -> None:
 
 
 def test_job_that_a_file_does_not_make() -> None:
-    path = file(made("fraud"), made("sums"))
+    path = file(job_line("fraud"), job_line("sums"))
     check_error(
         """
         JOB_UNKNOWN: job.py has no job frauds

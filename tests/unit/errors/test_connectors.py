@@ -258,19 +258,19 @@ def test_path_with_files_in_subfolders_alone(tmp_path: Path) -> None:
         (tmp_path / name).write_text("{}")
     source = files.Source(tmp_path, format="json", schema=SCHEMA)
     lookup = files.Lookup(tmp_path, format="json", schema=SCHEMA)
-    said = """
+    message = """
         PATH_EMPTY: there is nothing to read in <folder>: its files are in subfolders (2 files in <folder>/2026/11 and 1 in others)
           at test_connectors.py:*: {call},
           hint: to read subfolders too, set options={{"recursiveFileLookup": "true"}}
           more: headrace error PATH_EMPTY
         """
     check_error(
-        said.format(call="lambda: source.check_first()"),
+        message.format(call="lambda: source.check_first()"),
         lambda: source.check_first(),
         hide={str(tmp_path): "<folder>"},
     )
     check_error(
-        said.format(call="lambda: lookup.check()"),
+        message.format(call="lambda: lookup.check()"),
         lambda: lookup.check(),
         hide={str(tmp_path): "<folder>"},
     )

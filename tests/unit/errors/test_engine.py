@@ -23,7 +23,7 @@ from tests.unit.errors import check_error
 charges = hr.read.memory([], "card string, amount int", name="charges")
 
 
-def made(*sinks: Any) -> Job:
+def unchecked_job(*sinks: Any) -> Job:
     """A job whose types nobody has looked at, which needs no session."""
     return Job(Plan.of("fraud", [sink._use() for sink in sinks]))
 
@@ -65,11 +65,11 @@ def test_job_of_a_stream() -> None:
 
 
 def test_sink_with_a_weaker_guarantee() -> None:
-    job = made(charges.write.console(name="screen"))
+    job = unchecked_job(charges.write.console(name="screen"))
     check_error(
         """
         GUARANTEE: screen is not written exactly once, but at least once: a repeated epoch is printed again
-          at test_engine.py:*: job = made(charges.write.console(name="screen"))
+          at test_engine.py:*: job = unchecked_job(charges.write.console(name="screen"))
           hint: use an exactly-once sink, such as stream.write.files(...); job.explain() shows the reasons for each sink
           more: headrace error GUARANTEE
         """,
@@ -78,7 +78,7 @@ def test_sink_with_a_weaker_guarantee() -> None:
 
 
 def test_guarantee_that_does_not_exist() -> None:
-    job = made(charges.write.memory())
+    job = unchecked_job(charges.write.memory())
     check_error(
         """
         GUARANTEE: a guarantee cannot be 'at most twice'
@@ -91,7 +91,7 @@ def test_guarantee_that_does_not_exist() -> None:
 
 
 def test_path_for_a_source_without_one() -> None:
-    job = made(charges.write.files("out", format="json", name="copy"))
+    job = unchecked_job(charges.write.files("out", format="json", name="copy"))
     check_error(
         """
         UNKNOWN_PATH: the job fraud has no source or sink `charges` with a path
@@ -282,7 +282,7 @@ def test_a_row_is_taken_away_from_a_source_of_rows_that_are_added() -> None:
 
 
 def test_a_flag_that_is_neither_true_nor_false() -> None:
-    job = made(charges.write.console())
+    job = unchecked_job(charges.write.console())
     check_error(
         """
         BAD_SETTING: fresh cannot be 'false'

@@ -238,7 +238,7 @@ def test_tables_outside_have_formats_of_their_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("use", "said"),
+    ("use", "message"),
     [
         (lambda: charges.join(shops, "card"), "Stream.join() takes 2 positional arguments but 3 were given"),
         (lambda: charges.distinct("card"), "Stream.distinct() takes 1 positional argument but 2 were given"),
@@ -246,10 +246,10 @@ def test_tables_outside_have_formats_of_their_own() -> None:
         (lambda: hr.Job.run(None, chekpoint="c"), "Job.run() got an unexpected keyword argument 'chekpoint'"),  # type: ignore[arg-type, call-arg]
     ],
 )
-def test_arguments_that_a_verb_does_not_take(use: Callable[[], object], said: str) -> None:
+def test_arguments_that_a_verb_does_not_take(use: Callable[[], object], message: str) -> None:
     with pytest.raises(TypeError) as raised:
         use()
-    assert str(raised.value) == said
+    assert str(raised.value) == message
 
 
 def test_all_verbs_are_those_of_streams() -> None:

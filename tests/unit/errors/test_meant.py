@@ -73,7 +73,7 @@ def yaml(text: str) -> Callable[[], object]:
     return load
 
 
-def made(name: str) -> Job:
+def planned_job(name: str) -> Job:
     return Job(Plan.of(name, [hr.read.files("in", format="json", schema="a int", name="rows").write.console(name="out")._use()]))
 
 
@@ -112,7 +112,7 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     "format": (lambda: hr.read.files("in", format="parket", schema="a int"), "'parquet'"),
     "output": (lambda: charges.watermark("ts", "1 minute").key_by("card").process(Cells).output("lage"), "`large`"),
     "setting of a file": (toml, "`partitions`"),
-    "source of --path": (lambda: made("j").with_paths({"row": "x"}), "`rows`"),
+    "source of --path": (lambda: planned_job("j").with_paths({"row": "x"}), "`rows`"),
     "table of state": (lambda: (_ for _ in ()).throw(unknown_table("smal", {"small": None})), "`small`"),  # type: ignore[dict-item]
     "statement": (script("SELCT 1"), "SELECT"),
     "thing to create": (script("CREATE SORCE x"), "SOURCE"),
@@ -140,10 +140,10 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
 def test_what_was_meant(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(tmp_path)
     wrong, meant = CASES[case]
-    said = ""
+    output = ""
     try:
         wrong()
     except (hr.HeadraceError, AttributeError, SystemExit) as error:
-        said = str(error)
-    said += capsys.readouterr().err
-    assert f"did you mean {meant}?" in said, said
+        output = str(error)
+    output += capsys.readouterr().err
+    assert f"did you mean {meant}?" in output, output

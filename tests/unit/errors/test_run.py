@@ -150,17 +150,17 @@ def ended(condition: str | None, message: str, *, kind: str = "headrace.Headrace
 
 
 @pytest.mark.parametrize(
-    "said",
+    "cause",
     ['UnsupportedFileSystemException: No FileSystem for scheme "abfss"', "Class a.fs.azurebfs.SecureAzureBlobFileSystem not found"],
 )
-def test_a_file_system_that_the_session_has_not(said: str) -> None:
+def test_a_file_system_that_the_session_has_not(cause: str) -> None:
     check_error(
         """
         UNKNOWN_FILE_SYSTEM: out: the session has no file system for abfss://
           hint: add its jar to the session: hr.session(conf={"spark.jars.packages": "org.apache.hadoop:hadoop-azure:<version>"})
           more: headrace error UNKNOWN_FILE_SYSTEM
         """,
-        failure(ended("SINK_WRITE", "a task failed", node="out", trace=f"a task failed\nCaused by: org.apache.{said}"), None),
+        failure(ended("SINK_WRITE", "a task failed", node="out", trace=f"a task failed\nCaused by: org.apache.{cause}"), None),
         hide={hadoop_version(): "<version>"},
     )
 
@@ -180,8 +180,8 @@ def test_what_spark_wraps_is_told_with_what_it_came_of(cause: str) -> None:
 
 
 def test_a_cause_that_the_message_has_is_not_told_twice() -> None:
-    found = failure(ended("CANNOT_DO", "Job aborted: java.io.IOException: no route", cause="IOException: no route"), None)
-    assert found.message == "Job aborted: java.io.IOException: no route"
+    error = failure(ended("CANNOT_DO", "Job aborted: java.io.IOException: no route", cause="IOException: no route"), None)
+    assert error.message == "Job aborted: java.io.IOException: no route"
 
 
 def test_malformed_row() -> None:

@@ -23,7 +23,7 @@ def test_duration() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "why"),
+    ("duration", "why"),
     [
         ("1 month", "a month has no fixed length"),
         (5, "it is neither a string with units nor a timedelta"),
@@ -34,10 +34,10 @@ def test_duration() -> None:
         ("", "it is empty"),
     ],
 )
-def test_durations_that_are_none(given: object, why: str) -> None:
+def test_durations_that_are_none(duration: object, why: str) -> None:
     with pytest.raises(hr.SchemaError) as raised:
-        milliseconds(given, "the delay")  # type: ignore[arg-type]
-    assert raised.value.message == f"the delay cannot be {given!r}: {why}"
+        milliseconds(duration, "the delay")  # type: ignore[arg-type]
+    assert raised.value.message == f"the delay cannot be {duration!r}: {why}"
 
 
 def test_schema() -> None:

@@ -136,8 +136,8 @@ def test_epoch_that_is_gone(tmp_path: Path) -> None:
         lambda: hr.state(folder, epoch=2),
         hide={str(tmp_path): "<folder>"},
     )
-    found = hr.state(folder)
-    assert (found.epochs, found.epoch, found.queries) == ((3, 4, 5, 7), 7, {"main": 7})
+    state = hr.state(folder)
+    assert (state.epochs, state.epoch, state.queries) == ((3, 4, 5, 7), 7, {"main": 7})
     assert hr.state(folder, epoch=4).epoch == 4
     assert [path.read_text() for path in folder.glob("lock.*")] == [""]
 

@@ -42,11 +42,11 @@ def _checked(tree: ast.AST) -> Iterator[str]:
 
 def codes_in_tests() -> dict[str, set[str]]:
     """Code -> the test files that compare its whole text."""
-    found: dict[str, set[str]] = {}
+    files_by_code: dict[str, set[str]] = {}
     for file in (ROOT / "tests").rglob("*.py"):
         for code in _checked(ast.parse(file.read_text(encoding="utf-8"))):
-            found.setdefault(code, set()).add(str(file.relative_to(ROOT)))
-    return found
+            files_by_code.setdefault(code, set()).add(str(file.relative_to(ROOT)))
+    return files_by_code
 
 
 def pages() -> set[str]:
@@ -76,9 +76,9 @@ def codes_in_sources() -> set[str]:
 
 
 def test_every_reason_of_a_dead_letter_has_a_page() -> None:
-    found = codes_in_sources()
-    assert sorted(found - {*CODES, *REASONS}) == []
-    assert sorted(set(REASONS) - found) == []
+    codes = codes_in_sources()
+    assert sorted(codes - {*CODES, *REASONS}) == []
+    assert sorted(set(REASONS) - codes) == []
 
 
 def test_no_reason_is_an_error_as_well() -> None:

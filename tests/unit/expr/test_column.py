@@ -128,11 +128,11 @@ def test_python_never_gets_a_value(ask: Callable[[object], object]) -> None:
 
 
 def test_a_number_in_quotes_is_sql_and_says_so() -> None:
-    said = r"a string is SQL, so '1' is a number; write hr.lit\('1'\) for the string, or the Python value"
-    with pytest.warns(UserWarning, match=r"hr.struct\(n='1'\): " + said) as warned:
+    advice = r"a string is SQL, so '1' is a number; write hr.lit\('1'\) for the string, or the Python value"
+    with pytest.warns(UserWarning, match=r"hr.struct\(n='1'\): " + advice) as warned:
         assert str(hr.struct(n="1")) == "<Column named_struct('n', 1)>"
     assert warned[0].filename == __file__
-    with pytest.warns(UserWarning, match=r"hr.f.concat\('1'\): " + said):
+    with pytest.warns(UserWarning, match=r"hr.f.concat\('1'\): " + advice):
         hr.f.concat("card", "1")
     with pytest.warns(UserWarning, match="so 'true' is true or false"):
         hr.struct(n="true")
@@ -140,15 +140,15 @@ def test_a_number_in_quotes_is_sql_and_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("made", "given", "sign"),
+    ("build", "operand", "sign"),
     [
         (lambda: x > 5 & y, "5", "AND"),
         (lambda: x | "x", "'x'", "OR"),
     ],
 )
-def test_conditions_without_parentheses(made: Callable[[], object], given: str, sign: str) -> None:
+def test_conditions_without_parentheses(build: Callable[[], object], operand: str, sign: str) -> None:
     with pytest.raises(hr.PlanError) as raised:
-        made()
-    assert (raised.value.code, raised.value.message) == ("WRONG_TYPE", f"{given} is not a boolean, as both sides of {sign} must be")
+        build()
+    assert (raised.value.code, raised.value.message) == ("WRONG_TYPE", f"{operand} is not a boolean, as both sides of {sign} must be")
     assert raised.value.hint == "in Python & and | bind tighter than comparisons: put comparisons in parentheses, (x == 1) & (y > 5)"
     assert str(x & True) == "<Column x AND true>"

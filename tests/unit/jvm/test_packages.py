@@ -32,21 +32,21 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_fetched_once_and_kept(repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (found,) = provide(NEEDED)
-    assert found == tmp_path / "cache" / "jars" / "org" / "example" / "one" / "1.0" / "one-1.0.jar"
-    assert found.read_bytes() == BYTES
-    said = capsys.readouterr().err.splitlines()
-    assert said[:2] == [f"headrace: fetching 1 jar from {repository.as_uri()} (once)", "headrace: one-1.0.jar"]
+    (jar,) = provide(NEEDED)
+    assert jar == tmp_path / "cache" / "jars" / "org" / "example" / "one" / "1.0" / "one-1.0.jar"
+    assert jar.read_bytes() == BYTES
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[:2] == [f"headrace: fetching 1 jar from {repository.as_uri()} (once)", "headrace: one-1.0.jar"]
     (repository / JAR.path).unlink()
-    assert provide(NEEDED, fetching=False) == [found]
+    assert provide(NEEDED, fetching=False) == [jar]
     assert capsys.readouterr().err == ""
 
 
 def test_a_jar_in_the_cache_that_was_cut_off_is_fetched_again(repository: Path) -> None:
-    (found,) = provide(NEEDED)
-    found.write_bytes(BYTES[:3])
-    assert provide(NEEDED) == [found]
-    assert found.read_bytes() == BYTES
+    (jar,) = provide(NEEDED)
+    jar.write_bytes(BYTES[:3])
+    assert provide(NEEDED) == [jar]
+    assert jar.read_bytes() == BYTES
 
 
 def test_another_jar_of_that_name(repository: Path) -> None:

@@ -33,22 +33,22 @@ def _prepares(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
 @pytest.fixture
 def begun(monkeypatch: pytest.MonkeyPatch) -> Begun:
     """What was started, instead of starting it."""
-    found: Begun = []
+    started: Begun = []
 
     class Thread:
         def __init__(self, target: Any, **_: object) -> None:
             self.start = target
 
     class Process:
-        def __init__(self, command: list[str], **told: Any) -> None:
-            found.append({"command": command, **told})
+        def __init__(self, command: list[str], **options: Any) -> None:
+            started.append({"command": command, **options})
 
         def wait(self) -> None:
             pass
 
     monkeypatch.setattr(preparing.threading, "Thread", Thread)
     monkeypatch.setattr(preparing.subprocess, "Popen", Process)
-    return found
+    return started
 
 
 def test_it_begins_once_and_knows_nothing_of_the_job(begun: Begun, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,9 +123,9 @@ def test_what_goes_wrong_is_kept_and_told_by_the_doctor(monkeypatch: pytest.Monk
     with pytest.raises(RuntimeError):
         prepare.run(argparse.Namespace(in_background=True, again=False))
     assert preparing.failure(JAVA).read_text(encoding="utf-8") == "no space left\nat all\n"
-    found = doctor._archive()
-    assert (found.ok, found.cure) == (False, "headrace prepare")
-    assert found.found == "not prepared: each takes about twice as long (tried next to a job: no space left)"
+    check = doctor._archive()
+    assert (check.ok, check.cure) == (False, "headrace prepare")
+    assert check.found == "not prepared: each takes about twice as long (tried next to a job: no space left)"
 
 
 _CHILD = """

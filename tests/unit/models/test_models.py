@@ -38,22 +38,22 @@ def test_the_result_does_not_depend_on_cuts(subject: Subject, seed: int, cuts: i
     rng = random.Random(seed)
     cut = epochs(subject, rng, keys=4, rows=60, cuts=cuts)
     whole = {name: [row for epoch in cut for row in epoch[name]] for name in subject.makers}
-    found = run(subject.model, cut, subject.times(cut))
-    assert found == run(subject.model, [whole], subject.times([whole]))
-    assert not any(output.startswith("late") for output in found)
+    outputs = run(subject.model, cut, subject.times(cut))
+    assert outputs == run(subject.model, [whole], subject.times([whole]))
+    assert not any(output.startswith("late") for output in outputs)
     if subject.arrival:
-        assert found == run(subject.model, cut, subject.times(cut), order="arrival")
+        assert outputs == run(subject.model, cut, subject.times(cut), order="arrival")
 
 
 @pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subject: subject.name)
 def test_the_cases_reach_every_output(subject: Subject) -> None:
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for seed in range(20):
         cut = epochs(subject, random.Random(seed), keys=4, rows=60, cuts=5, late=0.2)
         for output, rows in run(subject.model, cut, subject.times(cut)).items():
-            found[output] += rows.total()
-    assert set(found) == set(subject.outputs)
-    assert min(found.values()) > 20, found
+            counts[output] += rows.total()
+    assert set(counts) == set(subject.outputs)
+    assert min(counts.values()) > 20, counts
 
 
 def test_a_timer_fires_between_rows_of_one_epoch() -> None:
@@ -64,8 +64,8 @@ def test_a_timer_fires_between_rows_of_one_epoch() -> None:
 
 
 def test_at_equal_times_the_main_input_comes_first() -> None:
-    found = ran(WeatherModel, [{"event": [("a", 1, START)], "weather": [("a", 1.5, 3, START)]}])
-    assert found == {"main": Counter([("a", 1, START, 1.5, 3, "waited")])}
+    outputs = ran(WeatherModel, [{"event": [("a", 1, START)], "weather": [("a", 1.5, 3, START)]}])
+    assert outputs == {"main": Counter([("a", 1, START, 1.5, 3, "waited")])}
 
 
 def test_a_row_at_the_watermark_is_late() -> None:
@@ -81,8 +81,8 @@ def test_a_source_without_rows_holds_the_watermark() -> None:
 
 def test_in_the_flush_a_timer_set_by_a_timer_ends_with_the_last_event() -> None:
     rows = [("a", 1, 0, 0, START), ("b", 1, 0, 0, START + 26 * MINUTE)]
-    found = ran(DelayModel, [{"event": rows}], DELAY)
-    assert found == {
+    outputs = ran(DelayModel, [{"event": rows}], DELAY)
+    assert outputs == {
         "vanished": Counter(
             [
                 ("a", 1, START + 15 * MINUTE),

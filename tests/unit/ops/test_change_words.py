@@ -12,8 +12,8 @@ PAGE = Path(__file__).resolve().parents[3] / "docs" / "guides" / "queries.md"
 
 def test_the_page_has_all_words() -> None:
     table = PAGE.read_text(encoding="utf-8").partition("### Words of a change column")[2].partition("###")[0]
-    found = [re.findall(r"`([^`]+)`", line.split("|")[1]) for line in table.splitlines() if line.startswith("| `")]
-    assert [tuple(row) for row in found] == [change_words.ADDS, change_words.REPLACES, change_words.TAKES]
+    words = [re.findall(r"`([^`]+)`", line.split("|")[1]) for line in table.splitlines() if line.startswith("| `")]
+    assert [tuple(row) for row in words] == [change_words.ADDS, change_words.REPLACES, change_words.TAKES]
 
 
 def test_no_word_says_two_things() -> None:

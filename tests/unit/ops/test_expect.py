@@ -36,8 +36,8 @@ def expected(stream: hr.Stream) -> tuple[tuple[str, str], ...]:
     ],
 )
 def test_names_of_conditions(stream: hr.Stream, names: list[tuple[str, str]]) -> None:
-    found = [(name, text.replace("`", "")) for name, text in expected(stream)]
-    assert found == [(name, text.replace("`", "")) for name, text in names]
+    conditions = [(name, text.replace("`", "")) for name, text in expected(stream)]
+    assert conditions == [(name, text.replace("`", "")) for name, text in names]
 
 
 def test_what_explain_says() -> None:
@@ -83,8 +83,8 @@ def test_constraints_of_a_script() -> None:
         "CREATE VIEW good (CONSTRAINT positive EXPECT (amount >= (0)) ON VIOLATION DROP ROW, "
         "CONSTRAINT known EXPECT (card IS NOT NULL) ON VIOLATION FAIL UPDATE, CONSTRAINT `any one` EXPECT (true)) AS SELECT * FROM charges"
     )
-    found = [(one.name, one.condition.text, one.on_violation) for one in view.constraints]  # type: ignore[attr-defined]
-    assert found == [
+    constraints = [(one.name, one.condition.text, one.on_violation) for one in view.constraints]  # type: ignore[attr-defined]
+    assert constraints == [
         ("positive", "amount >= (0)", "drop"),
         ("known", "card IS NOT NULL", "fail"),
         ("any one", "true", "dead_letter"),

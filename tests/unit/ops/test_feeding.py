@@ -52,5 +52,5 @@ class Changes(ports.Source):
     ],
 )
 def test_a_connector_of_changes_is_judged_unless_it_is_trusted(checked: bool, options: dict[str, Any], judged: bool) -> None:
-    made = source(Changes(checked), "k string", "changes")
-    assert isinstance(taken("changes", True, dict(options)).stream(made), Ledger) == judged
+    stream = source(Changes(checked), "k string", "changes")
+    assert isinstance(taken("changes", True, dict(options)).stream(stream), Ledger) == judged

@@ -33,7 +33,7 @@ WRITE: Mapping[str, Callable[..., Any]] = {
     "redis": lambda stream, **options: stream.write.redis("redis://host", prefix="p", **options),
 }
 
-ASKED: list[dict[str, Any]] = [
+OPTIONS: list[dict[str, Any]] = [
     {**mode, **key} for mode in ({}, *({"mode": one} for one in ("append", "upsert", "changes"))) for key in ({}, {"key": "card"})
 ]
 
@@ -49,9 +49,9 @@ def test_all_sinks_are_here() -> None:
     assert {name.split(",")[0] for name in WRITE} == set(names_with("Sink"))
 
 
-def cured(asked: dict[str, Any], cure: str) -> dict[str, Any]:
+def cured(refused: dict[str, Any], cure: str) -> dict[str, Any]:
     """The options after what a hint says."""
-    options = dict(asked)
+    options = dict(refused)
     for option, word in re.findall(r'(\w+)="([^"]+)"', cure):
         options[option] = "card" if word == "..." else word
     for option in re.findall(r"leave (\w+) out|without (\w+)", cure):
@@ -59,19 +59,19 @@ def cured(asked: dict[str, Any], cure: str) -> dict[str, Any]:
     return options
 
 
-@pytest.mark.parametrize("asked", ASKED, ids=str)
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("stream", STREAMS)
 @pytest.mark.parametrize("sink", WRITE)
-def test_what_a_refusal_names_can_be_written(sink: str, stream: str, asked: dict[str, Any]) -> None:
-    for cure in cures(sink, stream, asked):
-        assert cured(asked, cure) != asked, cure
-        WRITE[sink](STREAMS[stream], **cured(asked, cure))
+def test_what_a_refusal_names_can_be_written(sink: str, stream: str, options: dict[str, Any]) -> None:
+    for cure in cures(sink, stream, options):
+        assert cured(options, cure) != options, cure
+        WRITE[sink](STREAMS[stream], **cured(options, cure))
 
 
-def cures(sink: str, stream: str, asked: dict[str, Any]) -> list[str]:
+def cures(sink: str, stream: str, options: dict[str, Any]) -> list[str]:
     """What a refusal offers, one by one; nothing where the sink is written, or has another set of options."""
     try:
-        WRITE[sink](STREAMS[stream], **asked)
+        WRITE[sink](STREAMS[stream], **options)
     except hr.HeadraceError as error:
         return [] if re.search("has no option|missing a required", error.message) else str(error.hint).split(", or ")
     return []

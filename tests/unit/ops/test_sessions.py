@@ -20,8 +20,8 @@ hours = charges.window(hr.tumble("ts", "1 hour")).group_by("card", "window_end")
 
 
 def closes(stream: hr.Stream) -> dict[str, tuple[str, int, str, bool]]:
-    found = closing([stream._node])[stream._node]
-    return {name: (str(one.at), one.lateness_ms, one.emit, one.straight) for name, one in found.items()}
+    columns = closing([stream._node])[stream._node]
+    return {name: (str(one.at), one.lateness_ms, one.emit, one.straight) for name, one in columns.items()}
 
 
 def test_the_end_closes_and_not_the_start_nor_the_time_of_a_row() -> None:
@@ -72,20 +72,20 @@ def test_only_what_is_read_is_kept_unless_it_has_to_be_known_whether_a_row_was_t
         assert sessions.input.columns == kept
 
 
-def said(stream: hr.Stream, fact: str) -> str:
+def fact_text(stream: hr.Stream, fact: str) -> str:
     plan = Plan.of("job", [stream.write.memory(name="out")._use()])
-    return next(found.text for name, found in facts(plan, fact).items() if name.startswith("sessions"))
+    return next(answer.text for name, answer in facts(plan, fact).items() if name.startswith("sessions"))
 
 
 def test_explain_says_when_state_is_given_back() -> None:
     rows = "until then: the rows in the order of time, of each partition of card"
     late = "later rows are late, by the end of the last session, which is kept for 10 minutes more"
-    assert said(visits, "state") == f"released when the watermark passes the end of a session; {late}; {rows}"
-    assert said(closed, "state") == (f"released when the watermark passes the end of a session and 1 minute more; {late}; {rows}")
-    assert said(plain.window(hr.sessions("ts", "1 hour", per=())), "state") == (
+    assert fact_text(visits, "state") == f"released when the watermark passes the end of a session; {late}; {rows}"
+    assert fact_text(closed, "state") == (f"released when the watermark passes the end of a session and 1 minute more; {late}; {rows}")
+    assert fact_text(plain.window(hr.sessions("ts", "1 hour", per=())), "state") == (
         "grows with the rows, as a later row may join two sessions: the rows in the order of time"
     )
-    assert (said(visits, "rows"), said(closed, "rows")) == (
+    assert (fact_text(visits, "rows"), fact_text(closed, "rows")) == (
         "insertions and retractions, all of a session when its bounds change",
         "insertions only, once, when their session closes",
     )

@@ -166,9 +166,9 @@ def test_a_join_that_gives_one_side_takes_names_that_both_have(how: str) -> None
 def test_a_sink_that_no_job_takes_warns() -> None:
     with pytest.warns(
         UserWarning, match=r"charges\.write\.memory\(\.\.\.\) was never passed to hr\.job\(\.\.\.\), so it writes nothing"
-    ) as found:
+    ) as warned:
         charges.write.memory()
-    assert found[0].filename == __file__
+    assert warned[0].filename == __file__
 
 
 def test_a_sink_is_told_of_by_the_stream_that_was_written() -> None:
@@ -196,11 +196,11 @@ def test_a_sink_that_an_error_keeps_from_its_job_does_not_warn() -> None:
         sink = charges.write.memory()
         hr.job("copy", charges.filter("amout > 3").write.memory(name="other"), sink)
 
-    with warnings.catch_warnings(record=True) as found:
+    with warnings.catch_warnings(record=True) as caught:
         with pytest.raises(hr.PlanError):
             built()
         gc.collect()
-    assert not found
+    assert not caught
 
 
 @pytest.mark.parametrize("wrong", ['charges.filter("amout > 3")', "1 / 0"])
@@ -329,9 +329,9 @@ def test_a_column_may_be_called_as_a_word_of_sql() -> None:
 
 def test_a_word_that_is_no_column_may_be_a_text() -> None:
     stream = hr.read.memory([], "card string, amount int", name="s")
-    for made in (lambda: stream.with_columns(kind="wholesale"), lambda: stream.select(kind=hr.struct(n="wholesale"))):
+    for build in (lambda: stream.with_columns(kind="wholesale"), lambda: stream.select(kind=hr.struct(n="wholesale"))):
         with pytest.raises(hr.PlanError) as raised:
-            made()
+            build()
         assert raised.value.hint == 'it has: card, amount. For a string write hr.lit("wholesale").'
     with pytest.raises(hr.PlanError) as raised:
         stream.select("wholesale")

@@ -23,7 +23,7 @@ LATER = "timestampadd(MICROSECOND, 3600000000L, {})"
 
 
 def closes(stream: hr.Stream) -> dict[str, str]:
-    return {name: str(found.at) for name, found in closing([stream._node])[stream._node].items()}
+    return {name: str(close.at) for name, close in closing([stream._node])[stream._node].items()}
 
 
 CLOSING = {
@@ -53,8 +53,8 @@ CLOSING = {
 
 @pytest.mark.parametrize("name", CLOSING)
 def test_which_columns_close(name: str) -> None:
-    stream, found = CLOSING[name]
-    assert closes(stream) == found
+    stream, expected = CLOSING[name]
+    assert closes(stream) == expected
 
 
 KINDS = {
@@ -101,18 +101,18 @@ def test_when_early_results_are_sent() -> None:
     behind = soon.top(1, by="spent", per="window_end")._node
     assert (groups([behind])[behind].emit, groups([behind])[behind].early_ms) == ("changes", 0)
     assert early._node.describe() == "tumble ts by 1 hour, emit=close, early every 1 minute, lateness 1 minute"
-    assert said(soon, "rows") == (
+    assert fact_text(soon, "rows") == (
         "insertions and retractions, when the watermark passes a multiple of 1 minute or the end of their group, and after that in each epoch"
     )
 
 
-def said(stream: hr.Stream, fact: str) -> str:
+def fact_text(stream: hr.Stream, fact: str) -> str:
     plan = Plan.of("job", [stream.write.memory(name="out")._use()])
     return list(facts(plan, fact).values())[-1].text
 
 
 def test_explain_says_when_rows_are_sent() -> None:
-    assert said(once, "rows") == "insertions only, once, when their group closes"
+    assert fact_text(once, "rows") == "insertions only, once, when their group closes"
     assert hours._node.describe() == "tumble ts by 1 hour, emit=changes"
     moved = charges.window(hr.hop("ts", "1 hour", "5 minutes", offset="1 minute"), lateness="2 minutes")
     assert moved._node.describe() == "hop ts by 1 hour every 5 minutes from 1 minute on, emit=changes, lateness 2 minutes"

@@ -38,11 +38,11 @@ def names(plan: Plan) -> dict[str, str]:
 
 def test_operators_are_called_after_what_they_read_and_sinks_after_where_they_write() -> None:
     spent = joined.group_by("item").agg(spent="sum(qty * price)")
-    found = names(plan(spent.write.files("out/best", format="json", mode="changes")))
-    assert found["join-HASH"] == "join(orders, items)"
-    assert found["aggregate-HASH"] == "aggregate(join(orders, items))"
-    assert found["consolidate-HASH.files"] == "best"
-    assert not [name for name in found.values() if re.search(r"-[0-9a-f]{6}", name)]
+    shown = names(plan(spent.write.files("out/best", format="json", mode="changes")))
+    assert shown["join-HASH"] == "join(orders, items)"
+    assert shown["aggregate-HASH"] == "aggregate(join(orders, items))"
+    assert shown["consolidate-HASH.files"] == "best"
+    assert not [name for name in shown.values() if re.search(r"-[0-9a-f]{6}", name)]
     # a name of the user's stays, whatever it is
     assert names(plan(spent.named("join-0a1b2c3d").write.memory(name="best.files")))["best.files"] == "best.files"
 
@@ -50,26 +50,28 @@ def test_operators_are_called_after_what_they_read_and_sinks_after_where_they_wr
 def test_sinks_are_called_after_the_stream_that_was_written() -> None:
     spent = joined.group_by("item").agg(spent="sum(qty * price)")
     best = spent.named("best")
-    found = names(plan(best.write.memory(key="item"), best.write.console(mode="changes")))
-    assert found["upserts-HASH.memory"] == "best.memory"
-    assert found["consolidate-HASH.console"] == "best.console"
+    shown = names(plan(best.write.memory(key="item"), best.write.console(mode="changes")))
+    assert shown["upserts-HASH.memory"] == "best.memory"
+    assert shown["consolidate-HASH.console"] == "best.console"
     # of two at one stream the second says how its rows are sent
-    found = names(plan(best.write.memory(), best.write.memory(key="item")))
-    assert (found["best.memory"], found["upserts-HASH.memory"]) == ("best.memory", "upserts(best).memory")
-    found = names(plan(spent.write.memory(key="item")))
-    assert found["upserts-HASH.memory"] == "aggregate(join(orders, items)).memory"
+    shown = names(plan(best.write.memory(), best.write.memory(key="item")))
+    assert (shown["best.memory"], shown["upserts-HASH.memory"]) == ("best.memory", "upserts(best).memory")
+    shown = names(plan(spent.write.memory(key="item")))
+    assert shown["upserts-HASH.memory"] == "aggregate(join(orders, items)).memory"
 
 
 def test_an_output_is_called_after_its_operator() -> None:
-    made = plan(joined.write.files("out/best", format="json", mode="changes"))
-    stored = next(name for name in made.nodes if name.startswith("join-") and "." not in name)
-    assert DisplayNames.of(made).text(f'it is in {stored}.output("dead_letter")') == 'it is in join(orders, items).output("dead_letter")'
+    job_plan = plan(joined.write.files("out/best", format="json", mode="changes"))
+    stored = next(name for name in job_plan.nodes if name.startswith("join-") and "." not in name)
+    assert (
+        DisplayNames.of(job_plan).text(f'it is in {stored}.output("dead_letter")') == 'it is in join(orders, items).output("dead_letter")'
+    )
 
 
 def test_a_name_that_another_node_has_is_not_taken() -> None:
     rows = hr.read.files("in/charges", format="json", schema="a int", name="charges")
-    found = DisplayNames.of(plan(rows.write.files("out/charges", format="json"), rows.distinct().write.jdbc("sqlite:x.db", "t"))).names
-    assert found["charges.files"] == "charges.files"
+    shown = DisplayNames.of(plan(rows.write.files("out/charges", format="json"), rows.distinct().write.jdbc("sqlite:x.db", "t"))).names
+    assert shown["charges.files"] == "charges.files"
     two = plan(
         joined.write.files("a/out", format="json", mode="changes"), joined.distinct().write.files("b/out", format="json", mode="changes")
     )
@@ -81,20 +83,20 @@ def test_long_names_are_cut_to_their_sources() -> None:
     wide = joined
     for number in range(6):
         wide = wide.group_by("item").agg(**{f"a_number_{number}": "count(*)"})
-    found = list(DisplayNames.of(plan(wide.write.memory())).names.values())
-    assert max(map(len, found)) < 80
-    assert "aggregate(orders, items)" in found
+    shown = list(DisplayNames.of(plan(wide.write.memory())).names.values())
+    assert max(map(len, shown)) < 80
+    assert "aggregate(orders, items)" in shown
 
 
 def test_both_names_are_understood_and_errors_say_the_one_that_people_read() -> None:
-    made = plan(joined.write.files("out/best", format="json", mode="changes"))
-    shown, (stored,) = DisplayNames.of(made), made.sinks
+    job_plan = plan(joined.write.files("out/best", format="json", mode="changes"))
+    shown, (stored,) = DisplayNames.of(job_plan), job_plan.sinks
     assert (shown.stored("best"), shown.stored(stored), shown.stored("other")) == (stored, stored, "other")
     # in a path, a longer name or a call the stored name is what it is
     assert shown.text(f"{stored}: no, {stored}.") == "best: no, best."
     for text in (f"/x/{stored}/y", f"a.{stored}", f"{stored}()", f"{stored}.more"):
         assert shown.text(text) == text
-    with pytest.raises(HeadraceError) as raised, displayed(made):
+    with pytest.raises(HeadraceError) as raised, displayed(job_plan):
         raise HeadraceError("SINK_FAILED", f"{stored} fails", hint=f"look at {stored}")
     assert (raised.value.message, raised.value.hint, raised.value.args[1]) == ("best fails", "look at best", "best fails")
 
@@ -106,8 +108,8 @@ def test_a_clash_of_names_is_told_without_a_hash() -> None:
 
 
 def test_explain_begins_with_a_summary() -> None:
-    made = plan(joined.write.files("out/best", format="json", mode="changes"))
-    lines = [line.split("    [")[0] for line in str(explain(made, only=["rows", "state", "order"])).split("\n")]
+    job_plan = plan(joined.write.files("out/best", format="json", mode="changes"))
+    lines = [line.split("    [")[0] for line in str(explain(job_plan, only=["rows", "state", "order"])).split("\n")]
     assert lines[0].startswith("job job  (fingerprint ")
     assert lines[1:] == [
         "  source  orders: files in/orders (json), bounded, append only, in the order of names",
@@ -123,11 +125,11 @@ def test_explain_begins_with_a_summary() -> None:
 
 
 def test_lines_are_cut_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = explain(plan(items.changes().write.files("o" * 200, format="json")), only=[])
-    whole = str(made)
+    explanation = explain(plan(items.changes().write.files("o" * 200, format="json")), only=[])
+    whole = str(explanation)
     assert "o" * 200 in whole and "…" not in whole
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    assert "o" * 200 not in str(made) and max(map(len, str(made).splitlines())) == 160
+    assert "o" * 200 not in str(explanation) and max(map(len, str(explanation).splitlines())) == 160
 
 
 def test_the_summary_has_ten_lines_at_the_most() -> None:

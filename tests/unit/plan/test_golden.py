@@ -50,12 +50,12 @@ def test_a_golden_plan_keeps_its_fields(file: Path) -> None:
     assert [set(node) for node in Plan.from_json(data).to_json()["nodes"]] == [set(node) | {"site"} for node in data["nodes"]]
 
 
-def found(name: str, value: Any) -> set[str]:
+def texts_under(name: str, value: Any) -> set[str]:
     """All texts under a field of this name."""
     if isinstance(value, dict):
         here = {value[name]} if isinstance(value.get(name), str) else set()
-        return here.union(*(found(name, item) for item in value.values()))
-    return set().union(*(found(name, item) for item in value)) if isinstance(value, list) else set()
+        return here.union(*(texts_under(name, item) for item in value.values()))
+    return set().union(*(texts_under(name, item) for item in value)) if isinstance(value, list) else set()
 
 
 def kinds(cls: type[Any]) -> list[type[Any]]:
@@ -73,10 +73,10 @@ def test_there_are_golden_files_of_the_present_formats() -> None:
 
 def test_the_golden_plans_have_everything() -> None:
     plan = [json.loads(file.read_text(encoding="utf-8")) for file in sorted((NOW / "plans").glob("*.json"))]
-    assert set(REGISTRY) - {"example"} == found("op", plan)
-    assert {name for name, entry in connectors().items() if entry.value.startswith("headrace.")} == found("connector", plan)
-    assert {kind.do for kind in kinds(Statement) if hasattr(kind, "do")} == found("do", plan)
-    assert {kind.kind for kind in kinds(Cell) if hasattr(kind, "kind")} <= found("kind", plan)
+    assert set(REGISTRY) - {"example"} == texts_under("op", plan)
+    assert {name for name, entry in connectors().items() if entry.value.startswith("headrace.")} == texts_under("connector", plan)
+    assert {kind.do for kind in kinds(Statement) if hasattr(kind, "do")} == texts_under("do", plan)
+    assert {kind.kind for kind in kinds(Cell) if hasattr(kind, "kind")} <= texts_under("kind", plan)
 
 
 def test_golden_files_name_no_place_of_the_machine_that_wrote_them() -> None:

@@ -175,24 +175,24 @@ def test_other_files_of_jobs_are_refused_with_a_code(tmp_path: Path, name: str, 
 
 def fuzzed(folder: Path, times: range) -> Counter[str]:
     """What becomes of the golden plans, each changed so often; another one changes nothing in these."""
-    found: Counter[str] = Counter()
+    outcomes: Counter[str] = Counter()
     for number, (n, (name, plan)) in enumerate(product(times, plans().items())):
         text = hostile(f"{name} {n}", plan)
         began = time.thread_time()
         try:
             load(folder, text)
-            found["read"] += 1
+            outcomes["read"] += 1
         except HeadraceError as error:
-            found[error.code] += 1
+            outcomes[error.code] += 1
             str(error).encode()
         # by the processor's time, after the connectors were imported: nothing in a text makes it slow
         assert time.thread_time() - began < 1 or number < 50, (name, n)
-    return found
+    return outcomes
 
 
 def test_plans_that_somebody_changed(tmp_path: Path) -> None:
-    found = fuzzed(tmp_path, range(4))
-    assert len(found) > 8 and found.total() / 30 < found["read"] < found.total() / 2
+    outcomes = fuzzed(tmp_path, range(4))
+    assert len(outcomes) > 8 and outcomes.total() / 30 < outcomes["read"] < outcomes.total() / 2
 
 
 @pytest.mark.full

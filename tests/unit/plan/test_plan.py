@@ -92,24 +92,24 @@ def test_round_trip() -> None:
 def test_what_nodes_got_later_changes_no_plan_without_it() -> None:
     empty = hr.read.memory([], "card string, amount int", name="charges")
 
-    def made(ties: str) -> Plan:
+    def ranked(ties: str) -> Plan:
         return job(empty.top(3, by="amount desc", per="card", ties=ties))
 
-    [top] = [item for item in made("row_number").to_json()["nodes"] if item["op"] == "top"]
+    [top] = [item for item in ranked("row_number").to_json()["nodes"] if item["op"] == "top"]
     assert (top["name"], sorted(top)) == ("top-f41eec97", ["count", "input", "name", "offset", "op", "order", "per", "site"])
-    [top] = [item for item in made("rank").to_json()["nodes"] if item["op"] == "top"]
+    [top] = [item for item in ranked("rank").to_json()["nodes"] if item["op"] == "top"]
     assert (top["name"] == "top-f41eec97", top["ties"]) == (False, "rank")
-    assert len({made(ties).fingerprint for ties in ("row_number", "rank", "dense_rank")}) == 3
+    assert len({ranked(ties).fingerprint for ties in ("row_number", "rank", "dense_rank")}) == 3
 
 
 def test_the_fingerprint_forgets_lines_and_nothing_else() -> None:
-    def made(text: str) -> str:
+    def fingerprint(text: str) -> str:
         return job(charges.filter(text)).fingerprint
 
-    first = made("amount > 1")
-    second = made("amount > 1")
+    first = fingerprint("amount > 1")
+    second = fingerprint("amount > 1")
     assert first == second
-    assert made("amount > 2") != first
+    assert fingerprint("amount > 2") != first
     assert Plan.of("other", [charges.filter("amount > 1").write.console(name="sink 0")._use()]).fingerprint != first
     assert (
         Plan.of("job", [charges.filter("amount > 1").write.console(name="sink 0")._use()], {"spark.sql.ansi.enabled": "false"}).fingerprint
@@ -182,14 +182,14 @@ def test_inputs_come_first() -> None:
 
 def test_steps() -> None:
     plan = job(charges.filter("amount > 1", "card = 'a'").explode("goods"))
-    found = [step.to_json() for node in plan.nodes.values() if isinstance(node, Stepwise) for step in node.steps()]
-    assert [{key: value for key, value in step.items() if key != "site"} for step in found] == [
+    steps = [step.to_json() for node in plan.nodes.values() if isinstance(node, Stepwise) for step in node.steps()]
+    assert [{key: value for key, value in step.items() if key != "site"} for step in steps] == [
         {"where": "amount > 1", "node": "charges.filter"},
         {"where": "card = 'a'", "node": "charges.filter"},
         {"generate": "explode(goods)", "names": ["item"], "outer": False, "node": "charges.filter.explode"},
         {"project": [["card", "card"], ["amount", "amount"], ["goods", "item"], ["ts", "ts"]], "node": "charges.filter.explode"},
     ]
-    assert all(step["site"].rpartition(":")[0].endswith("test_plan.py") for step in found)
+    assert all(step["site"].rpartition(":")[0].endswith("test_plan.py") for step in steps)
 
 
 def test_explain() -> None:
@@ -224,11 +224,11 @@ def test_what_cannot_be_read_again_counts_once_at_most_and_only_where_an_epoch_i
         rows.write.kafka("copy", servers="localhost:9092", name="topic"),
         rows.write.console(name="screen"),
     ]
-    found = {name: fact.text for name, fact in facts(Plan.of("copy", [write._use() for write in writes]), "guarantee").items()}
+    guarantees = {name: fact.text for name, fact in facts(Plan.of("copy", [write._use() for write in writes]), "guarantee").items()}
     why = "orders cannot be replayed: the table is read from its beginning, and may have changed"
-    assert found["files"] == f"at most once: {why}"
-    assert found["topic"].startswith(f"no guarantee: {why}; ")
-    assert found["screen"] == f"no guarantee: {why}; a repeated epoch is printed again"
+    assert guarantees["files"] == f"at most once: {why}"
+    assert guarantees["topic"].startswith(f"no guarantee: {why}; ")
+    assert guarantees["screen"] == f"no guarantee: {why}; a repeated epoch is printed again"
 
 
 def test_drawing() -> None:

@@ -74,9 +74,9 @@ def stream(tmp_path: Path) -> Iterator[Any]:
 
 
 def test_the_constructor() -> None:
-    made: Any = Sink(Path("out"), key="id", wait="5 minutes", options={"header": True})  # type: ignore[arg-type]  # as the verb takes them
-    assert (made.path, made.kind, made.rows, made.key, made.wait_ms, made.more) == ("out", "open", 20, ("id",), 300_000, {"header": "true"})
-    assert made.many is False and Sink("out", rows=101).many is True
+    sink: Any = Sink(Path("out"), key="id", wait="5 minutes", options={"header": True})  # type: ignore[arg-type]  # as the verb takes them
+    assert (sink.path, sink.kind, sink.rows, sink.key, sink.wait_ms, sink.more) == ("out", "open", 20, ("id",), 300_000, {"header": "true"})
+    assert sink.many is False and Sink("out", rows=101).many is True
     assert Sink("out").more is not Sink("out").more
     shown = str(inspect.signature(Sink))
     assert shown.startswith(
@@ -112,7 +112,7 @@ def test_checks_at_the_users_line(stream: Any) -> None:
         """,
         lambda: stream.write.shelf("out", rows=4),
     )
-    for options, said in (
+    for options, message in (
         ({"kind": "wide"}, "write.shelf: kind cannot be 'wide'"),
         ({"key": 5}, "write.shelf: key cannot be 5"),
         ({"password": "hunter2"}, "write.shelf: password must be a secret, given by its name"),
@@ -120,7 +120,7 @@ def test_checks_at_the_users_line(stream: Any) -> None:
     ):
         with pytest.raises(ConnectorError) as raised:
             stream.write.shelf("out", **options)
-        assert raised.value.message == said
+        assert raised.value.message == message
 
 
 def test_the_schema_for_yaml(stream: Any) -> None:

@@ -22,9 +22,9 @@ ONE = "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n"
 rows = hr.read.memory([("a",)], "id string", name="rows")
 
 
-@pytest.mark.parametrize("given", [5, ["id", 5], [""], "", b"id", {"id"}])
+@pytest.mark.parametrize("key", [5, ["id", 5], [""], "", b"id", {"id"}])
 @pytest.mark.parametrize(
-    ("verb", "made"),
+    ("verb", "build"),
     [
         ("write.redis", lambda key: rows.write.redis("redis://cache", prefix="t:", key=key)),
         ("write.jdbc", lambda key: rows.write.jdbc("sqlite:t.db", "t", key=key)),
@@ -33,10 +33,10 @@ rows = hr.read.memory([("a",)], "id string", name="rows")
         ("lookup.http", lambda key: hr.lookup.http("https://h", TABLE, method="POST", key=key)),
     ],
 )
-def test_a_key_that_names_no_columns(verb: str, made: Callable[[Any], object], given: Any) -> None:
+def test_a_key_that_names_no_columns(verb: str, build: Callable[[Any], object], key: Any) -> None:
     with pytest.raises(ConnectorError) as raised:
-        made(given)
-    assert (raised.value.code, raised.value.message) == ("BAD_OPTION", f"{verb}: key cannot be {given!r}")
+        build(key)
+    assert (raised.value.code, raised.value.message) == ("BAD_OPTION", f"{verb}: key cannot be {key!r}")
     assert raised.value.hint == 'name columns: key="id", or key=["shop", "day"]'
 
 
@@ -53,15 +53,15 @@ def test_a_key_of_redis_without_columns() -> None:
     )
 
 
-@pytest.mark.parametrize("given", [5, "", ["fraud"]])
-def test_texts_of_kafka(given: Any) -> None:
+@pytest.mark.parametrize("value", [5, "", ["fraud"]])
+def test_texts_of_kafka(value: Any) -> None:
     with pytest.raises(ConnectorError) as group:
-        hr.read.kafka("t", servers="a:9092", value="text", group=given)
+        hr.read.kafka("t", servers="a:9092", value="text", group=value)
     with pytest.raises(ConnectorError) as prefix:
-        rows.write.kafka("t", servers="a:9092", prefix=given)
+        rows.write.kafka("t", servers="a:9092", prefix=value)
     assert [(one.value.message, one.value.hint) for one in (group, prefix)] == [
-        (f"read.kafka: group cannot be {given!r}", 'it is a string: group="fraud"'),
-        (f"write.kafka: prefix cannot be {given!r}", 'it is a string: prefix="headrace"'),
+        (f"read.kafka: group cannot be {value!r}", 'it is a string: group="fraud"'),
+        (f"write.kafka: prefix cannot be {value!r}", 'it is a string: prefix="headrace"'),
     ]
 
 
@@ -73,7 +73,7 @@ def test_a_file_of_certificates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     (tmp_path / "ca.der").write_bytes(b"\x30\x82")
     monkeypatch.setenv("HOME", str(tmp_path))
     assert certificates("x", "ca", "~/ca.pem") == ONE + ONE
-    for given, said in (
+    for path, message in (
         ("~/key.pem", "the file ~/key.pem of `ca` has no certificate"),
         ("~/torn.pem", "the file ~/torn.pem of `ca` has no certificate"),
         ("~/ca.der", "the file ~/ca.der of `ca` has no certificate"),
@@ -82,8 +82,8 @@ def test_a_file_of_certificates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         ("", "ca cannot be ''"),
     ):
         with pytest.raises(ConnectorError) as raised:
-            certificates("x", "ca", given)
-        assert (raised.value.message, raised.value.hint) == (f"x: {said}", 'it is a PEM file with certificates: ca="ca.pem"')
+            certificates("x", "ca", path)
+        assert (raised.value.message, raised.value.hint) == (f"x: {message}", 'it is a PEM file with certificates: ca="ca.pem"')
 
 
 def test_a_file_of_certificates_that_is_not_there() -> None:
@@ -96,13 +96,13 @@ def test_a_file_of_certificates_that_is_not_there() -> None:
         """,
         lambda: rows.write.http("https://h", ca="no.pem"),
     )
-    for made in (
+    for build in (
         lambda: hr.lookup.http(HTTPS, TABLE, ca="no.pem"),
         lambda: hr.lookup.redis(TLS, TABLE, key="id", ca="no.pem"),
         lambda: rows.write.redis(TLS, prefix="t:", key="id", ca="no.pem"),
     ):
         with pytest.raises(ConnectorError, match=r"the file no.pem of `ca` cannot be read: No such file or directory"):
-            made()
+            build()
 
 
 def test_a_plan_can_be_looked_at_where_the_file_is_not(tmp_path: Path) -> None:
@@ -112,10 +112,13 @@ def test_a_plan_can_be_looked_at_where_the_file_is_not(tmp_path: Path) -> None:
     tables = {"http": {"url": HTTPS}, "redis": {"url": TLS, "key": "id"}}
     schema = parse_schema(TABLE)
     stored: list[tuple[Callable[..., Any], dict[str, Any], tuple[Any, ...]]] = [
-        *((sink_class(name).from_options, dict(sink_class(name)(**given, ca=str(ca)).options()), ()) for name, given in sinks.items()),
         *(
-            (lookup_class(name).from_options, dict(lookup_class(name)(schema=schema, **given, ca=str(ca)).options()), (schema,))
-            for name, given in tables.items()
+            (sink_class(name).from_options, dict(sink_class(name)(**settings, ca=str(ca)).options()), ())
+            for name, settings in sinks.items()
+        ),
+        *(
+            (lookup_class(name).from_options, dict(lookup_class(name)(schema=schema, **settings, ca=str(ca)).options()), (schema,))
+            for name, settings in tables.items()
         ),
     ]
     ca.unlink()
@@ -126,12 +129,12 @@ def test_a_plan_can_be_looked_at_where_the_file_is_not(tmp_path: Path) -> None:
 def test_an_authority_without_tls(tmp_path: Path) -> None:
     (tmp_path / "ca.pem").write_text(ONE)
     ca = str(tmp_path / "ca.pem")
-    for verb, made in (
+    for verb, build in (
         ("write.redis", lambda url: rows.write.redis(url, prefix="t:", key="id", ca=ca)),
         ("lookup.redis", lambda url: hr.lookup.redis(url, TABLE, key="id", ca=ca)),
     ):
         with pytest.raises(ConnectorError) as raised:
-            made("redis://cache")
+            build("redis://cache")
         assert raised.value.message == f"{verb}: ca= is for TLS, but the address is without TLS"
         assert raised.value.hint == 'write "rediss://host:6379/0"'
     with pytest.raises(ConnectorError, match="both ca= and the address set an authority"):

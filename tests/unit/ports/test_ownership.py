@@ -41,8 +41,8 @@ def test_a_start_takes_over_from_a_smaller_term_alone() -> None:
 
 
 def test_the_sink_of_another_plan_is_told_of_without_a_hash() -> None:
-    said = own().owned(Holder("other", "upserts-3e4becd6.jdbc", "old"), alone=True).message
-    assert said == f"{own().place} was written by the sink upserts.jdbc of the job other, from another checkpoint or query"
+    message = own().owned(Holder("other", "upserts-3e4becd6.jdbc", "old"), alone=True).message
+    assert message == f"{own().place} was written by the sink upserts.jdbc of the job other, from another checkpoint or query"
 
 
 @pytest.mark.parametrize(
@@ -107,12 +107,12 @@ MINE, EARLIER, FOREIGN = Holder("job", "best", "c"), Holder("job", "best", "old"
     ],
 )
 def test_what_others_wrote(holders: list[Holder], shared: bool, fresh: bool, expected: Any) -> None:
-    found: Any
+    outcome: Any
     try:
-        found = own(shared, fresh=fresh).empties(holders)
+        outcome = own(shared, fresh=fresh).empties(holders)
     except HeadraceError as error:
-        found = error.code
-    assert found == expected
+        outcome = error.code
+    assert outcome == expected
 
 
 def test_another_checkpoint() -> None:

@@ -12,7 +12,7 @@ from headrace.connectors.delta import Sink as Delta
 from headrace.ports.secrets import Secret, secret_of
 from tests.unit.errors import check_error
 
-GIVEN = "söcret"
+PLAIN = "söcret"
 
 
 def test_of_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -24,9 +24,9 @@ def test_of_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_of_a_file(tmp_path: Path) -> None:
     file = tmp_path / "db"
     file.write_text("söcret\n", encoding="utf-8")
-    found = hr.secret(file=file)
-    assert found.read() == "söcret"
-    assert secret_of("write.jdbc", "password", found.to_json()) == found == Secret(file=str(file))
+    secret = hr.secret(file=file)
+    assert secret.read() == "söcret"
+    assert secret_of("write.jdbc", "password", secret.to_json()) == secret == Secret(file=str(file))
 
 
 def test_nothing_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,20 +61,20 @@ def test_missing_file(tmp_path: Path) -> None:
 
 
 def test_neither_or_both() -> None:
-    for given in ({}, {"env": "A", "file": "b"}, {"env": ""}):
+    for arguments in ({}, {"env": "A", "file": "b"}, {"env": ""}):
         with pytest.raises(hr.ConnectorError, match="BAD_OPTION"):
-            hr.secret(**given)
+            hr.secret(**arguments)
 
 
 def test_a_password_in_clear_is_refused_and_not_shown() -> None:
     error = check_error(
         """
         BAD_OPTION: write.jdbc: password must be a secret, given by its name
-          at test_secrets.py:*: lambda: secret_of("write.jdbc", "password", GIVEN),
+          at test_secrets.py:*: lambda: secret_of("write.jdbc", "password", PLAIN),
           hint: plans are stored and shown, so pass a secret by its name: password=hr.secret("DB_PASSWORD"), in YAML password: {env: DB_PASSWORD}
           more: headrace error BAD_OPTION
         """,
-        lambda: secret_of("write.jdbc", "password", GIVEN),
+        lambda: secret_of("write.jdbc", "password", PLAIN),
     )
     assert error is not None and "söcret" not in error.message
 

@@ -39,9 +39,9 @@ def test_a_sink() -> None:
 
 
 def test_a_lookup() -> None:
-    found = inspect.signature(hr.lookup.files).parameters
-    assert list(found)[:2] == ["path", "format"] and list(found)[-5:] == ["cache", "cache_keys", "batch", "in_flight", "retry"]
-    assert str(found["constant"]) == "constant: bool = False"
+    parameters = inspect.signature(hr.lookup.files).parameters
+    assert list(parameters)[:2] == ["path", "format"] and list(parameters)[-5:] == ["cache", "cache_keys", "batch", "in_flight", "retry"]
+    assert str(parameters["constant"]) == "constant: bool = False"
 
 
 def test_no_type_is_left_as_a_text() -> None:

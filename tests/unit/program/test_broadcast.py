@@ -29,10 +29,10 @@ def traced(broadcast: tuple[str, ...] = ("rules",), /, **handlers: Any) -> Trace
 
 
 def test_what_is_recorded() -> None:
-    found = traced().to_json()
-    assert [(cell["kind"], cell["key"], cell["type"]) for cell in found["cells"][:1]] == [("broadcast", "string", "int")]
-    assert [(handler["on"], handler["kind"]) for handler in found["handlers"]] == [("event", "input"), ("rules", "broadcast")]
-    assert Traced.from_json(found) == traced()
+    document = traced().to_json()
+    assert [(cell["kind"], cell["key"], cell["type"]) for cell in document["cells"][:1]] == [("broadcast", "string", "int")]
+    assert [(handler["on"], handler["kind"]) for handler in document["handlers"]] == [("event", "input"), ("rules", "broadcast")]
+    assert Traced.from_json(document) == traced()
 
 
 def test_a_key_changes_what_all_read() -> None:

@@ -359,14 +359,14 @@ def test_a_row_for_an_aggregate() -> None:
                 self.best.clear()
             hr.emit(best=self.best.get())
 
-    found = bare(trace(P, name="p", key=("card",), inputs=INPUTS).to_json())
-    assert found["cells"][-1] == {
+    document = bare(trace(P, name="p", key=("card",), inputs=INPUTS).to_json())
+    assert document["cells"][-1] == {
         "name": "best",
         "kind": "aggregate",
         "type": "shop string, amount decimal(10,2)",
         "sql": "max_by(shop, amount)",
     }
-    assert found["handlers"][0]["body"] == [
+    assert document["handlers"][0]["body"] == [
         {"do": "add", "cell": "best", "row": [["shop", "e.shop"], ["amount", "e.amount"]]},
         {"do": "add", "cell": "best", "row": [["shop", "e.shop"], ["amount", "1"]]},
         {"do": "add", "cell": "best", "row": [["shop", "'a'"], ["amount", "NULL"]]},
@@ -423,9 +423,9 @@ class Bills(hr.Program):
 
 
 def test_a_timer_with_keys() -> None:
-    found = bare(trace(Bills, name="p", key=("card",), inputs=INPUTS).to_json())
-    assert found["cells"] == [{"name": "due", "kind": "timer", "type": "timestamp", "key": "bigint", "clock": "event"}]
-    assert [handler["body"] for handler in found["handlers"]] == [
+    document = bare(trace(Bills, name="p", key=("card",), inputs=INPUTS).to_json())
+    assert document["cells"] == [{"name": "due", "kind": "timer", "type": "timestamp", "key": "bigint", "clock": "event"}]
+    assert [handler["body"] for handler in document["handlers"]] == [
         [
             {"do": "set", "cell": "due", "value": "e.ts", "key": "e.amount"},
             {"do": "clear", "cell": "due", "key": "3"},
@@ -494,7 +494,7 @@ def test_the_handler_of_a_timer_with_keys() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cell", "write", "said"),
+    ("cell", "write", "message"),
     [
         (lambda: hr.Value("int"), lambda it: it.set(2.5), "`it` holds int, so 2.5 would be truncated to 2"),
         (lambda: hr.List("bigint"), lambda it: it.append(Decimal("-0.5")), "`it` holds bigint, so -0.5 would be truncated to 0"),
@@ -504,7 +504,7 @@ def test_the_handler_of_a_timer_with_keys() -> None:
         (lambda: hr.Value("integer", default=2.5), lambda it: None, "the cell holds int, so 2.5 would be truncated to 2"),
     ],
 )
-def test_a_number_that_a_cell_would_cut(cell: Callable[[], Any], write: Callable[[Any], object], said: str) -> None:
+def test_a_number_that_a_cell_would_cut(cell: Callable[[], Any], write: Callable[[Any], object], message: str) -> None:
     def built() -> object:
         class P(hr.Program):
             it = cell()
@@ -517,7 +517,7 @@ def test_a_number_that_a_cell_would_cut(cell: Callable[[], Any], write: Callable
 
     with pytest.raises(hr.PlanError) as raised:
         built()
-    assert (raised.value.code, raised.value.message) == ("WRONG_TYPE", said)
+    assert (raised.value.code, raised.value.message) == ("WRONG_TYPE", message)
     assert raised.value.site is not None and raised.value.site.file == __file__
 
 

@@ -49,11 +49,11 @@ def test_an_expression_instead_of_a_name() -> None:
         def on_again(self, at):
             self.more.set(1)
 
-    told = trace(Later, name="p", key=("k",), inputs={"event": ("k", "n", "ts")})
-    cells = {cell["name"]: cell for cell in told.to_json()["cells"]}
+    traced = trace(Later, name="p", key=("k",), inputs={"event": ("k", "n", "ts")})
+    cells = {cell["name"]: cell for cell in traced.to_json()["cells"]}
     assert [cells[name].get("computed") for name in ("n", "more", "again", "wake")] == [None, "n + 1", "wake", None]
     assert {name: cell.get("was") for name, cell in cells.items()} == {"n": "m", "more": None, "again": None, "wake": None}
-    assert Traced.from_json(told.to_json()) == told
+    assert Traced.from_json(traced.to_json()) == traced
 
 
 def test_an_unknown_statement() -> None:

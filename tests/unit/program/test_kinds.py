@@ -34,5 +34,5 @@ def test_a_kind_that_leaves_something_out_cannot_be_declared() -> None:
     with pytest.raises(TypeError, match=r"^Silent does not define: needs, entries, projected, _keeps$"):
         type("Silent", (Cell,), {"kind": "silent"})
     with pytest.raises(TypeError, match=r"^Quiet does not define: entries$"):
-        type("Quiet", (Cell,), {"kind": "quiet", "needs": (), "projected": True, "_keeps": staticmethod(lambda *said: "")})
+        type("Quiet", (Cell,), {"kind": "quiet", "needs": (), "projected": True, "_keeps": staticmethod(lambda *arguments: "")})
     assert not {"silent", "quiet"} & set(KINDS)

@@ -493,7 +493,7 @@ def test_is_true_on_a_column() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "cure"),
+    ("expression", "cure"),
     [
         ("e.won is False", "~e.won"),
         ("e.won is not True", "~e.won"),
@@ -501,9 +501,9 @@ def test_is_true_on_a_column() -> None:
         ('e["won"] is ...', 'e["won"] == Ellipsis'),
     ],
 )
-def test_the_cure_of_other_constants(asked: str, cure: str) -> None:
+def test_the_cure_of_other_constants(expression: str, cure: str) -> None:
     with pytest.raises(hr.PlanError) as caught:
-        tracing(written(f"x = {asked}\nhr.emit(n=1)"))()
+        tracing(written(f"x = {expression}\nhr.emit(n=1)"))()
     assert caught.value.code == "TRACED_BOOL" and caught.value.hint is not None and caught.value.hint.endswith(f" {cure}")
 
 
@@ -576,7 +576,7 @@ def test_match_on_a_column() -> None:
 
 
 TEXT = 'use hr.f.concat(...) or hr.f.format_string(...), or .cast("string") for one value; repr(...) shows the expression'
-ASKED = {
+EXPRESSIONS = {
     'f"{e.card}!"': ("TRACED_VALUE", TEXT),
     "str(e.card)": ("TRACED_VALUE", TEXT),
     '"%s" % e.card': ("TRACED_VALUE", TEXT),
@@ -635,19 +635,19 @@ ASKED = {
     ),
 }
 DECIDES = "in a program use `with hr.when(...)` instead of `if`; for a conditional value use hr.case((condition, value), otherwise=value)"
-ASKED |= dict.fromkeys(("1 if e.amount > 1 else 2", "[1 for _ in (1,) if e.amount > 1]", "bool(e.amount)"), ("TRACED_BOOL", DECIDES))
+EXPRESSIONS |= dict.fromkeys(("1 if e.amount > 1 else 2", "[1 for _ in (1,) if e.amount > 1]", "bool(e.amount)"), ("TRACED_BOOL", DECIDES))
 
 
-@pytest.mark.parametrize("asked", ASKED)
-def test_what_python_asks_and_the_cure(asked: str) -> None:
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+def test_what_python_asks_and_the_cure(expression: str) -> None:
     with pytest.raises(hr.HeadraceError) as caught:
         trace(
-            type("P", (Plain,), {"on_event": written(f"hr.emit(n=1)\nx = {asked}")}),
+            type("P", (Plain,), {"on_event": written(f"hr.emit(n=1)\nx = {expression}")}),
             name="p",
             key=("card",),
             inputs={"event": ("card", "amount", "a", "b", "c")},
         )
-    assert (caught.value.code, caught.value.hint) == ASKED[asked]
+    assert (caught.value.code, caught.value.hint) == EXPRESSIONS[expression]
     assert str(caught.value.site) == "<made>:3"
 
 
@@ -825,10 +825,10 @@ def test_a_function_is_looked_through_when_it_opens_a_branch() -> None:
     assert caught.value.site is not None and caught.value.site.text == "return amount * rate"
 
 
-@pytest.mark.parametrize("asked", ["row.amount is None", "row is None", "amount is None", "cell is None", "cell.get() is None"])
-def test_what_a_function_was_called_with_is_traced(asked: str) -> None:
+@pytest.mark.parametrize("expression", ["row.amount is None", "row is None", "amount is None", "cell is None", "cell.get() is None"])
+def test_what_a_function_was_called_with_is_traced(expression: str) -> None:
     names: dict[str, Any] = {"hr": hr}
-    text = f"def helper(row, amount, cell):\n    with hr.when(amount > 1):\n        hr.emit(n=1 if {asked} else 2)\n"
+    text = f"def helper(row, amount, cell):\n    with hr.when(amount > 1):\n        hr.emit(n=1 if {expression} else 2)\n"
     linecache.cache["<made>"] = (len(text), None, text.splitlines(keepends=True), "<made>")
     exec(compile(text, "<made>", "exec"), names)
     helper = names["helper"]
@@ -1045,12 +1045,12 @@ def test_a_program_in_json_needs_no_source() -> None:
     text = "class P(hr.Program):\n    def on_event(self, e):\n        hr.emit(n=e.amount)\n"
     with pytest.raises(hr.ProgramError, match="NO_SOURCE"):
         trace(names["P"], name="p", key=("card",), inputs=CHARGES)
-    made: dict[str, Any] = {"hr": hr}
+    namespace: dict[str, Any] = {"hr": hr}
     linecache.cache["<made>"] = (len(text), None, text.splitlines(keepends=True), "<made>")
-    exec(compile(text, "<made>", "exec"), made)
-    found = trace(made["P"], name="p", key=("card",), inputs=CHARGES)
+    exec(compile(text, "<made>", "exec"), namespace)
+    traced = trace(namespace["P"], name="p", key=("card",), inputs=CHARGES)
     linecache.cache.pop("<made>")
-    assert Traced.from_json(found.to_json()) == found
+    assert Traced.from_json(traced.to_json()) == traced
 
 
 def test_an_entry_is_traced() -> None:

@@ -17,10 +17,10 @@ CHARGES = {"event": ("card", "amount", "ts")}
 
 
 def traced(program: Any, key: tuple[str, ...] = ("card",), inputs: dict[str, tuple[str, ...]] = CHARGES) -> Traced:
-    found = trace(program, name="p", key=key, inputs=inputs)
-    assert Traced.from_json(json.loads(json.dumps(found.to_json()))) == found
-    assert Traced.from_json(found.to_json()).to_json() == found.to_json()
-    return found
+    result = trace(program, name="p", key=key, inputs=inputs)
+    assert Traced.from_json(json.loads(json.dumps(result.to_json()))) == result
+    assert Traced.from_json(result.to_json()).to_json() == result.to_json()
+    return result
 
 
 def body(program: Any, on: str = "event", kind: str = "input", **options: Any) -> tuple[Statement, ...]:
@@ -28,12 +28,12 @@ def body(program: Any, on: str = "event", kind: str = "input", **options: Any) -
 
 
 def test_the_first_example() -> None:
-    found = traced(SmallThenLarge)
-    assert found.cells == (TracedCell("small_at", "value", "timestamp"), TracedCell("forget", "timer", "timestamp", clock="event"))
-    assert found.outputs == (TracedOutput("main", ("card", "amount", "at")),)
-    assert found.clock == "event"
-    assert [(handler.on, handler.kind) for handler in found.handlers] == [("event", "input"), ("forget", "timer")]
-    assert found.handlers[0].body == (
+    program = traced(SmallThenLarge)
+    assert program.cells == (TracedCell("small_at", "value", "timestamp"), TracedCell("forget", "timer", "timestamp", clock="event"))
+    assert program.outputs == (TracedOutput("main", ("card", "amount", "at")),)
+    assert program.clock == "event"
+    assert [(handler.on, handler.kind) for handler in program.handlers] == [("event", "input"), ("forget", "timer")]
+    assert program.handlers[0].body == (
         Read("small_at__1", "small_at"),
         When(
             (
@@ -45,19 +45,19 @@ def test_the_first_example() -> None:
         ),
         When((("e.amount < 1", (Set("small_at", "e.ts"), Set("forget", "e.ts + INTERVAL '0 00:01:00' DAY TO SECOND"))),)),
     )
-    assert found.handlers[1].body == (Clear("small_at"),)
+    assert program.handlers[1].body == (Clear("small_at"),)
 
 
 def test_every_statement_has_its_line() -> None:
     def sites(statements: tuple[Statement, ...]) -> list[str]:
-        found = []
+        texts = []
         for statement in statements:
             assert statement.site is not None and statement.site.file == inspect.getsourcefile(SmallThenLarge)
-            found.append(statement.site.text)
+            texts.append(statement.site.text)
             if isinstance(statement, When):
                 for _, inner in statement.branches:
-                    found += sites(inner)
-        return found
+                    texts += sites(inner)
+        return texts
 
     assert sites(body(SmallThenLarge)) == [
         "with hr.when(self.small_at.exists() & (e.amount > 500)):",
@@ -122,8 +122,8 @@ def test_names_that_are_no_python_names() -> None:
         def on_event(self, e):
             hr.emit({"two words": e["a b"]}, g=self.größe.get(), f=e._file, k=self.key["the key"], case=e.case)
 
-    found = body(P, key=("the key",), inputs={"event": ("a b", "_file", "case")})
-    assert found[1] == Emit(
+    statements = body(P, key=("the key",), inputs={"event": ("a b", "_file", "case")})
+    assert statements[1] == Emit(
         "main", (("two words", "e.`a b`"), ("g", "`größe__1`"), ("f", "e._file"), ("k", "key.`the key`"), ("case", "e.`case`"))
     )
 
@@ -245,9 +245,9 @@ def test_rows_as_a_whole_keep_the_order_of_their_columns() -> None:
             hr.emit(e, large=e.amount > 500)
             self.copy.emit(self.key, at=e.ts)
 
-    found = traced(P, inputs={"event": ("ts", "card", "amount")})
-    assert found.columns("main") == ("ts", "card", "amount", "large")
-    assert found.columns("copy") == ("card", "at")
+    program = traced(P, inputs={"event": ("ts", "card", "amount")})
+    assert program.columns("main") == ("ts", "card", "amount", "large")
+    assert program.columns("copy") == ("card", "at")
 
 
 def test_the_first_emit_gives_the_order() -> None:
@@ -295,16 +295,16 @@ def test_inputs_late_rows_and_timers() -> None:
         def on_late(self, flight):
             hr.emit(at=flight.at, temp=None)
 
-    found = traced(Joined, key=("origin",), inputs={"event": ("origin", "at"), "weather": ("origin", "temp"), "aircraft": ("origin",)})
-    assert [(handler.on, handler.kind) for handler in found.handlers] == [
+    program = traced(Joined, key=("origin",), inputs={"event": ("origin", "at"), "weather": ("origin", "temp"), "aircraft": ("origin",)})
+    assert [(handler.on, handler.kind) for handler in program.handlers] == [
         *(("event", "input"), ("aircraft", "input"), ("weather", "input"), ("late", "late"), ("second", "timer"), ("first", "timer"))
     ]
-    assert [cell.name for cell in found.cells] == ["temp", "second", "first"]
-    assert found.cells[2].was == "zeroth"
-    assert found.handlers[1].body == (Set("second", "TIMESTAMP '2026-01-01 00:00:00+00:00'"),)
-    assert found.handlers[2].body == (Set("temp", "e.temp"),)
-    assert found.handlers[3].body == (Emit("main", (("at", "e.at"), ("temp", "NULL"))),)
-    assert found.handlers[4].body == (
+    assert [cell.name for cell in program.cells] == ["temp", "second", "first"]
+    assert program.cells[2].was == "zeroth"
+    assert program.handlers[1].body == (Set("second", "TIMESTAMP '2026-01-01 00:00:00+00:00'"),)
+    assert program.handlers[2].body == (Set("temp", "e.temp"),)
+    assert program.handlers[3].body == (Emit("main", (("at", "e.at"), ("temp", "NULL"))),)
+    assert program.handlers[4].body == (
         Set("first", "at + INTERVAL '0 00:00:01' DAY TO SECOND"),
         Read("first__1", "first"),
         When((("first__1 > at", (Clear("first"),)),)),
@@ -334,9 +334,9 @@ def test_cells_of_base_classes_and_of_init() -> None:
             self.limit = limit
             self.n = hr.Value(kind)
 
-    found = traced(Derived(500, kind="LONG"))
-    assert [(cell.name, cell.type) for cell in found.cells] == [("a", "int"), ("b", "bigint"), ("c", "string"), ("n", "bigint")]
-    assert found.handlers[0].body[0] == When((("e.amount > 500", (Set("n", "1"),)),))
+    program = traced(Derived(500, kind="LONG"))
+    assert [(cell.name, cell.type) for cell in program.cells] == [("a", "int"), ("b", "bigint"), ("c", "string"), ("n", "bigint")]
+    assert program.handlers[0].body[0] == When((("e.amount > 500", (Set("n", "1"),)),))
     assert traced(Derived(7)).handlers[0].body[0] == When((("e.amount > 7", (Set("n", "1"),)),))
 
 

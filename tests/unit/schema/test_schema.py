@@ -30,7 +30,7 @@ def test_types_of_pyspark() -> None:
     from pyspark.sql import types
 
     inner = types.StructType([types.StructField("x", types.DayTimeIntervalType())])
-    given_schema = types.StructType(
+    struct = types.StructType(
         [
             types.StructField("a", types.LongType(), False),
             types.StructField("b", types.ArrayType(types.DecimalType(10, 2))),
@@ -38,7 +38,7 @@ def test_types_of_pyspark() -> None:
         ]
     )
     expected = "a bigint not null, b array<decimal(10,2)>, c map<string, struct<x: interval day to second>>"
-    assert schema_of(given_schema).ddl == expected
+    assert schema_of(struct).ddl == expected
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_values_there_and_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given_time", "utc"),
+    ("time", "utc"),
     [
         ("2026-01-01 00:00:00", dt.datetime(2025, 12, 31, 23, tzinfo=dt.UTC)),
         ("2026-01-01T00:00:00Z", dt.datetime(2026, 1, 1, tzinfo=dt.UTC)),
@@ -92,9 +92,9 @@ def test_values_there_and_back() -> None:
         ("2026-10-25 02:30:00", dt.datetime(2026, 10, 25, 0, 30, tzinfo=dt.UTC)),
     ],
 )
-def test_a_time_without_a_zone_is_one_of_the_session(given_time: object, utc: dt.datetime) -> None:
+def test_a_time_without_a_zone_is_one_of_the_session(time: object, utc: dt.datetime) -> None:
     schema = parse_schema("ts timestamp")
-    internal = rows_to_internal([(given_time,)], schema, STOCKHOLM, "rows")
+    internal = rows_to_internal([(time,)], schema, STOCKHOLM, "rows")
     [(back,)] = rows_from_internal(internal, schema, STOCKHOLM)
     assert back.astimezone(dt.UTC) == utc and back.tzinfo is STOCKHOLM
 
@@ -129,10 +129,10 @@ def test_the_place_of_a_wrong_value_inside() -> None:
 def test_times_at_the_ends_of_the_calendar(name: str) -> None:
     schema = parse_schema("ts timestamp")
     for text in ("9999-12-31 23:59:59.999999", "9999-12-31 23:00:00", "0001-01-01 00:00:00", "0001-01-01 01:00:00"):
-        for given_in in (zone(name), dt.UTC):
-            internal = rows_to_internal([(text,)], schema, given_in, "rows")
+        for session_zone in (zone(name), dt.UTC):
+            internal = rows_to_internal([(text,)], schema, session_zone, "rows")
             [(back,)] = rows_from_internal(internal, schema, zone(name))
-            assert (back - dt.datetime.fromisoformat(text).replace(tzinfo=given_in)) == dt.timedelta(), (text, given_in)
+            assert (back - dt.datetime.fromisoformat(text).replace(tzinfo=session_zone)) == dt.timedelta(), (text, session_zone)
     # in UTC where the zone has no such year, and the other way round
     [(back,)] = rows_from_internal(rows_to_internal([("9999-12-31 23:30:00+00:00",)], schema, dt.UTC, "rows"), schema, STOCKHOLM)
     assert str(back) == "9999-12-31 23:30:00+00:00"

@@ -105,7 +105,7 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(*given: object) -> int:
+    def refused(*arguments: object) -> int:
         raise PermissionError(errno.EACCES, "Permission denied", "lock")
 
     # a test may run as root, who may write everywhere

@@ -44,14 +44,14 @@ def test_a_chain_is_one_feed() -> None:
 
 def test_a_union_is_a_feed_for_each_branch() -> None:
     north, south = read("north").filter("amount > 1"), read("south")
-    found = feeds(north.union(south).filter("amount < 9"))
-    assert [(feed.producer, steps(feed)) for feed in found] == [("north", ["amount > 1", "amount < 9"]), ("south", ["amount < 9"])]
+    branches = feeds(north.union(south).filter("amount < 9"))
+    assert [(feed.producer, steps(feed)) for feed in branches] == [("north", ["amount > 1", "amount < 9"]), ("south", ["amount < 9"])]
 
 
 def test_branches_are_brought_to_the_columns_of_the_union() -> None:
     north, south = read("north"), hr.read.memory([], "amount bigint, card string", name="south")
-    found = feeds(north.union(south), south="amount bigint, card string", north_union="card string, amount bigint")
-    assert [steps(feed) for feed in found] == [
+    branches = feeds(north.union(south), south="amount bigint, card string", north_union="card string, amount bigint")
+    assert [steps(feed) for feed in branches] == [
         [[["card", "card"], ["amount", "CAST(amount AS bigint)"]]],
         [[["card", "card"], ["amount", "amount"]]],
     ]
@@ -60,12 +60,12 @@ def test_branches_are_brought_to_the_columns_of_the_union() -> None:
 def test_a_lookup_gives_rows_of_its_own_and_is_seen_through_for_where_they_come_from() -> None:
     """So a program keeps its state when one is put in front of it."""
     table = hr.lookup.memory([], "card string, place string", name="places")
-    found = read("t").filter("amount > 1").lookup(table, on="card")
-    plan = Plan.of("", [found.select("card", "place")._node])
-    made = Feeds(plan, {})
-    (feed,) = made.into(plan.nodes[plan.sinks[0]])
+    looked_up = read("t").filter("amount > 1").lookup(table, on="card")
+    plan = Plan.of("", [looked_up.select("card", "place")._node])
+    plan_feeds = Feeds(plan, {})
+    (feed,) = plan_feeds.into(plan.nodes[plan.sinks[0]])
     assert (feed.producer, feed.output, steps(feed)) == ("t.filter.lookup_places", "main", [[["card", "card"], ["place", "place"]]])
-    (longer,) = made.before_lookups(plan.nodes[plan.sinks[0]])
+    (longer,) = plan_feeds.before_lookups(plan.nodes[plan.sinks[0]])
     assert lineage(longer, ("card",)) == ("card of t",)
     assert lineage(longer, ("place",)) == ("place = lookup_places(card)", "card of t")
 

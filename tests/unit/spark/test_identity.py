@@ -114,7 +114,7 @@ CURE = "fresh=True starts over with an empty checkpoint; to keep the state, keep
 
 
 @pytest.mark.parametrize(
-    ("now", "said"),
+    ("now", "reason"),
     [
         (changed(key="card bigint"), "alerts is now keyed by card bigint instead of card string"),
         (changed(order="arrival"), 'alerts has order="arrival" instead of "time"'),
@@ -136,12 +136,12 @@ CURE = "fresh=True starts over with an empty checkpoint; to keep the state, keep
         (query(ALERTS, OUT, clock="processing"), "query main had a watermark and now has timers of processing time"),
     ],
 )  # fmt: skip
-def test_what_state_cannot_follow_is_refused(now: QueryShape, said: str) -> None:
+def test_what_state_cannot_follow_is_refused(now: QueryShape, reason: str) -> None:
     stored = first(query(ALERTS, OUT))
     with pytest.raises(HeadraceError) as raised:
         again(stored, now)
     assert (raised.value.code, raised.value.hint, raised.value.also) == ("STATE_CHANGED", CURE, ())
-    assert raised.value.message == f"{said}, but the checkpoint holds state of the earlier version"
+    assert raised.value.message == f"{reason}, but the checkpoint holds state of the earlier version"
 
 
 REWRITTEN = "`headrace state migrate FILE --to FOLDER` creates a checkpoint for this version; fresh=True starts over with an empty one"
@@ -158,7 +158,7 @@ def rekeyed(key: str, texts: tuple[str, ...], schema: str = "card int, day date"
 
 
 @pytest.mark.parametrize(
-    ("now", "said"),
+    ("now", "reason"),
     [
         (rekeyed("card bigint, day date", KEYED.inputs["event"].key, "card bigint, day date"),
          "alerts is now keyed by card bigint, day date instead of card int, day date"),
@@ -173,11 +173,11 @@ def rekeyed(key: str, texts: tuple[str, ...], schema: str = "card int, day date"
          "alerts may hold rows of its input event, which had the columns card int, day date and now has card int, day date, shop string"),
     ],
 )  # fmt: skip
-def test_what_an_offline_rewrite_can_follow(now: QueryShape, said: str) -> None:
+def test_what_an_offline_rewrite_can_follow(now: QueryShape, reason: str) -> None:
     stored = first(query(KEYED, OUT))
     with pytest.raises(HeadraceError) as raised:
         again(stored, now)
-    assert (raised.value.hint, raised.value.message) == (REWRITTEN, f"{said}, but the checkpoint holds state of the earlier version")
+    assert (raised.value.hint, raised.value.message) == (REWRITTEN, f"{reason}, but the checkpoint holds state of the earlier version")
     entry = identify(stored, [now], offline=True)[0].query("main").live()["alerts"]
     # it goes on under its number, and all its layouts are known still
     assert (entry.op, entry.shape, entry.layouts[0]) == (1, now.shapes[0], stored.query("main").live()["alerts"].layouts[0])

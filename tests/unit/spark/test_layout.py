@@ -66,7 +66,7 @@ def test_what_widens(old: str, new: str, fits: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "reason"),
     [
         (Cell("c", "list", "int"), Cell("c", "list", "bigint"), "was a list of int and is now a list of bigint"),
         (Cell("c", "list", "int"), Cell("c", "list", "int", expires_ms=1), "was a list of int and is now a list of int that expire"),
@@ -93,8 +93,8 @@ def test_what_widens(old: str, new: str, fits: bool) -> None:
         ),
     ],
 )
-def test_what_lies_in_pages_or_buffers_stays_as_it_is(old: Cell, new: Cell, said: str) -> None:
-    with pytest.raises(Unreadable, match=re.escape(f"the cell c {said}")):
+def test_what_lies_in_pages_or_buffers_stays_as_it_is(old: Cell, new: Cell, reason: str) -> None:
+    with pytest.raises(Unreadable, match=re.escape(f"the cell c {reason}")):
         follow((first([old]),), [new])
     assert len(follow((first([old]),), [old])) == 1
 

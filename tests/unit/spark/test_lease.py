@@ -66,16 +66,16 @@ def test_a_killed_holder_is_replaced_at_once(tmp_path: Path) -> None:
 
 def test_a_standby_waits_for_the_end(tmp_path: Path) -> None:
     child = holder(tmp_path)
-    told: list[str] = []
+    messages: list[str] = []
 
     def waits(text: str) -> None:
-        told.append(text)
-        if len(told) == 3:
+        messages.append(text)
+        if len(messages) == 3:
             end(child)
 
     lease = Lease(tmp_path, waits)
-    assert lease.term == 2 and len(told) >= 3
-    assert set(told) == {f"the checkpoint {tmp_path} is in use by process {child.pid} on {os.uname().nodename}; waiting to take over"}
+    assert lease.term == 2 and len(messages) >= 3
+    assert set(messages) == {f"the checkpoint {tmp_path} is in use by process {child.pid} on {os.uname().nodename}; waiting to take over"}
     lease.release()
 
 

@@ -70,9 +70,9 @@ def test_records_of_versions_before_terms_are_read(tmp_path: Path) -> None:
 
 def test_counts_of_an_expectation_are_of_one_condition(tmp_path: Path) -> None:
     def started(term: int, **texts: str) -> Record:
-        made = Record(tmp_path, "main", term)
-        made.expect({"rows": texts})
-        return made
+        record = Record(tmp_path, "main", term)
+        record.expect({"rows": texts})
+        return record
 
     def counted(record: Record) -> tuple[int, int]:
         totals = record.totals

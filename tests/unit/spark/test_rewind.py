@@ -77,9 +77,9 @@ def put(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Put]:
     monkeypatch.setattr(outlets, "session", lambda: None)
     # the logs are made by hand
     monkeypatch.setattr(ahead, "needed", lambda query: ())
-    made = Put(tmp_path)
-    yield made
-    made.checkpoint.close()
+    restored = Put(tmp_path)
+    yield restored
+    restored.checkpoint.close()
 
 
 def test_sinks_come_back_to_what_was_written_there(put: Put) -> None:
@@ -127,14 +127,14 @@ def test_rows_that_were_repaired_since_go_with_what_comes_back(put: Put) -> None
     rows = hr.read.files("in", format="json", schema="k string", name="rows")
     plan = Plan.of("job", [rows.union(hr.read.memory([("a",)], "k string", name="fixed")).write.console()._use()])
     job: Any = SimpleNamespace(sources=sources_of(plan.nodes.values()), shown=str)
-    found = Rewinding("job", Path("c"), put.steps(), True, repairable=repairable(job))
-    said = (
+    rewinding = Rewinding("job", Path("c"), put.steps(), True, repairable=repairable(job))
+    notice = (
         "  rows that `headrace letters replay` has fed to rows since the checkpoint was copied are withdrawn, too: replay their files again"
     )
     first = f"  behind, from epoch 4 to epoch 3: 1 file and its manifest are moved to {put.folder}/behind/_headrace/withdrawn/"
-    assert str(found).splitlines()[1].startswith(first)
-    assert str(found).splitlines()[2:] == [said, "nothing was changed; dry_run=False (--yes) rewinds them"]
-    assert "replay" not in str(replace(found, repairable=())) + str(replace(found, sinks=()))
+    assert str(rewinding).splitlines()[1].startswith(first)
+    assert str(rewinding).splitlines()[2:] == [notice, "nothing was changed; dry_run=False (--yes) rewinds them"]
+    assert "replay" not in str(replace(rewinding, repairable=())) + str(replace(rewinding, sinks=()))
 
 
 def test_terms_of_the_copy_that_went_on_are_skipped(tmp_path: Path) -> None:

@@ -144,9 +144,9 @@ def test_a_run_without_queries_can_be_stopped(start: Start) -> None:
 
 def test_a_stop_at_the_very_end_changes_nothing(start: Start) -> None:
     handle = Handle()
-    found: list[Run] = []
-    run = start(handle, bounded=True, closed=lambda: found[0]._request(now=False))
-    found.append(run)
+    runs: list[Run] = []
+    run = start(handle, bounded=True, closed=lambda: runs[0]._request(now=False))
+    runs.append(run)
     handle.read.set()
     summary = run.wait(30)
     assert summary is not None

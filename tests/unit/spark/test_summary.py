@@ -10,20 +10,20 @@ from headrace.spark.run.progress import Progress
 from headrace.spark.run.summary import InputCounts, SourceCounts, Summary
 
 
-def summary(folder: Path, **given: int) -> Summary:
-    inputs = (InputCounts("join-2e65d5f4", "left", 4, 2, 0, given.get("dead", 0), 0, feeders=("orders",)),)
+def summary(folder: Path, **counts: int) -> Summary:
+    inputs = (InputCounts("join-2e65d5f4", "left", 4, 2, 0, counts.get("dead", 0), 0, feeders=("orders",)),)
     return Summary(
         job="shop",
         sources=(SourceCounts("orders", 4, 0),),
         inputs=inputs,
         sinks={"join-2e65d5f4.files": 2},
-        dead_letters={str(folder / "dead_letters" / "main"): given.get("letters", 0)},
-        rows=given.get("rows", 4),
-        epochs=given.get("epochs", 1),
+        dead_letters={str(folder / "dead_letters" / "main"): counts.get("letters", 0)},
+        rows=counts.get("rows", 4),
+        epochs=counts.get("epochs", 1),
         seconds=2.0,
-        sealed=bool(given.get("sealed")),
-        stopped=bool(given.get("stopped")),
-        new_dead_letters=given.get("new", 0),
+        sealed=bool(counts.get("sealed")),
+        stopped=bool(counts.get("stopped")),
+        new_dead_letters=counts.get("new", 0),
         names={"join-2e65d5f4": "join(orders, items)", "join-2e65d5f4.files": "best"},
     )
 
@@ -31,8 +31,8 @@ def summary(folder: Path, **given: int) -> Summary:
 def test_names_are_those_that_people_read_and_dead_rows_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     folder = Path(".headrace/shop").absolute()
-    found = summary(folder, dead=2, letters=2)
-    assert str(found).split("\n") == [
+    counted = summary(folder, dead=2, letters=2)
+    assert str(counted).split("\n") == [
         "shop: 4 rows in 1 epoch, 2.0 s (2.0 rows/s)",
         "  source  read  malformed",
         "  orders     4          0",
@@ -47,7 +47,7 @@ def test_names_are_those_that_people_read_and_dead_rows_are_found(tmp_path: Path
     ]
     assert f"headrace letters show {tmp_path}/other lists them" in str(summary(tmp_path / "other", letters=1))
     # programs read the names that are stored
-    assert (found.to_json()["inputs"][0]["program"], list(found.to_json()["sinks"])) == ("join-2e65d5f4", ["join-2e65d5f4.files"])
+    assert (counted.to_json()["inputs"][0]["program"], list(counted.to_json()["sinks"])) == ("join-2e65d5f4", ["join-2e65d5f4.files"])
 
 
 def test_it_is_short_in_a_list_and_whole_in_a_notebook(tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ def test_it_is_short_in_a_list_and_whole_in_a_notebook(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "line"),
+    ("counts", "line"),
     [
         ({"rows": 1234}, "1,234 rows in 1 epoch, 2.0 s (617 rows/s)"),
         ({"rows": 4, "new": 2, "sealed": 1}, "4 rows in 1 epoch, 2.0 s (2.0 rows/s), 2 new dead letters, sealed"),
@@ -75,8 +75,8 @@ def test_it_is_short_in_a_list_and_whole_in_a_notebook(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_the_first_line_says_what_this_run_did(given: dict[str, int], line: str, tmp_path: Path) -> None:
-    assert str(summary(tmp_path, **given)).splitlines()[0] == f"shop: {line}"
+def test_the_first_line_says_what_this_run_did(counts: dict[str, int], line: str, tmp_path: Path) -> None:
+    assert str(summary(tmp_path, **counts)).splitlines()[0] == f"shop: {line}"
 
 
 def test_the_line_of_progress_counts_one_as_one() -> None:

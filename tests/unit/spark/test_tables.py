@@ -90,10 +90,15 @@ shops = hr.read.memory([], "name string, country string", name="shops")
 
 
 def test_operators_of_queries_have_names_that_sql_takes() -> None:
-    told = hr.read.files("in", format="json", schema="shop string, amount int, op string", name="told", change_column="op")
+    changes = hr.read.files("in", format="json", schema="shop string, amount int, op string", name="changes", change_column="op")
     last = sales.upserts("shop").named("last")
-    met = told.join(shops, on="shop = name").named("met-both")
-    assert names(of_queries(met, told.top(1, by="amount", per="shop"), last)) == ["told_ledger", "met_both", "top_told_ledger", "last"]
+    met = changes.join(shops, on="shop = name").named("met-both")
+    assert names(of_queries(met, changes.top(1, by="amount", per="shop"), last)) == [
+        "changes_ledger",
+        "met_both",
+        "top_changes_ledger",
+        "last",
+    ]
     assert "last" not in names(of_queries(last, retired=("last",)))
 
 

@@ -47,9 +47,9 @@ def of(write: Write, steps: str) -> Stream:
     """The view that these steps make of charges."""
     built = build(document(write(SOURCES + LOOKUPS + "views:\n  view:\n    from: charges\n    steps:\n" + steps + SINKS)))
     plan(built)
-    made = built.streams["view"]
-    assert isinstance(made, Stream)
-    return made
+    view = built.streams["view"]
+    assert isinstance(view, Stream)
+    return view
 
 
 def charges() -> Stream:
@@ -146,9 +146,9 @@ STEPS: dict[str, Callable[[Stream, Stream], Stream]] = {
 
 @pytest.mark.parametrize("step", STEPS)
 def test_a_step_is_the_call_of_python(step: str, write: Write) -> None:
-    made, python = of(write, f"      - {step}\n"), STEPS[step](charges(), cards())
+    stream, python = of(write, f"      - {step}\n"), STEPS[step](charges(), cards())
     # what gives a stream with a name of its own keeps that
-    assert fingerprint(made) == fingerprint(python if python._node.name else python.named("view"))
+    assert fingerprint(stream) == fingerprint(python if python._node.name else python.named("view"))
 
 
 def test_every_verb_is_a_step_or_only_for_python() -> None:
@@ -166,8 +166,8 @@ def _spelled(verb: str) -> bool:
 
 
 def test_steps_follow_each_other(write: Write) -> None:
-    made = of(write, "      - alias: c\n      - filter: c.amount > 3\n      - named: large\n      - select: [card]\n")
-    assert fingerprint(made) == fingerprint(charges().alias("c").filter("c.amount > 3").named("large").select("card").named("view"))
+    stream = of(write, "      - alias: c\n      - filter: c.amount > 3\n      - named: large\n      - select: [card]\n")
+    assert fingerprint(stream) == fingerprint(charges().alias("c").filter("c.amount > 3").named("large").select("card").named("view"))
 
 
 def test_sources_and_sinks_are_the_calls_of_python(write: Write) -> None:
@@ -251,9 +251,9 @@ def test_included_files_are_read_once_and_their_paths_begin_with_them(write: Wri
     write("include: ['../../base.yaml']\nviews:\n  few: {from: charges, steps: [{filter: value < 3}]}\n", "parts/more/cards.yaml")
     write("sources:\n  base: {connector: rate, rows_per_second: 2}\n", "base.yaml")
     job = write("job: fraud\ninclude: ['${PARTS}/charges.yaml', base.yaml]\nsinks:\n  out: {from: few, connector: console}\n")
-    found = document(job, {"PARTS": "parts"})
-    assert sorted(found.streams) == ["base", "charges", "few"]
-    assert list(plan(build(found)).nodes) == ["charges", "few", "out"]
+    parsed = document(job, {"PARTS": "parts"})
+    assert sorted(parsed.streams) == ["base", "charges", "few"]
+    assert list(plan(build(parsed)).nodes) == ["charges", "few", "out"]
 
 
 def test_a_sink_that_cannot_be_made_warns_of_no_other(write: Write, recwarn: pytest.WarningsRecorder) -> None:
@@ -267,13 +267,13 @@ def test_a_sink_that_cannot_be_made_warns_of_no_other(write: Write, recwarn: pyt
 
 
 def test_a_plan_is_json_and_its_places_are_in_the_file(write: Write) -> None:
-    made = plan(
+    job_plan = plan(
         build(document(write(SOURCES + LOOKUPS + "views:\n  view:\n    from: charges\n    steps:\n      - filter: amount > 3\n" + SINKS)))
     )
-    sites = {item["name"]: item["site"] for item in json.loads(json.dumps(made.to_json()))["nodes"]}
+    sites = {item["name"]: item["site"] for item in json.loads(json.dumps(job_plan.to_json()))["nodes"]}
     assert sites == {"charges": "job.yaml:3:3", "view": "job.yaml:15:17", "out": "job.yaml:18:3"}
-    again = Plan.from_json(made.to_json())
-    assert again.to_json() == made.to_json()
+    again = Plan.from_json(job_plan.to_json())
+    assert again.to_json() == job_plan.to_json()
     site = again.nodes["view"].site
     assert site is not None
     assert (site.line, site.column, site.text) == (15, 17, "- filter: amount > 3")

@@ -17,18 +17,18 @@ from tests.unit.spec.conftest import Write
 
 CHARGES = 'job: fraud\nsources:\n  charges: {connector: memory, rows: [], schema: "card string, amount int, ts timestamp"}\n'
 SINKS = "sinks: {out: {from: charges, connector: console}}\n"
-Made = Callable[[str], Callable[[], object]]
+Builder = Callable[[str], Callable[[], object]]
 
 
 @pytest.fixture
-def job(write: Write) -> Made:
+def job(write: Write) -> Builder:
     """What makes a job of a text; without a line for its sinks it gets one."""
 
-    def made(text: str) -> Callable[[], object]:
+    def builder(text: str) -> Callable[[], object]:
         path = write(text if "sinks:" in text else text + SINKS)
         return lambda: build(document(path, {"EMPTY": ""}))
 
-    return made
+    return builder
 
 
 def view(text: str) -> str:
@@ -43,7 +43,7 @@ def source(text: str) -> str:
     return f"job: fraud\nsources:\n  charges: {text}\n"
 
 
-def test_no_yaml(job: Made) -> None:
+def test_no_yaml(job: Builder) -> None:
     check_error(
         """
         YAML_SYNTAX: this cannot be read: mapping values are not allowed here
@@ -55,7 +55,7 @@ def test_no_yaml(job: Made) -> None:
     )
 
 
-def test_a_tab_is_no_indent(job: Made) -> None:
+def test_a_tab_is_no_indent(job: Builder) -> None:
     for text, line, column in (
         ("job: fraud\nsources:\n\tcharges: {connector: files}\n", 3, 1),
         ("job: fraud\nsources:\n  charges:\n    connector: files\n  \tpath: in\n", 5, 3),
@@ -90,7 +90,7 @@ def test_a_file_that_is_empty(write: Write) -> None:
     )
 
 
-def test_a_key_that_is_there_twice(job: Made) -> None:
+def test_a_key_that_is_there_twice(job: Builder) -> None:
     check_error(
         """
         YAML_SYNTAX: this cannot be read: `job` appears twice, first in line 1
@@ -102,7 +102,7 @@ def test_a_key_that_is_there_twice(job: Made) -> None:
     )
 
 
-def test_a_tag(job: Made) -> None:
+def test_a_tag(job: Builder) -> None:
     check_error(
         """
         YAML_SYNTAX: this cannot be read: the tag tag:yaml.org,2002:python/name:os.system is not supported
@@ -114,7 +114,7 @@ def test_a_tag(job: Made) -> None:
     )
 
 
-def test_a_value_that_has_itself_in_it(job: Made) -> None:
+def test_a_value_that_has_itself_in_it(job: Builder) -> None:
     check_error(
         """
         YAML_SYNTAX: this cannot be read: a value contains itself
@@ -126,7 +126,7 @@ def test_a_value_that_has_itself_in_it(job: Made) -> None:
     )
 
 
-def test_two_documents(job: Made) -> None:
+def test_two_documents(job: Builder) -> None:
     check_error(
         """
         YAML_SYNTAX: this cannot be read: expected a single document in the stream, but found another document
@@ -138,7 +138,7 @@ def test_two_documents(job: Made) -> None:
     )
 
 
-def test_a_key_that_is_no_text(job: Made) -> None:
+def test_a_key_that_is_no_text(job: Builder) -> None:
     check_error(
         """
         YAML_SYNTAX: this cannot be read: a key must be text
@@ -150,7 +150,7 @@ def test_a_key_that_is_no_text(job: Made) -> None:
     )
 
 
-def test_a_job_that_is_a_list(job: Made) -> None:
+def test_a_job_that_is_a_list(job: Builder) -> None:
     check_error(
         """
         YAML_TYPE: a job in job.yaml must be a mapping, not a list
@@ -161,7 +161,7 @@ def test_a_job_that_is_a_list(job: Made) -> None:
     )
 
 
-def test_an_unknown_section(job: Made) -> None:
+def test_an_unknown_section(job: Builder) -> None:
     check_error(
         """
         YAML_KEY: a job has no `sorces`
@@ -173,7 +173,7 @@ def test_an_unknown_section(job: Made) -> None:
     )
 
 
-def test_a_job_without_a_name(job: Made) -> None:
+def test_a_job_without_a_name(job: Builder) -> None:
     check_error(
         """
         YAML_KEY: a job needs `job`
@@ -185,7 +185,7 @@ def test_a_job_without_a_name(job: Made) -> None:
     )
 
 
-def test_a_job_without_sinks(job: Made) -> None:
+def test_a_job_without_sinks(job: Builder) -> None:
     check_error(
         """
         YAML_KEY: the job has no sinks
@@ -197,7 +197,7 @@ def test_a_job_without_sinks(job: Made) -> None:
     )
 
 
-def test_a_source_without_a_connector(job: Made) -> None:
+def test_a_source_without_a_connector(job: Builder) -> None:
     check_error(
         """
         YAML_KEY: the source charges needs `connector`
@@ -209,7 +209,7 @@ def test_a_source_without_a_connector(job: Made) -> None:
     )
 
 
-def test_a_connector_that_does_not_exist(job: Made) -> None:
+def test_a_connector_that_does_not_exist(job: Builder) -> None:
     check_error(
         f"""
         UNKNOWN_CONNECTOR: there is no connector `fils`
@@ -221,7 +221,7 @@ def test_a_connector_that_does_not_exist(job: Made) -> None:
     )
 
 
-def test_an_option_that_does_not_exist(job: Made) -> None:
+def test_an_option_that_does_not_exist(job: Builder) -> None:
     check_error(
         """
         YAML_KEY: the source charges has no `rows_per_secnd`
@@ -233,7 +233,7 @@ def test_an_option_that_does_not_exist(job: Made) -> None:
     )
 
 
-def test_an_option_that_lacks(job: Made) -> None:
+def test_an_option_that_lacks(job: Builder) -> None:
     check_error(
         """
         YAML_KEY: the source charges needs `rows_per_second`
@@ -245,7 +245,7 @@ def test_an_option_that_lacks(job: Made) -> None:
     )
 
 
-def test_a_value_that_the_connector_refuses(job: Made) -> None:
+def test_a_value_that_the_connector_refuses(job: Builder) -> None:
     check_error(
         """
         BAD_OPTION: read.files: format cannot be 'jsn'
@@ -257,7 +257,7 @@ def test_a_value_that_the_connector_refuses(job: Made) -> None:
     )
 
 
-def test_a_flag_of_yaml_1_1(job: Made) -> None:
+def test_a_flag_of_yaml_1_1(job: Builder) -> None:
     check_error(
         """
         YAML_TYPE: `follow` of the source charges must be true or false, not `yes`
@@ -268,7 +268,7 @@ def test_a_flag_of_yaml_1_1(job: Made) -> None:
     )
 
 
-def test_a_number_that_is_none(job: Made) -> None:
+def test_a_number_that_is_none(job: Builder) -> None:
     check_error(
         """
         YAML_TYPE: `rows_per_second` of the source charges must be a whole number, not `010`
@@ -279,7 +279,7 @@ def test_a_number_that_is_none(job: Made) -> None:
     )
 
 
-def test_a_path_that_is_left_empty(job: Made) -> None:
+def test_a_path_that_is_left_empty(job: Builder) -> None:
     check_error(
         """
         YAML_TYPE: `path` of the source charges must be a string, not nothing
@@ -290,7 +290,7 @@ def test_a_path_that_is_left_empty(job: Made) -> None:
     )
 
 
-def test_a_schema_that_cannot_be_read(job: Made) -> None:
+def test_a_schema_that_cannot_be_read(job: Builder) -> None:
     check_error(
         """
         BAD_TYPE: the schema `card strng` cannot be read: no type `strng`, did you mean `string`?
@@ -302,7 +302,7 @@ def test_a_schema_that_cannot_be_read(job: Made) -> None:
     )
 
 
-def test_a_function_of_python(job: Made) -> None:
+def test_a_function_of_python(job: Builder) -> None:
     check_error(
         """
         YAML_TYPE: `function` of the sink out must be a Python function, not `send`
@@ -314,7 +314,7 @@ def test_a_function_of_python(job: Made) -> None:
     )
 
 
-def test_a_mode_that_does_not_exist(job: Made) -> None:
+def test_a_mode_that_does_not_exist(job: Builder) -> None:
     check_error(
         """
         BAD_OPTION: write.console: mode cannot be 'chnges'
@@ -326,7 +326,7 @@ def test_a_mode_that_does_not_exist(job: Made) -> None:
     )
 
 
-def test_a_sink_of_nothing(job: Made) -> None:
+def test_a_sink_of_nothing(job: Builder) -> None:
     check_error(
         """
         YAML_NAME: there is no source or view `spend`
@@ -338,7 +338,7 @@ def test_a_sink_of_nothing(job: Made) -> None:
     )
 
 
-def test_mistakes_that_do_not_follow_from_each_other_are_told_at_once(job: Made) -> None:
+def test_mistakes_that_do_not_follow_from_each_other_are_told_at_once(job: Builder) -> None:
     views = """
 views:
   large: {from: charges, steps: [{filter: amout > 3}]}
@@ -369,7 +369,7 @@ views:
     )
 
 
-def test_mistakes_in_what_is_written_are_told_at_once(job: Made) -> None:
+def test_mistakes_in_what_is_written_are_told_at_once(job: Builder) -> None:
     check_error(
         """
         YAML_KEY: there is no verb `where`
@@ -386,7 +386,7 @@ def test_mistakes_in_what_is_written_are_told_at_once(job: Made) -> None:
     )
 
 
-def test_names_that_stand_for_nothing_are_told_at_once(job: Made) -> None:
+def test_names_that_stand_for_nothing_are_told_at_once(job: Builder) -> None:
     check_error(
         """
         YAML_NAME: there is no source or view `charge`
@@ -403,7 +403,7 @@ def test_names_that_stand_for_nothing_are_told_at_once(job: Made) -> None:
     )
 
 
-def test_a_verb_that_does_not_exist(job: Made) -> None:
+def test_a_verb_that_does_not_exist(job: Builder) -> None:
     check_error(
         """
         YAML_KEY: there is no verb `fliter`
@@ -415,7 +415,7 @@ def test_a_verb_that_does_not_exist(job: Made) -> None:
     )
 
 
-def test_windows_that_do_not_exist(job: Made) -> None:
+def test_windows_that_do_not_exist(job: Builder) -> None:
     check_error(
         """
         YAML_TYPE: unknown kind of window `tumbling`
@@ -445,7 +445,7 @@ def test_windows_that_do_not_exist(job: Made) -> None:
     )
 
 
-def test_a_column_that_does_not_exist(job: Made) -> None:
+def test_a_column_that_does_not_exist(job: Builder) -> None:
     check_error(
         """
         UNKNOWN_COLUMN: no column `amout` in charges.select
@@ -457,7 +457,7 @@ def test_a_column_that_does_not_exist(job: Made) -> None:
     )
 
 
-def test_two_verbs_in_a_step(job: Made) -> None:
+def test_two_verbs_in_a_step(job: Builder) -> None:
     check_error(
         """
         YAML_TYPE: a step must be one verb with its arguments, not a mapping
@@ -469,7 +469,7 @@ def test_two_verbs_in_a_step(job: Made) -> None:
     )
 
 
-def test_an_argument_that_does_not_exist(job: Made) -> None:
+def test_an_argument_that_does_not_exist(job: Builder) -> None:
     check_error(
         """
         YAML_KEY: `join` has no `one`
@@ -481,7 +481,7 @@ def test_an_argument_that_does_not_exist(job: Made) -> None:
     )
 
 
-def test_an_argument_that_lacks(job: Made) -> None:
+def test_an_argument_that_lacks(job: Builder) -> None:
     check_error(
         """
         YAML_KEY: `join` needs `on`
@@ -493,7 +493,7 @@ def test_an_argument_that_lacks(job: Made) -> None:
     )
 
 
-def test_arguments_that_are_no_mapping(job: Made) -> None:
+def test_arguments_that_are_no_mapping(job: Builder) -> None:
     check_error(
         """
         YAML_TYPE: the arguments of `join` must be a mapping, not `charges`
@@ -505,7 +505,7 @@ def test_arguments_that_are_no_mapping(job: Made) -> None:
     )
 
 
-def test_arguments_of_a_verb_without(job: Made) -> None:
+def test_arguments_of_a_verb_without(job: Builder) -> None:
     check_error(
         """
         YAML_TYPE: `changes` takes no arguments
@@ -517,7 +517,7 @@ def test_arguments_of_a_verb_without(job: Made) -> None:
     )
 
 
-def test_no_arguments(job: Made) -> None:
+def test_no_arguments(job: Builder) -> None:
     check_error(
         """
         YAML_TYPE: `select` needs an argument
@@ -529,7 +529,7 @@ def test_no_arguments(job: Made) -> None:
     )
 
 
-def test_an_argument_of_another_type(job: Made) -> None:
+def test_an_argument_of_another_type(job: Builder) -> None:
     check_error(
         """
         YAML_TYPE: `n` of `top` must be a whole number, not `three`
@@ -540,7 +540,7 @@ def test_an_argument_of_another_type(job: Made) -> None:
     )
 
 
-def test_a_stream_that_does_not_exist(job: Made) -> None:
+def test_a_stream_that_does_not_exist(job: Builder) -> None:
     check_error(
         """
         YAML_NAME: there is no source or view `charge`
@@ -552,7 +552,7 @@ def test_a_stream_that_does_not_exist(job: Made) -> None:
     )
 
 
-def test_a_watermark_behind_a_filter(job: Made) -> None:
+def test_a_watermark_behind_a_filter(job: Builder) -> None:
     check_error(
         """
         WATERMARK_PLACE: a watermark must be set on a source, and charges.filter is not one
@@ -564,7 +564,7 @@ def test_a_watermark_behind_a_filter(job: Made) -> None:
     )
 
 
-def test_a_table_that_does_not_exist(job: Made) -> None:
+def test_a_table_that_does_not_exist(job: Builder) -> None:
     check_error(
         """
         YAML_NAME: there is no source or view `chargs`
@@ -576,7 +576,7 @@ def test_a_table_that_does_not_exist(job: Made) -> None:
     )
 
 
-def test_a_table_that_does_not_exist_in_a_block(job: Made) -> None:
+def test_a_table_that_does_not_exist_in_a_block(job: Builder) -> None:
     check_error(
         """
         YAML_NAME: there is no source or view `Card`
@@ -588,7 +588,7 @@ def test_a_table_that_does_not_exist_in_a_block(job: Made) -> None:
     )
 
 
-def test_views_in_a_circle(job: Made) -> None:
+def test_views_in_a_circle(job: Builder) -> None:
     check_error(
         """
         YAML_CYCLE: the views read each other in a cycle: a -> b -> c -> a
@@ -600,7 +600,7 @@ def test_views_in_a_circle(job: Made) -> None:
     )
 
 
-def test_a_view_of_itself(job: Made) -> None:
+def test_a_view_of_itself(job: Builder) -> None:
     check_error(
         """
         YAML_CYCLE: the views read each other in a cycle: v -> v
@@ -612,7 +612,7 @@ def test_a_view_of_itself(job: Made) -> None:
     )
 
 
-def test_a_name_for_two_things(job: Made) -> None:
+def test_a_name_for_two_things(job: Builder) -> None:
     check_error(
         """
         YAML_NAME: `Charges` is defined twice, first at job.yaml:3:3
@@ -624,7 +624,7 @@ def test_a_name_for_two_things(job: Made) -> None:
     )
 
 
-def test_a_sink_with_the_name_of_a_source(job: Made) -> None:
+def test_a_sink_with_the_name_of_a_source(job: Builder) -> None:
     check_error(
         """
         YAML_NAME: `charges` is defined twice, first at job.yaml:3:3
@@ -636,7 +636,7 @@ def test_a_sink_with_the_name_of_a_source(job: Made) -> None:
     )
 
 
-def test_a_name_that_cannot_be_one(job: Made) -> None:
+def test_a_name_that_cannot_be_one(job: Builder) -> None:
     check_error(
         """
         BAD_NAME: '_c' cannot be a name
@@ -648,7 +648,7 @@ def test_a_name_that_cannot_be_one(job: Made) -> None:
     )
 
 
-def test_a_view_that_is_a_list(job: Made) -> None:
+def test_a_view_that_is_a_list(job: Builder) -> None:
     check_error(
         """
         YAML_TYPE: the view v must be a SQL query, or a mapping of `from` and `steps`, not a list
@@ -659,7 +659,7 @@ def test_a_view_that_is_a_list(job: Made) -> None:
     )
 
 
-def test_a_view_with_an_unknown_key(job: Made) -> None:
+def test_a_view_with_an_unknown_key(job: Builder) -> None:
     check_error(
         """
         YAML_KEY: the view v has no `stops`
@@ -671,7 +671,7 @@ def test_a_view_with_an_unknown_key(job: Made) -> None:
     )
 
 
-def test_an_unknown_setting(job: Made) -> None:
+def test_an_unknown_setting(job: Builder) -> None:
     check_error(
         """
         YAML_KEY: `spark.sql.session.timezone` is not a setting of a job
@@ -683,7 +683,7 @@ def test_an_unknown_setting(job: Made) -> None:
     )
 
 
-def test_a_variable_that_is_not_set(job: Made) -> None:
+def test_a_variable_that_is_not_set(job: Builder) -> None:
     check_error(
         """
         YAML_VARIABLE: the environment variable NONE is not set
@@ -695,7 +695,7 @@ def test_a_variable_that_is_not_set(job: Made) -> None:
     )
 
 
-def test_a_variable_that_is_none(job: Made) -> None:
+def test_a_variable_that_is_none(job: Builder) -> None:
     check_error(
         """
         YAML_VARIABLE: `${secret:X}` is not an environment variable
@@ -707,7 +707,7 @@ def test_a_variable_that_is_none(job: Made) -> None:
     )
 
 
-def test_a_variable_without_an_end(job: Made) -> None:
+def test_a_variable_without_an_end(job: Builder) -> None:
     check_error(
         """
         YAML_VARIABLE: `${JOB` is not closed
@@ -719,7 +719,7 @@ def test_a_variable_without_an_end(job: Made) -> None:
     )
 
 
-def test_a_variable_that_is_empty(job: Made) -> None:
+def test_a_variable_that_is_empty(job: Builder) -> None:
     check_error(
         """
         BAD_OPTION: read.files: format cannot be ''
@@ -731,7 +731,7 @@ def test_a_variable_that_is_empty(job: Made) -> None:
     )
 
 
-def test_a_check_of_nothing(job: Made) -> None:
+def test_a_check_of_nothing(job: Builder) -> None:
     check_error(
         """
         YAML_KEY: a check needs either `require` or `schema`
@@ -743,7 +743,7 @@ def test_a_check_of_nothing(job: Made) -> None:
     )
 
 
-def test_a_check_that_does_not_exist(job: Made) -> None:
+def test_a_check_that_does_not_exist(job: Builder) -> None:
     check_error(
         """
         YAML_TYPE: `exactly twice` cannot be required
@@ -755,7 +755,7 @@ def test_a_check_that_does_not_exist(job: Made) -> None:
     )
 
 
-def test_a_check_of_two_things(job: Made) -> None:
+def test_a_check_of_two_things(job: Builder) -> None:
     check_error(
         """
         YAML_KEY: a check takes a view or a sink, not both
@@ -767,7 +767,7 @@ def test_a_check_of_two_things(job: Made) -> None:
     )
 
 
-def test_a_schema_of_no_view(job: Made) -> None:
+def test_a_schema_of_no_view(job: Builder) -> None:
     check_error(
         """
         YAML_KEY: a schema check needs a view

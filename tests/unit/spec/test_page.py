@@ -21,23 +21,23 @@ FIRST, WINDOWS, CHECKS, _ = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.M | re.
 
 
 def test_the_first_job_of_the_page(write: Write) -> None:
-    found = document(write(FIRST), {})
-    assert (found.job, sorted(found.streams), len(found.sinks), len(found.checks)) == ("fraud", ["charges", "large", "spend"], 2, 2)
+    parsed = document(write(FIRST), {})
+    assert (parsed.job, sorted(parsed.streams), len(parsed.sinks), len(parsed.checks)) == ("fraud", ["charges", "large", "spend"], 2, 2)
     assert fits(anything(read(Path("job.yaml"), {}), "it"), SCHEMA)
 
 
 def test_the_windows_of_the_page(write: Write) -> None:
     sinks = "sinks:\n  out: {from: visits, connector: memory}\n  spent: {from: spend_per_hour, connector: memory}\n"
     built = build(document(write(FIRST[: FIRST.index("views:")] + WINDOWS + sinks), {}))
-    found = built.streams
+    streams = built.streams
     assert plan(built).sinks == ("out", "spent")
-    assert found["spend_per_hour"].columns == ("card", "window_end", "spent")
-    assert found["visits"].columns == ("card", "window_start", "window_end", "n")
+    assert streams["spend_per_hour"].columns == ("card", "window_end", "spent")
+    assert streams["visits"].columns == ("card", "window_start", "window_end", "n")
 
 
 def test_the_checks_of_the_page(write: Write) -> None:
-    found = document(write(FIRST[: FIRST.index("checks:")] + CHECKS), {})
-    assert [(one.require, one.schema is not None) for one in found.checks] == [
+    parsed = document(write(FIRST[: FIRST.index("checks:")] + CHECKS), {})
+    assert [(one.require, one.schema is not None) for one in parsed.checks] == [
         ("exactly once", False),
         ("exactly once", False),
         ("bounded state", False),

@@ -9,38 +9,38 @@ from tests.unit.spec.conftest import Write
 
 
 def test_words_and_numbers_of_yaml_1_1_stay_what_was_written(write: Write) -> None:
-    found = read(write("on: no\noff: 010\n1: 1_000\ntime: 12:30:00\nday: 2026-01-01\nyes: y\n"), {})
-    assert anything(found, "it") == {"on": "no", "off": "010", "1": "1_000", "time": "12:30:00", "day": "2026-01-01", "yes": "y"}
+    content = read(write("on: no\noff: 010\n1: 1_000\ntime: 12:30:00\nday: 2026-01-01\nyes: y\n"), {})
+    assert anything(content, "it") == {"on": "no", "off": "010", "1": "1_000", "time": "12:30:00", "day": "2026-01-01", "yes": "y"}
 
 
 def test_what_looks_like_a_value_of_json_is_one(write: Write) -> None:
-    found = read(write("[true, false, null, ~, '', -7, 2.50, 1e3, 'true', \"7\", -, x]"), {})
-    assert anything(found, "it") == [True, False, None, None, "", -7, 2.5, 1000.0, "true", "7", "-", "x"]
-    assert [type(one) for one in anything(found, "it")[5:8]] == [int, float, float]
+    content = read(write("[true, false, null, ~, '', -7, 2.50, 1e3, 'true', \"7\", -, x]"), {})
+    assert anything(content, "it") == [True, False, None, None, "", -7, 2.5, 1000.0, "true", "7", "-", "x"]
+    assert [type(one) for one in anything(content, "it")[5:8]] == [int, float, float]
 
 
 def test_everything_knows_its_place(write: Write) -> None:
-    found = read(write("a:\n  - x: {y: 1}\n"), {})
-    assert isinstance(found, Table)
-    listed = found.values["a"]
+    content = read(write("a:\n  - x: {y: 1}\n"), {})
+    assert isinstance(content, Table)
+    listed = content.values["a"]
     assert isinstance(listed, Items)
     inner = listed.items[0]
     assert isinstance(inner, Table)
     deepest = inner.values["x"]
     assert isinstance(deepest, Table)
-    places = [found.keys["a"], listed.site, inner.keys["x"], deepest.site, deepest.keys["y"], deepest.values["y"].site]
+    places = [content.keys["a"], listed.site, inner.keys["x"], deepest.site, deepest.keys["y"], deepest.values["y"].site]
     assert [str(place) for place in places] == [f"job.yaml:{at}" for at in ("1:1", "2:3", "2:5", "2:8", "2:9", "2:12")]
     assert places[-1].text == "- x: {y: 1}"
 
 
 def test_a_place_inside_a_text(write: Write) -> None:
-    found = read(
+    content = read(
         write("plain: SELECT x\nquoted: 'SELECT x'\nblock: |\n\n  SELECT\n    x\nfolded: >\n  SELECT\n  x\nvaried: ${V} x\n"), {"V": "long"}
     )
-    assert isinstance(found, Table)
+    assert isinstance(content, Table)
 
     def inside(key: str, line: int, column: int) -> str:
-        value = found.values[key]
+        value = content.values[key]
         assert isinstance(value, Scalar)
         return str(value.inside(line, column))
 
@@ -53,8 +53,8 @@ def test_a_place_inside_a_text(write: Write) -> None:
 
 
 def test_an_alias_is_what_it_names(write: Write) -> None:
-    found = read(write("a: &one [1]\nb: *one\n"), {})
-    assert anything(found, "it") == {"a": [1], "b": [1]}
+    content = read(write("a: &one [1]\nb: *one\n"), {})
+    assert anything(content, "it") == {"a": [1], "b": [1]}
 
 
 def test_variables_are_replaced_after_reading(write: Write) -> None:
@@ -68,8 +68,8 @@ def test_variables_are_replaced_after_reading(write: Write) -> None:
         form: "${FORM}"
         unquoted: ${FORM}
     """
-    found = read(write(text), {"IN": "data/in", "EMPTY": "", "FORM": "a: {b: [1]} # no"})
-    assert anything(found, "it") == {
+    content = read(write(text), {"IN": "data/in", "EMPTY": "", "FORM": "a: {b: [1]} # no"})
+    assert anything(content, "it") == {
         "plain": "data/in",
         "default": "out/spend",
         "empty": "used",

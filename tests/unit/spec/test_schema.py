@@ -44,7 +44,7 @@ def fits(value: Any, schema: Any) -> bool:
         "anyOf": lambda ways: any(fits(value, way) for way in ways),
         "oneOf": lambda ways: sum(fits(value, way) for way in ways) == 1,
         "allOf": lambda ways: all(fits(value, way) for way in ways),
-        "if": lambda asked: not fits(value, asked) or fits(value, schema["then"]),
+        "if": lambda condition: not fits(value, condition) or fits(value, schema["then"]),
         "items": lambda item: not isinstance(value, list) or all(fits(one, item) for one in value),
         "required": lambda names: not isinstance(value, dict) or all(name in value for name in names),
         "properties": lambda known: (
@@ -58,7 +58,7 @@ def fits(value: Any, schema: Any) -> bool:
         "maxProperties": lambda n: not isinstance(value, dict) or len(value) <= n,
         **dict.fromkeys(("then", "$schema", "title", "description"), lambda _: True),
     }
-    return all(rules[keyword](said) for keyword, said in schema.items())
+    return all(rules[keyword](rule) for keyword, rule in schema.items())
 
 
 def _is(value: Any, kind: str) -> bool:

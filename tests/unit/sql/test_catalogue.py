@@ -17,15 +17,15 @@ from tests.unit.errors import check_error
 CHARGES = "CREATE SOURCE charges (card STRING) WITH (connector = 'files', path = 'in', format = 'json');"
 
 
-def said(script: str) -> Catalogue:
-    made = Catalogue()
+def catalogue_of(script: str) -> Catalogue:
+    catalogue = Catalogue()
     for statement in statements(script, "job.sql"):
-        made.add(statement)
-    return made
+        catalogue.add(statement)
+    return catalogue
 
 
 def test_a_source_is_what_python_reads() -> None:
-    made = said(
+    catalogue = catalogue_of(
         """
         CREATE SOURCE prices (id INT, tag STRING, price INT, ts TIMESTAMP, WATERMARK FOR ts AS ts - INTERVAL '2' MINUTES)
         WITH (connector = 'files', path = 'in', format = 'csv', options.sep = ';', change_format = 'upsert', key = 'id, tag', idle = '1 hour');
@@ -40,36 +40,40 @@ def test_a_source_is_what_python_reads() -> None:
         key=["id", "tag"],
         name="prices",
     ).watermark("ts", "2 minutes", idle="1 hour")
-    assert Plan.of("", [made.streams["prices"]._node]).fingerprint == Plan.of("", [read._node]).fingerprint
+    assert Plan.of("", [catalogue.streams["prices"]._node]).fingerprint == Plan.of("", [read._node]).fingerprint
 
 
 def test_names_are_compared_without_case_and_can_be_replaced() -> None:
-    made = said(CHARGES + "CREATE OR REPLACE SOURCE Charges (amount INT) WITH (connector = 'files', path = 'in', format = 'json')")
-    assert {name: stream.columns for name, stream in made.streams.items()} == {"Charges": ("amount",)}
-    assert said(CHARGES + "DROP SOURCE CHARGES; DROP VIEW IF EXISTS other").created == {}
+    catalogue = catalogue_of(
+        CHARGES + "CREATE OR REPLACE SOURCE Charges (amount INT) WITH (connector = 'files', path = 'in', format = 'json')"
+    )
+    assert {name: stream.columns for name, stream in catalogue.streams.items()} == {"Charges": ("amount",)}
+    assert catalogue_of(CHARGES + "DROP SOURCE CHARGES; DROP VIEW IF EXISTS other").created == {}
 
 
 def test_what_cannot_replace_leaves_what_was_there() -> None:
-    made = said(CHARGES + "CREATE SINK out WITH (connector = 'memory');")
+    catalogue = catalogue_of(CHARGES + "CREATE SINK out WITH (connector = 'memory');")
     for text in ("CREATE OR REPLACE SOURCE charges WITH (connector = 'no')", "CREATE OR REPLACE SINK out WITH (connector = 'no')"):
         with pytest.raises(hr.ConnectorError):
-            made.add(statements(text)[0])
-    assert (list(made.created), list(made.streams)) == (["charges", "out"], ["charges"])
+            catalogue.add(statements(text)[0])
+    assert (list(catalogue.created), list(catalogue.streams)) == (["charges", "out"], ["charges"])
 
 
 def test_settings_of_runs_and_of_meaning() -> None:
-    made = said("SET job = 'x'; SET every = 5 seconds; SET 'spark.sql.ansi.enabled' = FALSE; SET spark.sql.timestamptype = timestamp_ntz")
-    assert made.settings == {"job": "x", "every": "5 seconds"}
-    assert made.meaning == {"spark.sql.ansi.enabled": "false", "spark.sql.timestampType": "TIMESTAMP_NTZ"}
+    catalogue = catalogue_of(
+        "SET job = 'x'; SET every = 5 seconds; SET 'spark.sql.ansi.enabled' = FALSE; SET spark.sql.timestamptype = timestamp_ntz"
+    )
+    assert catalogue.settings == {"job": "x", "every": "5 seconds"}
+    assert catalogue.meaning == {"spark.sql.ansi.enabled": "false", "spark.sql.timestampType": "TIMESTAMP_NTZ"}
 
 
 def test_what_a_script_says_of_runs_gives_way(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
-    said = {"every": "5 seconds", "partitions": "3"}
-    assert (settings("x", said).every, settings("x", said).partitions, settings("x", said, every="1 second").every) == (5000, 3, 1000)
+    script = {"every": "5 seconds", "partitions": "3"}
+    assert (settings("x", script).every, settings("x", script).partitions, settings("x", script, every="1 second").every) == (5000, 3, 1000)
     monkeypatch.setenv("HEADRACE_EVERY", "2 seconds")
     (tmp_path / "headrace.toml").write_text("[job]\npartitions = 4\n")
-    assert (settings("x", said).every, settings("x", said).partitions) == (2000, 4)
+    assert (settings("x", script).every, settings("x", script).partitions) == (2000, 4)
     check_error(
         """
         BAD_SETTING: the setting partitions in the script cannot be '0': expected a whole number from 1 to 100,000
@@ -88,7 +92,7 @@ def test_a_name_that_is_not_there() -> None:
           hint: did you mean charges? It has: charges
           more: headrace error UNKNOWN_NAME
         """,
-        lambda: said(CHARGES + "\nDROP SOURCE chrges"),
+        lambda: catalogue_of(CHARGES + "\nDROP SOURCE chrges"),
     )
     check_error(
         """
@@ -97,7 +101,7 @@ def test_a_name_that_is_not_there() -> None:
           hint: CREATE it first
           more: headrace error UNKNOWN_NAME
         """,
-        lambda: said("INSERT INTO out SELECT 1"),
+        lambda: catalogue_of("INSERT INTO out SELECT 1"),
     )
 
 
@@ -114,7 +118,7 @@ def test_a_name_that_is_not_there() -> None:
 )  # fmt: skip
 def test_what_does_not_fit(text: str, message: str, hint: str) -> None:
     expected = [f"BAD_STATEMENT: {message}", f"  at job.sql:2:1: {text}", f"  hint: {hint}", "  more: headrace error BAD_STATEMENT"]
-    check_error("\n".join(expected), lambda: said(f"{CHARGES}\n{text}"))
+    check_error("\n".join(expected), lambda: catalogue_of(f"{CHARGES}\n{text}"))
 
 
 def test_a_sink_that_nothing_is_written_to() -> None:
@@ -125,7 +129,7 @@ def test_a_sink_that_nothing_is_written_to() -> None:
           hint: INSERT INTO out SELECT ..., or drop it
           more: headrace error BAD_STATEMENT
         """,
-        lambda: said("CREATE SINK out WITH (connector = 'memory')").sinks(),
+        lambda: catalogue_of("CREATE SINK out WITH (connector = 'memory')").sinks(),
     )
 
 
@@ -145,7 +149,7 @@ def test_a_sink_that_nothing_is_written_to() -> None:
 )  # fmt: skip
 def test_errors_of_others_name_the_statement(text: str, code: str, message: str, hint: str) -> None:
     expected = [f"{code}: {message}", f"  at job.sql:1:1: {text}", f"  hint: {hint}", f"  more: headrace error {code}"]
-    check_error("\n".join(expected), lambda: said(text))
+    check_error("\n".join(expected), lambda: catalogue_of(text))
 
 
 def test_what_texts_mean_is_said_before_them() -> None:
@@ -156,5 +160,5 @@ def test_what_texts_mean_is_said_before_them() -> None:
           hint: set it before the first view, function and sink: it changes the meaning of their SQL
           more: headrace error BAD_SETTING
         """,
-        lambda: said("CREATE SINK out WITH (connector = 'memory');\nSET spark.sql.ansi.enabled = false"),
+        lambda: catalogue_of("CREATE SINK out WITH (connector = 'memory');\nSET spark.sql.ansi.enabled = false"),
     )

@@ -24,12 +24,12 @@ from tests.unit.errors import check_error
 
 
 def one(text: str) -> Statement:
-    [found] = statements(text, "job.sql")
-    return found
+    [statement] = statements(text, "job.sql")
+    return statement
 
 
 def test_a_source() -> None:
-    made = one(
+    source = one(
         """
         create Source `my charges` (
           card STRING COMMENT 'a; b', -- its number
@@ -39,10 +39,10 @@ def test_a_source() -> None:
                 partition_by = ('a', 'b'), options.Header = false, 'options.a b' = "c")
         """
     )
-    assert isinstance(made, CreateSource)
-    assert (made.name, made.watermark, made.replace) == ("my charges", ("ts", "5 SECONDS"), False)
-    assert made.columns == "card STRING COMMENT 'a; b', tags MAP<STRING, ARRAY<INT>>, ts TIMESTAMP"
-    assert made.options == {
+    assert isinstance(source, CreateSource)
+    assert (source.name, source.watermark, source.replace) == ("my charges", ("ts", "5 SECONDS"), False)
+    assert source.columns == "card STRING COMMENT 'a; b', tags MAP<STRING, ARRAY<INT>>, ts TIMESTAMP"
+    assert source.options == {
         "connector": "files",
         "path": "it's",
         "files_per_epoch": 3,
@@ -64,9 +64,9 @@ def test_a_source() -> None:
     ],
 )
 def test_watermarks(text: str, delay: str) -> None:
-    made = one(f"CREATE SOURCE s (WATERMARK FOR ts AS {text}) WITH (connector = 'x')")
-    assert isinstance(made, CreateSource)
-    assert (made.columns, made.watermark) == (None, ("ts", delay))
+    source = one(f"CREATE SOURCE s (WATERMARK FOR ts AS {text}) WITH (connector = 'x')")
+    assert isinstance(source, CreateSource)
+    assert (source.columns, source.watermark) == (None, ("ts", delay))
 
 
 def test_every_other_statement() -> None:
@@ -82,12 +82,12 @@ def test_every_other_statement() -> None:
         SELECT 1; FROM v |> SELECT a; (SELECT 1) UNION ALL VALUES (2); TABLE v;
         DROP VIEW IF EXISTS v; DROP SINK s; RUN
     """
-    found = statements(script, "job.sql")
-    assert [type(made) for made in found] == [
+    parsed = statements(script, "job.sql")
+    assert [type(statement) for statement in parsed] == [
         *(CreateView, CreateFunction, CreateSink, CreateSink, Insert, Set, Set, Set, Set, Set, Show, Describe, Describe, Describe),
         *(Explain, Explain, Select, Select, Select, Select, Drop, Drop, Run),
     ]
-    view, function, sink, fed, insert, *sets = found[:10]
+    view, function, sink, fed, insert, *sets = parsed[:10]
     assert isinstance(view, CreateView)
     assert (view.replace, view.query.text, str(view.query.site)) == (True, "SELECT ';', \"--\" FROM `a;b`", "job.sql:2:47")
     assert isinstance(function, CreateFunction)
@@ -100,20 +100,23 @@ def test_every_other_statement() -> None:
     assert fed.query.text == "SELECT 1"
     assert isinstance(insert, Insert)
     assert (insert.sink, insert.query.text) == ("s", "WITH a AS (SELECT 1) SELECT * FROM a")
-    assert [(made.name, made.value) for made in sets if isinstance(made, Set)] == [
+    assert [(statement.name, statement.value) for statement in sets if isinstance(statement, Set)] == [
         ("spark.sql.ansi.enabled", "FALSE"),
         ("spark.sql.session.timeZone", "UTC"),
         ("job", "two words"),
         ("job", None),
         (None, None),
     ]
-    assert [made.name for made in found if isinstance(made, Describe)] == ["v", "f", "sink"]
-    assert [None if made.query is None else made.query.text for made in found if isinstance(made, Explain)] == [None, "SELECT 1"]
-    assert [(made.kind, made.name, made.missing_ok) for made in found if isinstance(made, Drop)] == [
+    assert [statement.name for statement in parsed if isinstance(statement, Describe)] == ["v", "f", "sink"]
+    assert [None if statement.query is None else statement.query.text for statement in parsed if isinstance(statement, Explain)] == [
+        None,
+        "SELECT 1",
+    ]
+    assert [(statement.kind, statement.name, statement.missing_ok) for statement in parsed if isinstance(statement, Drop)] == [
         ("VIEW", "v", True),
         ("SINK", "s", False),
     ]
-    assert (found[-1].line, found[-1].column, found[-1].text) == (11, 45, "RUN")
+    assert (parsed[-1].line, parsed[-1].column, parsed[-1].text) == (11, 45, "RUN")
 
 
 def test_when_a_text_is_finished() -> None:

@@ -26,9 +26,9 @@ _VERB = "lookup.delta"
 class Lookup(ports.Options, ports.Lookup):
     """Looks up rows in a Delta table, which each executor keeps in memory.
 
-    The table is read when the job starts; with `refresh`, the first epoch that begins when it is older than that reads a newer version if
-    there is one. A repeated epoch may find another version, so sinks downstream are at least once, unless `version` is given or the table
-    is `constant`. Without `schema`, the table is opened when the plan is built. Needs `pip install "headrace[delta]"`.
+    The table is read when the job starts. With `refresh`, an epoch that begins when the copy is older than that reads the newest version. A
+    repeated epoch may find another version, so sinks downstream are at least once, unless `version` is given or the table is `constant`.
+    Without `schema`, this call opens the table. Needs `pip install "headrace[delta]"`.
 
     Examples:
         >>> import headrace as hr
@@ -40,17 +40,16 @@ class Lookup(ports.Options, ports.Lookup):
 
     path: str = option.path("the folder or address of the table", example="out/charges", kw_only=False)
     schema: Any = option.schema(
-        "the columns to return, with the types of the table; without it, all of them, and the table is opened when the job is built",
+        "the columns to return, with the types of the table; without it, all of them, and `hr.lookup.delta` opens the table",
         default=None,
     )
     version: int | None = option.number(
-        "read only this version: it never changes, so sinks downstream keep their guarantee, and streams with retractions can look up "
-        "in it",
+        "read only this version: it never changes, so sinks downstream keep their guarantee, and streams with retractions can use it",
         least=0,
         default=None,
     )
     refresh_ms: int | None = option.duration(
-        "the maximum age of the table; without it, it is read once",
+        "the maximum age of the copy in memory; without it, the table is read once",
         called="`refresh` of the lookup",
         alias="refresh",
         key="refresh_ms",

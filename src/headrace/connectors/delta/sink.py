@@ -33,8 +33,8 @@ class Sink(ports.Options, TableSink):
     """Writes a Delta table exactly once: each epoch is one transaction of the table.
 
     Readers see an epoch as a whole or not at all. A missing table is created when the job starts. A stream with retractions needs a `key`,
-    by which rows are replaced and deleted, or `mode="changes"`. The table stores its last epoch, so a start detects a restored checkpoint
-    or table (`CHECKPOINT_BEHIND`, `TABLE_REPLACED`). Needs `pip install "headrace[delta]"`.
+    by which rows are replaced and deleted, or `mode="changes"`. The table stores its last epoch, so a start detects that the checkpoint or
+    the table was restored from a backup (`CHECKPOINT_BEHIND`, `TABLE_REPLACED`). Needs `pip install "headrace[delta]"`.
 
     Examples:
         >>> import headrace as hr
@@ -59,7 +59,7 @@ class Sink(ports.Options, TableSink):
         default=(),
     )
     schema: str = option.choice(
-        "`add` adds columns that the table lacks; with `keep` they are an error ([TABLE_SCHEMA](../errors/TABLE_SCHEMA.md))",
+        'for columns that the table lacks: `"add"` adds them, `"keep"` refuses them ([TABLE_SCHEMA](../errors/TABLE_SCHEMA.md))',
         ("keep", "add"),
         default="keep",
     )

@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 class Source(ports.Options, TableSource):
     """Reads the rows of a Delta table, and with `follow=True` those of later versions.
 
-    The source is replayable: the checkpoint keeps a version and a file in it, and a repeated epoch reads the same files. A version that
-    deletes or updates rows ends the run (`TABLE_CHANGED`). With `changes=True` it retracts them: by the table's change data feed, or else
-    by the files that it replaced. A version that was vacuumed before it was read ends the run (`VERSION_GONE`). The stream has the columns
-    of the table, which is opened when the plan is built. Needs `pip install "headrace[delta]"`.
+    The source is replayable: the checkpoint stores the table version and the position in its files, and a repeated epoch reads the same
+    files. A version that deletes or updates rows ends the run (`TABLE_CHANGED`). With `changes=True` those rows are retracted: from the
+    table's change data feed or, without one, by comparing the files that the version removed and added. A version that was vacuumed before
+    it was read ends the run (`VERSION_GONE`). The stream has the columns of the table, which this call opens. Needs `pip install
+    "headrace[delta]"`.
 
     Examples:
         >>> import headrace as hr

@@ -134,7 +134,7 @@ def reader_options(format: str, options: dict[str, str]) -> dict[str, str]:
     return {"header": "true", **lower} if format == "csv" else lower
 
 
-# As in `letter/Moments.scala` for dead letters: SSSSSSXXX in Spark's patterns is microseconds and the offset of the zone.
+# As in `letter/TimeFormats.scala` for dead letters: SSSSSSXXX in Spark's patterns is microseconds and the offset of the zone.
 _TIMES = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"}
 _BLANKS = {"ignoreLeadingWhiteSpace": "false", "ignoreTrailingWhiteSpace": "false"}
 _WHOLE = {"json": _TIMES, "csv": {**_TIMES, **_BLANKS}}

@@ -23,7 +23,7 @@ FORMATS = ("json", "csv", "parquet", "orc")
 class Lookup(ports.Options, ports.Lookup):
     """Looks up rows of a file, a folder or a pattern, which each executor keeps in memory.
 
-    The files are read when the job starts; with `refresh`, the first epoch that begins when the rows are older than that reads them again.
+    The files are read when the job starts. With `refresh`, an epoch that begins when the copy is older than that reads the files again.
     A line that cannot be read ends the run (`LOOKUP_FAILED`). A repeated epoch may find other rows, so sinks downstream are at least once,
     unless the table is `constant`.
 
@@ -39,7 +39,7 @@ class Lookup(ports.Options, ports.Lookup):
     format: str = option.choice('`"json"` (one object per line), `"csv"`, `"parquet"` or `"orc"`', FORMATS)
     schema: Struct = option.schema("the columns of a row")
     refresh_ms: int | None = option.duration(
-        "the maximum age of the table before an epoch reads it again; without it, it is read once",
+        "the maximum age of the copy in memory; without it, the files are read once",
         called="`refresh` of the lookup",
         alias="refresh",
         key="refresh_ms",

@@ -36,9 +36,10 @@ _CLEANS = "staged files of an epoch that was not committed, until the next start
 class Sink(ports.Options, ports.Sink):
     """Writes a folder of JSON, CSV, Parquet, ORC or Avro files exactly once.
 
-    A manifest for each epoch, written in one atomic step, lists the files that count. `hr.committed_files(path)` lists those of complete
-    epochs, and `hr.read.files` reads them. Other readers of the folder may see a part of an epoch while it is committed. A folder belongs
-    to one sink of one checkpoint (`FOLDER_OWNED`). Files are append-only: a stream with retractions needs `mode="changes"`.
+    A manifest for each epoch, written in one atomic step, lists the files that belong to the result. `hr.committed_files(path)` lists those
+    of complete epochs, and `hr.read.files` without `follow=True` reads exactly these. Other readers of the folder may see a part of an
+    epoch while it is committed. A folder belongs to one sink of one checkpoint (`FOLDER_OWNED`). Files are append-only: a stream with
+    retractions needs `mode="changes"`.
 
     Examples:
         >>> import headrace as hr

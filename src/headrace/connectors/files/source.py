@@ -62,13 +62,8 @@ class Source(ports.Options, ports.Source):
 
     The source is replayable: the checkpoint has the path and length of each file, and a repeated epoch reads the same files. A file is read
     once. A line that cannot be read becomes a dead letter, unless `malformed` says otherwise. A truncated or damaged file ends the run
-    (`FILE_BROKEN`), unless `broken_files` says otherwise. A file whose length changes later is one dead letter (`FILE_CHANGED`) and is not
-    read again.
-
-    The rows can be changes. `change_column` names a column with `insert` or `delete`. With `change_format="debezium"` each row is an
-    envelope, and `schema` has the columns of the rows in it. With `change_format="upsert"` a row replaces the one with the same `key`. By
-    default headrace counts the rows that are present (a ledger), and a retraction of an absent row becomes a dead letter (`NEVER_ADDED`).
-    `trusted=True`, the default for Debezium, turns this off; upserts need no ledger.
+    (`FILE_BROKEN`), unless `broken_files` says otherwise. A file whose length changes later gives one dead letter (`FILE_CHANGED`) and is
+    not read again.
 
     Examples:
         >>> import headrace as hr
@@ -86,16 +81,18 @@ class Source(ports.Options, ports.Source):
     schema: Struct | None = option.schema("the columns; without it, they are inferred once by reading the files", default=None)
     follow: bool = option.flag("also read files that are added later", default=False)
     by: str = option.choice(
-        "the order of files that are found together: by `name`, the whole path, or by modification `time`", _ORDERS, default="name"
+        'the order of files that are found together: `"name"`, by the whole path, or `"time"`, by modification time',
+        _ORDERS,
+        default="name",
     )
     files_per_epoch: int | None = option.number("the maximum number of files per epoch", default=None)
     malformed: str = option.choice(
-        "for a line or row that cannot be read: `dead_letter`, `fail` the run, or `skip` it, which only counts it",
+        'for a line or row that cannot be read: `"dead_letter"`; `"fail"` ends the run; `"skip"` only counts it',
         ports.MALFORMED,
         default="dead_letter",
     )
     broken_files: str = option.choice(
-        "for a truncated or damaged file: `fail` the run, or `skip` it with one dead letter",
+        'for a truncated or damaged file: `"fail"` ends the run; `"skip"` makes it one dead letter',
         ("fail", "skip"),
         default="fail",
         stored="given",

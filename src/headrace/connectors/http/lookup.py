@@ -23,9 +23,10 @@ _EXAMPLE = '"https://example.org/customers/{id}", where {id} is a column of the 
 class Lookup(ports.Options, ports.Lookup):
     """Looks up rows in an HTTP service that returns JSON: one object, or a list of objects.
 
-    A GET requests one key, `method="POST"` many. A service may change its answers, so sinks downstream are at least once, unless the table
-    is `constant`. A row whose key the service rejects (400, 422), or whose answer does not match the schema, becomes a dead letter. A
-    request without an answer, or with 408, 425, 429 or 5xx, is repeated for as long as `retry`; then the epoch fails (`LOOKUP_FAILED`).
+    A GET requests one key, `method="POST"` many. A service may change its responses, so sinks downstream are at least once, unless the
+    table is `constant`. For a GET, 404, 410 or `null` is no match. A row whose key the service rejects (400, 422), or whose response does
+    not match the schema, becomes a dead letter. A request without a response, or with 408, 425, 429, 500, 502, 503 or 504, is repeated for
+    as long as `retry`; then the epoch fails (`LOOKUP_FAILED`).
 
     Examples:
         >>> import headrace as hr

@@ -32,9 +32,9 @@ class Sink(ports.Options, ports.Sink):
     """Posts the rows of each epoch to an HTTP server in batches of JSON.
 
     The sink is at least once: a batch whose response was lost is sent again, and so are all batches of an interrupted epoch. A repeated
-    batch has the same `Idempotency-Key`; with `idempotent=True`, which promises that the server accepts each key once, the sink is exactly
-    once. Rows that the server rejects (400, 413, 422, and 409 without `idempotent=True`) become dead letters.
-    Needs `pip install "headrace[http]"`.
+    batch has the same `Idempotency-Key`. `idempotent=True` declares that the server accepts each key once; the sink is then exactly once.
+    Rows that the server rejects (400, 413, 422, and 409 without `idempotent=True`) become dead letters. Needs `pip install
+    "headrace[http]"`.
 
     Examples:
         >>> import headrace as hr
@@ -62,7 +62,11 @@ class Sink(ports.Options, ports.Sink):
     headers: Mapping[str, str | Secret] = headers_option()
     token: Secret | None = option.secret('a secret, `hr.secret("NAME")`, sent as `Authorization: Bearer`', takes=HEADER, default=None)
     timeout_ms: int = option.duration("how long to wait for a response", alias="timeout", default="30 seconds")
-    retries: int = option.number("how often a failed batch is sent again", least=0, default=5)
+    retries: int = option.number(
+        "how often a failed batch is [sent again](#responses); then the run ends ([HTTP_FAILED](../errors/HTTP_FAILED.md))",
+        least=0,
+        default=5,
+    )
     backoff_ms: int = option.duration(
         "the first pause between attempts; it doubles up to 30 seconds", alias="backoff", default="200 milliseconds"
     )

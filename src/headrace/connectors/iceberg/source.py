@@ -24,10 +24,10 @@ _VERB = "read.iceberg"
 class Source(ports.Options, TableSource):
     """Reads the rows of an Iceberg table, and with `follow=True` those of later snapshots.
 
-    The source is replayable: the checkpoint keeps its position, and a repeated epoch reads the same files. A snapshot that deletes or
-    updates rows ends the run (`TABLE_CHANGED`). With `changes=True` it retracts them, by the files that it replaced. A snapshot that
-    expired before it was read ends the run (`VERSION_GONE`). The stream has the columns of the table, which is opened when the plan is
-    built. Needs `pip install "headrace[iceberg]"`.
+    The source is replayable: the checkpoint stores its position, and a repeated epoch reads the same files. A snapshot that deletes or
+    updates rows ends the run (`TABLE_CHANGED`). With `changes=True` those rows are retracted, by comparing the files that the snapshot
+    removed and added. A snapshot that expired before it was read ends the run (`VERSION_GONE`). The stream has the columns of the table,
+    which this call opens. Needs `pip install "headrace[iceberg]"`.
 
     Examples:
         >>> import headrace as hr

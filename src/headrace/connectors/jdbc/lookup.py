@@ -17,9 +17,10 @@ from headrace.schema import Struct
 class Lookup(ports.Options, ports.Lookup):
     """Looks up rows in a table or query of PostgreSQL, MariaDB or SQLite.
 
-    A request is one statement for many keys; the columns of the key need an index. Rows of a database may change, so sinks downstream are
-    at least once, unless the table is `constant`. Two keys of an epoch may see different states of the table. A row whose key the database
-    cannot accept becomes a dead letter. A broken connection is reopened for as long as `retry`; then the epoch fails (`LOOKUP_FAILED`).
+    A request is one statement for many keys: create an index on the key columns. Rows of a database may change, so sinks downstream are at
+    least once, unless the table is `constant`. Keys of one epoch may be read from different states of the table. A row whose key the
+    database cannot accept becomes a dead letter. A broken connection is reopened for as long as `retry`; then the epoch fails
+    (`LOOKUP_FAILED`).
 
     Examples:
         >>> import headrace as hr

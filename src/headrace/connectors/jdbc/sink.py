@@ -39,17 +39,17 @@ _SHOWN = 500
 class Sink(ports.Options, ports.Sink):
     """Writes a table of PostgreSQL, MariaDB or SQLite exactly once: each epoch is one transaction.
 
-    The transaction also records the epoch in the table `_headrace_epochs`, so readers see an epoch as a whole or not at all, and a start
-    detects a restored checkpoint or database (`CHECKPOINT_BEHIND`, `TABLE_REPLACED`). A stream with retractions needs a `key`, by which
-    rows are replaced and deleted, or `mode="changes"`. Rows that the table rejects become dead letters. The first job that needs a driver
-    downloads it.
+    Readers see an epoch as a whole or not at all. The transaction also records the epoch in the table `_headrace_epochs`, so a start
+    detects that the checkpoint or the database was restored from a backup (`CHECKPOINT_BEHIND`, `TABLE_REPLACED`). A stream with
+    retractions needs a `key`, by which rows are replaced and deleted, or `mode="changes"`. Rows that the table rejects become dead letters.
+    The first job that needs a driver downloads it.
 
     Examples:
         >>> import headrace as hr
         >>> spend = hr.read.memory([("de", 5)], "country string, spent int", name="spend")
-        >>> sink = spend.write.jdbc("postgresql://db/shop", "spend", key="country", password=hr.secret("DB_PASSWORD"), name="table")
+        >>> sink = spend.write.jdbc("postgresql://db/shop", "spend", key="country", password=hr.secret("DB_PASSWORD"))
         >>> hr.job("spend", sink)
-        <Job spend: table>
+        <Job spend: spend.jdbc>
     """
 
     connector: ClassVar[str] = "jdbc"
@@ -68,7 +68,10 @@ class Sink(ports.Options, ports.Sink):
     password: Secret | None = option.secret('a secret, given by name: `hr.secret("DB_PASSWORD")`', default=None)
     create: bool = option.flag("create a missing table; `False` refuses to start without it", default=True, stored="always")
     retry: str = option.span(
-        "how long to wait for a server that is unavailable", called="`retry` of the sink", default="30 seconds", stored="always"
+        "how long to wait for a server that is unavailable; then the run ends ([DATABASE_UNREACHABLE](../errors/DATABASE_UNREACHABLE.md))",
+        called="`retry` of the sink",
+        default="30 seconds",
+        stored="always",
     )
     driver_options: dict[str, str] = option.option(
         "options of the JDBC driver", connect.driver_options, takes=Mapping[str, Any], alias="options", default=None, empty=dict

@@ -32,11 +32,10 @@ T = TypeVar("T")
 class Source(ports.Options, ports.Source):
     """Reads a table or query of PostgreSQL, MariaDB or SQLite, and with `follow=True` rows that are added later.
 
-    With `by`, each epoch reads a range of that column. If rows are only added, each visible within `settle`, the source is replayable.
-    Otherwise it is at most once: a range that is read again may have changed. Without `by`, all rows are read once. Deletions in the
-    database are not detected. Rows that are updated in place need `updated=True`, with `change_format="upsert"` and a `key` to replace
-    their earlier version. `change_column` and the other options of changes are those of `hr.read.files`. The first job that needs a driver
-    downloads it.
+    With `by`, each epoch reads a range of that column. The source is replayable if rows are only added, by transactions shorter than
+    `settle`. Otherwise a range that is read again may have changed, and sinks downstream are at most once or have no guarantee. Without
+    `by`, all rows are read once. Deletions in the database are not detected. Rows that are updated in place need `updated=True`, with
+    `change_format="upsert"` and a `key` to replace their earlier version. The first job that needs a driver downloads it.
 
     Examples:
         >>> import headrace as hr
@@ -49,11 +48,14 @@ class Source(ports.Options, ports.Source):
 
     url: str = option.option("the address of the database, without a password", connect.url_of, takes=str, kw_only=False)
     table: str = option.option("a table, or a query that begins with `SELECT` or `WITH`", connect.rows_of, takes=str, kw_only=False)
-    by: str | None = option.plain("a column whose value grows with each row; without it, the rows are read once", default=None)
+    by: str | None = option.plain(
+        "a column without nulls, such as an integer or a timestamp, whose value grows with each row; without it, the rows are read once",
+        default=None,
+    )
     follow: bool = option.flag("keep reading rows that are added later; needs `by`", default=False, stored="always")
     updated: bool = option.flag("rows are also updated in place, each time with a larger `by`; needs `by`", default=False, stored="always")
     settle: str = option.span(
-        "how long a value of `by` must have been visible before rows are read up to it",
+        "how long a new value of `by` must be visible before rows up to it are read; longer than the longest transaction that adds rows",
         called="`settle` of the source",
         default="1 second",
         stored="always",

@@ -79,7 +79,8 @@ class SourceOptions(ports.Options):
         default="json",
     )
     _schema: Any = option.plain(
-        "the columns of a row; without it, they come from the registry or the schema file",
+        'the columns of a row: required for `"json"` and `"csv"`, and for a `pattern` with a registry ([SCHEMA_NEEDED]'
+        '(../errors/SCHEMA_NEEDED.md)); not for `"text"` and `"raw"`; else by default those of the registry or the schema file',
         takes=Any,
         alias="schema",
         default=None,
@@ -95,7 +96,7 @@ class SourceOptions(ports.Options):
     )
     _start: Any = option.plain(
         'where the first run of a checkpoint begins: `"earliest"`, `"latest"`, a time, `"2026-01-01 00:00:00"` (the first record at or '
-        'after it, in the job\'s zone unless the text has one), or offsets, `{"orders": {0: 5}}` or with one topic `{0: 5}`; partitions '
+        'after it, in the job\'s time zone if the text has none), or offsets, `{"orders": {0: 5}}` or with one topic `{0: 5}`; partitions '
         "without an offset begin with their earliest record",
         takes=Any,
         alias="start",
@@ -116,7 +117,7 @@ class SourceOptions(ports.Options):
     )
     on_gap: str = option.choice(
         'for records that the topic no longer retains: `"fail"` ends the run ([OFFSETS_GONE](../errors/OFFSETS_GONE.md)), `"skip"` '
-        "continues after them, with one dead letter per gap, which has the number of missing records",
+        "continues after them; one dead letter per gap states how many were lost",
         ("fail", "skip"),
         default="fail",
     )
@@ -156,8 +157,8 @@ class SourceOptions(ports.Options):
         stored="never",
     )
     malformed: str = option.choice(
-        'for a record that cannot be read: `"dead_letter"`, with its text (its `file` is `topic-partition`, its `position` the '
-        'offset); `"fail"` ends the run; `"skip"` only counts it',
+        'for a record that cannot be read: `"dead_letter"`, with its text in `raw`, `topic-partition` in `file` and the offset in '
+        '`position`; `"fail"` ends the run; `"skip"` only counts it',
         ports.MALFORMED,
         default="dead_letter",
     )
@@ -275,7 +276,8 @@ class SinkOptions(ports.Options):
         stored="given",
     )
     transaction_timeout: str = option.span(
-        "Kafka's `transaction.timeout.ms`: how long a task's transaction may stay open; the default is the brokers' default maximum",
+        "Kafka's `transaction.timeout.ms`: how long a task's transaction may stay open; brokers refuse more than their "
+        "`transaction.max.timeout.ms`, 15 minutes by default",
         called=f"{WRITE}: transaction_timeout",
         default="15 minutes",
     )
@@ -303,7 +305,7 @@ class SinkOptions(ports.Options):
         stored="never",
     )
     record: str | None = option.plain(
-        "the full name of the record in the registry",
+        "the full name of the record in the registry; by default, the topic's name",
         default=None,
         stored="never",
     )

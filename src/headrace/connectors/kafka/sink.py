@@ -54,9 +54,9 @@ _OF_REGISTRY = ("registry", "register", "record")
 class Sink(SinkOptions, ports.Sink):
     """Writes records to a Kafka topic exactly once, for readers with `isolation.level=read_committed`.
 
-    Each task writes the rows of an epoch in one transaction with a marker, so the rows of a task become visible together, not those of an
-    epoch. A stream with retractions needs a `key`: the newest row of a key is its record, and a deleted key gets a tombstone. It can also
-    be written with `mode="changes"` or as `value="debezium"`. The first job that uses Kafka downloads its client.
+    Each task writes its rows of an epoch in one transaction, so an epoch becomes visible task by task, not as a whole. A stream with
+    retractions needs a `key`: each changed key gets a record with its newest row, a deleted key a tombstone. It can also be written with
+    `mode="changes"` or as `value="debezium"`. The first job that uses Kafka downloads its client.
 
     Examples:
         >>> import headrace as hr

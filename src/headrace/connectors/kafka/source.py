@@ -56,8 +56,7 @@ class Source(SourceOptions, ports.Source):
     longer retains end the run (`OFFSETS_GONE`), unless `on_gap="skip"`. Topics and partitions may be added while the job runs. Without
     `end` the source is unbounded. The first job that uses Kafka downloads its client.
 
-    The records can be changes, with the options of `hr.read.files`: `change_format="debezium"`, or `change_format="upsert"` with a `key`,
-    in which a record without a value deletes the row of its key.
+    With `change_format="upsert"` and a `key`, a record without a value deletes the row of its key.
 
     Examples:
         >>> import headrace as hr

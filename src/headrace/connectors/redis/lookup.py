@@ -21,10 +21,11 @@ VALUES = ("json", "hash", "text")
 class Lookup(ports.Options, ports.Lookup):
     """Looks up rows that are stored under keys of Redis, as `.write.redis` writes them.
 
-    A row is stored under `prefix` and the values of the `key` columns. Values may change, so sinks downstream are at least once, unless the
-    table is `constant`. A missing field is null. A value that does not fit the type of its column makes the requesting row a dead letter. A
-    server that is unavailable is asked again for as long as `retry`; then the epoch fails (`LOOKUP_FAILED`). One server, not a cluster. The
-    first job that needs it downloads the client.
+    A row is stored under `prefix` and the values of the `key` columns; several values are joined by `:`, with `%3A` for `:` and `%25` for
+    `%`. Values may change, so sinks downstream are at least once, unless the table is `constant`. A missing field is null. A value that
+    does not fit the type of its column makes the requesting row a dead letter. A server that is unavailable is asked again for as long as
+    `retry`; then the epoch fails (`LOOKUP_FAILED`). Redis Cluster is not supported. The first job that looks up in Redis downloads the
+    client.
 
     Examples:
         >>> import headrace as hr
@@ -48,7 +49,7 @@ class Lookup(ports.Options, ports.Lookup):
         "the prefix of all Redis keys", lambda verb, _, prefix: _prefix(verb, prefix), takes=str, default="", stored="always"
     )
     value: str = option.choice(
-        '`"json"`: an object with the other columns. `"hash"`: a hash with a field for each. `"text"`: the only other column',
+        '`"json"`: an object with at least the other columns. `"hash"`: a hash with a field for each. `"text"`: the only other column',
         VALUES,
         default="json",
         stored="always",

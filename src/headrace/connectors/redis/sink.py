@@ -43,15 +43,15 @@ class Sink(ports.Options, ports.Sink):
     """Writes one Redis key for each row: a row replaces the row with the same key, and a retraction deletes the key.
 
     The sink is exactly once: a key has the value of its newest row, and a repeated epoch writes the same values. Readers see each row
-    whole, but an epoch of more than 2,000 keys may be visible in part for a moment. The server stores the last epoch, so a start detects a
-    restored checkpoint or server (`CHECKPOINT_BEHIND`, `TABLE_REPLACED`). All rows of an epoch pass through the driver. Needs `pip install
-    "headrace[redis]"`.
+    whole, but an epoch of more than 2,000 keys may be visible in part for a moment. The server stores the last epoch, so a start detects
+    that the checkpoint or the server was restored from a backup (`CHECKPOINT_BEHIND`, `TABLE_REPLACED`). All rows of an epoch pass through
+    the driver. Needs `pip install "headrace[redis]"`.
 
     Examples:
         >>> import headrace as hr
         >>> spend = hr.read.memory([("de", 5)], "country string, spent int", name="spend")
-        >>> hr.job("spend", spend.write.redis("redis://cache:6379/0", prefix="spend:", key="country", name="cache"))
-        <Job spend: cache>
+        >>> hr.job("spend", spend.write.redis("redis://cache:6379/0", prefix="spend:", key="country"))
+        <Job spend: spend.redis>
         >>> # spend:de   {"country": "de", "spent": 5}
     """
 
@@ -83,7 +83,10 @@ class Sink(ports.Options, ports.Sink):
         default=None,
     )
     retry: str = option.span(
-        "how long to wait for a server that is unavailable", called="`retry` of the sink", default="30 seconds", stored="always"
+        "how long to wait for a server that is unavailable; then the run ends ([DATABASE_UNREACHABLE](../errors/DATABASE_UNREACHABLE.md))",
+        called="`retry` of the sink",
+        default="30 seconds",
+        stored="always",
     )
 
     def __post_init__(self) -> None:

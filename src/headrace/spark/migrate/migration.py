@@ -28,12 +28,12 @@ class Migrated:
 
 @dataclass(frozen=True)
 class Migration:
-    """The report of `Job.migrate`: what was rewritten, or would be. It prints as text.
+    """The report of `Job.migrate`: what was rewritten, or would be rewritten. It prints as text.
 
     * `job`: the name of the job.
     * `old`, `new`: the two checkpoints.
-    * `programs`: `program`, `rewritten` and `projected` (what was rewritten, and what is converted when a key is next processed), and the
-      counts `keys`, `entries`, `held` (held rows) and `bytes`.
+    * `programs`: `program`; `rewritten`: what was rewritten; `projected`: what is converted when a key is next processed; and the counts
+      `keys`, `entries`, `held` (held rows) and `bytes`.
     * `dry_run`, `seconds`: whether nothing was written, and the duration.
 
     Examples:

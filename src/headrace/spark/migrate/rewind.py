@@ -34,13 +34,14 @@ TERMS = 1000
 
 @dataclass(frozen=True)
 class Rewinding:
-    """The report of `Job.rewind`: what was done to bring the sinks back to their checkpoint, or would be. It prints as text.
+    """The report of `Job.rewind`: what was done, or would be done, to bring the sinks back to the checkpoint. It prints as text.
 
     * `job`, `checkpoint`: the name of the job and its checkpoint.
-    * `sinks`: each sink that was ahead, with its `place`, the epoch `held`, the epoch `to` which it returns (-1: none) and `how`.
+    * `sinks`: each sink that was ahead, with its `place`; `held`, its last epoch; `to`, the epoch that it returns to (-1: before the
+      first); and `how`, the means.
     * `dry_run`: whether nothing was changed.
     * `left_out`: name and place of the sinks that the checkpoint knows and this version of the job does not write; they stay as they are.
-    * `repairable`: the sources to which rows may have been replayed since the copy was made. Replay them again.
+    * `repairable`: the sources to which rows may have been replayed since the backup was made. Replay them again.
 
     Examples:
         >>> import headrace as hr

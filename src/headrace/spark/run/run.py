@@ -28,7 +28,7 @@ class Run:
     * `status`: `running`, `flushing`, `stopping`, `stopped`, `finished` or `failed`.
     * `error`: the error that ended the run, or None.
     * `job`: the name of the job.
-    * `notices`: what the start printed about parts of an older checkpoint.
+    * `notices`: what the start printed about parts that begin empty or changed on an older checkpoint.
 
     Examples:
         >>> import headrace as hr
@@ -94,8 +94,15 @@ class Run:
 
     @property
     def progress(self) -> Progress:
-        """The current `Progress`, with the fields `rows`, `rows_per_second`, `outstanding` (files), `lag` (seconds), `watermark`,
-        `state_keys`, `epochs`, `epoch_ms` (of the last), `seconds` and `violated` (rows against an expectation)."""
+        """The current `Progress`: rows, rates, lag and state. It prints as a line.
+
+        * `rows`, `rows_per_second`, `epochs`, `seconds`: what this run has read, committed and taken.
+        * `outstanding`: the files that sources have found and not yet read; None if no source counts them.
+        * `lag`: seconds between the clock and the watermark of unbounded input, or None.
+        * `watermark`: the least watermark of the job, or None.
+        * `state_keys`, `epoch_ms`: the keys with state, and the duration of the last epoch.
+        * `violated`: rows that violated an expectation, over the life of the checkpoint.
+        """
         return progress_of(
             self._reports(),
             rows=self._rows(),
@@ -184,7 +191,7 @@ class Run:
         return self.wait(timeout)
 
     def summary(self) -> Summary:
-        """Returns what the run did so far, and checks that every input row of every program is accounted for.
+        """Returns what the run has done so far, and checks that every input row of every program is accounted for.
 
         Raises:
             RunError: `ROWS_UNACCOUNTED` if rows are missing, which is a bug in headrace.

@@ -119,17 +119,18 @@ class Summary:
     * `stopped`: whether it was stopped before its end.
     * `sealed`: whether bounded input has ended for good, so that the job takes no new input.
 
-    Of the checkpoint's life:
+    Over the life of the checkpoint:
 
-    * `sources`: `name`, `read`, `rows` (passed on), `malformed`, `skipped` (blanks, comments), `tombstones`, `broken` (whole files).
+    * `sources`: `name`, `read`, `rows` (passed on), `malformed`, `skipped` (blank lines, comments), `tombstones`, `broken` (whole files).
     * `inputs`: `program`, `input`, `rows_in` (`in` in `to_json` and `Harness.metrics`), `filtered` (before the input), `handled`, `late`,
       `dead` and `held`.
-    * `lookups`: `name`, `hits` (rows whose answer was cached), `asked` (keys), `requests`, `missed` and `seconds`.
+    * `lookups`: `name`, `hits` (rows answered from the cache), `asked` (keys requested), `requests` (repeated ones too), `missed` (rows
+      without a match) and `seconds` (of all requests).
     * `expectations`: `stream`, `name`, `on_violation`, `passed` and `violated` of the rows present.
     * `sinks`: the rows written, by sink.
     * `dead_letters`: the number of dead letters in each folder: rows that no stream read or a sink could not write.
 
-    `job` is the job's name; `names` maps stored names to those shown.
+    `job` is the job's name; `names` maps the names stored in the checkpoint to the names shown ([names](../../concepts/plans.md#names)).
 
     Examples:
         >>> import headrace as hr

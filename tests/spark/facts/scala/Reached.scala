@@ -27,12 +27,12 @@ object Reached {
       // In few tasks: each table has few rows.
       val rows = own.sparkContext.union(tables.map { case (name, rows) => rows.map(_ => name) }).coalesce(2).countByValue()
       val known = all.map(one => one.op -> one).toMap
-      val found = all.map(one => one.op -> mutable.Map("stored" -> 0L, "known" -> 0L, "bytes" -> 0L)).toMap
+      val tallies = all.map(one => one.op -> mutable.Map("stored" -> 0L, "known" -> 0L, "bytes" -> 0L)).toMap
       val pages = mutable.Map.empty[(Int, Int), Long]
       val strange = mutable.Map("stored" -> 0L, "known" -> 0L, "bytes" -> 0L)
       def count(group: Array[Byte], bytes: Array[Byte], isKnown: Kept => Boolean): Unit = {
         val op = Wire.opOf(group)
-        val into = if (known.contains(op)) found(op) else strange
+        val into = if (known.contains(op)) tallies(op) else strange
         into("stored") += 1
         into("bytes") += bytes.length
         if (known.get(op).exists(isKnown)) into("known") += 1
@@ -47,7 +47,7 @@ object Reached {
           count(row.getBinary(0), row.getBinary(2), _.layout.parts.exists(_.bags.contains(SparkState.bagOf(row.getLong(1)))))
         }
       }
-      JsonMethods.compact(JObject(((0, strange) +: found.toSeq).map { case (op, counts) =>
+      JsonMethods.compact(JObject(((0, strange) +: tallies.toSeq).map { case (op, counts) =>
         val own = rows.collect { case (name, n) if name.startsWith(s"$op ") => name.drop(s"$op ".length) -> (JLong(n): JValue) }
         val names = known.get(op).toSeq.flatMap(_.layout.parts).collect { case table: Table => table.suffix -> (JLong(0): JValue) }
         op.toString -> (JObject(

@@ -101,8 +101,8 @@ object AggregateTrial {
   /** The types of aggregates over columns, or `CONDITION: message`. */
   def types(session: SparkSession, ddl: String, texts: String): String = {
     val JArray(all) = JsonMethods.parse(texts): @unchecked
-    val found = Aggregate.bound(session, StructType.fromDDL(ddl), all.collect { case JString(text) => text })
-    JsonMethods.compact(JArray(found.map(_.fold(e => s"${e.getCondition}: ${e.getMessage}", _.dataType.sql)).map(JString(_)).toList))
+    val results = Aggregate.bound(session, StructType.fromDDL(ddl), all.collect { case JString(text) => text })
+    JsonMethods.compact(JArray(results.map(_.fold(e => s"${e.getCondition}: ${e.getMessage}", _.dataType.sql)).map(JString(_)).toList))
   }
 
   /** As it arrives at an executor. */
@@ -168,17 +168,17 @@ object AggregateTrial {
     private val width = spec.key.length + spec.results.length
 
     override def emit(output: Int, row: InternalRow, time: Long, weight: Long): Unit = {
-      val made = new Array[Any](4 + width)
-      made(0) = epoch
-      made(1) = weight
+      val values = new Array[Any](4 + width)
+      values(0) = epoch
+      values(1) = weight
       if (output == Relational.DeadLetter) {
-        made(2) = row.getUTF8String(1).clone()
-        made(3) = row.getUTF8String(4).clone()
+        values(2) = row.getUTF8String(1).clone()
+        values(3) = row.getUTF8String(4).clone()
       } else {
         val types = spec.key.fields.map(_.dataType) ++ spec.results.map(_.dataType)
-        types.indices.foreach(i => made(4 + i) = InternalRow.copyValue(if (row.isNullAt(i)) null else row.get(i, types(i))))
+        types.indices.foreach(i => values(4 + i) = InternalRow.copyValue(if (row.isNullAt(i)) null else row.get(i, types(i))))
       }
-      rows += new GenericInternalRow(made)
+      rows += new GenericInternalRow(values)
     }
     override def mark(): Int = rows.size
     override def reset(mark: Int): Unit = rows.dropRightInPlace(rows.size - mark)

@@ -34,29 +34,29 @@ object BagTrial {
     bag.open(store)
     (0 until entries).foreach(i => put(bag, 2L * i))
     bag.close()
-    val found = Audit(store, Bag.PageSize)
-    println(s"appended: $found, pages ${store.size}, written ${store.bytesWritten}")
-    require(found.entries == entries)
-    require(found.bytes > 0.95 * store.size * Bag.PageSize, "appended pages are not full")
-    require(store.bytesWritten < 1.1 * found.bytes, "pages were written more than once")
+    val audit = Audit(store, Bag.PageSize)
+    println(s"appended: $audit, pages ${store.size}, written ${store.bytesWritten}")
+    require(audit.entries == entries)
+    require(audit.bytes > 0.95 * store.size * Bag.PageSize, "appended pages are not full")
+    require(store.bytesWritten < 1.1 * audit.bytes, "pages were written more than once")
 
     def reads(what: String, most: Int)(work: => Boolean): Unit = {
       bag.open(store)
       store.count()
       require(work, what)
       bag.close()
-      require(store.reads <= most, s"$what reads ${store.reads} pages, the tree is ${found.height} high")
+      require(store.reads <= most, s"$what reads ${store.reads} pages, the tree is ${audit.height} high")
       require(store.writes == 0, s"$what writes")
     }
     val random = new java.util.Random(1)
     (0 until 200).foreach { _ =>
       val i = random.nextInt(entries)
-      reads("find", found.height)(bag.find(key(2L * i), 8))
-      reads("find of none", found.height)(!bag.find(key(2L * i + 1), 8))
-      reads("at", found.height)(bag.at(i) && bag.valueSize == 40)
-      reads("rank", found.height)(bag.rank(key(2L * i), 8) == i)
+      reads("find", audit.height)(bag.find(key(2L * i), 8))
+      reads("find of none", audit.height)(!bag.find(key(2L * i + 1), 8))
+      reads("at", audit.height)(bag.at(i) && bag.valueSize == 40)
+      reads("rank", audit.height)(bag.rank(key(2L * i), 8) == i)
       reads("size", 1)(bag.size == entries && bag.entries == entries && !bag.isEmpty)
-      reads("last", found.height)(bag.last())
+      reads("last", audit.height)(bag.last())
     }
 
     // An epoch that appends writes the pages it fills, and one page for each step of the way.
@@ -66,8 +66,8 @@ object BagTrial {
     bag.close()
     val appended = 1000 * (8 + 8 + 40 + 4)
     println(s"1000 appended: ${store.bytesWritten} bytes written, ${store.reads} pages read")
-    require(store.bytesWritten < 1.2 * appended + (found.height + 1) * Bag.PageSize, s"${store.bytesWritten} bytes for $appended")
-    require(store.reads <= found.height)
+    require(store.bytesWritten < 1.2 * appended + (audit.height + 1) * Bag.PageSize, s"${store.bytesWritten} bytes for $appended")
+    require(store.reads <= audit.height)
 
     // Random changes all over it, more than pages are held.
     bag.open(store)
@@ -132,16 +132,16 @@ object BagTrial {
       numbers(j) = number
     }
     var left = entries
-    def removeTo(most: Int): Audit.Found = {
+    def removeTo(most: Int): Audit.Summary = {
       while (left > most) {
         left -= 1
         bag.remove(key(numbers(left)), 8)
       }
       bag.close()
-      val found = Audit(store, Bag.PageSize)
-      println(found)
+      val audit = Audit(store, Bag.PageSize)
+      println(audit)
       bag.open(store)
-      found
+      audit
     }
     val few = removeTo(entries / 50)
     require(few.leaves < 8 * few.bytes / Bag.PageSize, s"pages are left nearly empty: $few")

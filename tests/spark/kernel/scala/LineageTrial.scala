@@ -111,10 +111,10 @@ private final class Trial(session: SparkSession, folder: String) {
   private def root = s"$folder/0/0"
 
   private def settings: Configuration = {
-    val made = new Configuration()
-    made.set("sql.streaming.runId", UUID.randomUUID().toString)
-    made.set(LocalCheckpointFileManager.Key, classOf[LocalCheckpointFileManager].getName)
-    made
+    val configuration = new Configuration()
+    configuration.set("sql.streaming.runId", UUID.randomUUID().toString)
+    configuration.set(LocalCheckpointFileManager.Key, classOf[LocalCheckpointFileManager].getName)
+    configuration
   }
 
   private def in(store: StateStore, bound: Boolean)(work: SparkState => Unit): Unit = {
@@ -128,8 +128,8 @@ private final class Trial(session: SparkSession, folder: String) {
   private def under(key: Int)(work: => Unit): Unit = GroupingKey.under(Array.fill[Byte](key)(key.toByte))(work)
 
   private def opened(): RocksDBStateStoreProvider = {
-    val made = new RocksDBStateStoreProvider
-    made.init(StateStoreId(folder, 0, 0), schema, schema, NoPrefixKeyStateEncoderSpec(schema), useColumnFamilies = true, conf, settings)
-    made
+    val provider = new RocksDBStateStoreProvider
+    provider.init(StateStoreId(folder, 0, 0), schema, schema, NoPrefixKeyStateEncoderSpec(schema), useColumnFamilies = true, conf, settings)
+    provider
   }
 }

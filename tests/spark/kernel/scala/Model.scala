@@ -99,9 +99,9 @@ final class Sequence(seed: Long, calls: Int, most: Int) {
 
   private def seek(): Unit = {
     val key = oldKey()
-    val found = model.entries.ceilingEntry(key)
+    val expected = model.entries.ceilingEntry(key)
     val there = bag.seek(key, key.length)
-    if (found == null) require(!there, "seek finds what is not there") else same(there, found.getValue, found.getKey)
+    if (expected == null) require(!there, "seek finds what is not there") else same(there, expected.getValue, expected.getKey)
   }
 
   private def ends(): Unit = {
@@ -198,8 +198,8 @@ final class Sequence(seed: Long, calls: Int, most: Int) {
   private def reopen(): Unit = {
     bag.close()
     saved = null
-    val found = Audit(store, pageSize)
-    require((found.entries, found.rows) == ((model.entries.size.toLong, model.rows)), s"stored: $found")
+    val audit = Audit(store, pageSize)
+    require((audit.entries, audit.rows) == ((model.entries.size.toLong, model.rows)), s"stored: $audit")
     bag.open(store)
   }
 
@@ -223,8 +223,8 @@ final class Sequence(seed: Long, calls: Int, most: Int) {
   private def same(there: Boolean, entry: (Long, Array[Byte]), key: Array[Byte]): Unit = {
     require(there == (entry != null), s"there: $there")
     if (there) {
-      val found = Arrays.copyOfRange(bag.keyBytes, bag.keyAt, bag.keyAt + bag.keySize)
-      require(Arrays.equals(found, key), "another key")
+      val storedKey = Arrays.copyOfRange(bag.keyBytes, bag.keyAt, bag.keyAt + bag.keySize)
+      require(Arrays.equals(storedKey, key), "another key")
       sameValue(bag.count, bag.valueBytes, bag.valueOffset, bag.valueSize, entry)
     }
   }
@@ -246,9 +246,9 @@ final class Sequence(seed: Long, calls: Int, most: Int) {
 
   /** Probably a key that is there. */
   private def oldKey(): Array[Byte] = {
-    val made = key(if (appending) lastNumber - random.nextInt(2 * target + 8) else random.nextInt(2 * target + 8).toLong)
-    val near = if (random.nextInt(5) > 0) model.entries.floorKey(made) else null
-    if (near == null) made else near
+    val candidate = key(if (appending) lastNumber - random.nextInt(2 * target + 8) else random.nextInt(2 * target + 8).toLong)
+    val near = if (random.nextInt(5) > 0) model.entries.floorKey(candidate) else null
+    if (near == null) candidate else near
   }
 
   /** Keys of one kind are in the order of their numbers, but for the kinds that are about prefixes and lengths. */
@@ -261,9 +261,9 @@ final class Sequence(seed: Long, calls: Int, most: Int) {
     case 2 => // beginnings of each other, zeros, and the empty key
       Array.fill[Byte]((math.abs(number) % 23).toInt)((math.abs(number) % 3 - 1).toByte) ++ Array.fill[Byte]((math.abs(number) / 23 % 9).toInt)(0)
     case _ => // a few of them as large as pages
-      val made = new java.util.Random(number)
-      val bytes = new Array[Byte](if (made.nextInt(20) == 0) made.nextInt(3 * pageSize) else made.nextInt(30))
-      made.nextBytes(bytes)
+      val seeded = new java.util.Random(number)
+      val bytes = new Array[Byte](if (seeded.nextInt(20) == 0) seeded.nextInt(3 * pageSize) else seeded.nextInt(30))
+      seeded.nextBytes(bytes)
       bytes
   }
 

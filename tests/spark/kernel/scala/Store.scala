@@ -11,11 +11,11 @@ final class Store extends Pages {
 
   override def get(number: Long): Array[Byte] = {
     reads += 1
-    val found = pages.get(number)
-    if (found == null) null
+    val page = pages.get(number)
+    if (page == null) null
     else {
-      require(Arrays.equals(found._1, found._2), s"page $number was written to after it had been handed over")
-      found._2.clone()
+      require(Arrays.equals(page._1, page._2), s"page $number was written to after it had been handed over")
+      page._2.clone()
     }
   }
 
@@ -36,10 +36,10 @@ final class Store extends Pages {
 
 /** Reads a closed bag's pages one by one and holds them against the rules of the tree. */
 object Audit {
-  final case class Found(entries: Long, rows: Long, height: Int, leaves: Int, bytes: Long)
+  final case class Summary(entries: Long, rows: Long, height: Int, leaves: Int, bytes: Long)
 
-  def apply(store: Store, pageSize: Int): Found = {
-    if (store.size == 0) return Found(0, 0, 0, 0, 0)
+  def apply(store: Store, pageSize: Int): Summary = {
+    if (store.size == 0) return Summary(0, 0, 0, 0, 0)
     val seen = new java.util.HashSet[Long]
     var leaves = 0
     var bytes = 0L
@@ -87,6 +87,6 @@ object Audit {
 
     val (entries, rows) = check(0L, -1, null, null)
     require(seen.equals(store.numbers), s"the store has pages ${store.numbers}, the tree $seen")
-    Found(entries, rows, read(0L).level + 1, leaves, bytes)
+    Summary(entries, rows, read(0L).level + 1, leaves, bytes)
   }
 }

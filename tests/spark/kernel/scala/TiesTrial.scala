@@ -96,13 +96,13 @@ object TiesTrial {
 
     /** Rows come and go, some so often that they are there more than once. */
     private def changed(): mutable.Map[Row, Long] = {
-      val found = mutable.LinkedHashMap.empty[Row, Long]
+      val changes = mutable.LinkedHashMap.empty[Row, Long]
       (0 until random.nextInt(if (many) 40 else 6)).foreach { _ =>
         val row = Row(one(None, Some(0), Some(1), Some(2)), bits(one(0.0, -0.0, Double.NaN, 1.5)), one("a", "A", "b"), random.nextInt(3))
-        found(row) = 1L + random.nextInt(3)
+        changes(row) = 1L + random.nextInt(3)
       }
-      if (!append) random.shuffle(there.toList).take(random.nextInt(if (many) 30 else 4)).foreach { case (row, n) => found(row) = -1L - random.nextInt(n.toInt) }
-      found
+      if (!append) random.shuffle(there.toList).take(random.nextInt(if (many) 30 else 4)).foreach { case (row, n) => changes(row) = -1L - random.nextInt(n.toInt) }
+      changes
     }
 
     private def first(): Map[Row, Long] = {
@@ -181,7 +181,7 @@ object TiesTrial {
       }
       val operator: Operator = spec.instance()
       operator.open(Epoch(0L, 0L, flushing = false, 0L))
-      operator.start(none, changes.iterator.map { case (row, n) => given(row, n) }, state, out)
+      operator.start(none, changes.iterator.map { case (row, n) => inputOf(row, n) }, state, out)
       while (operator.step()) {}
       operator.close()
       reads = state.reads
@@ -195,7 +195,7 @@ object TiesTrial {
       finally sorted.release()
     }
 
-    private def given(of: Row, n: Long): Input = {
+    private def inputOf(of: Row, n: Long): Input = {
       val input = new Input { override def ord: Array[Byte] = null }
       input.row = of.unsafe
       input.weight = n

@@ -201,14 +201,14 @@ private final class Trial(program: Program, spec: ProgramOperator) {
   private def input(value: JValue): Tried = {
     val JString(name) = value \ "input": @unchecked
     val (side, read, order) = inputs(name)
-    val made = new Tried
-    made.side = side.side.toByte
-    made.time = micros(value \ "time", Input.NoTime)
-    made.row = read(value \ "row")
+    val tried = new Tried
+    tried.side = side.side.toByte
+    tried.time = micros(value \ "time", Input.NoTime)
+    tried.row = read(value \ "row")
     val bytes = new OrderBytes
-    order.row(program.order == "time", made.time, made.side, made.row, bytes)
-    made.ord = bytes.toArray
-    made
+    order.row(program.order == "time", tried.time, tried.side, tried.row, bytes)
+    tried.ord = bytes.toArray
+    tried
   }
 
   private def base64(bytes: Array[Byte]): JValue = JString(Base64.getEncoder.encodeToString(bytes))
@@ -229,10 +229,10 @@ private final class Trial(program: Program, spec: ProgramOperator) {
       counts(place) = counts.getOrElse(place, 0L) + n
     }
     def answer: JValue = {
-      val told = counts.toList.sortBy(_._1).collect { case ((input, metric), n) if n != 0 =>
+      val counted = counts.toList.sortBy(_._1).collect { case ((input, metric), n) if n != 0 =>
         JArray(List(JString(input), JString(metric), JInt(n)))
       }
-      JObject("rows" -> JArray(rows.toList), "counts" -> JArray(told))
+      JObject("rows" -> JArray(rows.toList), "counts" -> JArray(counted))
     }
   }
 }

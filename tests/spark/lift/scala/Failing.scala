@@ -31,9 +31,9 @@ object Failing {
     def generated() = UnsafeProjection.create(Seq(read(bytes)))
     var unused = interpreted()
     val answers = rows.map { row =>
-      val given = answer(unused, row)
-      if (fails(given)) unused = interpreted()
-      given
+      val result = answer(unused, row)
+      if (fails(result)) unused = interpreted()
+      result
     }
     val (failing, good) = rows.indices.partition(i => fails(answers(i)))
     val some = good.take(2) ++ good.takeRight(1)
@@ -55,7 +55,7 @@ object Failing {
 
   private def answer(projection: UnsafeProjection, row: InternalRow): String = {
     projection.initialize(0)
-    Try(projection(row)).fold(e => s"fails: ${Failure.reason(e)}", made => made.getBytes.map("%02x".format(_)).mkString)
+    Try(projection(row)).fold(e => s"fails: ${Failure.reason(e)}", projected => projected.getBytes.map("%02x".format(_)).mkString)
   }
 
   private def written(e: Expression): Array[Byte] = {

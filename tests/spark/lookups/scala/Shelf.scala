@@ -14,7 +14,7 @@ object Shelf {
   val rows = new ConcurrentHashMap[String, java.util.List[String]]
 
   /** The questions that were put, each with its keys separated by blanks. */
-  val asked = new ConcurrentLinkedQueue[String]
+  val received = new ConcurrentLinkedQueue[String]
 
   /** So many questions fail from now on. */
   val failures = new AtomicInteger
@@ -25,7 +25,7 @@ object Shelf {
   /** Questions wait until so many are under way. */
   @volatile var together: CountDownLatch = new CountDownLatch(0)
 
-  def questions: Array[String] = asked.toArray(new Array[String](0))
+  def questions: Array[String] = received.toArray(new Array[String](0))
   def fail(n: Int): Unit = failures.set(n)
 
   def meet(n: Int): Unit = together = new CountDownLatch(n)
@@ -34,7 +34,7 @@ object Shelf {
 
   def clear(): Unit = {
     rows.clear()
-    asked.clear()
+    received.clear()
     failures.set(0)
     mostAtOnce.set(0)
     opened.set(0)
@@ -63,13 +63,13 @@ final class Shelf(name: String, key: StructType, table: StructType, options: Map
       Shelf.together.countDown()
       Shelf.together.await(20, TimeUnit.SECONDS)
       val texts = keys.map(_.getUTF8String(0).toString)
-      Shelf.asked.add(texts.sorted.mkString(" "))
+      Shelf.received.add(texts.sorted.mkString(" "))
       if (Shelf.failures.getAndDecrement() > 0) throw new java.io.IOException("connection reset")
       texts.map { text =>
         if (text == "bad") Answer(Nil, "BAD_KEY: the shelf has no such label")
         else {
-          val found = Shelf.rows.getOrDefault(text, java.util.List.of[String]())
-          Answer(found.toArray(new Array[String](0)).toSeq.map { value =>
+          val values = Shelf.rows.getOrDefault(text, java.util.List.of[String]())
+          Answer(values.toArray(new Array[String](0)).toSeq.map { value =>
             new GenericInternalRow(Array[Any](UTF8String.fromString(text), UTF8String.fromString(value)))
           })
         }

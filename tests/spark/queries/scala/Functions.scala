@@ -30,7 +30,7 @@ class GeometricMean extends UserDefinedAggregateFunction {
 }
 
 /** Two columns in the order in which they come, as an array of structs. */
-class Told extends UserDefinedAggregateFunction {
+class Listed extends UserDefinedAggregateFunction {
   private val pair = StructType(Seq(StructField("n", IntegerType), StructField("x", StringType)))
   override def inputSchema: StructType = pair
   override def bufferSchema: StructType = StructType(Seq(StructField("all", ArrayType(pair))))
@@ -50,16 +50,16 @@ class Shout extends UDF1[String, String] {
   override def call(text: String): String = if (text == null) "?" else s"${text.toUpperCase}!"
 }
 
-case class Found(text: String, letters: Seq[String], count: Long)
+case class LongestText(text: String, letters: Seq[String], count: Long)
 
 /** The longest text and its letters; of several the least one. And how many texts there are, without nulls. */
-object Longest extends Aggregator[String, (String, Long), Found] {
+object Longest extends Aggregator[String, (String, Long), LongestText] {
   override def zero: (String, Long) = (null, 0L)
   override def reduce(buffer: (String, Long), text: String): (String, Long) = if (text == null) buffer else merge(buffer, (text, 1L))
   override def merge(a: (String, Long), b: (String, Long)): (String, Long) = (longer(a._1, b._1), a._2 + b._2)
-  override def finish(buffer: (String, Long)): Found = Found(buffer._1, Option(buffer._1).toSeq.flatMap(_.map(_.toString)), buffer._2)
+  override def finish(buffer: (String, Long)): LongestText = LongestText(buffer._1, Option(buffer._1).toSeq.flatMap(_.map(_.toString)), buffer._2)
   override def bufferEncoder: Encoder[(String, Long)] = Encoders.product
-  override def outputEncoder: Encoder[Found] = Encoders.product
+  override def outputEncoder: Encoder[LongestText] = Encoders.product
 
   private def longer(a: String, b: String): String =
     if (a == null || b != null && (b.length > a.length || b.length == a.length && b < a)) b else a

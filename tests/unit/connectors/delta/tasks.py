@@ -25,8 +25,8 @@ def context(folder: Path, schema: str | Struct = "k string, n bigint", **changes
     return ports.SinkContext(**{**values, **changes})
 
 
-def opened(sink: Sink, given: ports.SinkContext, *, recover: bool = True) -> Sink:
-    sink.open(given)
+def opened(sink: Sink, sink_context: ports.SinkContext, *, recover: bool = True) -> Sink:
+    sink.open(sink_context)
     if recover:
         sink.recover()
     return sink

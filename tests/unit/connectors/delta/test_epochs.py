@@ -80,8 +80,8 @@ def commit(sink: Sink, epoch: int, staged: Any) -> str:
 @pytest.mark.parametrize("when", ["before the other starts", "after it started", "after it wrote"])
 def test_a_process_that_was_replaced_cannot_write(tmp_path: Path, key: str | None, knew: str, when: str) -> None:
     def staged(sink: Sink, epoch: int, *values: tuple[str, int]) -> Any:
-        found = rows(*values)
-        return stage(sink, epoch, found.append_column("_weight", pa.array([1] * found.num_rows, pa.int64())) if key else found)
+        batch = rows(*values)
+        return stage(sink, epoch, batch.append_column("_weight", pa.array([1] * batch.num_rows, pa.int64())) if key else batch)
 
     mode = "upsert" if key else "append"
     old = opened(Sink(tmp_path / "t", key=key), context(tmp_path, term=1, mode=mode))
@@ -115,8 +115,8 @@ def test_a_process_that_is_replaced_between_its_look_and_its_commit_is_refused(
 ) -> None:
     mode = "upsert" if key else "append"
     old = opened(Sink(tmp_path / "t", key=key), context(tmp_path, term=1, mode=mode))
-    given = rows(("a", 1), ("b", 1))
-    late = stage(old, 0, given.append_column("_weight", pa.array([1, 1], pa.int64())) if key else given)
+    batch = rows(("a", 1), ("b", 1))
+    late = stage(old, 0, batch.append_column("_weight", pa.array([1, 1], pa.int64())) if key else batch)
     commits, attempt = [], old._epochs._attempt
 
     def pausing(step: Callable[..., Any], *, first: bool) -> Callable[..., Any]:

@@ -20,8 +20,8 @@ from tests.scale import FULL
 from tests.unit.errors import check_error
 
 
-def log(folder: Path, **given: Any) -> Log:
-    settings: dict[str, Any] = {"start": None, "changes": False, "follow": True, "limit": None, "time_zone": "UTC", **given}
+def log(folder: Path, **overrides: Any) -> Log:
+    settings: dict[str, Any] = {"start": None, "changes": False, "follow": True, "limit": None, "time_zone": "UTC", **overrides}
     return Log(Place(str(folder), {}), settings.pop("start"), **settings)
 
 
@@ -33,12 +33,12 @@ def write(folder: Path, values: dict[int, int], **more: Any) -> None:
 
 def net(files: list[dict[str, Any]]) -> Counter[tuple[Any, ...]]:
     """The rows of files with their weights, as the kernel would add them up."""
-    found: Counter[tuple[Any, ...]] = Counter()
+    weights: Counter[tuple[Any, ...]] = Counter()
     for file in files:
         change = "_change_type" if file["change"] == "rows" else f"'{file['change']}'"
         for *row, word in duckdb.sql(f"SELECT k, n, {change} FROM read_parquet('{file['path']}')").fetchall():
-            found[tuple(row)] += -1 if word in ("delete", "update_preimage") else 1
-    return found
+            weights[tuple(row)] += -1 if word in ("delete", "update_preimage") else 1
+    return weights
 
 
 def read(source: Log, start: Any = None) -> tuple[list[dict[str, Any]], Any]:
@@ -104,14 +104,14 @@ def test_an_epoch_takes_so_many_files(tmp_path: Path, limit: int) -> None:
     DeltaTable(tmp_path).optimize.compact()
     for n in range(5, 9):
         write(tmp_path, {n: n})
-    source, at, found = log(tmp_path, start=0, limit=limit), None, []
+    source, at, files_read = log(tmp_path, start=0, limit=limit), None, []
     while True:
         files, end = read(source, at)
         if end == at:
             break
         assert len(files) <= limit and log(tmp_path, start=0, limit=limit).files(at, end) == files
-        found, at = found + files, end
-    assert net(found) == contents(tmp_path) and len(found) == 9
+        files_read, at = files_read + files, end
+    assert net(files_read) == contents(tmp_path) and len(files_read) == 9
 
 
 def test_rows_that_go_are_an_error_where_rows_only_come(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_random_changes(tmp_path: Path, feed: str, seed: int) -> None:
     write(tmp_path, dict.fromkeys(range(6), 0), configuration={"delta.enableChangeDataFeed": feed})
     start = chance.choice([None, 0])
     source = log(tmp_path, start=start, changes=True, limit=chance.choice([None, 1, 2]))
-    found: Counter[tuple[Any, ...]] = Counter()
+    weights: Counter[tuple[Any, ...]] = Counter()
     at = None
     for number in range(1, 20):
         table = DeltaTable(tmp_path)
@@ -155,9 +155,9 @@ def test_random_changes(tmp_path: Path, feed: str, seed: int) -> None:
         if chance.random() < 0.5:
             source = log(tmp_path, start=start, changes=True) if chance.random() < 0.3 else source
             while (end := source.latest(at)) is not None:
-                found.update(net(source.files(at, end)))
+                weights.update(net(source.files(at, end)))
                 at = end
-            assert +found == found and {row: n for row, n in found.items() if n} == contents(tmp_path)
+            assert +weights == weights and {row: n for row, n in weights.items() if n} == contents(tmp_path)
 
 
 def test_a_version_that_was_cleaned_up(tmp_path: Path) -> None:

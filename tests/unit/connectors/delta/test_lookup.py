@@ -18,18 +18,18 @@ from headrace.schema import parse_schema
 def test_a_plan_has_what_it_needs_and_no_secret(tmp_path: Path) -> None:
     """With a schema the table is not opened."""
     storage = {"AWS_REGION": "eu-north-1", "AWS_SECRET_ACCESS_KEY.env": "KEY"}
-    made = Lookup("s3://bucket/rates", schema="currency string, rate double", refresh="5 minutes", storage_options=storage)
-    stored = json.loads(json.dumps(made.options()))
+    lookup = Lookup("s3://bucket/rates", schema="currency string, rate double", refresh="5 minutes", storage_options=storage)
+    stored = json.loads(json.dumps(lookup.options()))
     assert stored == {
         "path": "s3://bucket/rates",
         "refresh_ms": 300_000,
         "storage_options": {"AWS_REGION": "eu-north-1", "AWS_SECRET_ACCESS_KEY": {"env": "KEY"}},
     }
-    assert Lookup.from_options(stored, parse_schema("currency string")).options() == made.options()
-    assert made.describe() == "delta s3://bucket/rates (read again after 5 minutes)" and made.default_name == "rates"
+    assert Lookup.from_options(stored, parse_schema("currency string")).options() == lookup.options()
+    assert lookup.describe() == "delta s3://bucket/rates (read again after 5 minutes)" and lookup.default_name == "rates"
     first = Lookup("t", schema="k string", version=0)
     assert first.options() == {"path": "t", "version": 0} and first.describe() == "delta t version 0"
-    assert first.traits.repeatable and not made.traits.repeatable
+    assert first.traits.repeatable and not lookup.traits.repeatable
 
 
 def test_the_table_says_its_columns_and_its_state(tmp_path: Path) -> None:

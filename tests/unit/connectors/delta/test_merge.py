@@ -54,11 +54,11 @@ def test_random_upserts(tmp_path: Path, kinds: tuple[str, ...], parts: bool) -> 
     columns = {name: KINDS[kind][0] for name, kind in zip(names, kinds, strict=True)}
     arrow = pa.schema({**columns, "n": pa.int64(), "p": pa.string(), "_weight": pa.int64()})
     ddl = ", ".join(f"`{name}` {kind}" for name, kind in zip(names, kinds, strict=True)) + ", n bigint, p string"
-    given = {"key": [name.upper() for name in names], **({"partition_by": "p"} if parts else {})}
+    options = {"key": [name.upper() for name in names], **({"partition_by": "p"} if parts else {})}
     model: dict[str, tuple[Any, ...]] = {}
     epoch = 0
     for term in range(3 if FULL else 2):
-        sink = opened(Sink(tmp_path / "t", **given), context(tmp_path, ddl, mode="upsert", term=term + 1))
+        sink = opened(Sink(tmp_path / "t", **options), context(tmp_path, ddl, mode="upsert", term=term + 1))
         for _ in range(6 if FULL else 4):
             rows = []
             for _ in range(chance.randrange(4)):
@@ -112,14 +112,14 @@ def test_an_upsert_that_comes_again_is_known(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "kind", "option"), [({"key": "k"}, "array<int>", "key"), ({"partition_by": "k"}, "binary", "partition_by")]
+    ("options", "kind", "option"), [({"key": "k"}, "array<int>", "key"), ({"partition_by": "k"}, "binary", "partition_by")]
 )
-def test_what_cannot_be_a_key(tmp_path: Path, given: dict[str, Any], kind: str, option: str) -> None:
+def test_what_cannot_be_a_key(tmp_path: Path, options: dict[str, Any], kind: str, option: str) -> None:
     check_error(
         f"WRONG_TYPE: sink: column k of type {kind} cannot be in {option} of a Delta table\n"
         '  hint: choose other columns, or convert it: with_columns(k_text="to_json(k)")\n'
         "  more: headrace error WRONG_TYPE",
-        lambda: Sink(tmp_path / "t", **given).suits("sink", parse_schema(f"k {kind}, n int")),
+        lambda: Sink(tmp_path / "t", **options).suits("sink", parse_schema(f"k {kind}, n int")),
     )
 
 

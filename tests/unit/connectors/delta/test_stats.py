@@ -76,20 +76,20 @@ def test_bounds_hold_and_nulls_are_counted(tmp_path: Path) -> None:
         table = pa.Table.from_pylist(rows, ARROW)
         path = tmp_path / f"{number}.parquet"
         pq.write_table(table, path, row_group_size=16)
-        told = json.loads(statistics(pq.read_metadata(path), SCHEMA), parse_float=decimal_or_double)
-        assert told["numRecords"] == len(rows)
-        assert {"r", "m", "bytes"}.isdisjoint(told["minValues"])
+        stats = json.loads(statistics(pq.read_metadata(path), SCHEMA), parse_float=decimal_or_double)
+        assert stats["numRecords"] == len(rows)
+        assert {"r", "m", "bytes"}.isdisjoint(stats["minValues"])
         for name in ("i", "b", "f", "s", "d", "t", "z", "small", "large", "o"):
             values = [one[name] for one in rows if one[name] is not None]
-            assert told["nullCount"][name] == len(rows) - len(values)
-            assert (name in told["minValues"]) == bool(values)
+            assert stats["nullCount"][name] == len(rows) - len(values)
+            assert (name in stats["minValues"]) == bool(values)
             for value in values:
-                assert bound(told["minValues"][name], name) <= value <= bound(told["maxValues"][name], name)
+                assert bound(stats["minValues"][name], name) <= value <= bound(stats["maxValues"][name], name)
         inner = [one["n"] and one["n"]["y.z"] for one in rows]
-        assert told["nullCount"]["n"]["y.z"] == inner.count(None)
+        assert stats["nullCount"]["n"]["y.z"] == inner.count(None)
         deep = [one["n"] and one["n"]["deep"] and one["n"]["deep"]["w"] for one in rows]
         if any(deep):
-            assert dt.date.fromisoformat(told["minValues"]["n"]["deep"]["w"]) == min(value for value in deep if value)
+            assert dt.date.fromisoformat(stats["minValues"]["n"]["deep"]["w"]) == min(value for value in deep if value)
 
 
 def decimal_or_double(text: str) -> Any:
@@ -97,12 +97,12 @@ def decimal_or_double(text: str) -> Any:
     return float(text) if repr(float(text)) == text else Decimal(text)
 
 
-def bound(told: Any, name: str) -> Any:
+def bound(value: Any, name: str) -> Any:
     if name in ("d",):
-        return dt.date.fromisoformat(told)
+        return dt.date.fromisoformat(value)
     if name in ("t", "z"):
-        return dt.datetime.fromisoformat(told)
-    return Decimal(str(told)) if name in ("small", "large") else told
+        return dt.datetime.fromisoformat(value)
+    return Decimal(str(value)) if name in ("small", "large") else value
 
 
 def test_what_is_not_known_is_not_said(tmp_path: Path) -> None:
@@ -116,8 +116,8 @@ def test_what_is_not_known_is_not_said(tmp_path: Path) -> None:
         }
     )
     pq.write_table(rows, tmp_path / "f.parquet")
-    told = json.loads(statistics(pq.read_metadata(tmp_path / "f.parquet"), schema))
-    assert told["minValues"] == told["maxValues"] == {} and told["nullCount"] == {"f": 0, "d": 0, "t": 0, "s": 0}
+    stats = json.loads(statistics(pq.read_metadata(tmp_path / "f.parquet"), schema))
+    assert stats["minValues"] == stats["maxValues"] == {} and stats["nullCount"] == {"f": 0, "d": 0, "t": 0, "s": 0}
 
 
 def test_a_reader_that_leaves_files_out_finds_every_row(tmp_path: Path) -> None:

@@ -21,14 +21,14 @@ def table(folder: Path, name: str = "db.t") -> Table:
     return load_catalog("default", **catalog(folder)).load_table(name)
 
 
-def sink(folder: Path, **given: Any) -> Sink:
-    return Sink("db.t", catalog=catalog(folder), **given)
+def sink(folder: Path, **options: Any) -> Sink:
+    return Sink("db.t", catalog=catalog(folder), **options)
 
 
-def opened(made: Sink, given: ports.SinkContext) -> Sink:
-    made.open(given)
-    made.recover()
-    return made
+def opened(table_sink: Sink, sink_context: ports.SinkContext) -> Sink:
+    table_sink.open(sink_context)
+    table_sink.recover()
+    return table_sink
 
 
 def live_files(folder: Path, name: str = "db.t") -> set[str]:

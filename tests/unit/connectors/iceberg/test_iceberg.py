@@ -29,8 +29,8 @@ def rows(*values: tuple[str | None, int]) -> pa.Table:
     return pa.table({"k": pa.array([k for k, _ in values], pa.string()), "n": pa.array([n for _, n in values], pa.int64())})
 
 
-def weighed(given: pa.Table) -> pa.Table:
-    return given.append_column("_weight", pa.array([1] * given.num_rows, pa.int64()))
+def weighed(batch: pa.Table) -> pa.Table:
+    return batch.append_column("_weight", pa.array([1] * batch.num_rows, pa.int64()))
 
 
 def test_an_epoch_is_one_commit_that_carries_its_number(tmp_path: Path) -> None:
@@ -39,12 +39,17 @@ def test_an_epoch_is_one_commit_that_carries_its_number(tmp_path: Path) -> None:
     out.commit(1, stage(out, 1, rows((None, 4))))
     out.commit(2, stage(out, 2, rows()))
     assert sorted(rows_of(tmp_path), key=str) == [("a", 1), ("b", 2), ("c", 3), (None, 4)]
-    found = table(tmp_path)
-    assert found.properties["headrace.epoch.c1.main"] == "1/1/"
-    snapshot = found.current_snapshot()
+    loaded = table(tmp_path)
+    assert loaded.properties["headrace.epoch.c1.main"] == "1/1/"
+    snapshot = loaded.current_snapshot()
     assert snapshot is not None and snapshot.summary is not None
-    told = snapshot.summary.additional_properties
-    assert (told["headrace.job"], told["headrace.sink"], told["headrace.epoch"], told["headrace.term"]) == ("job", "sink", "1", "1")
+    properties = snapshot.summary.additional_properties
+    assert (properties["headrace.job"], properties["headrace.sink"], properties["headrace.epoch"], properties["headrace.term"]) == (
+        "job",
+        "sink",
+        "1",
+        "1",
+    )
 
 
 def test_an_epoch_that_comes_again_is_known_and_orphans_go(tmp_path: Path) -> None:
@@ -82,13 +87,13 @@ def test_a_process_that_was_replaced_cannot_write(tmp_path: Path, key: str | Non
 def test_a_process_that_is_replaced_between_its_look_and_its_commit_is_refused(tmp_path: Path, key: str | None) -> None:
     mode = "upsert" if key else "append"
     old = opened(sink(tmp_path, key=key), context(tmp_path, mode=mode))
-    given = rows(("a", 1), ("b", 1))
-    late = stage(old, 0, weighed(given) if key else given)
+    batch = rows(("a", 1), ("b", 1))
+    late = stage(old, 0, weighed(batch) if key else batch)
     commits, attempt = [], old._epochs._attempt
 
     def paused(write: Callable[..., None], mark: ports.Mark) -> bool:
-        def then(transaction: Any, said: dict[str, str]) -> None:
-            write(transaction, said)
+        def then(transaction: Any, properties: dict[str, str]) -> None:
+            write(transaction, properties)
             if not commits:
                 opened(sink(tmp_path, key=key), context(tmp_path, mode=mode, term=2))
 
@@ -178,19 +183,19 @@ def test_random_upserts(tmp_path: Path, keys: tuple[str, ...]) -> None:
             assert sorted(map(repr, rows_of(tmp_path))) == sorted(map(repr, model.values()))
 
 
-def log(folder: Path, **given: Any) -> Log:
-    settings: dict[str, Any] = {"start": None, "changes": False, "follow": True, "limit": None, "time_zone": "UTC", **given}
-    made = Log(Place("db.t", catalog(folder)), settings.pop("start"), **settings)
-    made.pause = 0
-    return made
+def log(folder: Path, **overrides: Any) -> Log:
+    settings: dict[str, Any] = {"start": None, "changes": False, "follow": True, "limit": None, "time_zone": "UTC", **overrides}
+    table_log = Log(Place("db.t", catalog(folder)), settings.pop("start"), **settings)
+    table_log.pause = 0
+    return table_log
 
 
 def net(files: list[dict[str, Any]]) -> Counter[tuple[Any, ...]]:
-    found: Counter[tuple[Any, ...]] = Counter()
+    weights: Counter[tuple[Any, ...]] = Counter()
     for file in files:
         for row in duckdb.sql(f"SELECT k, n FROM read_parquet('{file['path']}')").fetchall():
-            found[row] += -1 if file["change"] == "delete" else 1
-    return found
+            weights[row] += -1 if file["change"] == "delete" else 1
+    return weights
 
 
 @pytest.mark.parametrize("seed", range(4 if FULL else 1))
@@ -198,7 +203,7 @@ def test_snapshots_as_changes(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
     out = opened(sink(tmp_path), context(tmp_path))
     out.commit(0, stage(out, 0, rows(("a", 0), ("b", 0))))
-    source, at, found = log(tmp_path, changes=True, limit=chance.choice([None, 1])), None, Counter()
+    source, at, weights = log(tmp_path, changes=True, limit=chance.choice([None, 1])), None, Counter()
     for number in range(1, 12):
         match chance.randrange(3):
             case 0:
@@ -215,9 +220,9 @@ def test_snapshots_as_changes(tmp_path: Path, seed: int) -> None:
         while (end := source.latest(at)) is not None:
             files = source.files(at, end)
             assert log(tmp_path, changes=True).files(at, end) == files
-            found.update(net(files))
+            weights.update(net(files))
             at = end
-        assert {row: n for row, n in found.items() if n} == Counter(rows_of(tmp_path))
+        assert {row: n for row, n in weights.items() if n} == Counter(rows_of(tmp_path))
     assert log(tmp_path).waiting(at) == 0
 
 
@@ -263,9 +268,9 @@ def test_where_reading_begins(tmp_path: Path, start: Any) -> None:
 
 
 def test_an_empty_table_is_read_from_its_first_row_on(tmp_path: Path) -> None:
-    made = sink(tmp_path)
-    made.place.catalog().create_namespace("db")
-    made.place.catalog().create_table("db.t", pa.schema({"k": pa.string(), "n": pa.int64()}))
+    out = sink(tmp_path)
+    out.place.catalog().create_namespace("db")
+    out.place.catalog().create_table("db.t", pa.schema({"k": pa.string(), "n": pa.int64()}))
     source = log(tmp_path)
     at = source.latest(None)
     table(tmp_path).append(rows(("a", 1)))
