@@ -1,4 +1,4 @@
-"""The error codes of servers that hold tables or keys."""
+"""The error codes of servers that hold tables or keys, and an option of their sinks."""
 
 from headrace.codes import Code, register
 
@@ -8,3 +8,5 @@ register(
         "DATABASE_UNREACHABLE": Code("ConnectorError", "environment", "a database that does not answer"),
     }
 )
+
+RETRY = "how long to wait for a server that is unavailable; then the run ends ([DATABASE_UNREACHABLE](../errors/DATABASE_UNREACHABLE.md))"

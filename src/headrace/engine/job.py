@@ -379,9 +379,9 @@ def job(name: str, *sinks: Sink) -> Job:
     if not sinks:
         hint = 'pass at least one: hr.job("name", stream.write.files(...))'
         raise HeadraceError("NO_SINKS", f"the job {name} has no sinks", hint=hint, site=here())
+    hint = "write the stream to a sink: stream.write.files(...)"
     for sink in sinks:
         if not isinstance(sink, Sink):
-            hint = "write the stream to a sink: stream.write.files(...)"
             raise HeadraceError("NO_SINKS", f"the job {name} expects sinks, got {sink!r}", hint=hint, site=here())
     with interruptible():
         ends = [sink._use() for sink in sinks]

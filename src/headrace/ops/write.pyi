@@ -30,7 +30,7 @@ class Write:
         name: str | None = None,
         mode: str | None = None,
     ) -> Sink:
-        """Prints a table of the newest rows of each epoch in the terminal, at most `rows`."""
+        """Prints the last rows of each epoch as a table on the terminal, at most `rows`."""
 
     def delta(
         self,
@@ -69,7 +69,7 @@ class Write:
         name: str | None = None,
         mode: str | None = None,
     ) -> Sink:
-        """Calls a Python function with the rows of each epoch that has some, as a Spark DataFrame."""
+        """Calls a Python function with the rows of each non-empty epoch, as a Spark DataFrame."""
 
     def http(
         self,

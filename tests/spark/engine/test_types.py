@@ -34,7 +34,7 @@ def test_a_program_is_checked_at_its_statements() -> None:
         "self.n.set(e.card)",
         "hr.emit(card=self.key.card, x=hr.f.nothing(e.amount))",
     }
-    assert "n is INT, but the value is STRING" in next(error.message for error in errors if error.code == "WRONG_TYPE")
+    assert "the cell `n` is INT, but the value is STRING" in next(error.message for error in errors if error.code == "WRONG_TYPE")
 
 
 def test_all_errors_are_reported_at_once() -> None:

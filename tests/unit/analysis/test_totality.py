@@ -24,7 +24,7 @@ OF_ALL = {
     "grouped_by",
     "judged",
     "columns_read",
-    "asked",
+    "check_request",
     "keeps",
     "compares_rows",
     "wait",

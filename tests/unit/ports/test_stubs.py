@@ -28,4 +28,4 @@ def test_dir_lists_connectors() -> None:
     assert {"console", "files", "foreach_batch", "memory"} <= set(dir(stream.write))
     assert dir(hr.read) == sorted(dir(hr.read)) and "console" not in dir(hr.read)
     assert {"files", "memory"} <= set(dir(hr.lookup)) and "console" not in dir(hr.lookup)
-    assert "newest rows" in str(stream.write.console.__doc__)
+    assert "last rows" in str(stream.write.console.__doc__)

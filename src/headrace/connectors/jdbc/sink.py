@@ -17,6 +17,7 @@ from headrace.connectors.jdbc.kinds import NEEDS, dialect_of
 from headrace.connectors.jdbc.ledger import STAGE, Ledger, forget, orphans
 from headrace.connectors.jdbc.refused import Refused
 from headrace.connectors.jdbc.tables import GONE, make, missing, target, typed
+from headrace.connectors.servers import RETRY
 from headrace.errors import HeadraceError
 from headrace.jvm.packages import attach
 from headrace.jvm.session import session
@@ -67,12 +68,7 @@ class Sink(ports.Options, ports.Sink):
     user: str | None = option.plain("the user name, unless the address contains it", default=None)
     password: Secret | None = option.secret('a secret, given by name: `hr.secret("DB_PASSWORD")`', default=None)
     create: bool = option.flag("create a missing table; `False` refuses to start without it", default=True, stored="always")
-    retry: str = option.span(
-        "how long to wait for a server that is unavailable; then the run ends ([DATABASE_UNREACHABLE](../errors/DATABASE_UNREACHABLE.md))",
-        called="`retry` of the sink",
-        default="30 seconds",
-        stored="always",
-    )
+    retry: str = option.span(RETRY, called="`retry` of the sink", default="30 seconds", stored="always")
     driver_options: dict[str, str] = option.option(
         "options of the JDBC driver", connect.driver_options, takes=Mapping[str, Any], alias="options", default=None, empty=dict
     )

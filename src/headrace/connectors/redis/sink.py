@@ -13,6 +13,7 @@ import headrace.ports as ports
 from headrace.connectors.redis.address import server_of
 from headrace.connectors.redis.connect import check_authority, connected, refusal
 from headrace.connectors.redis.note import NOTES, Note, Part
+from headrace.connectors.servers import RETRY
 from headrace.errors import HeadraceError
 from headrace.ports import option
 from headrace.ports.aside import NULL_KEY, put_aside
@@ -82,12 +83,7 @@ class Sink(ports.Options, ports.Sink):
         "with `rediss://`: a PEM file with the certificate authority of the server, trusted in addition to those of the machine",
         default=None,
     )
-    retry: str = option.span(
-        "how long to wait for a server that is unavailable; then the run ends ([DATABASE_UNREACHABLE](../errors/DATABASE_UNREACHABLE.md))",
-        called="`retry` of the sink",
-        default="30 seconds",
-        stored="always",
-    )
+    retry: str = option.span(RETRY, called="`retry` of the sink", default="30 seconds", stored="always")
 
     def __post_init__(self) -> None:
         self._spelled = server_of(self.url)
