@@ -232,8 +232,8 @@ def test_tombstones_of_other_writers(broker: Broker, registry: Registry, tmp_pat
     assert kept.rows() == [(4, "n4")]
     assert letters(tmp_path / "state") == [
         ("users", "field id: cannot read 'x' as BIGINT", f"{topic}-0", 10, '{"id": "x"}'),
-        ("users", "not JSON: Unrecognized token 'x'", f"{topic}-0", 9, "x"),
         ("users", "no row: the value is null", f"{topic}-0", 11, "base64:"),
+        ("users", "not JSON: Unrecognized token 'x'", f"{topic}-0", 9, "x"),
     ]
 
 

@@ -56,7 +56,7 @@ def test_the_first_example() -> None:
         assert counts["inputs"] == {
             "charges.SmallThenLarge": {"event": {"filtered": 0, "in": 4, "handled": 3, "late": 0, "dead": 0, "held": 1}}
         }
-        assert counts["sources"] == {"charges": {"read": 4, "malformed": 0, "skipped": 0, "tombstones": 0, "broken": 0}}
+        assert counts["sources"] == {"charges": {"read": 4, "malformed": 0, "skipped": 0, "tombstones": 0, "broken": 0, "rows": 4}}
         h.restart()
         assert h.finish() == 4
         assert h.metrics()["inputs"]["charges.SmallThenLarge"]["event"]["held"] == 0

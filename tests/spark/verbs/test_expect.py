@@ -167,7 +167,7 @@ def test_malformed_lines_are_skipped_and_counted(tmp_path: Path) -> None:
     put(tmp_path / "in", "1.json", {"k": "a", "v": 1}, "{oops", {"k": "b", "v": -1})
     summary = job(tmp_path, "keep", "skip").run(checkpoint=tmp_path / "checkpoint", progress=False)
     document = summary.to_json()
-    assert document["sources"] == [{"name": "rows", "read": 3, "malformed": 1, "skipped": 0, "tombstones": 0, "broken": 0}]
+    assert document["sources"] == [{"name": "rows", "read": 3, "malformed": 1, "skipped": 0, "tombstones": 0, "broken": 0, "rows": 2}]
     assert list(document["dead_letters"].values()) == [0]
     assert lines(tmp_path / "out") == [{"k": "a", "v": 1}, {"k": "b", "v": -1}]
 

@@ -70,7 +70,7 @@ class SourceCounts:
         return self.read - self.malformed - self.skipped - self.tombstones
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        return {**asdict(self), "rows": self.rows}
 
 
 @dataclass(frozen=True)
