@@ -98,7 +98,7 @@ def test_keys_that_are_one_for_the_table(pg: Served) -> None:
     assert rows(pg, "t") == []
 
 
-def test_what_is_wrong_with_a_row_is_said_as_before(pg: Served) -> None:
+def test_a_rejected_row_is_reported_as_before(pg: Served) -> None:
     pg.run("CREATE TABLE t (k int PRIMARY KEY, n int UNIQUE)")
     written = Written(pg, "k int, n int", on_refused="fail")
     with pytest.raises(hr.HeadraceError, match=r"ROW_REFUSED: .* duplicate key value violates unique constraint"):

@@ -342,12 +342,13 @@ def test_a_column_too_many(place: Place) -> None:
 
 def test_a_column_of_another_type(place: Place) -> None:
     kind, wanted = {"postgresql": ("int4", "text"), "mariadb": ("int", "longtext"), "sqlite": ("INTEGER", "text")}[place.kind]
+    change = 'ALTER TABLE "t" ALTER "a" TYPE text' if place.kind == "postgresql" else f"change the column to {wanted}"
     refused(
         place,
         f"""
         TABLE_SCHEMA: the column a of the table t is {kind}, which cannot store every string
           at test_jdbc_sink.py:*: job = hr.job("refused", source.write.jdbc(place.url, "t", **{{**place.options, **options}}))
-          hint: {wanted} can; or cast the stream's column to a type that fits
+          hint: {change}; or cast the column in the stream to a type that fits
           more: headrace error TABLE_SCHEMA
         """,
         "CREATE TABLE t (a INTEGER)",
@@ -383,7 +384,7 @@ def test_a_narrow_decimal(pg: Served) -> None:
         """
         TABLE_SCHEMA: the column a of the table t is numeric(10,2), which cannot store every decimal(12,2)
           at test_jdbc_sink.py:*: job = hr.job("refused", source.write.jdbc(place.url, "t", **{**place.options, **options}))
-          hint: numeric(12,2) can; or cast the stream's column to a type that fits
+          hint: ALTER TABLE "t" ALTER "a" TYPE numeric(12,2); or cast the column in the stream to a type that fits
           more: headrace error TABLE_SCHEMA
         """,
         "CREATE TABLE t (a NUMERIC(10, 2))",

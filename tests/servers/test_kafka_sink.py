@@ -283,7 +283,7 @@ def refused(job: hr.Job, folder: Path) -> HeadraceError:
     return caught.value
 
 
-def test_what_is_found_before_a_run_starts(broker: Broker, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_before_a_run_starts(broker: Broker, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     topic = broker.create_topic("sink-errors")
     rows = hr.read.memory([(1,)], "id int", name="rows")
     missing = hr.job("j", rows.write.kafka("sink-nowhere", servers=broker.servers, name="out"))

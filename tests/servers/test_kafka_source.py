@@ -295,7 +295,7 @@ def test_debezium(broker: Broker, tmp_path: Path) -> None:
     assert kept.rows() == [(1, "b")]
 
 
-def test_gaps_stop_a_job_or_are_told(broker: Broker, tmp_path: Path) -> None:
+def test_gaps_stop_a_job_or_are_reported(broker: Broker, tmp_path: Path) -> None:
     topic = broker.create_topic("source-gap", 2)
     broker.produce(topic, [Record(str(n), partition=n % 2) for n in range(10)])
 
@@ -381,7 +381,7 @@ def test_a_partition_that_comes_is_read_by_the_same_run(broker: Broker, tmp_path
 
 
 @pytest.mark.full
-def test_how_far_a_job_has_come_is_told_to_tools(broker: Broker, tmp_path: Path) -> None:
+def test_tools_see_how_far_a_job_has_come(broker: Broker, tmp_path: Path) -> None:
     topic = broker.create_topic("source-group", 2)
     broker.produce(topic, [Record(str(n), partition=n % 2) for n in range(10)])
     out = hr.read.kafka(topic, servers=broker.servers, value="text", group="lag of a test", name="group").write.memory()

@@ -64,7 +64,7 @@ def test_a_fresh_start_leaves_the_keys_of_another_job(redis: Redis) -> None:
     assert keys(redis) == {"t:a", "t:b"}
 
 
-def test_whether_a_fresh_start_may_have_the_keys_is_asked_without_taking_them(redis: Redis) -> None:
+def test_a_fresh_start_checks_the_keys_before_it_takes_them(redis: Redis) -> None:
     write(sink(redis), 0, "a")
     before = redis.run("HGETALL", "_headrace:t:")
     mine = Sink(redis.url, prefix="t:", key="k", password=hr.secret(VARIABLE))

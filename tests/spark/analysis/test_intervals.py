@@ -104,7 +104,7 @@ def state_text(stream: hr.Stream) -> str:
     return list(facts(plan, "state").values())[-1].text
 
 
-def test_explain_says_when_rows_are_given_back_or_what_is_missing() -> None:
+def test_explain_says_when_rows_are_released_or_what_is_missing() -> None:
     late = "; rows that arrive after it has passed them are late"
     assert state_text(bids.join(auctions, on=NEAR)) == (
         f"released: left rows when the watermark passes ts, right rows when it passes opened + 1 hour{late}"

@@ -96,7 +96,7 @@ def test_what_is_kept(stream: hr.Stream, expected: str) -> None:
     assert kept(stream) == expected
 
 
-def test_when_groups_are_given_back() -> None:
+def test_when_groups_are_released() -> None:
     rest = "until then: grows with the number of groups: a row of numbers for a group of card, window_end"
     assert kept(windows.spent) == f"released when the watermark passes window_end; later rows are late; {rest}"
     assert kept(windows.once) == f"released when the watermark passes window_end and 1 minute more; later rows are late; {rest}"
@@ -150,7 +150,7 @@ AGGREGATES = {
 
 
 @pytest.mark.parametrize("kind", ["append", "changes"])
-def test_what_aggregates_are_said_to_keep_is_what_they_keep(kind: str, tmp_path: Path) -> None:
+def test_aggregates_keep_what_their_fact_says(kind: str, tmp_path: Path) -> None:
     added = [("a", v, v / 2, str(v)) for v in range(1, 6)]
     schema = "k string, v int, d double, s string"
     if kind == "append":

@@ -21,7 +21,7 @@ refunds = hr.read.memory([], "number string, at timestamp, sum int", name="refun
 timed = refunds.watermark("at", "5 minutes")
 
 
-def test_rows_without_partners_of_which_it_is_never_told() -> None:
+def test_unmatched_rows_that_are_never_known_to_be_unmatched() -> None:
     check_error(
         """
         NEVER_CLOSES: near sends an unmatched left row when no match can come any more, but its condition does not limit when one can

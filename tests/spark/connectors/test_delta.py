@@ -77,7 +77,7 @@ def lay(folder: Path, number: int, rows: list[dict[str, Any]]) -> None:
     (folder / f"{number:03}.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
-def test_random_changes_upserted_appended_and_told(tmp_path: Path) -> None:
+def test_random_changes_upserted_appended_and_written_as_changes(tmp_path: Path) -> None:
     """Three tables of one query, stopped and started in between, against a dict."""
     chance = random.Random(11)
     live: Counter[tuple[str, int]] = Counter()

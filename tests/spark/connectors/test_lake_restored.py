@@ -174,11 +174,11 @@ def put_back(drill: Drill) -> None:
 def test_tables_that_are_gone(drill: Drill) -> None:
     """Between two runs. A fresh start writes them anew."""
     gone: dict[Callable[[Drill], None], str] = {
-        removed: f"TABLE_MISSING: delta: {drill.folder}/rows is gone",
-        dropped: "TABLE_MISSING: iceberg by key: db.counts (<catalog>) is gone",
-        emptied: f"TABLE_MISSING: delta by key: {drill.folder}/counts is gone",
-        recreated: "TABLE_REPLACED: iceberg: db.rows (<catalog>) holds no epoch of this job",
-        put_back: f"TABLE_REPLACED: delta by key: {drill.folder}/counts ends with epoch 1",
+        removed: f"TABLE_MISSING: delta: {drill.folder}/rows no longer exists, but the job has written to it up to epoch 3",
+        dropped: "TABLE_MISSING: iceberg by key: db.counts (<catalog>) no longer exists, but the job has written to it up to epoch 3",
+        emptied: f"TABLE_MISSING: delta by key: {drill.folder}/counts no longer exists, but the job has written to it up to epoch 3",
+        recreated: "TABLE_REPLACED: iceberg: db.rows (<catalog>) holds no epoch of this job, but the job has written epoch 3 there",
+        put_back: f"TABLE_REPLACED: delta by key: {drill.folder}/counts ends with epoch 1, but the job has written epoch 3 there",
     }
     catalog = ", ".join(f"{name}={value}" for name, value in sorted(iceberg.catalog(drill.folder).items()))
     for lose, text in gone.items():
@@ -186,9 +186,9 @@ def test_tables_that_are_gone(drill: Drill) -> None:
             lose(drill)
             error = drill.refused()
             check_error(
-                f"{text}, but the job has written epoch 3 there\n"
+                f"{text}\n"
                 "  hint: restore it, write the following rows to another place, "
-                "or start over with fresh=True.\n"
+                "or start over with fresh=True, which writes all rows again. Nothing was changed.\n"
                 f"  more: headrace error {error.code}",
                 error,
                 hide={catalog: "<catalog>"},

@@ -246,7 +246,7 @@ def test_dead_letters_that_are_read_do_not_lie_beside_the_checkpoint(tmp_path: P
     assert [(one.rows_in, one.handled, one.dead) for one in summary.inputs] == [(5, 4, 1)]
 
 
-def test_progress_is_told(tmp_path: Path) -> None:
+def test_progress_is_reported(tmp_path: Path) -> None:
     put(tmp_path / "in", "1.json", FIRST)
     reports: list[Any] = []
     fraud(tmp_path).run(checkpoint=tmp_path / "state", progress=reports.append)
@@ -263,7 +263,7 @@ def test_progress_counts_the_keys_with_state(tmp_path: Path) -> None:
     assert flushed.progress.state_keys == 0
 
 
-def test_progress_of_a_started_job_is_told_to_who_waits(tmp_path: Path) -> None:
+def test_progress_of_a_started_job_is_reported(tmp_path: Path) -> None:
     put(tmp_path / "in", "1.json", FIRST)
     reports: list[Any] = []
     fraud(tmp_path).start(checkpoint=tmp_path / "state", progress=reports.append).wait()

@@ -95,7 +95,7 @@ def test_a_sink_whose_server_quotes_what_it_is_sent(tmp_path: Path) -> None:
         looked_at(job, tmp_path, failed(job, tmp_path / "c"))
 
 
-def test_a_table_whose_server_quotes_what_it_is_asked(tmp_path: Path) -> None:
+def test_a_table_whose_server_quotes_the_request(tmp_path: Path) -> None:
     quoted: list[str] = []
 
     def say(request: Any) -> Reply:

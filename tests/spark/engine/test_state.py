@@ -70,9 +70,9 @@ def test_every_table_of_every_epoch_that_is_kept(tmp_path: Path, spark: SparkSes
         write(tmp_path / "rules", number, [r for r in rules if begin <= r.ts < end])
         # each run is a restart of the one before
         every(tmp_path).run(checkpoint=state, flush=False, progress=False, partitions=partitions)
-        came, past_rules = [e for e in events if e.ts < end], [r for r in rules if r.ts < end]
-        watermark = min(max(e.ts for e in came), max(r.ts for r in past_rules)) - DELAY
-        wanted[hr.state(state).epoch] = everything.kept(came, past_rules, watermark)
+        past_events, past_rules = [e for e in events if e.ts < end], [r for r in rules if r.ts < end]
+        watermark = min(max(e.ts for e in past_events), max(r.ts for r in past_rules)) - DELAY
+        wanted[hr.state(state).epoch] = everything.kept(past_events, past_rules, watermark)
     before, views = files(state), spark.sql("SHOW VIEWS").collect()
     assert len(wanted) == 4 and all(wanted[max(wanted)].values()), "every table has rows in the end"
     for epoch, tables in wanted.items():

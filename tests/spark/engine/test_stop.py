@@ -90,7 +90,7 @@ def test_a_flush_that_was_stopped_is_finished_by_the_next_start(tmp_path: Path, 
     assert (ended.rows, ended.sealed, cards(tmp_path)) == (0, True, ["b", "c"])
 
 
-def test_a_query_that_has_ended_is_told_nothing(spark: SparkSession) -> None:
+def test_a_query_that_has_ended_gets_no_message(spark: SparkSession) -> None:
     control = jvm(spark).headrace.source.Control
     control.publish("gone", '{"charges": 1}')
     control.hold("gone")

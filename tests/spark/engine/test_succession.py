@@ -469,7 +469,7 @@ def test_a_sink_that_moves() -> None:
     assert versions(job("out"), job("else"), held=Mark(1, "x")) == (f"{begins} after epoch 1, the last one there, stays in {here}/out",)
 
 
-def test_what_is_said_of_rows_that_were_moved_along_names_their_place() -> None:
+def test_messages_about_moved_rows_name_their_place() -> None:
     def job(path: str, amount: str = "amount", *more: str) -> SparkJob:
         return compiled(sales().select("shop", *more, n=amount).write.files(path, format="json", name="out"))
 

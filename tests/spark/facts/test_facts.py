@@ -73,7 +73,7 @@ def test_every_page_of_a_large_bag_is_known_and_read(again: Ran) -> None:
     }
 
 
-def test_state_grows_and_ends_as_it_is_said(runs: list[Ran]) -> None:
+def test_state_grows_and_ends_as_its_fact_says(runs: list[Ran]) -> None:
     wrong = [problem for ran in runs for case in ran.stateful() for problem in _growth(ran, case)]
     assert not wrong, "\n".join(wrong)
 
@@ -122,7 +122,7 @@ def test_when_a_session_closed_is_kept_for_a_gap(runs: list[Ran]) -> None:
     assert (kept.rows, kept.stored) == (0, 4)
 
 
-def test_rows_are_taken_away_where_it_is_said_and_nowhere_else(runs: list[Ran]) -> None:
+def test_rows_are_retracted_where_a_fact_says_so_and_nowhere_else(runs: list[Ran]) -> None:
     for ran in runs:
         taken = {case for case, epochs in ran.outs.items() if any(weight < 0 for changes in epochs for _, weight in changes)}
         changing = {case for case, end in ran.ends.items() if kind_of(end) == "changes"}
@@ -142,7 +142,7 @@ def test_rows_that_are_sent_once_are_sent_when_time_has_passed(runs: list[Ran]) 
     assert early == []
 
 
-def test_rows_are_late_where_it_is_said_and_nowhere_else(runs: list[Ran]) -> None:
+def test_rows_are_late_where_a_fact_says_so_and_nowhere_else(runs: list[Ran]) -> None:
     for ran in runs:
         queries = {name for name, node in ran.operators.items() if isinstance(node, Relational)}
         expected = {name for name in queries if LATER in ran.facts["state"][name].text}
@@ -212,7 +212,7 @@ def test_keys_are_unique(runs: list[Ran]) -> None:
     assert twice == []
 
 
-def test_how_rows_arrive_makes_a_difference_where_it_is_said_and_nowhere_else(runs: list[Ran], again: Ran) -> None:
+def test_the_order_of_arrival_matters_where_a_fact_says_so_and_nowhere_else(runs: list[Ran], again: Ran) -> None:
     _, ran = runs
     other = {case for case in ran.ends for epoch in range(5) if ran.there(case, epoch) != again.there(case, epoch)}
     with_caveat = {case for case in ran.ends if any(operator(node).caveat is not None for node in order([ran.ends[case]]))}
@@ -227,6 +227,6 @@ def test_operators_without_state_have_no_place_in_a_level(runs: list[Ran]) -> No
 
 
 @pytest.mark.parametrize("cls", [cls for cls in REGISTRY.values() if cls.role is Role.STATEFUL])
-def test_each_operator_with_state_is_told_apart(cls: type, runs: list[Ran]) -> None:
+def test_each_operator_with_state_has_a_case_of_its_own(cls: type, runs: list[Ran]) -> None:
     """Each has a case in which its state has a fact of its own."""
     assert any(op == cls.op and ran.owners[case] in ran.facts["state"] for ran in runs for case, op in ran.ops.items())  # type: ignore[attr-defined]

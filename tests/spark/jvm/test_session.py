@@ -198,7 +198,7 @@ def test_spark_does_not_start() -> None:
     )
 
 
-def test_what_spark_submit_was_told_wins(tmp_path: Path) -> None:
+def test_options_of_spark_submit_win(tmp_path: Path) -> None:
     script = tmp_path / "submitted.py"
     script.write_text(
         "import headrace as hr\n"

@@ -8,7 +8,7 @@ from headrace.plan import Plan, explain, facts
 rows = hr.read.memory([("a", 1)], "k string, n int", name="rows")
 
 
-def test_of_sinks_that_do_not_show_epochs_as_a_whole_the_steps_are_told() -> None:
+def test_explain_shows_the_steps_of_sinks_that_do_not_show_whole_epochs() -> None:
     plan = Plan.of(
         "job",
         [
@@ -27,7 +27,7 @@ def test_of_sinks_that_do_not_show_epochs_as_a_whole_the_steps_are_told() -> Non
     assert "leaves: a transactional id and a consumer group for each task" in text
 
 
-def test_sinks_that_can_all_be_brought_back_are_told_so() -> None:
+def test_explain_says_where_all_sinks_can_be_rewound() -> None:
     files = rows.write.files("out", format="json", name="files")._use()
     delta = rows.write.delta("table", name="delta")._use()
     screen = rows.write.console(name="screen")._use()

@@ -41,7 +41,7 @@ def test_flink_says_windows_with_table_around_them() -> None:
     assert all("FROM TABLE(" in query.flink and "FROM TABLE(" not in query.text for query in windowed)
 
 
-def test_of_a_trace_the_last_cause_is_told() -> None:
+def test_the_last_cause_of_a_trace_is_reported() -> None:
     trace = "An error occurred while calling o7.executeInsert.\n: first\n\tat a.b(C.java:1)\nCaused by: second: why\n\tat d\n\t... 3 more"
     assert str(Refused(trace)) == "second: why"
     assert str(Refused("a.B: alone\n\tat c.D(E.java:1)")) == "a.B: alone"

@@ -146,7 +146,7 @@ def test_kills_are_summed_by_their_points() -> None:
     ]
 
 
-def test_what_broke_only_in_a_row_is_said() -> None:
+def test_a_loss_by_a_chain_of_kills_is_reported() -> None:
     tried = summed([run("in a task", "after staging", rows=[1])], {"out": counted([(1,), (2,)])})
     assert [(one.point, one.kills, dict(one.lost)) for one in tried][-1] == (
         "one after the other: in a task of out, after staging of out",

@@ -98,7 +98,7 @@ def test_stopped_it_goes_on_with_what_is_left(calls: list[dict[str, Any]]) -> No
     assert len(calls) == 6 + len(certify_all.AHEAD)  # nothing is left
 
 
-def test_what_was_lost_is_told_until_it_is_tried_again(calls: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lost_rows_are_reported_until_the_next_try(calls: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch) -> None:
     def exit_code(*arguments: str) -> int:
         monkeypatch.setattr(sys, "argv", ["certify_all.py", "files", *arguments])
         return certify_all.main()

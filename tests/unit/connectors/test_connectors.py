@@ -108,7 +108,7 @@ def test_a_source_is_named_after_its_path(path: str, name: str) -> None:
     assert hr.read.files(path, format="json", schema="a int")._node.name == name
 
 
-def test_a_place_in_a_store_is_called_as_it_was_given() -> None:
+def test_a_path_in_a_store_stays_as_written() -> None:
     """By its address a checkpoint knows what it has read, and a session may have its own file system under any name."""
     for path in ("s3://bucket/in", "s3a://bucket/in", "gs://bucket/in", "file:///in"):
         assert files.Source(path, format="json").options()["path"] == path

@@ -82,7 +82,7 @@ def test_a_plan_has_what_it_needs_and_no_secret(monkeypatch: pytest.MonkeyPatch,
     assert one.describe() == "http GET https://example.org/shops/{ID}/items"
 
 
-def test_how_it_is_asked_is_said_of_the_table_or_of_the_lookup() -> None:
+def test_options_of_requests_of_the_table_and_of_the_lookup() -> None:
     orders = hr.read.memory([(1,)], "id bigint", name="orders")
     table = hr.lookup.http("https://h/x/{id}", "id bigint, name string", cache="1 minute", in_flight=9)
     first: Any = orders.lookup(table, on="id")._node

@@ -165,7 +165,7 @@ def test_rows_stay_in_their_tasks_where_no_partition_is_left_out() -> None:
     assert (dealt_out("fail"), dealt_out("skip")) == (False, True)
 
 
-def test_what_the_clients_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_of_the_clients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PASSWORD", 'a"b\\')
     for name in ("ca", "certificate", "key"):
         (tmp_path / f"{name}.pem").write_text(f"the {name}")

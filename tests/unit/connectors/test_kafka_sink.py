@@ -108,7 +108,7 @@ def test_types_that_do_not_do(layout: Layout, says: str) -> None:
     assert (caught.value.code, caught.value.message) == ("WRONG_TYPE", f"write.kafka: {says}")
 
 
-def test_what_the_writer_is_told() -> None:
+def test_document_for_the_writer() -> None:
     schema = parse_schema("id int, card string, at timestamp")
     document = Layout(key=("card",), timestamp="at", headers={"h": "card"}).document(schema, "upsert")
     assert document == {

@@ -43,7 +43,7 @@ def test_json() -> None:
     ]
 
 
-def test_what_was_left_out_is_told() -> None:
+def test_rows_that_are_left_out_are_counted() -> None:
     schema = parse_schema("n int")
     rows = [(n,) for n in range(25)]
     assert Table(rows, schema).shown().splitlines()[-1] == "... 5 more"

@@ -168,7 +168,7 @@ def test_a_file_system_that_the_session_has_not(cause: str) -> None:
 @pytest.mark.parametrize(
     "cause", ["IOException: the header is too long: 65552 bytes", "IOException: the header is too long: 65552 bytes\n\tat a.B.c(B.java:1)"]
 )
-def test_what_spark_wraps_is_told_with_what_it_came_of(cause: str) -> None:
+def test_a_wrapped_error_is_reported_with_its_cause(cause: str) -> None:
     check_error(
         """
         RUN_FAILED: An error occurred during loading state; caused by IOException: the header is too long: 65552 bytes
@@ -179,7 +179,7 @@ def test_what_spark_wraps_is_told_with_what_it_came_of(cause: str) -> None:
     )
 
 
-def test_a_cause_that_the_message_has_is_not_told_twice() -> None:
+def test_a_cause_that_the_message_has_is_not_repeated() -> None:
     error = failure(ended("CANNOT_DO", "Job aborted: java.io.IOException: no route", cause="IOException: no route"), None)
     assert error.message == "Job aborted: java.io.IOException: no route"
 
@@ -348,7 +348,7 @@ def test_anything_else_that_spark_says(tmp_path: Path) -> None:
     )
 
 
-def test_what_fails_a_second_time_is_told_so() -> None:
+def test_an_epoch_that_fails_again_is_reported_as_such() -> None:
     check_error(
         """
         RUN_FAILED: Java heap space

@@ -79,7 +79,7 @@ def test_java_of_the_package_leaves_out_the_module_it_lacks(bare: Path, monkeypa
         ("/conf:/jars/*", "/conf:/jars/*"),
     ],
 )
-def test_java_of_the_package_is_given_each_jar_once(bare: Path, monkeypatch: pytest.MonkeyPatch, class_path: str, taken: str) -> None:
+def test_java_of_the_package_gets_each_jar_once(bare: Path, monkeypatch: pytest.MonkeyPatch, class_path: str, taken: str) -> None:
     packaged = fake(bare / "package", "21.0.8")
     monkeypatch.setattr(java, "_packaged", lambda: packaged)
     completed = subprocess.run([str(java.find().executable), "-cp", class_path], capture_output=True, text=True, check=True)

@@ -80,7 +80,9 @@ def test_a_jar_that_the_repository_does_not_have(repository: Path, tmp_path: Pat
     )
 
 
-def test_a_repository_out_of_reach_whose_password_is_not_told(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_repository_is_reported_without_its_password(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # Nothing listens on port 1.
     monkeypatch.setenv("HEADRACE_MAVEN", "http://me:geheim@127.0.0.1:1/maven2/")
     check_error(

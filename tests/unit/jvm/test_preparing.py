@@ -112,7 +112,7 @@ def test_one_at_a_time_removes_what_another_left(tmp_path: Path) -> None:
         assert third
 
 
-def test_what_goes_wrong_is_kept_and_told_by_the_doctor(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_doctor_reports_an_earlier_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     def prepare_nothing(*, again: bool) -> int:
         raise RuntimeError("no space left\nat all")
 
@@ -138,7 +138,7 @@ with preparing.alone(wait=False), tempfile.TemporaryDirectory(dir=cache.folder("
 """
 
 
-def test_one_that_is_told_to_end_leaves_nothing() -> None:
+def test_a_process_that_is_terminated_leaves_nothing() -> None:
     with subprocess.Popen([sys.executable, "-c", _CHILD], stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None
         assert child.stdout.readline() == "19\n"

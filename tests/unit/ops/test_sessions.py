@@ -77,7 +77,7 @@ def fact_text(stream: hr.Stream, fact: str) -> str:
     return next(answer.text for name, answer in facts(plan, fact).items() if name.startswith("sessions"))
 
 
-def test_explain_says_when_state_is_given_back() -> None:
+def test_explain_says_when_state_is_released() -> None:
     rows = "until then: the rows in the order of time, of each partition of card"
     late = "later rows are late, by the end of the last session, which is kept for 10 minutes more"
     assert fact_text(visits, "state") == f"released when the watermark passes the end of a session; {late}; {rows}"
@@ -107,7 +107,7 @@ def test_an_output_for_late_rows_is_there_where_rows_are_judged() -> None:
     )
 
 
-def test_whose_sessions_has_to_be_said() -> None:
+def test_sessions_need_per() -> None:
     check_error(
         """
         BAD_KEY: hr.sessions needs `per`: the columns that have sessions of their own

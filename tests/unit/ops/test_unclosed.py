@@ -80,7 +80,7 @@ def test_a_watermark_that_was_forgotten_is_missed_before_the_kind_of_the_sink(mo
     )
 
 
-def test_groups_that_never_close_are_told_before_the_kind_of_the_sink() -> None:
+def test_groups_that_never_close_are_reported_before_the_kind_of_the_sink() -> None:
     with pytest.raises(hr.PlanError, match="NEVER_CLOSES: "):
         groups_of_cards().write.files("o", format="json")
 

@@ -171,7 +171,7 @@ def test_a_sink_that_no_job_takes_warns() -> None:
     assert warned[0].filename == __file__
 
 
-def test_a_sink_is_told_of_by_the_stream_that_was_written() -> None:
+def test_a_sink_is_named_after_the_stream_that_was_written() -> None:
     spent = charges.group_by("card").agg(spent="sum(amount)")
     with pytest.warns(UserWarning, match=r"aggregate\(charges\)\.write\.memory\(\.\.\.\) was never passed"):
         assert repr(spent.write.memory(key="card")) == "<Sink aggregate(charges) to memory>"

@@ -101,7 +101,7 @@ def test_both_names_are_understood_and_errors_say_the_one_that_people_read() -> 
     assert (raised.value.message, raised.value.hint, raised.value.args[1]) == ("best fails", "look at best", "best fails")
 
 
-def test_a_clash_of_names_is_told_without_a_hash() -> None:
+def test_a_clash_of_names_is_reported_without_a_hash() -> None:
     with pytest.raises(HeadraceError) as raised:
         plan(joined.write.files("a", format="json", mode="changes"), joined.write.files("b", format="json", mode="changes"))
     assert raised.value.code == "NAME_CLASH" and "would be named `consolidate.files`" in raised.value.message

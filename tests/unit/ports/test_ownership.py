@@ -40,7 +40,7 @@ def test_a_start_takes_over_from_a_smaller_term_alone() -> None:
     )
 
 
-def test_the_sink_of_another_plan_is_told_of_without_a_hash() -> None:
+def test_the_sink_of_another_plan_is_named_without_a_hash() -> None:
     message = own().owned(Holder("other", "upserts-3e4becd6.jdbc", "old"), alone=True).message
     assert message == f"{own().place} was written by the sink upserts.jdbc of the job other, from another checkpoint or query"
 

@@ -456,7 +456,7 @@ def test_a_timer_with_keys_used_without_one() -> None:
     )
 
 
-def test_a_timer_without_keys_given_one() -> None:
+def test_a_key_for_a_timer_without_keys() -> None:
     class P(Bills):
         due = hr.Timer()
 

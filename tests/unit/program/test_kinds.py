@@ -10,7 +10,7 @@ from headrace.program import KINDS, Cell
 CELLS: tuple[type[Cell], ...] = (hr.Value, hr.Timer, hr.List, hr.Map, hr.Broadcast, hr.Aggregate)
 
 
-def test_what_is_kept_is_said_by_kind() -> None:
+def test_facts_of_each_kind_of_cell() -> None:
     assert {kind: (of.needs, of.entries, of.projected, of.computable, of.fires) for kind, of in KINDS.items()} == {
         "value": ((), False, True, True, False),
         "timer": (("clock",), False, False, True, True),

@@ -407,7 +407,7 @@ def test_a_value_of_another_handler() -> None:
     )
 
 
-def test_a_read_of_another_handler_is_told_by_its_cell() -> None:
+def test_a_read_of_another_handler_is_reported_with_its_cell() -> None:
     kept: list[Any] = []
 
     class P(Plain):

@@ -186,7 +186,7 @@ def test_every_branch_has_its_line() -> None:
     assert chain.sites[0] == chain.site
 
 
-def test_cells_in_the_condition_of_elsewhen_are_read_only_where_it_is_asked() -> None:
+def test_cells_in_the_condition_of_elsewhen_are_read_only_where_it_is_evaluated() -> None:
     class P(hr.Program):
         n = hr.Value("int")
 

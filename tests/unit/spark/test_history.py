@@ -240,7 +240,7 @@ def test_sinks_of_earlier_versions_are_adopted_by_their_numbers(tmp_path: Path) 
     assert agreed(logs, totals, Mark(3, "of a later one")) == "CHECKPOINT_BEHIND"
 
 
-def test_what_is_said_of_a_checkpoint_that_was_put_back(tmp_path: Path) -> None:
+def test_messages_about_a_restored_checkpoint(tmp_path: Path) -> None:
     logs = Logs(tmp_path)
     ids = logs.run(range(3))
     marks: dict[str, tuple[str, Mark | None]] = {"best": ("out", Mark(7, "x")), "all": ("t", Mark(2, "y"))}
@@ -257,7 +257,7 @@ def test_what_is_said_of_a_checkpoint_that_was_put_back(tmp_path: Path) -> None:
     )
 
 
-def test_what_is_said_of_a_sink_that_was_emptied_or_removed(tmp_path: Path) -> None:
+def test_messages_about_a_sink_that_was_emptied_or_removed(tmp_path: Path) -> None:
     logs = Logs(tmp_path)
     ids = logs.run(range(3))
     totals = Totals(2, {}, {}, written(2, ids[2]))

@@ -300,7 +300,7 @@ def test_cells_come_go_widen_and_are_renamed() -> None:
     ]
 
 
-def test_a_program_over_another_operator_is_told_which() -> None:
+def test_the_refusal_names_the_operator_whose_rows_a_program_reads() -> None:
     """What stands in front of an operator without a name is a part of what it computes: it has another name then."""
     old, new = (held(key=("card", f"card of sums-{number}")) for number in ("1a2b3c4d", "5e6f7a8b"))
     message = "alerts has state of rows of sums, which computes something different, but the checkpoint holds state of"

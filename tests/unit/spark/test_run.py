@@ -169,7 +169,7 @@ def test_who_watches_and_fails_ends_the_run(start: Start, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("problem", [Py4JNetworkError("no answer"), Py4JError("An error occurred while calling o12.isActive"), EOFError()])
 @pytest.mark.parametrize("bounded", [False, True])
-def test_the_jvms_end_is_told_by_the_run_alone(start: Start, problem: Exception, bounded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_run_reports_the_end_of_the_jvm(start: Start, problem: Exception, bounded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("headrace.spark.run.run.log_file", lambda: Path("spark.log"))
     handle = Handle()
     run = start(handle, bounded=bounded)

@@ -338,7 +338,7 @@ def test_a_sink_of_nothing(job: Builder) -> None:
     )
 
 
-def test_mistakes_that_do_not_follow_from_each_other_are_told_at_once(job: Builder) -> None:
+def test_independent_mistakes_are_reported_at_once(job: Builder) -> None:
     views = """
 views:
   large: {from: charges, steps: [{filter: amout > 3}]}
@@ -369,7 +369,7 @@ views:
     )
 
 
-def test_mistakes_in_what_is_written_are_told_at_once(job: Builder) -> None:
+def test_mistakes_in_sections_are_reported_at_once(job: Builder) -> None:
     check_error(
         """
         YAML_KEY: there is no verb `where`
@@ -386,7 +386,7 @@ def test_mistakes_in_what_is_written_are_told_at_once(job: Builder) -> None:
     )
 
 
-def test_names_that_stand_for_nothing_are_told_at_once(job: Builder) -> None:
+def test_unknown_names_are_reported_at_once(job: Builder) -> None:
     check_error(
         """
         YAML_NAME: there is no source or view `charge`

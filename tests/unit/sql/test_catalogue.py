@@ -152,7 +152,7 @@ def test_errors_of_others_name_the_statement(text: str, code: str, message: str,
     check_error("\n".join(expected), lambda: catalogue_of(text))
 
 
-def test_what_texts_mean_is_said_before_them() -> None:
+def test_settings_of_meaning_stand_before_the_queries() -> None:
     check_error(
         """
         BAD_SETTING: spark.sql.ansi.enabled is set too late

@@ -196,7 +196,7 @@ def test_another_table_in_its_place(tmp_path: Path) -> None:
     )
 
 
-def test_partition_values_are_told_of_each_file(tmp_path: Path) -> None:
+def test_each_file_has_its_partition_values(tmp_path: Path) -> None:
     rows = pa.table({"k": [1, 2, 3], "p": pa.array(["x y", None, "ä/%"]), "d": pa.array([0, 1, -400], pa.date32())})
     write_deltalake(tmp_path, rows, partition_by=["p", "d"])
     whole, _ = read(log(tmp_path))
