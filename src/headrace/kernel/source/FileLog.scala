@@ -93,7 +93,7 @@ private[source] final class FileLog(folder: Path, settings: Configuration) {
 
   private def lacks(from: Long, to: Long) = {
     val epochs = if (from == to) s"epoch $from" else s"the epochs $from to $to"
-    val hint = "restore the whole checkpoint from a copy, or start over with fresh=True."
+    val hint = "restore the whole checkpoint from a copy, or start over with fresh=True"
     new HeadraceKernelException("CHECKPOINT_UNREADABLE", s"the log of files that were read, $folder, lacks $epochs", hint = hint)
   }
 
