@@ -128,7 +128,8 @@ def follow(
 ) -> Summary:
     """Run a stream on a temporary checkpoint, until it ends or is stopped.
 
-    `look` is called ten times a second, in the thread of the caller; adding one to its signals' `stop_requests` stops the run as Ctrl-C does.
+    `look` is called ten times a second, in the thread of the caller; adding one to `stop_requests` of its signals stops the run as Ctrl-C
+    does.
     `on_changes` is called with the changes of each epoch that has any.
     """
     refuse_while_loading("a stream")

@@ -50,7 +50,7 @@ def test_a_word_of_the_grammar_that_is_printed_as_it_is_means_a_column(spark: Sp
     vocabulary = jvm(spark).org.apache.spark.sql.catalyst.parser.SqlBaseLexer.VOCABULARY
     literals = (vocabulary.getLiteralName(token) for token in range(vocabulary.getMaxTokenType() + 1))
     words = [literal.strip("'") for literal in literals if literal and literal.strip("'").isidentifier()]
-    plain = [word for word in words if jvm(spark).headrace.lift.Names.quoted(word) == word]
+    plain = [word for word in words if jvm(spark).headrace.lift.DistinctNames.quoted(word) == word]
     assert len(words) > len(plain) > 300
     strict = ("spark.sql.ansi.enabled", "spark.sql.ansi.enforceReservedKeywords")
     before = {name: spark.conf.get(name, None) for name in strict}
