@@ -33,14 +33,14 @@ class Held:
 
 @dataclass(frozen=True)
 class Holder:
-    """A writer of a place; `created`: its job created the place, and so may empty it."""
+    """A writer of a place; `made`: its job created the place, and so may empty it."""
 
     job: str
     sink: str
     checkpoint: str
     query: str = "main"
     term: int = 0
-    created: bool = True
+    made: bool = True
 
 
 class Ownership:
@@ -140,7 +140,7 @@ class Ownership:
         if foreign and not self._shared:
             return foreign, False
         mine = [one for one in others if one.job == context.job]
-        return mine, not foreign and all(one.created for one in mine)
+        return mine, not foreign and all(one.made for one in mine)
 
     def owned(self, holder: Holder, *, alone: bool) -> HeadraceError:
         """The error for a place that another checkpoint has written; `alone`: a fresh start may empty it."""

@@ -52,7 +52,7 @@ _TOKEN = re.compile(r"\s*(?:(`(?:[^`]|``)+`)|('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.
 def meant_type(name: str) -> str | None:
     """Returns the type that a name in lower case is meant to be, which Spark does not have.
 
-    >>> meant_type("number"), meant_type("timestmap"), meant_type("x")
+    >>> meant_type("number"), meant_type("timestamb"), meant_type("x")
     ('decimal', 'timestamp', None)
     """
     return _MEANT.get(name) or nearest(name, _KNOWN)

@@ -100,7 +100,7 @@ MINE, EARLIER, FOREIGN = Holder("job", "best", "c"), Holder("job", "best", "old"
         ([EARLIER], False, False, "TABLE_OWNED"),
         ([EARLIER], False, True, True),
         ([Holder("job", "best", "c", "other")], False, True, True),
-        ([Holder("job", "best", "old", created=False)], False, True, "TABLE_OWNED"),
+        ([Holder("job", "best", "old", made=False)], False, True, "TABLE_OWNED"),
         ([FOREIGN], False, True, "TABLE_OWNED"),
         ([FOREIGN], True, False, False),
         ([FOREIGN, EARLIER], True, True, "TABLE_OWNED"),
