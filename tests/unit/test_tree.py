@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 from pathlib import Path
 
@@ -11,6 +12,25 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_modules_are_short() -> None:
     files = [file for kind in ("*.py", "*.scala") for file in (ROOT / "src").rglob(kind)]
     assert [str(file.relative_to(ROOT)) for file in files if len(file.read_text(encoding="utf-8").splitlines()) >= 400] == []
+
+
+EMPTY_WORDS = {"found", "told", "made", "given", "asked", "said"}
+"""Words that do not say what a value is."""
+
+STAY = {"given": "the field of a stored lookup node", "made": "a field of the ports", "asked": "a metric", "found": "a key of `doctor --json`"}
+
+
+def test_names_say_what_a_value_is() -> None:
+    kinds = ("id", "arg", "attr", "name")
+    names = {
+        (str(file.relative_to(ROOT)), name)
+        for file in (ROOT / "src" / "headrace").rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        for name in (getattr(node, kind, None) for kind in kinds)
+        if isinstance(name, str) and not EMPTY_WORDS.isdisjoint(name.lower().split("_"))
+    }
+    assert sorted((file, name) for file, name in names if name not in {*STAY, "allow_not_found"}) == []
+    assert {name for _, name in names} >= STAY.keys(), "take it from the list"
 
 
 def test_no_file_names_a_registry() -> None:

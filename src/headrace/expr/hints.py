@@ -109,9 +109,9 @@ def _cure_of(node: ast.AST, text: str) -> str | None:
             pairs = f"({terms[0]} {_sign(ops[0])} {terms[1]}) & ({terms[1]} {_sign(ops[1])} {terms[2]})"
             between = f"{_held(middle, text)}.between({terms[0]}, {terms[2]}), or " if all(isinstance(op, ast.LtE) for op in ops) else ""
             return f"a chained comparison needs a truth value: use {_short(between + pairs, '(1 < x) & (x < 5), or x.between(1, 5)')}"
-        case ast.Call(func=ast.Name(id="min" | "max" as name), args=given):
+        case ast.Call(func=ast.Name(id="min" | "max" as name), args=arguments):
             function = "least" if name == "min" else "greatest"
-            several = given[0].elts if len(given) == 1 and isinstance(given[0], ast.Tuple | ast.List) else given
+            several = arguments[0].elts if len(arguments) == 1 and isinstance(arguments[0], ast.Tuple | ast.List) else arguments
             call = f"hr.f.{function}({', '.join(_written(item, text) for item in several)})"
             return f"instead of `{name}` use {_short(call, f'hr.f.{function}(...)')}"
         case ast.Call(func=ast.Name(id="sorted")):

@@ -304,10 +304,10 @@ class Flow:
     def reads(self, value: ast.expr | None) -> bool:
         """Returns whether a value is just the result of a cell's method, or a new local."""
         match value:
-            case ast.Call(func=ast.Attribute(value=cell) as made):
-                return (self.kind(cell) or "").startswith(CELL) or self.kind(made) == LOCAL
-            case ast.Call(func=ast.Name() as made):
-                return self.kind(made) == LOCAL
+            case ast.Call(func=ast.Attribute(value=cell) as function):
+                return (self.kind(cell) or "").startswith(CELL) or self.kind(function) == LOCAL
+            case ast.Call(func=ast.Name() as function):
+                return self.kind(function) == LOCAL
         return False
 
     def ask(self, node: ast.AST | None) -> str | None:
