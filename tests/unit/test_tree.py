@@ -17,20 +17,31 @@ def test_modules_are_short() -> None:
 EMPTY_WORDS = {"found", "told", "made", "given", "asked", "said"}
 """Words that do not say what a value is."""
 
-STAY = {"given": "the field of a stored lookup node", "made": "a field of the ports", "asked": "a metric", "found": "a key of `doctor --json`"}
+STAY = {
+    ("cli/doctor.py", "found"),  # a key of `doctor --json`
+    ("jvm/doctor.py", "found"),
+    ("connectors/lake/sink.py", "allow_not_found"),  # a parameter of pyarrow
+    ("ops/lookup.py", "given"),  # the field of a node that is stored, and what is derived from it
+    ("ops/parts.py", "given"),
+    ("spark/compile/feeds.py", "given"),
+    ("spark/compile/fields.py", "given"),
+    ("spark/compile/lower/lookup.py", "given"),
+    ("ports/ownership.py", "made"),  # a field that connectors of others set
+    ("spark/run/summary.py", "asked"),  # a metric
+}
 
 
 def test_names_say_what_a_value_is() -> None:
     kinds = ("id", "arg", "attr", "name")
+    source = ROOT / "src" / "headrace"
     names = {
-        (str(file.relative_to(ROOT)), name)
-        for file in (ROOT / "src" / "headrace").rglob("*.py")
+        (file.relative_to(source).as_posix(), name)
+        for file in source.rglob("*.py")
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
         for name in (getattr(node, kind, None) for kind in kinds)
         if isinstance(name, str) and not EMPTY_WORDS.isdisjoint(name.lower().split("_"))
     }
-    assert sorted((file, name) for file, name in names if name not in {*STAY, "allow_not_found"}) == []
-    assert {name for _, name in names} >= STAY.keys(), "take it from the list"
+    assert names == STAY
 
 
 def test_no_file_names_a_registry() -> None:

@@ -21,7 +21,7 @@ _OPTIONS = {
 def as_options(text: str) -> str:
     """Return a text with options in place of arguments.
 
-    >>> told("start over with fresh=True, or go on with checkpoint=state")
+    >>> as_options("start over with fresh=True, or go on with checkpoint=state")
     'start over with --fresh, or go on with --checkpoint state'
     """
     for argument, option in _OPTIONS.items():

@@ -110,7 +110,7 @@ def cure(scheme: str) -> str:
 def store_message(message: str) -> str:
     """Return the message of a store, without the names of Java's classes and without repetition.
 
-    >>> said("getFileStatus on s3a://b/x: software.amazon.S3Exception: Not so (Service: S3, Status Code: 403):403: Not so")
+    >>> store_message("getFileStatus on s3a://b/x: software.amazon.S3Exception: Not so (Service: S3, Status Code: 403):403: Not so")
     'Not so'
     """
     first = message.splitlines()[0]

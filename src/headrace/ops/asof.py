@@ -212,9 +212,10 @@ def join_asof(
         keys = _keys(left, right, str(of_text(checked(on))._expression.text), aliases)
     else:
         keys = tuple((quote(mine), quote(theirs)) for mine, theirs in zip(names, shared, strict=True))
-    timed = all(mark is not None and (plain_name(text) or "").lower() == mark.lower() for text, mark in zip(texts, times, strict=True))
-    if emit == "close" and not timed:
-        side, mark, text = next((s, m, t) for s, m, t in zip((left, right), times, texts, strict=True) if m is None or m != plain_name(t))
+    sides = tuple(zip((left, right), times, texts, strict=True))
+    untimed = next(((s, m, t) for s, m, t in sides if m is None or m.lower() != (plain_name(t) or "").lower()), None)
+    if emit == "close" and untimed is not None:
+        side, mark, text = untimed
         has = f"{label(side)} has no event time" if mark is None else f"that of {label(side)} is `{mark}`, not `{text}`"
         cure = time_cure(side) if mark is None else f"join by `{mark}`"
         raise PlanError(
@@ -224,7 +225,7 @@ def join_asof(
             site=here(),
         )
     reach = None if within is None else milliseconds(within, "join_asof: `within`") * 1000
-    return AsOf(left, right, how, keys, texts, direction, reach, shared, emit, "event" if timed else "none", site=here())
+    return AsOf(left, right, how, keys, texts, direction, reach, shared, emit, "event" if untimed is None else "none", site=here())
 
 
 def versions(node: Node) -> Node:

@@ -71,6 +71,15 @@ class Database:
             raise
 
     @contextmanager
+    def undone(self) -> Iterator[None]:
+        """Run statements, and undo them at the end."""
+        _answer(self._link.begin())
+        try:
+            yield
+        finally:
+            self._link.rollback()
+
+    @contextmanager
     def savepoint(self) -> Iterator[None]:
         """Run all statements within, or none of them, and keep the transaction around them, unless the problem is transient."""
         self.update("SAVEPOINT part")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from headrace.connectors.jdbc.database import Database, Problem
@@ -16,6 +17,8 @@ _WHERE = re.compile(r"^(ERROR: |\(conn=\d+\) )")
 """The varying beginning of a database's message."""
 _MANY = 1000
 """The number of ids in one statement."""
+_SHOWN = 500
+"""The characters of a refused row in an error."""
 
 
 class Refused:
@@ -46,28 +49,58 @@ class Refused:
                 refusals += self._refused(part, self._upsert, self._these)
         return self._reasons(refusals)
 
+    def first(self) -> str | None:
+        """Return one refused row and the reason, or None if the rows fail only together. It is found by halving, and nothing is written."""
+        # it is looked for only to show it
+        with suppress(Problem), self._database.undone():
+            if not self._target.key:
+                refusal = self._first(self._ids(""), self._append)
+            else:
+                refusal = self._first(self._ids(""), self._remove) or self._first(self._ids(f" AND {WEIGHT} > 0"), self._upsert)
+            for reason, row in self._reasons([refusal] if refusal else []):
+                return f"{row if len(row) <= _SHOWN else f'{row[:_SHOWN]}...'}: {reason}"
+        return None
+
+    def _first(self, ids: Sequence[Id], write: Callable[[str], str]) -> tuple[Id, Problem] | None:
+        problem = self._tried(ids, write, self._between)
+        while problem is not None and len(ids) > 1:
+            half = len(ids) // 2
+            problem = self._tried(ids[:half], write, self._between)
+            if problem is None:
+                ids = ids[half:]
+                problem = self._tried(ids, write, self._between)
+            else:
+                ids = ids[:half]
+        return None if problem is None else (ids[0], problem)
+
     def _refused(
         self, ids: Sequence[Id], write: Callable[[str], str], among: Callable[[Sequence[Id]], str] | None = None
     ) -> list[tuple[Id, Problem]]:
         """Run a statement for rows, and for each half of them if it fails. Returns the rows for which it fails alone. `among` makes the
         condition that selects them, if other rows between their ids have to be left alone.
         """
-        if not ids:
+        problem = self._tried(ids, write, among or self._between)
+        if problem is None:
             return []
-        pick = among or self._between
+        half = len(ids) // 2
+        if not half:
+            return [(ids[0], problem)]
+        return [*self._refused(ids[:half], write, among), *self._refused(ids[half:], write, among)]
+
+    def _tried(self, ids: Sequence[Id], write: Callable[[str], str], among: Callable[[Sequence[Id]], str]) -> Problem | None:
+        """Run a statement for rows. Returns the problem with a row, after which nothing of the statement is left."""
+        if not ids:
+            return None
         try:
             with self._database.savepoint():
-                self._database.update(write(pick(ids)))
+                self._database.update(write(among(ids)))
                 for check in self._dialect.checks:
                     self._database.update(check)
         except Problem as problem:
             if problem.transient or not problem.of_row:
                 raise
-            half = len(ids) // 2
-            if not half:
-                return [(ids[0], problem)]
-            return [*self._refused(ids[:half], write, among), *self._refused(ids[half:], write, among)]
-        return []
+            return problem
+        return None
 
     def _append(self, among: str) -> str:
         return self._dialect.append(self._target, self._part(among), self._tasks)

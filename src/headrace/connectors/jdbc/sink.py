@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 _OF_TABLE = 1
 """The part of an epoch's dead letters for rows that the table refuses."""
-_SHOWN = 500
-"""The characters of a rejected row in an error."""
 
 
 class Sink(ports.Options, ports.Sink):
@@ -242,8 +240,9 @@ class Sink(ports.Options, ports.Sink):
             except Problem as problem:
                 if not problem.of_row:
                     raise
-                failure = problem if self._context.on_refused == "fail" else None
-                self._steadily(epoch, staged.identity, lambda: self._write_most(epoch, tasks, staged.count, failure))
+                if self._context.on_refused == "fail":
+                    raise self._rejection(tasks, problem) from None
+                self._steadily(epoch, staged.identity, lambda: self._write_most(epoch, tasks, staged.count))
         except Problem as problem:
             if self.address.removed:
                 raise HeadraceError("TABLE_MISSING", f"{self._context.name}: the file {self.address.file} is gone", hint=GONE) from None
@@ -307,13 +306,10 @@ class Sink(ports.Options, ports.Sink):
             )
         self._end(count)
 
-    def _write_most(self, epoch: int, tasks: str, count: int, failure: Problem | None) -> None:
-        """Write the rows that the table accepts, and put the others aside; after a `failure` that ends the run, raise it with its row."""
+    def _write_most(self, epoch: int, tasks: str, count: int) -> None:
+        """Write the rows that the table accepts, and put the others aside."""
         self._check(tasks, count)
-        letters = Refused(self._database, self.dialect, self._target, self._context.schema, self._stage, tasks).write()
-        if failure is not None:
-            raise self._rejection(*letters[0]) if letters else failure
-        put_aside(self._context, epoch, letters, _OF_TABLE)
+        put_aside(self._context, epoch, self._refused(tasks).write(), _OF_TABLE)
         self._end(count)
 
     def _check(self, tasks: str, count: int) -> None:
@@ -364,10 +360,15 @@ class Sink(ports.Options, ports.Sink):
         password = self.password.read() if self.password is not None else None
         return {**self.dialect.properties(self.user, password, self.patience), **self.driver_options}
 
-    def _rejection(self, reason: str, row: str) -> HeadraceError:
-        """The error for a row that the table rejects."""
-        shown = row if len(row) <= _SHOWN else f"{row[:_SHOWN]}..."
-        return HeadraceError("ROW_REFUSED", f"{self._context.name}: {self.address} rejected the row {shown}: {reason}", hint=CURE)
+    def _refused(self, tasks: str) -> Refused:
+        return Refused(self._database, self.dialect, self._target, self._context.schema, self._stage, tasks)
+
+    def _rejection(self, tasks: str, problem: Problem) -> HeadraceError:
+        """The error for an epoch with a row that the table rejects; it shows the row, if one is rejected by itself."""
+        row = self._refused(tasks).first()
+        if row is None:
+            return self._refusal(problem)
+        return HeadraceError("ROW_REFUSED", f"{self._context.name}: {self.address} rejected the row {row}", hint=CURE)
 
     def _refusal(self, problem: Problem) -> HeadraceError:
         """The error for a refusal by the database."""
