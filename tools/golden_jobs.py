@@ -383,8 +383,8 @@ def grown() -> Iterator[Run]:
 
 
 CASES = {
-    made.__name__: made
-    for made in (cells, held, broadcast, processing, levels, evolved, views, versions, intervals, sessions, counters, grown)
+    job.__name__: job
+    for job in (cells, held, broadcast, processing, levels, evolved, views, versions, intervals, sessions, counters, grown)
 }
 """The runs of a job, by name; the test makes the last run."""
 
@@ -455,7 +455,7 @@ def everything() -> hr.Job:
     rules = hr.read.files("in/rules.json", format="json", schema=ROWS, name="rules").watermark("ts", "1 minute")
     both = csv.union(parquet.filter("v > 1").rename({"v": "w"}).with_columns(v="w + 1").drop("w").select("k", "v", "ts"))
     inputs = {"more": memory.key_by("k"), "rules": hr.broadcast(rules)}
-    streams = (
+    stream = (
         both.explode("array(k, 'x')", as_="k2")
         .key_by(hr.col("k2").alias("k"))
         .process(Statements, order="time", time="ts", **inputs)
@@ -464,10 +464,10 @@ def everything() -> hr.Job:
     ticks = hr.read.rate(5, name="rate").filter("value % 2 = 0")
     return hr.job(
         "everything",
-        streams.write.files("result/made", format="parquet", partition_by="k", name="made"),
-        streams.output(Statements.other).write.console(rows=5, name="console"),
-        streams.output("late").write.memory(name="late"),
-        streams.output("dead_letter").write.foreach_batch(send, name="dead"),
+        stream.write.files("result/made", format="parquet", partition_by="k", name="made"),
+        stream.output(Statements.other).write.console(rows=5, name="console"),
+        stream.output("late").write.memory(name="late"),
+        stream.output("dead_letter").write.foreach_batch(send, name="dead"),
         ticks.write.console(name="ticks"),
     )
 
@@ -655,7 +655,7 @@ def lookups() -> hr.Job:
 
 
 PLANS = {
-    made.__name__: made
-    for made in (everything, kafka, kafka_sinks, queries, frequent, as_of, times, windows, visits, contracts, lakes, databases, lookups)
+    job.__name__: job
+    for job in (everything, kafka, kafka_sinks, queries, frequent, as_of, times, windows, visits, contracts, lakes, databases, lookups)
 }
 """The jobs whose plan alone is kept, by name."""

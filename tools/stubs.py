@@ -159,5 +159,5 @@ def table_of(given: Any) -> Table: ...
 STUBS = {"read.pyi": read, "write.pyi": write, "tables.pyi": tables}
 
 if __name__ == "__main__":
-    for name, made in STUBS.items():
-        (FOLDER / name).write_text(formatted(made()), encoding="utf-8")
+    for name, stub in STUBS.items():
+        (FOLDER / name).write_text(formatted(stub()), encoding="utf-8")

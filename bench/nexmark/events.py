@@ -70,11 +70,11 @@ def make(events: int, epochs: int, *, seed: int = 1, late: bool = False, cache: 
     if not folder.exists():
         fresh = folder.with_suffix(".new")
         shutil.rmtree(fresh, ignore_errors=True)
-        events_made = Events(fresh, events, epochs)
-        events_made.stream.mkdir(parents=True)
-        _write(events_made, Generator(seed), arrivals(events, seed, late))
-        events_made.side.mkdir()
-        (events_made.side / "side.json").write_text("".join(json.dumps({"key": i, "value": str(i)}) + "\n" for i in range(SIDE_ROWS)))
+        dataset = Events(fresh, events, epochs)
+        dataset.stream.mkdir(parents=True)
+        _write(dataset, Generator(seed), arrivals(events, seed, late))
+        dataset.side.mkdir()
+        (dataset.side / "side.json").write_text("".join(json.dumps({"key": i, "value": str(i)}) + "\n" for i in range(SIDE_ROWS)))
         fresh.rename(folder)
     return Events(folder, events, epochs)
 

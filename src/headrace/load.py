@@ -100,12 +100,12 @@ def _of_json(place: Path) -> list[Job]:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    names: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     for name, value in pairs:
-        if name in names:
+        if name in members:
             raise ValueError(f"{name[:60]!r} occurs twice in one object")
-        names[name] = value
-    return names
+        members[name] = value
+    return members
 
 
 def _no_constant(name: str) -> Any:

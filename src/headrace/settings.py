@@ -112,10 +112,10 @@ READ: Mapping[str, Callable[[Any], Any]] = {
 }
 
 
-def settings(job: str, script: Mapping[str, Any] | None = None, **arguments: Any) -> Settings:
+def settings(job: str, script_settings: Mapping[str, Any] | None = None, **arguments: Any) -> Settings:
     """Return the settings of a run of `job`. `script` has those of its script; arguments that are None count as not given."""
     chosen: dict[str, Any] = {"checkpoint": JOBS / job, "every": 0, "partitions": None, "progress": None, "lease": 20_000}
-    for place, values in (("the script", script or {}), *_lasting(job), (ARGUMENT, arguments)):
+    for place, values in (("the script", script_settings or {}), *_lasting(job), (ARGUMENT, arguments)):
         for name, value in values.items():
             if value is None:
                 continue

@@ -71,7 +71,7 @@ class Child:
         with self.log.open("wb") as out:
             self.process = subprocess.Popen(command, stdout=out, stderr=out, env=variables, start_new_session=True)
 
-    def said(self) -> str:
+    def log_text(self) -> str:
         return self.log.read_text()
 
     def sent(self, sign: signal.Signals) -> None:

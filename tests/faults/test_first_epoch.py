@@ -21,7 +21,7 @@ def test_killed_in_the_first_epoch(tmp_path: Path, point: str) -> None:
     place = Place("delta", tmp_path, None)
     first = place.start("first", **{VARIABLE: f"{point}:kill"})
     try:
-        assert first.process.wait(PATIENCE) == -signal.SIGKILL, first.said()[-3000:]
+        assert first.process.wait(PATIENCE) == -signal.SIGKILL, first.log_text()[-3000:]
     finally:
         first.over()
     second = place.start("second")

@@ -47,11 +47,11 @@ def test_one_that_sleeps_is_replaced(place: Place, children: list[Child], point:
     until(first.asleep, "the first sleeps")
     first.sent(signal.SIGSTOP)
     second.ended()
-    assert "waiting to take over" in second.said()
+    assert "waiting to take over" in second.log_text()
     place.check(rows)
     first.sent(signal.SIGCONT)
     assert first.process.wait(PATIENCE) != 0
-    assert re.search("LEASE_LOST|SINK_FENCED|KAFKA_FENCED", first.said()), first.said()[-3000:]
+    assert re.search("LEASE_LOST|SINK_FENCED|KAFKA_FENCED", first.log_text()), first.log_text()[-3000:]
     place.check(rows)
 
 
@@ -64,7 +64,7 @@ def test_one_that_is_killed_is_replaced(place: Place, children: list[Child]) -> 
     until((place.folder / "state" / "lock.1").exists, "the first holds the checkpoint")
     children.append(second := place.start("second", "--standby"))
     until((points / "acted").exists, "the first stands in the middle of a commit")
-    until(lambda: "waiting to take over" in second.said(), "the second waits")
+    until(lambda: "waiting to take over" in second.log_text(), "the second waits")
     added = place.rows("added", ("k", "id"), newest=False)
     assert 0 < len(added) < EPOCHS * ROWS
     first.sent(signal.SIGKILL)

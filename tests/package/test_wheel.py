@@ -46,9 +46,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def first_program() -> str:
-    found = re.search(r"^```python\n(.*?)^```$", (ROOT / "README.md").read_text(encoding="utf-8"), re.M | re.S)
-    assert found is not None
-    return found[1]
+    block = re.search(r"^```python\n(.*?)^```$", (ROOT / "README.md").read_text(encoding="utf-8"), re.M | re.S)
+    assert block is not None
+    return block[1]
 
 
 def test_what_is_in_it(wheel: Path) -> None:
@@ -88,9 +88,9 @@ def use(python: Path, folder: Path) -> None:
     assert call([command, "docs", "settings"], folder).startswith("# Settings\n")
     assert "came with the package" in call([command, "doctor"], folder, HEADRACE_CACHE=cache)
     (folder / "first.py").write_text(first_program(), encoding="utf-8")
-    said = call([python, "-W", "ignore", "first.py"], folder, HEADRACE_CACHE=cache)
-    assert "c17   677.75" in said
-    assert "building the kernel" not in said
+    output = call([python, "-W", "ignore", "first.py"], folder, HEADRACE_CACHE=cache)
+    assert "c17   677.75" in output
+    assert "building the kernel" not in output
 
 
 @pytest.fixture(scope="module")
@@ -143,9 +143,9 @@ def test_type_checkers_know_connectors(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "job.py").write_text(TYPED, encoding="utf-8")
     # Spark itself is large, and not what is looked at.
     (tmp_path / "mypy.ini").write_text("[mypy]\nstrict = true\n[mypy-pyspark.*]\nfollow_imports = skip\n", encoding="utf-8")
-    said = call([installed, "-m", "mypy", "job.py"], tmp_path, code=1)
-    lines = re.sub(r"  \[[a-z-]+\]$", "", said, flags=re.M).splitlines()
-    assert [line.removeprefix("job.py:") for line in lines if line.startswith("job.py:")] == SEEN.splitlines(), said
+    output = call([installed, "-m", "mypy", "job.py"], tmp_path, code=1)
+    lines = re.sub(r"  \[[a-z-]+\]$", "", output, flags=re.M).splitlines()
+    assert [line.removeprefix("job.py:") for line in lines if line.startswith("job.py:")] == SEEN.splitlines(), output
 
 
 @pytest.mark.full

@@ -203,11 +203,11 @@ def _says(code: str, hint: str | None = None) -> Callable[[Fault], Words]:
     return lambda fault: (code, f"{fault.node}: {sentence(fault.message)}{_in(fault)}", hint)
 
 
-def _no_aggregate(sentence_of_ours: str | None = None) -> Callable[[Fault], Words]:
+def _no_aggregate(replacement: str | None = None) -> Callable[[Fault], Words]:
     """Return the error for an expression that is no aggregate, in `agg` or in a cell; `sentence_of_ours` replaces Spark's sentence."""
 
     def words(fault: Fault) -> Words:
-        message = f"{fault.node}: {sentence_of_ours or sentence(fault.message)}{_in(fault)}"
+        message = f"{fault.node}: {replacement or sentence(fault.message)}{_in(fault)}"
         return ("NOT_AN_AGGREGATE", message, _OF_GROUPS) if fault.groups else ("BAD_AGGREGATE", message, _OF_ROWS)
 
     return words

@@ -76,9 +76,9 @@ def certify(
     with tempfile.TemporaryDirectory(prefix="headrace-certify-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         enough = max(epochs, epochs_needed(restored)) if restored else epochs
-        job_copy = copy(job.plan, folder, rows=rows, epochs=enough, servers=servers or {}, readers=readers or {})
-        work = Work(job_copy, folder, partitions, master or LOCAL, report, outages)
-        remote = Work(job_copy, _below(folder, "executors"), partitions, master or CLUSTER, report)
+        copied = copy(job.plan, folder, rows=rows, epochs=enough, servers=servers or {}, readers=readers or {})
+        work = Work(copied, folder, partitions, master or LOCAL, report, outages)
+        remote = Work(copied, _below(folder, "executors"), partitions, master or CLUSTER, report)
         with closing(work), closing(remote), ThreadPoolExecutor(parallel) as pool:
             try:
                 # restored checkpoints have an undisturbed job of their own to compare with
@@ -90,7 +90,7 @@ def certify(
                         "two undisturbed runs gave different results",
                         "remove what makes its rows depend on when it runs, such as the clock or the order of arrival",
                     )
-                passed = first.trace.points(job_copy.plan.sinks)
+                passed = first.trace.points(copied.plan.sinks)
                 planned = [kill for kill in passed if kill.point in wanted]
                 # a call cannot be made to fail from outside: its caller would not know whether it took effect
                 failures = [replace(kill, fails=True) for kill in passed if kill.point in failing and kill.point != CALL]
@@ -107,9 +107,9 @@ def certify(
                 raise
             tried = [
                 *summed(runs, first.contents),
-                *put_back_after(job_copy, _below(folder, "restored"), partitions, restored, report, backups),
+                *put_back_after(copied, _below(folder, "restored"), partitions, restored, report, backups),
             ]
-        return _certificate(job, job_copy, first.contents, first.trace, tried, time.monotonic() - began, seed)
+        return _certificate(job, copied, first.contents, first.trace, tried, time.monotonic() - began, seed)
 
 
 def _below(folder: Path, name: str) -> Path:
@@ -119,12 +119,12 @@ def _below(folder: Path, name: str) -> Path:
 
 
 def _certificate(
-    job: Job, job_copy: Copy, expected: Contents, trace: Trace, tried: Iterable[Tried], seconds: float, seed: int
+    job: Job, copied: Copy, expected: Contents, trace: Trace, tried: Iterable[Tried], seconds: float, seed: int
 ) -> Certificate:
-    promised = facts(job_copy.plan, "guarantee")
+    promised = facts(copied.plan, "guarantee")
     written = [
-        Written(name, job_copy.plan.nodes[name].verb, str(promised[name].value), expected[name].total(), job_copy.instead.get(name, ""))
-        for name in job_copy.plan.sinks
+        Written(name, copied.plan.nodes[name].verb, str(promised[name].value), expected[name].total(), copied.instead.get(name, ""))
+        for name in copied.plan.sinks
     ]
     if DEAD in expected:
         written.append(Written(DEAD, "files", EXACTLY, expected[DEAD].total()))
@@ -134,7 +134,7 @@ def _certificate(
         version=metadata.version("headrace"),
         sinks=tuple(written),
         tried=tuple(tried),
-        left_out=job_copy.left_out,
+        left_out=copied.left_out,
         rows=sum(one.rows for one in written),
         epochs=len(trace.epochs),
         seconds=seconds,

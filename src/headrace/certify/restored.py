@@ -52,7 +52,7 @@ def epochs_needed(after: Sequence[int]) -> int:
 
 
 def put_back_after(
-    job_copy: Copy,
+    copied: Copy,
     folder: Path,
     partitions: int,
     after: Sequence[int],
@@ -62,7 +62,7 @@ def put_back_after(
     """Put back each of the `backups` (default: all) when the sinks are `after` epochs ahead of the early copy."""
     names = [MANIFEST, *BACKUPS] if backups is None else list(backups)
     for epochs in after:
-        drill = Drill(job_copy, folder / f"after-{epochs}", partitions, epochs)
+        drill = Drill(copied, folder / f"after-{epochs}", partitions, epochs)
         try:
             for number, name in enumerate(names):
                 if name == MANIFEST and drill.manifest is None:
@@ -79,14 +79,14 @@ def put_back_after(
 class Lane:
     """One history of a copy: a checkpoint, sinks of its own, and input that arrives file by file."""
 
-    def __init__(self, job_copy: Copy, folder: Path, partitions: int) -> None:
+    def __init__(self, copied: Copy, folder: Path, partitions: int) -> None:
         folder.mkdir(parents=True)
         self.folder = folder
         self.checkpoint = folder / "checkpoint"
         self.delivered = 0
-        self._copy = job_copy
+        self._copy = copied
         self._partitions = partitions
-        self._plan, self.sinks = job_copy.at(folder / "sinks")
+        self._plan, self.sinks = copied.at(folder / "sinks")
         self._inputs: dict[str, list[Path]] = {}
         self._sources = sources_of(self._plan.nodes.values())
         for node in self._sources:
@@ -138,10 +138,10 @@ class Lane:
 class Drill:
     """A lane whose checkpoint is put back repeatedly, and an undisturbed one with the same input."""
 
-    def __init__(self, job_copy: Copy, folder: Path, partitions: int, epochs: int) -> None:
-        self._copy, self._folder, self._partitions = job_copy, folder, partitions
+    def __init__(self, copied: Copy, folder: Path, partitions: int, epochs: int) -> None:
+        self._copy, self._folder, self._partitions = copied, folder, partitions
         self._lanes = self._read = 0
-        self._unmarked = {str(sink.name) for sink in sinks_of(job_copy.plan.nodes.values()) if not sink.connect().traits.marks}
+        self._unmarked = {str(sink.name) for sink in sinks_of(copied.plan.nodes.values()) if not sink.connect().traits.marks}
         self._alone = self._lane()
         self._alone.give(BEGUN + epochs)
         self._alone.run()

@@ -60,7 +60,7 @@ class Work:
 
     def __init__(
         self,
-        job_copy: Repeated,
+        copy: Repeated,
         folder: Path,
         partitions: int,
         master: str,
@@ -68,7 +68,7 @@ class Work:
         outages: Mapping[str, Callable[[], object]] | None = None,
         child: str = CHILD,
     ) -> None:
-        self._copy = job_copy
+        self._copy = copy
         self._folder = folder
         self._partitions = partitions
         self._master = master

@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
         return _prepare(again=options.again)
 
 
-def _in_background(used_java: Java) -> int:
+def _in_background(runtime: Java) -> int:
     """Prepare unattended. A failure is recorded for `headrace doctor`, and there is no second attempt."""
     from headrace.jvm import preparing
 
@@ -49,7 +49,7 @@ def _in_background(used_java: Java) -> int:
         try:
             return _prepare(again=False)
         except Exception as problem:
-            preparing.failure(used_java).write_text(f"{masked(str(problem))}\n", encoding="utf-8")
+            preparing.failure(runtime).write_text(f"{masked(str(problem))}\n", encoding="utf-8")
             raise
 
 
@@ -57,21 +57,21 @@ def _prepare(*, again: bool) -> int:
     from headrace.jvm import archive, cache, compile, java, launch, preparing, session
 
     compile.kernel_jar()
-    used_java = java.find()
-    if archive.place(used_java).is_file() and not again:
+    runtime = java.find()
+    if archive.place(runtime).is_file() and not again:
         print("headrace: already prepared")
         return 0
     print("headrace: starting Spark once to see which classes it needs (about a minute)", flush=True)
     began = time.monotonic()
     with tempfile.TemporaryDirectory(dir=cache.folder("classes"), prefix="making-") as folder:
         written = Path(folder) / "classes.jsa"
-        options = " ".join([launch.SHORT_LIVED, *map(launch.quoted, archive.writing(used_java, written))])
+        options = " ".join([launch.SHORT_LIVED, *map(launch.quoted, archive.writing(runtime, written))])
         spark = session.session(master="local[2]", conf={"spark.driver.extraJavaOptions": options, "spark.driver.memory": "1g"})
         class_path = session.jvm(spark).java.lang.System.getProperty("java.class.path")
         rehearse(Path(folder))
         session.end()
-        print(f"headrace: made {archive.keep(used_java, written, class_path)} in {time.monotonic() - began:.0f} s")
-    preparing.failure(used_java).unlink(missing_ok=True)
+        print(f"headrace: made {archive.keep(runtime, written, class_path)} in {time.monotonic() - began:.0f} s")
+    preparing.failure(runtime).unlink(missing_ok=True)
     return 0
 
 

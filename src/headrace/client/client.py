@@ -131,44 +131,36 @@ class Client:
         match what:
             case "SOURCES":
                 rows = [
-                    (created_object.name, self.catalogue.streams[created_object.name]._node.describe())
-                    for created_object in created
-                    if isinstance(created_object, CreateSource)
+                    (definition.name, self.catalogue.streams[definition.name]._node.describe())
+                    for definition in created
+                    if isinstance(definition, CreateSource)
                 ]
                 self.output.listed(("source", "reads"), rows)
             case "LOOKUPS":
                 rows = [
-                    (created_object.name, str(created_object.options.get("connector")))
-                    for created_object in created
-                    if isinstance(created_object, CreateLookup)
+                    (definition.name, str(definition.options.get("connector")))
+                    for definition in created
+                    if isinstance(definition, CreateLookup)
                 ]
                 self.output.listed(("lookup", "connector"), rows)
             case "VIEWS":
-                rows = [
-                    (created_object.name, _line(created_object.query))
-                    for created_object in created
-                    if isinstance(created_object, CreateView)
-                ]
+                rows = [(definition.name, _line(definition.query)) for definition in created if isinstance(definition, CreateView)]
                 self.output.listed(("view", "query"), rows)
             case "TABLES":
                 rows = [
-                    (created_object.name, kind_of_name(created_object))
-                    for created_object in created
-                    if isinstance(created_object, CreateSource | CreateView)
+                    (definition.name, kind_of_name(definition))
+                    for definition in created
+                    if isinstance(definition, CreateSource | CreateView)
                 ]
                 self.output.listed(("table", "kind"), rows)
             case "FUNCTIONS":
-                rows = [
-                    (created_object.name, _line(created_object.definition))
-                    for created_object in created
-                    if isinstance(created_object, CreateFunction)
-                ]
+                rows = [(definition.name, _line(definition.definition)) for definition in created if isinstance(definition, CreateFunction)]
                 self.output.listed(("function", "definition"), rows)
             case "SINKS":
                 rows = [
-                    (created_object.name, str(created_object.options.get("connector")))
-                    for created_object in created
-                    if isinstance(created_object, CreateSink)
+                    (definition.name, str(definition.options.get("connector")))
+                    for definition in created
+                    if isinstance(definition, CreateSink)
                 ]
                 self.output.listed(("sink", "connector"), rows)
             case "CONNECTORS":
@@ -186,21 +178,19 @@ class Client:
         self.output.listed(("setting", "value"), [(key, values[key]) for key in shown])
 
     def _describe(self, statement: Describe) -> None:
-        created_object = self.catalogue.find(statement.name, statement.part)
-        match created_object:
+        definition = self.catalogue.find(statement.name, statement.part)
+        match definition:
             case CreateFunction():
-                self.output.listed(("function", "definition"), [(created_object.name, _line(created_object.definition))])
+                self.output.listed(("function", "definition"), [(definition.name, _line(definition.definition))])
             case CreateLookup():
-                self.output.listed(
-                    ("column", "type"), [(field.name, field.type.text) for field in self.catalogue.columns_of(created_object)]
-                )
+                self.output.listed(("column", "type"), [(field.name, field.type.text) for field in self.catalogue.columns_of(definition)])
             case CreateSink():
-                fed = self.catalogue.inserts.get(created_object.name)
+                fed = self.catalogue.inserts.get(definition.name)
                 rows = [("written", "nothing" if fed is None else _line(fed.part))]
-                self.output.listed(("option", "value"), [*((key, str(value)) for key, value in created_object.options.items()), *rows])
+                self.output.listed(("option", "value"), [*((key, str(value)) for key, value in definition.options.items()), *rows])
             case _:
                 with meant(self.catalogue.meaning):
-                    schema = self.catalogue.streams[created_object.name].schema
+                    schema = self.catalogue.streams[definition.name].schema
                 self.output.listed(("column", "type"), [(field.name, field.type.text) for field in schema.fields])
 
     def _explain(self, query: Part | None, extended: bool) -> None:

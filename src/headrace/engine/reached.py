@@ -39,11 +39,11 @@ class Ways:
         self._source = plan.nodes[source]
         # Nodes downstream of a dead-letter output get only failed rows.
         self._letters = [one for one in outputs_of(plan.nodes.values()) if one.output == DEAD_LETTER]
-        passing = (Role.SOURCE, Role.LOOKUP, Role.STATEFUL, Role.OUTPUT)
+        ends = (Role.SOURCE, Role.LOOKUP, Role.STATEFUL, Role.OUTPUT)
         self._consumers = [
             node
             for node in plan.nodes.values()
-            if node.role is Role.STATEFUL and any(self._source in nearest(before, passing) for before in node.inputs)
+            if node.role is Role.STATEFUL and any(self._source in nearest(before, ends) for before in node.inputs)
         ]
 
     def avoiding(self, nodes: Iterable[Node]) -> tuple[str, ...]:

@@ -25,8 +25,8 @@ def jvm_home() -> Path | None:
 
     Java reads the passwd file only. Without an entry it takes "?", and Spark's start fails on that path.
     """
-    home_of_user = _passwd_home()
-    if home_of_user and os.path.isdir(home_of_user) and os.access(home_of_user, os.W_OK):
+    home_folder = _passwd_home()
+    if home_folder and os.path.isdir(home_folder) and os.access(home_folder, os.W_OK):
         return None
     return home() or folder("home")
 
@@ -59,8 +59,8 @@ def root() -> Path:
     xdg = os.environ.get("XDG_CACHE_HOME")
     if xdg and os.path.isabs(xdg):
         return Path(xdg) / "headrace"
-    user_home = home()
-    return user_home / ".cache" / "headrace" if user_home else _in_temporary()
+    home_folder = home()
+    return home_folder / ".cache" / "headrace" if home_folder else _in_temporary()
 
 
 def _in_temporary() -> Path:

@@ -79,6 +79,6 @@ def position(checkpoint: Path, source: str) -> Position | None:
     name = "".join(sign if sign == "_" or (sign.isascii() and sign.isalnum()) else f"_{ord(sign):x}_" for sign in source)
     for line in logs[-1].read_text(encoding="utf-8").splitlines()[2:] if logs else ():
         if line.startswith(f"{name}:"):
-            read: Position = json.loads(line[len(name) + 1 :])
-            return read
+            place: Position = json.loads(line[len(name) + 1 :])
+            return place
     return None

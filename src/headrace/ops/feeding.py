@@ -88,8 +88,8 @@ class Feeding:
 
 def taken(connector: str, takes: bool, options: dict[str, Any]) -> Feeding:
     """Take the options for changes out of a source's options and return what they mean."""
-    feeding = {name: options.pop(name) for name in OPTIONS if name in options} if takes else {}
-    return _feeding(f"read.{connector}", feeding)
+    own = {name: options.pop(name) for name in OPTIONS if name in options} if takes else {}
+    return _feeding(f"read.{connector}", own)
 
 
 def _feeding(verb: str, options: Mapping[str, Any]) -> Feeding:

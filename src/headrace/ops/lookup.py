@@ -176,13 +176,13 @@ def lookups_of(nodes: Iterable[Node]) -> tuple[Lookup, ...]:
 
 def lookup(input: Node, table: Any, on: Any, how: Any, settings: tuple[Any, ...], kind: str, alias: str | None) -> Lookup:
     """Return the lookup that a user asks for; `settings` are the arguments of `asking`, `kind` is that of the stream."""
-    table_read = table_of(table)
+    chosen = table_of(table)
     if how not in HOWS:
         raise PlanError("BAD_LOOKUP", f"lookup: `how` cannot be {how!r}", hint=f"it is one of: {', '.join(HOWS)}", site=here())
-    keys, shared = _keys(input, table_read, on, alias)
-    _columns_once(input, table_read, shared)
-    more = tuple((name, name) for name in table_read.columns if name not in shared)
-    return of_table(input, table_read, how, keys, more, asking(*settings), kind)
+    keys, shared = _keys(input, chosen, on, alias)
+    _columns_once(input, chosen, shared)
+    more = tuple((name, name) for name in chosen.columns if name not in shared)
+    return of_table(input, chosen, how, keys, more, asking(*settings), kind)
 
 
 def of_table(

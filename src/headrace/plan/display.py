@@ -53,7 +53,7 @@ class DisplayNames:
 
     def text(self, text: str) -> str:
         """Return a text with display names in place of stored ones."""
-        return text if self._pattern is None else self._pattern.sub(lambda display: self(display[0]), text)
+        return text if self._pattern is None else self._pattern.sub(lambda match: self(match[0]), text)
 
     def error(self, error: HeadraceError) -> HeadraceError:
         """Put display names into an error's texts and return it."""

@@ -57,12 +57,12 @@ def _layers(plan: Plan) -> list[list[Node]]:
     layers: dict[int, list[Node]] = {}
     for node, depth in depths(plan.nodes.values()).items():
         layers.setdefault(depth, []).append(node)
-    rows = [layers[depth] for depth in sorted(layers)]
+    ordered = [layers[depth] for depth in sorted(layers)]
     places: dict[Node, float] = {}
-    for layer in rows:
+    for layer in ordered:
         layer.sort(key=lambda node: sum(places[before] for before in node.inputs) / max(len(node.inputs), 1))
         places.update((node, float(place)) for place, node in enumerate(layer))
-    return rows
+    return ordered
 
 
 def _clipped(text: str) -> str:

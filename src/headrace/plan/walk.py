@@ -33,11 +33,11 @@ def depths(nodes: Iterable[Node]) -> dict[Node, int]:
 
 def reached(nodes: Iterable[Node], start: Node, without: Collection[Node]) -> tuple[Node, ...]:
     """Return the nodes that rows of `start` reach without passing those of `without`; `nodes` come in order, inputs first."""
-    nodes_reached = {start: None} if start not in without else {}
+    ahead = {start: None} if start not in without else {}
     for node in nodes:
-        if node not in without and any(before in nodes_reached for before in node.inputs):
-            nodes_reached[node] = None
-    return tuple(nodes_reached)
+        if node not in without and any(before in ahead for before in node.inputs):
+            ahead[node] = None
+    return tuple(ahead)
 
 
 def nearest(node: Node, roles: Collection[Role]) -> tuple[Node, ...]:

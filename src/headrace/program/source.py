@@ -40,7 +40,7 @@ class Source(NamedTuple):
 
 def check_handler(handler: Callable[[Any], object], recording: Recording) -> None:
     """Refuses mistakes in the source of a handler, before it runs."""
-    function, bound, is_plain = _innermost(handler)
+    function, bound, takes_row = _innermost(handler)
     place = f"{recording.handler} of {recording.program}"
     code = getattr(function, "__code__", None)
     if code is None:
@@ -52,7 +52,7 @@ def check_handler(handler: Callable[[Any], object], recording: Recording) -> Non
     if bound is not None and parameters:
         around[parameters.pop(0)] = bound
     kinds = _kinds(source.node, ChainMap(around, function.__globals__))
-    if is_plain and parameters:
+    if takes_row and parameters:
         kinds |= dict.fromkeys(parameters[:2], TRACED) if recording.input is None else {parameters[0]: ROW}
     recording.read_sources[code] = _check(source, code, kinds, frozenset())
 
@@ -182,18 +182,18 @@ def _spans(node: ast.AST, code: CodeType) -> bool:
 
 def _innermost(handler: Any) -> tuple[Any, object | None, bool]:
     """Unwraps a handler: the function, the object it is bound to, and whether its next parameter receives the row or time."""
-    bound, is_plain = None, True
+    bound, takes_row = None, True
     while True:
         if inspect.ismethod(handler):
             handler, bound = handler.__func__, handler.__self__
         elif isinstance(handler, functools.partial):
-            handler, is_plain = handler.func, False
+            handler, takes_row = handler.func, False
         elif hasattr(handler, "__wrapped__"):
             handler = handler.__wrapped__
         elif not hasattr(handler, "__code__") and inspect.ismethod(getattr(handler, "__call__", None)):  # noqa: B004  # a callable object
             handler = handler.__call__
         else:
-            return handler, bound, is_plain
+            return handler, bound, takes_row
 
 
 def _filled(cell: Any) -> bool:

@@ -176,9 +176,9 @@ def inner(statement: Statement) -> tuple[Body, ...]:
 def every(body: Body) -> Body:
     """Returns all statements of a body; nested ones follow the statement they are in."""
     return tuple(
-        statement_inside
+        inner_statement
         for statement in body
-        for statement_inside in (statement, *(deep for part in inner(statement) for deep in every(part)))
+        for inner_statement in (statement, *(deep for part in inner(statement) for deep in every(part)))
     )
 
 

@@ -125,5 +125,5 @@ class Timer(Cell):
         if (key is None) == (self.key is None):
             return None if key is None else recording.text(key)
         has = "takes no key" if self.key is None else f"takes a key of type {self.key}"
-        contrast = "none is given" if key is None else "one is given"
-        raise ProgramError("TIMER_KEY", f"`{name}` {has}, but {contrast}", hint=f"self.{name}.{call}", site=here())
+        actual = "none is given" if key is None else "one is given"
+        raise ProgramError("TIMER_KEY", f"`{name}` {has}, but {actual}", hint=f"self.{name}.{call}", site=here())

@@ -129,10 +129,10 @@ def _chained(chain: Chain, stream_of: Callable[[Reference], Stream | Table]) -> 
     return stream
 
 
-def rows_of(document: Stream | Table, named: Reference) -> Stream:
+def rows_of(rows: Stream | Table, named: Reference) -> Stream:
     """Return the stream, and refuse an external table, which has no rows to read."""
-    if isinstance(document, Stream):
-        return document
+    if isinstance(rows, Stream):
+        return rows
     hint = f"look its rows up: steps: [{{lookup: {{table: {named.name}, on: ...}}}}]"
     raise PlanError("YAML_NAME", f"{named.name} is an external table, whose rows cannot be listed", hint=hint, site=named.site)
 

@@ -106,7 +106,7 @@ class Catalogue:
     def sinks(self) -> list[Sink]:
         """Return the sinks of the job, and refuse a sink without a query."""
         idle = next(
-            (definition for name, definition in self.created.items() if isinstance(definition, CreateSink) and name not in self.inserts),
+            (statement for name, statement in self.created.items() if isinstance(statement, CreateSink) and name not in self.inserts),
             None,
         )
         if idle is not None:
@@ -120,9 +120,9 @@ class Catalogue:
             raise _unknown(name, self.created, part)
         return self.created[key]
 
-    def columns_of(self, definition: CreateLookup) -> tuple[Field, ...]:
+    def columns_of(self, statement: CreateLookup) -> tuple[Field, ...]:
         """Return the columns of an external table."""
-        return self._outside[definition.name].connected.schema.fields
+        return self._outside[statement.name].connected.schema.fields
 
     def _known(self, name: str) -> str | None:
         return next((known for known in self.created if known.lower() == name.lower()), None)
@@ -137,7 +137,7 @@ class Catalogue:
             return of_script(query, tables, self._functions(), list(self.streams), expires, outside)
 
     def _functions(self) -> list[str]:
-        return [definition.definition.text for definition in self.created.values() if isinstance(definition, CreateFunction)]
+        return [statement.definition.text for statement in self.created.values() if isinstance(statement, CreateFunction)]
 
     def _check(self, statement: Creates) -> None:
         """Refuse a name that is taken, unless the statement replaces an object of its kind."""
@@ -191,9 +191,9 @@ class Catalogue:
             raise _bad(message, "only one query can feed a sink: combine the two with UNION ALL", statement.part)
         self._write(definition, statement, self._fed(definition, statement.query))
 
-    def _fed(self, definition: CreateSink, query: Part) -> Sink:
-        connector, options = _connector(definition, "Sink")
-        sink: Sink = getattr(self._stream(query).write, connector)(name=definition.name, **options)
+    def _fed(self, statement: CreateSink, query: Part) -> Sink:
+        connector, options = _connector(statement, "Sink")
+        sink: Sink = getattr(self._stream(query).write, connector)(name=statement.name, **options)
         # It gets a job at the end of the script, or, typed at a prompt, maybe never.
         sink._use()
         return sink
@@ -230,7 +230,7 @@ class Catalogue:
             self.expires = value.lower()
             return
         if self.meaning.get(key) != value and any(
-            isinstance(definition, CreateView | CreateFunction | CreateSink) for definition in self.created.values()
+            isinstance(statement, CreateView | CreateFunction | CreateSink) for statement in self.created.values()
         ):
             hint = "set it before the first view, function and sink: it changes the meaning of their SQL"
             raise HeadraceError("BAD_SETTING", f"{key} is set too late", hint=hint, site=statement.site)

@@ -190,14 +190,14 @@ class Reader:
     def options(self) -> dict[str, Any]:
         """Read `(name = value, ...)`. In a name with a dot, the part after it is a key in a map."""
         self.needs("(")
-        options_read: dict[str, Any] = {}
+        options: dict[str, Any] = {}
         while not self.takes(")"):
-            self._option(options_read)
+            self._option(options)
             if self.next != ")":
                 self.needs(",")
-        return options_read
+        return options
 
-    def _option(self, options_read: dict[str, Any]) -> None:
+    def _option(self, options: dict[str, Any]) -> None:
         at = self._at
         token = self._token()
         if token is None:
@@ -210,7 +210,7 @@ class Reader:
             first, *more = name.replace("`", "").split(".", 1)
             first = first.lower()
         self.needs("=")
-        into, key = (options_read.setdefault(first, {}), more[0]) if more else (options_read, first)
+        into, key = (options.setdefault(first, {}), more[0]) if more else (options, first)
         if not isinstance(into, dict) or key in into:
             self._at = at
             raise self.wrong(f"the option {'.'.join((first, *more))} is given twice", "give it once")
@@ -258,21 +258,21 @@ class Reader:
 
     def parameters(self) -> tuple[str, ...]:
         """Read the parameters of a function and return their types."""
-        names = []
+        types = []
         for first, last in self._items():
             ends = (at for at in range(first + 1, last) if self._word(self._tokens[at]) in ("DEFAULT", "COMMENT", "NOT"))
             end = next(ends, last)
             if end <= first + 1:
                 self._at = end
                 raise self.wrong("a parameter needs a name and a type", self.form)
-            names.append(self._between(first + 1, end).text)
-        return tuple(names)
+            types.append(self._between(first + 1, end).text)
+        return tuple(types)
 
     def constraints(self) -> tuple[Constraint, ...]:
         """Read `(CONSTRAINT name EXPECT (condition) ON VIOLATION DROP ROW, ...)`. The default for a violating row is a dead letter."""
         items = self._items("(", ")")
         behind = self._at
-        constraints_read = []
+        constraints = []
         for first, last in items:
             self._at = first
             self.needs("CONSTRAINT")
@@ -293,9 +293,9 @@ class Reader:
                 policy = _VIOLATIONS[words]
             if self._at != last:
                 raise self._expected("`,` or `)`")
-            constraints_read.append(Constraint(name, condition, policy))
+            constraints.append(Constraint(name, condition, policy))
         self._at = behind
-        return tuple(constraints_read)
+        return tuple(constraints)
 
     def _items(self, opening: str = "(<", closing: str = ")>") -> list[tuple[int, int]]:
         """Read a list in parentheses, and return the first token of each item and the one after its last."""

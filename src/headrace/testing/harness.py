@@ -127,12 +127,12 @@ class Harness:
         self._before_the_first_commit("source")
         if name in self._sources:
             raise HeadraceError("NAME_CLASH", f"the harness already has a source `{name}`", hint="give it another name", site=here())
-        board = BoardSource(self._board, valid_name(name), schema_of(schema), changes=changes, checked=changes and not trusted)
-        self._sources[name] = board
-        node = Source(board.connector, board.options(), board.schema.ddl, live=board, name=name, site=here())
+        connected = BoardSource(self._board, valid_name(name), schema_of(schema), changes=changes, checked=changes and not trusted)
+        self._sources[name] = connected
+        node = Source(connected.connector, connected.options(), connected.schema.ddl, live=connected, name=name, site=here())
         if watermark is not None:
             node = with_watermark(node, *watermark)
-        return Stream(ledger(node) if board.checked else node)
+        return Stream(ledger(node) if connected.checked else node)
 
     def collect(self, stream: Stream) -> Collected:
         """Records the output of a stream. Call it before the first commit, for any number of streams.

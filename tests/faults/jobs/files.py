@@ -23,13 +23,13 @@ class Number(hr.Program):
         hr.emit(shop=self.key.shop, id=-1, n=self.n.get(), ts=at)
 
 
-given = orders()
-numbered = given.key_by("shop").process(Number, time="ts").named("numbered")
-spent = given.group_by("shop").agg(amount="sum(amount)")
+rows = orders()
+numbered = rows.key_by("shop").process(Number, time="ts").named("numbered")
+spent = rows.group_by("shop").agg(amount="sum(amount)")
 
 job = hr.job(
     "files",
-    given.write.files("out/orders", format="json", name="orders out"),
+    rows.write.files("out/orders", format="json", name="orders out"),
     numbered.write.files("out/numbered", format="parquet", partition_by="shop", name="numbered out"),
     spent.write.files("out/spent", format="csv", mode="changes", name="spent out"),
 )

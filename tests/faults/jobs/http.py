@@ -8,12 +8,12 @@ from tests.faults.jobs.rows import orders
 
 URL = "http://127.0.0.1/"
 
-given = orders()
-spent = given.group_by("shop").agg(amount="sum(amount)", orders="count(*)")
+rows = orders()
+spent = rows.group_by("shop").agg(amount="sum(amount)", orders="count(*)")
 
 job = hr.job(
     "http",
-    given.write.http(URL, batch=100, idempotent=True, name="orders out"),
+    rows.write.http(URL, batch=100, idempotent=True, name="orders out"),
     spent.write.http(URL, batch=4, idempotent=True, mode="changes", name="spent out"),
 )
 

@@ -6,12 +6,12 @@ import headrace as hr
 from tests.faults.jobs import served
 from tests.faults.jobs.rows import orders
 
-given = orders()
-spent = given.group_by("shop").agg(amount="sum(amount)", orders="count(*)")
+rows = orders()
+spent = rows.group_by("shop").agg(amount="sum(amount)", orders="count(*)")
 
 job = hr.job(
     "kafka",
-    given.write.kafka("orders", servers="localhost:9092", key="id", name="orders out"),
+    rows.write.kafka("orders", servers="localhost:9092", key="id", name="orders out"),
     spent.write.kafka("spent", servers="localhost:9092", key="shop", name="spent out"),
 )
 

@@ -8,14 +8,14 @@ from tests.faults.jobs.rows import orders
 from tests.servers.mariadb import USER, MariaDb
 
 URL = "mariadb://127.0.0.1/elsewhere"
-given = orders()
+rows = orders()
 PLAIN = {"sslMode": "disable"}
-spent = given.group_by("shop").agg(amount="sum(amount)", orders="count(*)")
+spent = rows.group_by("shop").agg(amount="sum(amount)", orders="count(*)")
 secret = hr.secret(MariaDb.variable)
 
 job = hr.job(
     "mariadb",
-    given.write.jdbc(URL, "orders", user=USER, password=secret, options=PLAIN, name="orders out"),
+    rows.write.jdbc(URL, "orders", user=USER, password=secret, options=PLAIN, name="orders out"),
     spent.write.jdbc(URL, "spent", key="shop", user=USER, password=secret, options=PLAIN, name="spent out"),
 )
 

@@ -8,13 +8,13 @@ from tests.faults.jobs.rows import orders
 from tests.servers.postgres import USER, Postgres
 
 URL = "postgresql://127.0.0.1/elsewhere"
-given = orders()
-spent = given.group_by("shop").agg(amount="sum(amount)", orders="count(*)")
+rows = orders()
+spent = rows.group_by("shop").agg(amount="sum(amount)", orders="count(*)")
 secret = hr.secret(Postgres.variable)
 
 job = hr.job(
     "postgresql",
-    given.write.jdbc(URL, "orders", user=USER, password=secret, name="orders out"),
+    rows.write.jdbc(URL, "orders", user=USER, password=secret, name="orders out"),
     spent.write.jdbc(URL, "spent", key="shop", user=USER, password=secret, name="spent out"),
 )
 

@@ -10,9 +10,9 @@ from tests.servers.redis import VARIABLE
 LINES = 9
 """Of an order: seven epochs of 2,000 orders have some 2,570 keys each, and the server takes 2,000."""
 
-given = orders()
-spent = given.group_by("shop").agg(amount="sum(amount)", orders="count(*)")
-lines = given.with_columns(line=f"sequence(1, {LINES})").explode("line")
+rows = orders()
+spent = rows.group_by("shop").agg(amount="sum(amount)", orders="count(*)")
+lines = rows.with_columns(line=f"sequence(1, {LINES})").explode("line")
 secret = hr.secret(VARIABLE)
 
 job = hr.job(

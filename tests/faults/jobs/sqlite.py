@@ -5,11 +5,11 @@ from __future__ import annotations
 import headrace as hr
 from tests.faults.jobs.rows import orders
 
-given = orders()
-spent = given.group_by("shop").agg(amount="sum(amount)", orders="count(*)")
+rows = orders()
+spent = rows.group_by("shop").agg(amount="sum(amount)", orders="count(*)")
 
 job = hr.job(
     "sqlite",
-    given.write.jdbc("sqlite:out.db", "orders", name="orders out"),
+    rows.write.jdbc("sqlite:out.db", "orders", name="orders out"),
     spent.write.jdbc("sqlite:out.db", "spent", key="shop", name="spent out"),
 )

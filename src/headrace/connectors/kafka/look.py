@@ -14,6 +14,10 @@ from headrace.jvm.session import jvm, session
 from headrace.ports import SourceContext
 from headrace.ports.options import wrong
 
+_RIGHTS_TO_WRITE = (
+    "grant the user WRITE and READ on the topic, WRITE on transactional ids and READ on groups that begin with prefix=; "
+    "with create=, also CREATE on the topic"
+)
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
 
@@ -97,14 +101,14 @@ def refused(cluster: Cluster, problem: str, message: str, *, writes: bool = Fals
             "check that this port uses TLS, and that the certificate is for this host and signed by the authority in "
             'security={"ca": "ca.pem"}'
         )
-        return ConnectorError("KAFKA_TLS", f"cannot open a TLS connection to {cluster.servers}: {message}", hint=hint, site=here())
-    if problem == "denied":
+        return ConnectorError("KAFKA_TLS", f"no TLS connection to {cluster.servers}: {message}", hint=hint, site=here())
+    if problem in ("denied", "unauthorized"):
         user = f" {cluster.security['user']}" if "user" in cluster.security else ""
-        lacking = f"grant the user {'WRITE, READ' if writes else 'READ'} and DESCRIBE on the topic"
+        lacking = _RIGHTS_TO_WRITE if writes else "grant the user READ on the topics and, with group=, on the group"
         return ConnectorError(
             "KAFKA_DENIED",
             f"Kafka at {cluster.servers} denies access to the user{user}: {message}",
-            hint=lacking if "authoriz" in message.lower() else "check the user and the password; each start reads the password again",
+            hint=lacking if problem == "unauthorized" else "check the user and the password; each start reads the password again",
             site=here(),
         )
     if problem == "settings":

@@ -6,7 +6,7 @@ from headrace.connectors.kafka.cluster import Cluster
 from headrace.connectors.kafka.look import refused
 from headrace.errors import CODES, HeadraceError
 
-_REFUSED = {"KAFKA_TLS": "tls", "KAFKA_DENIED": "denied", "KAFKA_UNREACHABLE": "unreachable"}
+_REFUSED = {"KAFKA_TLS": "tls", "KAFKA_DENIED": "denied", "KAFKA_UNAUTHORIZED": "unauthorized", "KAFKA_UNREACHABLE": "unreachable"}
 _HINTS = {
     "CHECKPOINT_BEHIND": "two copies of one checkpoint have written this topic. Stop the other job, or give this one another topic.",
     "KAFKA_FAILED": "check the log of the broker and start again: no row is lost or duplicated",

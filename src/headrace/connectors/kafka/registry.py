@@ -296,14 +296,18 @@ def _status(refused: _Refused) -> str:
 
 
 def cure(why: str) -> str:
-    """The hint for a registry that cannot be used, by the reason."""
-    if re.search(r"HTTP 40[13]\b", why):
+    """The hint for a registry that cannot be used, by the reason.
+
+    >>> cure("it returned HTTP 401"), cure("it redirects to https://certificates.corp")
+    ('check its user and password', 'check that the address is that of the registry, not of a proxy')
+    """
+    if re.match(r"it returned HTTP 40[13]\b", why):
         return "check its user and password"
-    if re.search(r"HTTP 5\d\d", why):
+    if re.match(r"it returned HTTP 5\d\d", why):
         return "check the log of the registry"
-    if "certificate" in why:
+    if why.startswith("its certificate is not trusted"):
         return _CA
-    if re.search(r"its response|it redirects|it returned HTTP", why):
+    if why.startswith(("its response", "it redirects", "it returned HTTP")):
         return "check that the address is that of the registry, not of a proxy"
     return "check that it runs, and its address"
 

@@ -184,6 +184,8 @@ class Sink(SinkOptions, ports.Sink):
         }
         if self._most is not None:
             options["most"] = self._most
+        if self.create is not None:
+            options["create"] = "true"
         if self.epoch_headers:
             options |= {f"header.{_SINK}": self._name, "epoch_header": _EPOCH}
         return {"kind": "writer", "class": "headrace.kafka.KafkaStage", "options": options}

@@ -17,7 +17,7 @@ import org.apache.spark.sql.types.StructType
 import org.json4s._
 import org.json4s.jackson.JsonMethods
 
-/** StateTables of state, as Python sees them: views in a private session. Every result is text or a plain value. */
+/** Tables of state, as Python sees them: views in a private session. Every result is text or a plain value. */
 final class Inspected private[inspect] (own: SparkSession, tables: Seq[(String, StructType, RDD[InternalRow])]) {
   private val frames: Map[String, DataFrame] =
     tables.map { case (name, schema, rows) => name -> Inside.frame(own, rows, schema) }.toMap

@@ -2,7 +2,7 @@ package headrace.inspect
 
 import scala.collection.mutable
 
-/** Unique names of tables, valid in SQL without quotes. TableNames of operators are reserved, even if there is no table of that name. */
+/** Unique names of tables, valid in SQL without quotes. Names of operators are reserved, even if there is no table of that name. */
 private[inspect] final class TableNames(operators: Seq[String]) {
   private val taken = mutable.HashSet.from(operators.map(_.toLowerCase))
 

@@ -7,12 +7,12 @@ import scala.collection.mutable
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.parser.{SqlBaseLexer, SqlBaseParser}
 
-/** DistinctNames that depend only on the names wanted and their order, so that an unchanged part of a query keeps them. */
+/** Names that depend only on the names wanted and their order, so that an unchanged part of a query keeps them. */
 object DistinctNames {
 
   /** Makes names distinct: the first to want a name gets it, later ones get `name_2`, `name_3`, ….
     *
-    * DistinctNames in `taken` are not given. First occurrences are served first: `a, a, a_2` becomes `a, a_3, a_2`.
+    * Names in `taken` are not given. First occurrences are served first: `a, a, a_2` becomes `a, a_3, a_2`.
     */
   def distinct(wanted: Seq[String], taken: Iterable[String] = Nil): Seq[String] = {
     val used = mutable.Set.from(taken.map(fold))

@@ -183,7 +183,7 @@ object Printer {
   /** The names of the lambda variables around an expression; `taken` are the columns, which a variable must not hide. */
   final case class Lambdas(taken: Seq[String], names: Map[ExprId, String]) {
 
-    /** DistinctNames the variables. A DataFrame numbers its variables through the whole session: the number is removed. */
+    /** Names the variables. A DataFrame numbers its variables through the whole session: the number is removed. */
     def bind(variables: Seq[NamedExpression]): Lambdas = {
       val wanted = variables.map(_.name.replaceFirst("(?<=.)_\\d+$", ""))
       copy(names = names ++ variables.map(_.exprId).zip(DistinctNames.distinct(wanted, taken ++ names.values)))

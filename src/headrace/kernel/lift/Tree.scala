@@ -1,5 +1,7 @@
 package headrace.lift
 
+import java.util.Locale
+
 import headrace.bind.TimeWindows
 import headrace.lift.Verify.Printed
 import org.apache.spark.sql.SparkSession
@@ -291,13 +293,13 @@ private final class Tree(session: SparkSession) {
 
   private def range(r: Range): Lifted = {
     val size = r.numElements
-    if (size > MOST) throw Refused(s"a range of more than $MOST_TEXT numbers", "pass that many rows as a stream", r, r.simpleString(20))
+    if (size > MOST) throw Refused(s"a range of more than $most numbers", "pass that many rows as a stream", r, r.simpleString(20))
     val numbers = Iterator.iterate(BigInt(r.start))(_ + r.step).take(size.toInt)
     values(r, r.output, numbers.map(n => Seq(Literal(n.toLong))).toSeq)
   }
 
   private def values(plan: LogicalPlan, output: Seq[Attribute], rows: Seq[Seq[Expression]]): Lifted = {
-    if (rows.size > MOST) throw Refused(s"VALUES of more than $MOST_TEXT rows", "pass that many rows as a stream", plan, "VALUES")
+    if (rows.size > MOST) throw Refused(s"VALUES of more than $most rows", "pass that many rows as a stream", plan, "VALUES")
     val names = DistinctNames.distinct(output.map(_.name))
     val printed = rows.map(_.map(text(Scope(Nil), _)))
     verify.rows(Scope(Nil), printed.flatten)
@@ -325,7 +327,7 @@ private object Tree {
 
   /** The largest number of literal rows; more should be a stream. */
   private val MOST = 10000
-  private val MOST_TEXT = "10,000"
+  private val most = String.format(Locale.ROOT, "%,d", Int.box(MOST))
 
   private val several = "a scalar subquery that may return several rows and is correlated other than by ="
 

@@ -35,5 +35,5 @@ object Answer {
 /** A temporary failure, with a complete message, and the pause that the server requests. */
 final class Later(message: String, val afterMs: Long = 0L) extends RuntimeException(message)
 
-/** A permanent failure: a wrong password, a missing column. */
-final class Unanswerable(message: String, cause: Throwable = null) extends RuntimeException(message, cause)
+/** A permanent failure: a wrong password, a missing column. `hint` is the cure, if it is known. */
+final class Unanswerable(message: String, cause: Throwable = null, val hint: String = null) extends RuntimeException(message, cause)

@@ -39,7 +39,13 @@ private[lookup] final case class Patience(retryMs: Long) {
   }
 
   private def failed(spec: LookupSpec, e: Throwable, why: String, how: String) =
-    new HeadraceKernelException("LOOKUP_FAILED", s"the lookup failed$how: $why", spec.name, spec.site, e)
+    new HeadraceKernelException("LOOKUP_FAILED", s"the lookup failed$how: $why", spec.name, spec.site, e, hint(e))
+
+  private def hint(e: Throwable): String = e match {
+    case u: Unanswerable => u.hint
+    case h: HeadraceKernelException => h.hint
+    case _ => null
+  }
 }
 
 private object Patience {

@@ -25,12 +25,12 @@ def kind_of(node: Node) -> str:
 def kinds(ends: Iterable[Node]) -> dict[Node, str]:
     """Return the kind of each node that the given ones need."""
     ends = list(ends)
-    kind_of: dict[Node, str] = {}
+    kinds_so_far: dict[Node, str] = {}
     closing = groups(ends)
     for node in contracts(ends):
         # A result that is sent when its group closes is never retracted.
-        kind_of[node] = APPEND if node in closing and closing[node].final else node.kind_after(kind_of)
-    return kind_of
+        kinds_so_far[node] = APPEND if node in closing and closing[node].final else node.kind_after(kinds_so_far)
+    return kinds_so_far
 
 
 def only_added(node: Node) -> bool:

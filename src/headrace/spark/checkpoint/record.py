@@ -189,8 +189,8 @@ def recorded(folder: Path, query: str) -> Totals:
 
 def newest(folder: Path, query: str) -> Path | None:
     """Return the record of a query in its newest term; versions before terms had one without a number."""
-    epochs = {path: int(path.name[len(query) + 1 : -5] or -1) for path in folder.glob("*.json") if _of(path.name, query)}
-    return max(epochs, key=lambda path: epochs[path], default=None)
+    terms = {path: int(path.name[len(query) + 1 : -5] or -1) for path in folder.glob("*.json") if _of(path.name, query)}
+    return max(terms, key=lambda path: terms[path], default=None)
 
 
 def _of(name: str, query: str) -> bool:

@@ -99,7 +99,7 @@ def lineage(feed: Feed, columns: tuple[str, ...] | None) -> tuple[str, ...]:
     >>> lineage(Feed("charges", "main", (project,)), ("card",))
     ('card = upper(c)', 'c of charges')
     """
-    steps_read: list[str] = []
+    lines: list[str] = []
     wanted = None if columns is None else _lower(columns)
     for step in reversed(feed.steps):
         if isinstance(step, Project):
@@ -108,16 +108,16 @@ def lineage(feed: Feed, columns: tuple[str, ...] | None) -> tuple[str, ...]:
             for name in texts if wanted is None else wanted:
                 text = texts.get(name, name)
                 if (plain_name(text) or "").lower() != name:
-                    steps_read.append(f"{name} = {text}")
+                    lines.append(f"{name} = {text}")
                 used = _with(used, text)
             wanted = None if wanted is None else used
         elif isinstance(step, Generate):
             produced = _lower(step.names)
             if wanted is None or set(produced) & set(wanted):
-                steps_read.append(f"{', '.join(step.names)} = {step.generate}")
+                lines.append(f"{', '.join(step.names)} = {step.generate}")
                 wanted = _with(None if wanted is None else [name for name in wanted if name not in produced], step.generate)
     place = feed.producer if feed.output == "main" else f"{feed.producer}.{feed.output}"
-    return (*steps_read, *(f"{name} of {place}" for name in (["*"] if wanted is None else wanted)))
+    return (*lines, *(f"{name} of {place}" for name in (["*"] if wanted is None else wanted)))
 
 
 def _lower(names: Iterable[str]) -> list[str]:

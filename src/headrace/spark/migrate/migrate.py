@@ -69,7 +69,7 @@ def migrate(job: SparkJob, old: Path, new: Path, *, dry_run: bool = False) -> Mi
         check_computed(job, [identity.query(name) for name in names.values()])
         _refuse_in_mid_epoch(job, checkpoint, stored, identity, names)
         by_query = {query.name: rewrites(stored.identity, identity, query) for query in stored.identity.queries}
-        programs = [Migrated(one.name, one.rewritten, one.projected) for changed in by_query.values() for one in changed]
+        programs = [Migrated(one.name, one.rewritten, one.projected) for rewritten in by_query.values() for one in rewritten]
         if not any(one.rewritten for one in programs):
             raise _nothing(f"this version of the job can continue from {old}", "run the job with this checkpoint")
         if not dry_run:
@@ -99,7 +99,7 @@ class _Making:
         self, job: SparkJob, stored: Stored, identity: Identity, old: Path, term: int, new: Path, by_query: Mapping[str, list[Rewrite]]
     ) -> None:
         self.job, self.stored, self.identity, self.old, self.term, self.new = job, stored, identity, old, term, new
-        self.rewrites = {name: changed for name, changed in by_query.items() if any(one.change for one in changed)}
+        self.rewrites = {name: listed for name, listed in by_query.items() if any(one.change for one in listed)}
         self.all = [query.name for query in stored.identity.queries]
         self.place = copies.unfinished(new)
         self.log = new.with_name(f"{new.name}.errors.log")
@@ -136,8 +136,8 @@ class _Making:
         for name in self.all:
             mend(self._query(self.place, name))
         counts: dict[str, Json] = {}
-        for name, changed in self.rewrites.items():
-            counts |= self._rewritten(name, changed)
+        for name, listed in self.rewrites.items():
+            counts |= self._rewritten(name, listed)
         for name in self.all:
             mend(self._query(self.place, name), self._query(self.new, name))
         stored = Stored(
@@ -146,7 +146,7 @@ class _Making:
         atomic.replace(self.place / "job.json", text_of(stored.to_json(), indent=1))
         return counts
 
-    def _rewritten(self, name: str, changed: list[Rewrite]) -> dict[str, Json]:
+    def _rewritten(self, name: str, listed: list[Rewrite]) -> dict[str, Json]:
         epoch = copies.last_epoch(self._query(self.old, name))
         if epoch is None:
             # its first epoch starts again from the beginning
@@ -159,9 +159,9 @@ class _Making:
             epoch=epoch,
             partitions=self.stored.partitions,
             settings=dict(self.job.settings),
-            operators=tuple(one.change for one in changed if one.change),
+            operators=tuple(one.change for one in listed if one.change),
         )
-        names = {one.op: one.name for one in changed}
+        names = {one.op: one.name for one in listed}
         counted = json.loads(self._kernel(json.dumps(request.to_json())))
         return {names[one["op"]]: {kind: n for kind, n in one.items() if kind != "op"} for one in counted if one["op"] in names}
 

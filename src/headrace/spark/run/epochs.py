@@ -106,11 +106,11 @@ class Committer:
             self.held()
             self.failed_sink = one.name
             point("before sink commit", one.name)
-            part_staged = Staged(part["rows"], tuple(part["files"]), _rows(staged, one.op), tuple(part["parts"]), identity)
+            staged_part = Staged(part["rows"], tuple(part["files"]), _rows(staged, one.op), tuple(part["parts"]), identity)
             # Rejected rows come before the others: once those are written, the epoch may count as done.
-            put_aside_by_tasks(one.context, epoch, part_staged)
+            put_aside_by_tasks(one.context, epoch, staged_part)
             with calls(one.name):
-                one.sink.commit(epoch, part_staged)
+                one.sink.commit(epoch, staged_part)
             point("after sink commit", one.name)
             rows[one.name] = max(part["rows"] - refused_of(one.context, epoch), 0)
             if part["rows"]:

@@ -61,7 +61,9 @@ private[http] final class Exchange(place: String, options: Map[String, String]) 
 
   private def failed(e: Throwable): Throwable = e match {
     case _ if Trust.isMissing(e) =>
-      new Unanswerable(shown(s"its certificate is not trusted: ${e.getMessage}"))
+      new Unanswerable(
+        shown(s"its certificate is not trusted: ${e.getMessage}"),
+        hint = "check that the certificate is for the host in the address, and signed by the authority in ca=\"ca.pem\"")
     case _: HttpTimeoutException => new Later(shown(s"no connection within ${timeoutMs / 1000.0} s"))
     case _: IOException =>
       val why = Trust.causes(e).flatMap(one => Option(one.getMessage)).nextOption().getOrElse(Trust.causes(e).toSeq.last.getClass.getSimpleName)
@@ -78,7 +80,7 @@ private[http] final class Exchange(place: String, options: Map[String, String]) 
       val problem = shown(s"HTTP $status" + (if (line.isEmpty) "" else s": ${if (line.length <= 200) line else line.take(197) + "..."}"))
       if (Passing(status)) throw new Later(problem, pause(answer))
       else if (OfTheQuestion(status)) throw new BadRequest(problem)
-      else throw new Unanswerable(problem)
+      else throw new Unanswerable(problem, hint = if (Refused(status)) "check token= or headers= of the lookup" else null)
     }
   }
 }
@@ -91,6 +93,9 @@ private object Exchange {
 
   /** Statuses that refer to the request, not to the client or the address. */
   val OfTheQuestion: Set[Int] = Set(400, 422)
+
+  /** Statuses for a client without the right to ask. */
+  val Refused: Set[Int] = Set(401, 403)
 
   /** The milliseconds that `Retry-After` requests: seconds, or a date. */
   def pause(answer: HttpResponse[String]): Long =

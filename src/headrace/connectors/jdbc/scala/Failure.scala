@@ -12,12 +12,12 @@ private[jdbc] object Failure {
 
   /** One line: the error, and its location as far as the server reports it; for a batch, the statement that failed. */
   def text(problem: Throwable): String = {
-    val root = problem match {
+    val first = problem match {
       case batch: BatchUpdateException => Option(batch.getNextException).orElse(Option(batch.getCause)).getOrElse(batch)
       case other => other
     }
-    val message = Option(root.getMessage).map(unclassed).getOrElse(root.getClass.getSimpleName)
-    val causes = Iterator.iterate(root.getCause)(_.getCause).takeWhile(_ != null).take(10)
+    val message = Option(first.getMessage).map(unclassed).getOrElse(first.getClass.getSimpleName)
+    val causes = Iterator.iterate(first.getCause)(_.getCause).takeWhile(_ != null).take(10)
     val cause = causes.flatMap(e => Option(e.getMessage)).map(unclassed).toSeq.lastOption
     val lines = message.linesIterator.map(_.trim).filter(_.nonEmpty).toSeq
     val whole = lines.mkString("; ")

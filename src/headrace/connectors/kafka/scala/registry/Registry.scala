@@ -75,8 +75,6 @@ final class Registry private (url: String, authorization: Option[String], ca: Op
     }
   }
 
-  private def status(code: Int): String = s"it returned HTTP $code"
-
   private def failed(why: String) = new HeadraceKernelException("REGISTRY_UNREACHABLE", s"the registry $url cannot be used: $why", hint = Registry.cure(why))
 }
 
@@ -85,12 +83,14 @@ object Registry {
   /** A schema. `files` are the schemas that it refers to, by name, each after those that it refers to itself. */
   final case class Schema(kind: String, text: String, files: SeqMap[String, String])
 
+  private def status(code: Int): String = s"it returned HTTP $code"
+
   /** The hint for a failure, by its reason. */
   private def cure(why: String): String = {
     val first =
-      if (Seq("HTTP 401", "HTTP 403").exists(why.contains)) "check its user and password"
-      else if (why.contains("HTTP 5")) "check the log of the registry"
-      else if (why.contains("certificate"))
+      if (Seq(401, 403).map(status).contains(why)) "check its user and password"
+      else if (why.startsWith(status(5))) "check the log of the registry"
+      else if (why.startsWith("its certificate"))
         """check that the certificate is for this host, and signed by the authority in registry={"url": ..., "ca": "root.crt"}"""
       else if (why.startsWith("it re") || why.startsWith("its response")) "check that the address is that of the registry, not of a proxy"
       else "check that it runs, and its address"

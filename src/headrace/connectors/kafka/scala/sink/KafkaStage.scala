@@ -9,7 +9,7 @@ import org.apache.spark.sql.types.StructType
   *
   * Options: `topic`, and its `topic_id` when it was opened; `client`, the name of the settings in `Clients`; `id`, the prefix of
   * transactional ids; `term`, the number of the job's start; `layout`; `header.NAME`, a header of every record; `most`, the largest record
-  * that the topic accepts, if known.
+  * that the topic accepts, if known; `create`, if a missing topic is created.
   */
 final class KafkaStage(val name: String, val schema: StructType, val timeZone: String, options: Map[String, String])
     extends WriterStage {
@@ -22,6 +22,8 @@ final class KafkaStage(val name: String, val schema: StructType, val timeZone: S
   val client: JMap[String, String] = new JHashMap(Clients.of(start))
   val headers: Map[String, String] =
     options.collect { case (key, value) if key.startsWith("header.") => key.stripPrefix("header.") -> value }
+  /** Whether a start creates the topic if it is missing. */
+  val creates: Boolean = options.contains("create")
   val epochHeader: Option[String] = options.get("epoch_header")
   private[kafka] val layout: Layout = Layout.read(options("layout"), schema)
   private[kafka] val sizes: Sizes = Sizes(client, options.get("most"))

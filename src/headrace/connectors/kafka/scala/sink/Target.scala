@@ -164,7 +164,8 @@ object Target {
       case NonFatal(e) =>
         out.removeAll()
         val (code, cause) = Trouble.named(e).getOrElse("KAFKA_FAILED" -> e)
-        out.put("problem", code).put("message", Trouble.words(cause))
+        val kind = if (cause.isInstanceOf[AuthorizationException]) "KAFKA_UNAUTHORIZED" else code
+        out.put("problem", kind).put("message", Trouble.words(cause))
     }
     out.toString
   }

@@ -28,8 +28,12 @@ private[kafka] object Trouble {
         case _ => words(cause)
       }
       val message = if (text.startsWith("Kafka denies")) text else s"${stage.topic}: $text"
-      val hint = hints.get(code).map(_.replace("<note>", s"kafka/${stage.name}.json in the checkpoint")).orNull
-      new HeadraceKernelException(code, message, stage.name, cause = e, hint = hint)
+      val hint = (code, cause) match {
+        case ("KAFKA_DENIED", _: AuthenticationException) => Some("check the user and the password; the next start writes the epoch again")
+        case ("TOPIC_MISSING", _) if stage.creates => hints.get("TABLE_REPLACED")
+        case _ => hints.get(code)
+      }
+      new HeadraceKernelException(code, message, stage.name, cause = e, hint = hint.map(_.replace("<note>", s"kafka/${stage.name}.json in the checkpoint")).orNull)
   }
 
   /** One line. For a failed handshake, only the causes explain it. */
@@ -72,7 +76,8 @@ private[kafka] object Trouble {
             val hint = (code, cause) match {
               case ("KAFKA_UNREACHABLE", _) => "once the brokers answer again, "
               case (_, _: TopicAuthorizationException) => "grant the user READ on the topic; "
-              case (_, _: AuthenticationException) => "check the user and the password; "
+              case (_, _: GroupAuthorizationException) => "grant the user READ on the group; "
+              case ("KAFKA_DENIED", _: AuthenticationException) => "check the user and the password; "
               case _ => "fix the cause; "
             }
             throw new HeadraceKernelException(code, s"$source: ${words(cause)}", source, cause = e, hint = hint + onward)
@@ -110,9 +115,10 @@ private[kafka] object Trouble {
   private[kafka] val hints = Map(
     "CHECKPOINT_BEHIND" -> "two copies of one checkpoint have written this topic. Stop the other job, or give this one another topic.",
     "KAFKA_TOO_LARGE" -> ("raise the limits of the producer, options={\"max.request.size\": \"5242880\"}, " +
-      "and of the topic, max.message.bytes; or filter such rows: .filter(\"length(body) < 1000000\")"),
+      "and of the topic, max.message.bytes; or filter such rows: .filter(\"octet_length(body) < 1000000\")"),
     "KAFKA_FENCED" -> ("another process has taken over the job and continues; or the epoch took longer than " +
       "transaction_timeout: raise it or make epochs smaller, and start again. No row is lost or duplicated."),
+    // for a user who may log in
     "KAFKA_DENIED" -> ("grant the user WRITE and READ on the topic, WRITE on transactional ids and READ on groups that begin with prefix=; " +
       "the next start writes the epoch again"),
     "TOPIC_MISSING" -> s"create the topic and $afresh, also delete <note>",

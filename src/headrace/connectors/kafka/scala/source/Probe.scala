@@ -41,7 +41,8 @@ object Probe {
     val chain = Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(20).toSeq
     val kind = chain.collectFirst {
       case _: SslAuthenticationException => "tls"
-      case _: AuthenticationException | _: AuthorizationException => "denied"
+      case _: AuthenticationException => "denied"
+      case _: AuthorizationException => "unauthorized"
       case _: TimeoutException | _: DisconnectException => "unreachable"
       case c: ConfigException if String.valueOf(c.getMessage).contains("bootstrap") => "unreachable"
       case _: ConfigException | _: InvalidConfigurationException => "settings"

@@ -163,10 +163,10 @@ private[cell] final class AggregateCode(ctx: CodegenContext, places: Places, pro
     override def undo: (String, String) = (s"$imperative.mark();", s"$imperative.reset();")
   }
 
-  private def unboxed(to: Field, declared: String): String = {
+  private def unboxed(to: Field, boxed: String): String = {
     val value = ctx.freshName("value")
     val javaType = if (CodeGenerator.isPrimitiveType(to.javaType)) CodeGenerator.boxedType(to.javaType) else to.javaType
-    s"Object $value = $declared;\n${to.missing} = $value == null;\n${to.name} = ${to.missing} ? ${to.default} : (($javaType) $value);\n"
+    s"Object $value = $boxed;\n${to.missing} = $value == null;\n${to.name} = ${to.missing} ? ${to.default} : (($javaType) $value);\n"
   }
 
   private def filtered(filter: Option[Expression], code: String): String = filter match {
